@@ -1,0 +1,193 @@
+"""Everything that can happen to the scheduler, as flat records.
+
+One command is one request of a resource manager (RM): its lists are processed in the order of
+SI-3, its verdicts are answered together (SI-4). Everything outside knowledge is needed for is
+resolved before a command is built: configuration text is parsed, user groups are looked up.
+
+Names are those of the scheduler interface, in Python spelling. Resources are sparse maps from
+type name to an amount in base units (RES-1, RES-2). Partition names are as the RM sent them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import TypeAlias
+
+from remuda.base.message import message
+from remuda.config.schema import Configuration
+
+Resource: TypeAlias = Mapping[str, int]
+Tags: TypeAlias = Mapping[str, str]
+
+# TerminationType of si.proto: why an allocation or ask ends.
+UNKNOWN_TERMINATION_TYPE = 0
+STOPPED_BY_RM = 1
+TIMEOUT = 2
+PREEMPTED_BY_SCHEDULER = 3
+PLACEHOLDER_REPLACED = 4
+
+
+@message
+class RegisterResourceManager:
+    """An RM announces itself; an RM of the same ID is wiped first (RM-1 to RM-9).
+
+    ``predicates``: the RM answers predicate questions, so the port given to the scheduler is
+    asked for its nodes. Answered by RegistrationAnswered.
+    """
+
+    rm_id: str
+    config: Configuration
+    version: str = ""
+    policy_group: str = ""
+    build_info: Mapping[str, str] = field(default_factory=dict)
+    extra_config: Mapping[str, str] = field(default_factory=dict)
+    predicates: bool = False
+
+
+@message
+class UnregisterResourceManager:
+    """An RM leaves for good; everything it owns is dropped (RM-19). No answer."""
+
+    rm_id: str
+
+
+@message
+class NewApplication:
+    """One application to add (SI-20). ``queue`` is what the RM asks for, input to placement."""
+
+    application_id: str
+    queue: str = ""
+    partition: str = ""
+    user: str = ""
+    groups: tuple[str, ...] = ()
+    tags: Tags = field(default_factory=dict)
+    execution_timeout_ms: int = 0
+    placeholder_ask: Resource = field(default_factory=dict)
+    gang_scheduling_style: str = ""
+
+
+@message
+class ApplicationRemoval:
+    """One application to remove with all its asks and allocations (SI-29)."""
+
+    application_id: str
+    partition: str = ""
+
+
+@message
+class UpdateApplications:
+    """ApplicationRequest: adds first, then removals."""
+
+    rm_id: str
+    new: tuple[NewApplication, ...] = ()
+    remove: tuple[ApplicationRemoval, ...] = ()
+
+
+@message
+class Ask:
+    """A request for up to ``max_allocations`` equal allocations (SI-31 to SI-39).
+
+    ``equivalence``: asks of one RM with the same non-empty text get the same predicate answers
+    on the same node, so one answer serves all of them.
+    """
+
+    application_id: str
+    allocation_key: str
+    resource: Resource
+    partition: str = ""
+    max_allocations: int = 1
+    priority: int = 0
+    tags: Tags = field(default_factory=dict)
+    execution_timeout_ms: int = 0
+    task_group: str = ""
+    placeholder: bool = False
+    originator: bool = False
+    allow_preempt_self: bool = True
+    allow_preempt_other: bool = False
+    equivalence: str = ""
+
+
+@message
+class ExistingAllocation:
+    """An allocation the RM already runs (SI-40 to SI-45)."""
+
+    ask: Ask
+    allocation_id: str
+    node_id: str
+
+
+@message
+class AskRelease:
+    """Asks to drop: one key, or all of the application when the key is empty (SI-50)."""
+
+    application_id: str
+    allocation_key: str = ""
+    partition: str = ""
+    termination_type: int = STOPPED_BY_RM
+
+
+@message
+class AllocationRelease:
+    """Allocations to end, or the confirmation of an order of the core (SI-60, SI-61)."""
+
+    application_id: str
+    allocation_id: str = ""
+    allocation_key: str = ""
+    partition: str = ""
+    termination_type: int = STOPPED_BY_RM
+    message: str = ""
+
+
+@message
+class UpdateAllocations:
+    """AllocationRequest: existing allocations, asks, ask releases, releases, in that order."""
+
+    rm_id: str
+    allocations: tuple[ExistingAllocation, ...] = ()
+    asks: tuple[Ask, ...] = ()
+    ask_releases: tuple[AskRelease, ...] = ()
+    releases: tuple[AllocationRelease, ...] = ()
+
+
+# ActionFromRM of si.proto: what to do with a node.
+UNKNOWN_ACTION = 0
+CREATE = 1
+UPDATE = 2
+DRAIN_NODE = 3
+DECOMISSION = 4
+DRAIN_TO_SCHEDULABLE = 5
+CREATE_DRAIN = 6
+
+
+@message
+class NodeUpdate:
+    """One action on one node (chapter 70 section 9).
+
+    ``capacity`` and ``occupied`` None: not in the message. The partition comes from the
+    attribute ``si/node-partition``.
+    """
+
+    node_id: str
+    action: int
+    capacity: Resource | None = None
+    occupied: Resource | None = None
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    existing: tuple[ExistingAllocation, ...] = ()
+
+
+@message
+class UpdateNodes:
+    """NodeRequest: actions in list order."""
+
+    rm_id: str
+    nodes: tuple[NodeUpdate, ...] = ()
+
+
+Command: TypeAlias = (
+    RegisterResourceManager
+    | UnregisterResourceManager
+    | UpdateApplications
+    | UpdateAllocations
+    | UpdateNodes
+)

@@ -1,0 +1,151 @@
+"""Everything the scheduler wants done or known, as flat records, in the order it happened.
+
+A response of the scheduler interface is built from one of these (or several equal neighbours);
+EventRecord is for observers and never changes a decision. Partition names are plain (RM-23).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from remuda.base.message import message
+from remuda.core.messages.commands import Ask
+
+
+@message
+class Rejection:
+    """One refused element: what it was, why, and the rule that refuses it."""
+
+    subject: str
+    reason: str
+    rule: str
+    application_id: str = ""
+
+
+@message
+class RegistrationAnswered:
+    """Answer to RegisterResourceManager; an empty reason means success (RM-2)."""
+
+    rm_id: str
+    reason: str
+    rule: str = ""
+
+
+@message
+class RequestRefused:
+    """The whole request was refused because its RM is not registered (SI-1)."""
+
+    rm_id: str
+    reason: str
+    rule: str
+
+
+@message
+class ApplicationsAnswered:
+    """The verdicts on one request's new applications (SI-21). ``subject`` is the ID."""
+
+    rm_id: str
+    accepted: tuple[str, ...]
+    rejected: tuple[Rejection, ...]
+
+
+@message
+class ApplicationUpdated:
+    """An application entered a state (APP-1); ``message`` is the event's name or a cause."""
+
+    rm_id: str
+    application_id: str
+    state: str
+    timestamp_ns: int
+    message: str
+
+
+@message
+class AllocationNew:
+    """An allocation was placed, or one reported by the RM was accepted (SI-42, SI-76)."""
+
+    rm_id: str
+    partition: str
+    allocation_id: str
+    node_id: str
+    ask: Ask
+
+
+@message
+class ReleasedAllocation:
+    """One ended allocation (SI-77)."""
+
+    partition: str
+    application_id: str
+    allocation_id: str
+    allocation_key: str
+    termination_type: int
+    message: str
+
+
+@message
+class AllocationsReleased:
+    """Acknowledged or ordered releases; one response."""
+
+    rm_id: str
+    released: tuple[ReleasedAllocation, ...]
+
+
+@message
+class AsksRejected:
+    """Refused asks of one request; ``subject`` is the allocation key (SI-31)."""
+
+    rm_id: str
+    rejected: tuple[Rejection, ...]
+
+
+@message
+class AllocationsRejected:
+    """Refused existing allocations of one request; ``subject`` is the key (SI-40)."""
+
+    rm_id: str
+    rejected: tuple[Rejection, ...]
+
+
+@message
+class NodesAnswered:
+    """The verdicts on one request's nodes (NODE-1, NODE-9, NODE-10)."""
+
+    rm_id: str
+    accepted: tuple[str, ...]
+    rejected: tuple[Rejection, ...]
+
+
+@message
+class EventRecord:
+    """One record of the event system (EVT-1); ``resource`` None is the empty resource.
+
+    ``kind``, ``change`` and ``detail`` carry the numbers of events.py. ``rm_id`` and
+    ``partition`` say whose event it is; they are not part of the wire record (EVT-13).
+    """
+
+    rm_id: str
+    partition: str
+    kind: int
+    object_id: str
+    reference_id: str
+    change: int
+    detail: int
+    timestamp_ns: int
+    resource: Mapping[str, int] | None = None
+    message: str = ""
+
+
+Effect: TypeAlias = (
+    RegistrationAnswered
+    | RequestRefused
+    | ApplicationsAnswered
+    | ApplicationUpdated
+    | AllocationNew
+    | AllocationsReleased
+    | AsksRejected
+    | AllocationsRejected
+    | NodesAnswered
+    | EventRecord
+)

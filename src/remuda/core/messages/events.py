@@ -1,0 +1,52 @@
+"""The numbers of event records: kinds, changes and details (EVT-2 to EVT-4).
+
+They are the wire numbers of ``si.v1.EventRecord`` and part of the contract; only those the
+scheduler produces today are listed.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+REQUEST: Final = 1
+APP: Final = 2
+NODE: Final = 3
+QUEUE: Final = 4
+
+NONE: Final = 0
+SET: Final = 1
+ADD: Final = 2
+REMOVE: Final = 3
+
+DETAILS_NONE: Final = 0
+REQUEST_CANCEL: Final = 100
+
+APP_ALLOC: Final = 200
+APP_REQUEST: Final = 201
+APP_REJECT: Final = 202
+APP_ACCEPTED: Final = 204
+APP_STARTING: Final = 205
+APP_RUNNING: Final = 206
+APP_COMPLETING: Final = 207
+APP_COMPLETED: Final = 208
+APP_FAILING: Final = 209
+APP_FAILED: Final = 210
+APP_RESUMING: Final = 211
+APP_EXPIRED: Final = 212
+
+NODE_DECOMISSION: Final = 300
+NODE_READY: Final = 301
+NODE_SCHEDULABLE: Final = 302
+NODE_ALLOC: Final = 303
+NODE_CAPACITY: Final = 304
+NODE_OCCUPIED: Final = 305
+
+QUEUE_DYNAMIC: Final = 401
+QUEUE_MAX: Final = 403
+QUEUE_APP: Final = 405
+
+ALLOC_CANCEL: Final = 500
+ALLOC_PREEMPT: Final = 501
+ALLOC_TIMEOUT: Final = 502
+ALLOC_REPLACED: Final = 503
+ALLOC_NODEREMOVED: Final = 504

@@ -1,0 +1,185 @@
+"""Read-only questions to the scheduler and the records that answer them.
+
+A view is a copy: it stays true for the moment it was taken, whatever happens next. Resource
+maps hold the types that were ever set, sorted by name; None means "not set". Lists are sorted
+by ID, path or name (REST-20). Times are Unix nanoseconds, 0 means never.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from remuda.base.message import message
+
+Resource: TypeAlias = Mapping[str, int]
+
+
+@message
+class PartitionsQuery:
+    """All partitions of all RMs -> tuple[PartitionView, ...], by (name, RM ID)."""
+
+
+@message
+class QueuesQuery:
+    """The queue tree of one partition -> QueueView of root, or None if unknown.
+
+    ``rm_id`` empty: the first RM by ID that has the partition (REST-21).
+    """
+
+    partition: str
+    rm_id: str = ""
+
+
+@message
+class NodesQuery:
+    """The nodes of one partition -> tuple[NodeView, ...], or None if it is unknown."""
+
+    partition: str
+    rm_id: str = ""
+
+
+@message
+class ApplicationsQuery:
+    """The live applications of one queue -> tuple[ApplicationView, ...].
+
+    None: no such partition. An empty ``queue``: every queue of the partition. A path that
+    names no queue: UnknownQueue. A parent queue has no applications (REST-76).
+    """
+
+    partition: str
+    queue: str = ""
+    rm_id: str = ""
+
+
+Query: TypeAlias = PartitionsQuery | QueuesQuery | NodesQuery | ApplicationsQuery
+
+
+@message
+class PartitionView:
+    """One partition (REST-67). ``applications``: state name -> count, rejected ones included."""
+
+    rm_id: str
+    name: str
+    state: str
+    state_time_ns: int
+    capacity: Resource | None
+    allocated: Resource
+    node_sort_policy: str
+    node_sort_weights: Mapping[str, float]
+    total_nodes: int
+    total_containers: int
+    applications: Mapping[str, int]
+
+
+@message
+class QueueView:
+    """One queue with its children (REST-70, REST-71)."""
+
+    path: str
+    partition: str
+    status: str
+    leaf: bool
+    managed: bool
+    parent: str
+    pending: Resource
+    allocated: Resource
+    preempting: Resource
+    maximum: Resource | None
+    guaranteed: Resource | None
+    headroom: Resource | None
+    properties: Mapping[str, str]
+    running_applications: int
+    current_priority: int
+    sort_policy: str
+    priority_sorting: bool
+    priority_fence: bool
+    priority_offset: int
+    children: tuple[QueueView, ...]
+
+
+@message
+class RequestView:
+    """One ask that still has something pending (REST-79)."""
+
+    allocation_key: str
+    tags: Mapping[str, str]
+    request_time_ns: int
+    resource: Resource
+    pending_count: int
+    priority: int
+    required_node: str
+    application_id: str
+    partition: str
+    originator: bool
+    scheduling_attempted: bool
+
+
+@message
+class AllocationView:
+    """One allocation (REST-80)."""
+
+    allocation_key: str
+    allocation_id: str
+    tags: Mapping[str, str]
+    request_time_ns: int
+    allocation_time_ns: int
+    resource: Resource
+    priority: int
+    node_id: str
+    application_id: str
+    partition: str
+    originator: bool
+
+
+@message
+class ApplicationView:
+    """One application (REST-77). ``state_log``: (time, state) pairs, oldest first."""
+
+    application_id: str
+    partition: str
+    queue: str
+    user: str
+    groups: tuple[str, ...]
+    state: str
+    submission_time_ns: int
+    finished_time_ns: int
+    start_time_ns: int
+    used: Resource
+    max_used: Resource
+    pending: Resource
+    rejected_message: str
+    max_request_priority: int
+    state_log: tuple[tuple[int, str], ...]
+    requests: tuple[RequestView, ...]
+    allocations: tuple[AllocationView, ...]
+
+
+@message
+class NodeView:
+    """One node (REST-85)."""
+
+    node_id: str
+    partition: str
+    attributes: Mapping[str, str]
+    capacity: Resource
+    allocated: Resource
+    occupied: Resource
+    available: Resource
+    schedulable: bool
+    ready: bool
+    allocations: tuple[AllocationView, ...]
+
+
+class UnknownQueue:
+    """Answer to an ApplicationsQuery whose path names no queue."""
+
+
+View: TypeAlias = (
+    tuple[PartitionView, ...]
+    | QueueView
+    | tuple[NodeView, ...]
+    | tuple[ApplicationView, ...]
+    | UnknownQueue
+    | None
+)
