@@ -1,0 +1,177 @@
+"""The hand-over point out of the core thread: who receives which effects.
+
+Each registered RM has one sink that gets that RM's effects in the order the core produced them
+(SI-7); observers get every effect. Sinks run on the core thread. An edge with a thread of its
+own uses ``EdgeHandover`` as its sink, the one place where effects change threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from remuda.core.messages.effects import Effect
+from remuda.core.ports import Predicates
+from remuda.runtime.ports import EffectSink
+
+_log = logging.getLogger("remuda.runtime")
+
+
+def _ignore(effects: Sequence[Effect]) -> None:
+    """The sink of an RM that wants no answers."""
+
+
+@dataclass(slots=True)
+class Session:
+    """What the runtime knows of one registered RM."""
+
+    sink: EffectSink = _ignore
+    predicates: Predicates | None = None
+
+
+class Delivery:
+    """Routes effects to RMs and observers, and predicate questions to the RM that owns them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sessions: dict[str, Session] = {}
+        self._registering: dict[str, int] = {}
+        self._observers: tuple[EffectSink, ...] = ()
+        self.asks_predicates = False
+
+    def announce(self, rm_id: str) -> None:
+        """A registration is on its way: requests are refused until it is answered (RM-2)."""
+        with self._lock:
+            self._registering[rm_id] = self._registering.get(rm_id, 0) + 1
+
+    def settle(self, rm_id: str) -> None:
+        """A registration announced before was answered, or will never be."""
+        with self._lock:
+            left = self._registering.pop(rm_id, 1) - 1
+            if left:
+                self._registering[rm_id] = left
+
+    def registered(self, rm_id: str) -> bool:
+        """Whether requests of this RM are taken now. Any thread. Rules: SI-1, RM-2."""
+        with self._lock:
+            return rm_id in self._sessions and rm_id not in self._registering
+
+    def open(self, rm_id: str, session: Session) -> None:
+        """Route the effects of ``rm_id`` to ``session`` from now on. Core thread."""
+        with self._lock:
+            self._sessions[rm_id] = session
+            self._find_predicates()
+
+    def close(self, rm_id: str) -> None:
+        """Stop routing to this RM; its sink hears nothing more (RM-9). Core thread."""
+        with self._lock:
+            self._sessions.pop(rm_id, None)
+            self._find_predicates()
+
+    def _find_predicates(self) -> None:
+        self.asks_predicates = any(s.predicates is not None for s in self._sessions.values())
+
+    def observe(self, observer: EffectSink) -> Callable[[], None]:
+        """Send every effect batch to ``observer`` too; the result ends that."""
+        with self._lock:
+            self._observers = (*self._observers, observer)
+
+        def forget() -> None:
+            with self._lock:
+                self._observers = tuple(o for o in self._observers if o is not observer)
+
+        return forget
+
+    def deliver(self, effects: Sequence[Effect]) -> None:
+        """Hand a batch out: to each RM its own effects in order, to observers all. Core thread.
+
+        Rules: SI-7, SI-8 (an error of a receiver is logged and otherwise ignored).
+        """
+        if not effects:
+            return
+        if len(self._sessions) == 1:
+            rm_id, session = next(iter(self._sessions.items()))
+            own = [effect for effect in effects if effect.rm_id == rm_id]
+            self._call(session.sink, own)
+        elif self._sessions:
+            self._split(effects)
+        for observer in self._observers:
+            self._call(observer, effects)
+
+    def _split(self, effects: Sequence[Effect]) -> None:
+        per_rm: dict[str, list[Effect]] = {}
+        for effect in effects:
+            own = per_rm.get(effect.rm_id)
+            if own is None:
+                own = per_rm[effect.rm_id] = []
+            own.append(effect)
+        for rm_id, own in per_rm.items():
+            session = self._sessions.get(rm_id)
+            if session is not None:
+                self._call(session.sink, own)
+
+    @staticmethod
+    def _call(sink: EffectSink, effects: Sequence[Effect]) -> None:
+        if not effects:
+            return
+        try:
+            sink(effects)
+        except Exception as error:
+            _log.error("a receiver of scheduler effects failed, ignored: %r", error)
+            _log.debug("traceback of the receiver's failure", exc_info=True)
+
+    def fits(self, rm_id: str, allocation_key: str, node_id: str, allocate: bool) -> str:
+        """The predicate port of the core: the owner's answer, "" without predicates (SI-80)."""
+        session = self._sessions.get(rm_id)
+        if session is None or session.predicates is None:
+            return ""
+        return session.predicates(rm_id, allocation_key, node_id, allocate)
+
+
+class EdgeHandover:
+    """A sink that hands effects over to an asyncio loop, in order and in as few wake-ups as due.
+
+    ``limit`` bounds what may wait for the asyncio loop; beyond it effects are dropped and
+    ``overflowed`` is called once there, because from then on the receiver's view is incomplete.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        receive: EffectSink,
+        overflowed: Callable[[], None],
+        limit: int = 1_000_000,
+    ) -> None:
+        self._loop = loop
+        self._receive = receive
+        self._overflowed = overflowed
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._waiting: list[Effect] = []
+        self._lost = False
+
+    def __call__(self, effects: Sequence[Effect]) -> None:
+        """Queue ``effects`` for the asyncio loop. Core thread."""
+        with self._lock:
+            if self._lost:
+                return
+            first = not self._waiting
+            self._waiting.extend(effects)
+            self._lost = len(self._waiting) > self._limit
+        if first:
+            try:
+                self._loop.call_soon_threadsafe(self._drain)
+            except RuntimeError:
+                _log.debug("effects dropped: the edge has ended")
+
+    def _drain(self) -> None:
+        with self._lock:
+            effects, self._waiting = self._waiting, []
+            lost = self._lost
+        if lost:
+            self._overflowed()
+        else:
+            self._receive(effects)

@@ -1,0 +1,10 @@
+"""Errors of the running scheduler, as opposed to errors of a request or of a configuration.
+
+A request never causes one of these: bad input is answered by effects or refused at the edge.
+"""
+
+from __future__ import annotations
+
+
+class LoopStopped(RuntimeError):
+    """The scheduler takes no more work: it was stopped, or it stopped itself after a fault."""

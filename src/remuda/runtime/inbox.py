@@ -1,0 +1,96 @@
+"""The hand-over point into the core thread: a bounded queue that blocks its senders.
+
+Bounded by elements (asks, nodes, releases), not by requests, because one request may carry a
+hundred thousand of them. A sender waits while the queue is full (SI-6); the core thread itself
+never waits, or a callback that sends a request would block the thread that drains the queue.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import Generic, TypeVar
+
+from remuda.runtime.errors import LoopStopped
+
+T = TypeVar("T")
+
+# Elements waiting in the inbox before senders block: about 100 MB of asks.
+CAPACITY = 200_000
+
+
+class Inbox(Generic[T]):
+    """First in, first out; any number of senders, one receiver. Rules: SI-2, SI-6."""
+
+    def __init__(self, capacity: int = CAPACITY) -> None:
+        self._capacity = capacity
+        self._entries: deque[tuple[T, int]] = deque()
+        self._weight = 0
+        self._closed = ""
+        self._lock = threading.Lock()
+        self._filled = threading.Condition(self._lock)
+        self._drained = threading.Condition(self._lock)
+
+    def put(self, entry: T, weight: int = 1) -> None:
+        """Hand ``entry`` over, waiting while the inbox is full.
+
+        Raises: LoopStopped if the inbox is closed, also while waiting.
+        """
+        with self._lock:
+            while self._weight >= self._capacity and not self._closed:
+                self._drained.wait()
+            self._append(entry, weight)
+
+    def put_now(self, entry: T, weight: int = 1) -> None:
+        """Hand ``entry`` over without waiting, beyond the bound if need be."""
+        with self._lock:
+            self._append(entry, weight)
+
+    def offer(self, entry: T, weight: int = 1) -> bool:
+        """Hand ``entry`` over if there is room, and say whether there was."""
+        with self._lock:
+            if self._weight >= self._capacity and not self._closed:
+                return False
+            self._append(entry, weight)
+            return True
+
+    def _append(self, entry: T, weight: int) -> None:
+        if self._closed:
+            raise LoopStopped(self._closed)
+        self._entries.append((entry, weight))
+        self._weight += weight
+        self._filled.notify()
+
+    def take(self, weight: int, timeout: float | None) -> list[T]:
+        """Remove entries up to ``weight`` elements in total, at least one if there is one.
+
+        Waits at most ``timeout`` seconds for the first entry, for ever if it is None. Empty if
+        nothing came or the inbox was closed.
+        """
+        with self._lock:
+            if not self._entries and not self._closed and timeout != 0:
+                self._filled.wait(timeout)
+            taken: list[T] = []
+            while self._entries and weight > 0:
+                entry, heft = self._entries.popleft()
+                taken.append(entry)
+                weight -= heft
+                self._weight -= heft
+            if self._weight < self._capacity:
+                self._drained.notify_all()
+            return taken
+
+    def empty(self) -> bool:
+        """Whether nothing waits."""
+        return not self._entries
+
+    def close(self, reason: str) -> list[T]:
+        """Refuse further entries with ``reason``, wake everybody, return what was left."""
+        with self._lock:
+            self._closed = self._closed or reason
+            left = [entry for entry, _ in self._entries]
+            self._entries.clear()
+            self._weight = 0
+            self._filled.notify_all()
+            self._drained.notify_all()
+            return left

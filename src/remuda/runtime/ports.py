@@ -1,0 +1,54 @@
+"""The few interfaces between the loop and what surrounds it.
+
+They exist so that the loop can be driven by a fake clock or around a fake scheduler, and so
+that edges can be attached without the loop knowing any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
+
+from remuda.core.messages.commands import Command
+from remuda.core.messages.effects import Effect
+from remuda.core.messages.queries import Query, View
+from remuda.core.ports import Predicates
+
+
+class Door(Protocol):
+    """What the loop needs of ``remuda.core.scheduler.Scheduler``."""
+
+    def handle(self, command: Command, now_ns: int) -> list[Effect]:
+        """Apply one command."""
+        ...
+
+    def step(self, now_ns: int, limit: int) -> list[Effect]:
+        """Run due timers, then make at most ``limit`` allocations."""
+        ...
+
+    def next_deadline(self) -> int | None:
+        """When to step even without input, Unix nanoseconds; None: never."""
+        ...
+
+    def has_work(self) -> bool:
+        """Whether a step would find an ask worth trying."""
+        ...
+
+    def view(self, query: Query) -> View:
+        """Answer a read-only question."""
+        ...
+
+
+class Clock(Protocol):
+    """Where the loop reads the time."""
+
+    def now_ns(self) -> int:
+        """Unix time in nanoseconds, never going back."""
+        ...
+
+
+SchedulerFactory: TypeAlias = Callable[[Predicates], Door]
+
+# Called on the core thread with the effects of one RM, or of all RMs, in the order the core
+# produced them. It must return quickly and must not wait for the scheduler.
+EffectSink: TypeAlias = Callable[[Sequence[Effect]], None]
