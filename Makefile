@@ -1,0 +1,67 @@
+# Everything a newcomer or the build server needs; `make` alone lists it.
+# Needs python3 (3.11 or newer, with venv) and make. All else is installed into .venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+SOURCES := src tests tools
+
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+.PHONY: help setup run test check fix rules long bench proto lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(READY) ## install the locked libraries and remuda into .venv (once)
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "remuda needs Python 3.11 or newer, and '$(PYTHON)' is not: run make with PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "'$(PYTHON)' has no venv module: install it (Debian and Ubuntu: python3-venv) or name another PYTHON"; exit 1; }
+	@echo "setup: installing the locked libraries into $(VENV) (once, a minute or two)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+	@echo "setup: $(BIN)/remuda is ready"
+
+run: setup ## start a scheduler with a cluster to schedule, and watch it work
+	@$(BIN)/remuda serve --demo
+
+test: setup ## run the tests (a few minutes)
+	@$(BIN)/python -m pytest -m "not long"
+
+check: setup ## lint, types, import contracts, house rules, generated code
+	@$(BIN)/ruff check $(SOURCES)
+	@$(BIN)/ruff format --check $(SOURCES)
+	@$(BIN)/mypy $(SOURCES)
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python tools/tidy.py
+	@$(BIN)/python tools/rules.py --check
+	@$(BIN)/python tools/proto.py --check
+
+fix: setup ## repair what the linter and the formatter can
+	@$(BIN)/ruff check --fix $(SOURCES)
+	@$(BIN)/ruff format $(SOURCES)
+
+rules: setup ## per chapter of docs/spec: how many rules have a passing test
+	@$(BIN)/python tools/rules.py
+
+long: setup ## the large random runs, of which `make test` holds a slice
+	@$(BIN)/python -m pytest -m long
+
+bench: setup ## measure allocations per second on the shapes of docs/benchmarks.md
+	@$(BIN)/remuda bench
+
+proto: setup ## generate src/remuda/si/pb from proto/
+	@$(BIN)/python tools/proto.py
+
+lock: setup ## choose library versions anew and write requirements.lock
+	@$(BIN)/python tools/lock.py
+
+clean: ## remove everything that was installed or generated
+	@rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
