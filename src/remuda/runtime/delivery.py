@@ -20,7 +20,7 @@ from remuda.runtime.ports import EffectSink
 _log = logging.getLogger("remuda.runtime")
 
 
-def _ignore(effects: Sequence[Effect]) -> None:
+def no_sink(effects: Sequence[Effect]) -> None:
     """The sink of an RM that wants no answers."""
 
 
@@ -28,7 +28,7 @@ def _ignore(effects: Sequence[Effect]) -> None:
 class Session:
     """What the runtime knows of one registered RM."""
 
-    sink: EffectSink = _ignore
+    sink: EffectSink = no_sink
     predicates: Predicates | None = None
 
 
@@ -58,6 +58,10 @@ class Delivery:
         """Whether requests of this RM are taken now. Any thread. Rules: SI-1, RM-2."""
         with self._lock:
             return rm_id in self._sessions and rm_id not in self._registering
+
+    def known(self, rm_id: str) -> bool:
+        """Whether this RM has a session, whatever is on its way. Core thread."""
+        return rm_id in self._sessions
 
     def open(self, rm_id: str, session: Session) -> None:
         """Route the effects of ``rm_id`` to ``session`` from now on. Core thread."""
@@ -119,7 +123,7 @@ class Delivery:
             return
         try:
             sink(effects)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - theirs, not ours (SI-8)
             _log.error("a receiver of scheduler effects failed, ignored: %r", error)
             _log.debug("traceback of the receiver's failure", exc_info=True)
 

@@ -5,6 +5,8 @@ A request never causes one of these: bad input is answered by effects or refused
 
 from __future__ import annotations
 
+from remuda.base.errors import RemudaError
 
-class LoopStopped(RuntimeError):
+
+class LoopStoppedError(RemudaError):
     """The scheduler takes no more work: it was stopped, or it stopped itself after a fault."""

@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from typing import Generic, TypeVar
 
-from remuda.runtime.errors import LoopStopped
+from remuda.runtime.errors import LoopStoppedError
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ class Inbox(Generic[T]):
     def put(self, entry: T, weight: int = 1) -> None:
         """Hand ``entry`` over, waiting while the inbox is full.
 
-        Raises: LoopStopped if the inbox is closed, also while waiting.
+        Raises: LoopStoppedError if the inbox is closed, also while waiting.
         """
         with self._lock:
             while self._weight >= self._capacity and not self._closed:
@@ -56,21 +56,21 @@ class Inbox(Generic[T]):
 
     def _append(self, entry: T, weight: int) -> None:
         if self._closed:
-            raise LoopStopped(self._closed)
+            raise LoopStoppedError(self._closed)
         self._entries.append((entry, weight))
         self._weight += weight
         self._filled.notify()
 
-    def take(self, weight: int, timeout: float | None) -> list[T]:
+    def take(self, weight: int, timeout: float | None) -> deque[T]:
         """Remove entries up to ``weight`` elements in total, at least one if there is one.
 
         Waits at most ``timeout`` seconds for the first entry, for ever if it is None. Empty if
-        nothing came or the inbox was closed.
+        nothing came in time or the inbox was closed.
         """
         with self._lock:
             if not self._entries and not self._closed and timeout != 0:
                 self._filled.wait(timeout)
-            taken: list[T] = []
+            taken: deque[T] = deque()
             while self._entries and weight > 0:
                 entry, heft = self._entries.popleft()
                 taken.append(entry)
@@ -84,13 +84,17 @@ class Inbox(Generic[T]):
         """Whether nothing waits."""
         return not self._entries
 
-    def close(self, reason: str) -> list[T]:
-        """Refuse further entries with ``reason``, wake everybody, return what was left."""
+    def close(self, reason: str) -> None:
+        """Refuse further entries, giving ``reason``, and wake everybody who waits."""
         with self._lock:
             self._closed = self._closed or reason
+            self._filled.notify_all()
+            self._drained.notify_all()
+
+    def leftovers(self) -> list[T]:
+        """Remove and return all entries; for the end."""
+        with self._lock:
             left = [entry for entry, _ in self._entries]
             self._entries.clear()
             self._weight = 0
-            self._filled.notify_all()
-            self._drained.notify_all()
             return left

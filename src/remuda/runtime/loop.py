@@ -14,61 +14,44 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TypeAlias
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
 
-from remuda.base.message import message
 from remuda.core.messages.commands import (
-    Command,
     RegisterResourceManager,
-    UnregisterResourceManager,
     UpdateAllocations,
     UpdateApplications,
     UpdateNodes,
 )
-from remuda.core.messages.effects import Effect, RegistrationAnswered
-from remuda.core.messages.queries import PartitionsQuery, PartitionView, Query, View
+from remuda.core.messages.effects import RegistrationAnswered
+from remuda.core.messages.queries import Query, View
 from remuda.core.ports import Predicates
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.clock import WallClock
-from remuda.runtime.delivery import Delivery, Session
-from remuda.runtime.errors import LoopStopped
+from remuda.runtime.delivery import Delivery, Session, no_sink
+from remuda.runtime.driver import Driver, Removed
+from remuda.runtime.errand import Errand, promise
+from remuda.runtime.errors import LoopStoppedError
 from remuda.runtime.inbox import CAPACITY, Inbox
 from remuda.runtime.ports import Clock, EffectSink, Recorder, SchedulerFactory
 
 _log = logging.getLogger("remuda.runtime")
 
-Request: TypeAlias = UpdateApplications | UpdateAllocations | UpdateNodes
+T = TypeVar("T")
 
-# Allocations per step: about 10 ms interpreted, 2 ms compiled, the longest the core thread
-# keeps the interpreter and the longest an observer waits (performance study, section 5.6).
-BURST = 256
+Request: TypeAlias = UpdateApplications | UpdateAllocations | UpdateNodes
 
 # Elements handled before the next step.
 BATCH = 1_024
 
-# A step that found nothing although the core has work is repeated after this long (SI-10).
-RETRY_NS = 100_000_000
+# Bounds of one sleep: a deadline that does not go away costs little, an hour fits every platform.
+PAUSE_NS_MIN = 1_000_000
+PAUSE_NS_MAX = 3_600_000_000_000
 
-
-@message
-class Removed:
-    """What an RM owned when it left (RM-19)."""
-
-    partitions: int
-    applications: int
-    nodes: int
-
-
-class _Errand:
-    """Work for the core thread whose result somebody waits for."""
-
-    __slots__ = ("future", "work")
-
-    def __init__(self, work: Callable[[], None], future: Future[object]) -> None:
-        self.work = work
-        self.future = future
+STOPPED = "the scheduler was stopped"
 
 
 def weight(request: Request) -> int:
@@ -94,7 +77,6 @@ class SchedulerLoop:
         clock: the time inputs carry; the wall clock by default.
         recorder: gets every input, predicate answer and effect, see journal.py.
         inbox_capacity: elements that may wait before ``submit`` blocks.
-        burst: allocations per step; 1 whenever an RM answers predicates (SI-9).
 
     Rules: SI-2, SI-6, SI-7, SI-9, SI-10, RM-2, RM-9, RM-11, RM-20.
     """
@@ -106,22 +88,17 @@ class SchedulerLoop:
         clock: Clock | None = None,
         recorder: Recorder | None = None,
         inbox_capacity: int = CAPACITY,
-        burst: int = BURST,
     ) -> None:
-        self._clock = clock or WallClock()
-        self._recorder = recorder
-        self._burst = burst
         self._delivery = Delivery()
-        port: Predicates = self._delivery.fits
-        if recorder is not None:
-            port = recorder.listen(port)
-        self._scheduler = make_scheduler(port)
-        self._inbox: Inbox[Request | _Errand] = Inbox(inbox_capacity)
+        self._driver = Driver(make_scheduler, self._delivery, clock or WallClock(), recorder)
+        self._inbox: Inbox[Request | Errand[Any]] = Inbox(inbox_capacity)
+        self._batch: deque[Request | Errand[Any]] = deque()
         self._idle_waiters: list[Future[None]] = []
-        self._thread = threading.Thread(target=self._run, name="remuda-core", daemon=True)
+        self._progressing = False
         self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="remuda-core", daemon=True)
         self.failure = ""
-        self.ended: Future[None] = Future()
+        self.ended: Future[None] = promise()
 
     # ------------------------------------------------------------------ any thread
 
@@ -137,28 +114,36 @@ class SchedulerLoop:
     def stop(self) -> None:
         """End the core thread and wait for it; what is still in the inbox is dropped (RM-20).
 
-        ``ended`` completes, with an exception if the loop had failed. Calling again is harmless.
+        ``ended`` completes, with LoopStoppedError if the loop had failed. Repeating is harmless.
         """
         self._stopping = True
-        if not self._thread.ident:
-            self._end("the scheduler was stopped")
+        if self._thread.ident is None:
+            self._end()
             return
-        self._inbox.put_now(_Errand(lambda: None, Future()))
-        if threading.current_thread() is not self._thread:
+        self._inbox.close(STOPPED)
+        if not self.on_core_thread():
             self._thread.join()
+
+    def on_core_thread(self) -> bool:
+        """Whether the caller runs on the core thread, where waiting for the core is a deadlock."""
+        return threading.get_ident() == self._thread.ident
 
     def submit(self, request: Request) -> None:
         """Queue a request; waits while the inbox is full, except on the core thread (SI-6).
 
-        Raises: LoopStopped.
+        Raises: LoopStoppedError.
         """
+        if self.on_core_thread():
+            self._inbox.put_now(request, weight(request))
+        else:
+            self._inbox.put(request, weight(request))
 
     def try_submit(self, request: Request) -> bool:
         """Queue a request if there is room now; False if not. Never waits.
 
-        Raises: LoopStopped.
+        Raises: LoopStoppedError.
         """
-        raise NotImplementedError
+        return self._inbox.offer(request, weight(request))
 
     def registered(self, rm_id: str) -> bool:
         """Whether requests of this RM are taken at this moment (SI-1, RM-2)."""
@@ -175,23 +160,30 @@ class SchedulerLoop:
         An earlier sink of the same RM hears nothing from the moment the registration is
         handled (RM-9). ``predicates`` is asked when ``command.predicates`` is set.
         """
-        raise NotImplementedError
+        session = Session(sink or no_sink, predicates if command.predicates else None)
+        errand = Errand(partial(self._driver.register, command, session), touches_core=True)
+        self._delivery.announce(command.rm_id)
+        return self._send(errand)
 
     def unregister(self, rm_id: str) -> Future[Removed]:
-        """Remove an RM and all it owns; fails with KeyError if it is not registered (RM-19)."""
-        raise NotImplementedError
+        """Remove an RM and all it owns; fails with ProtocolError if it is unknown (RM-19)."""
+        return self._send(Errand(partial(self._driver.unregister, rm_id), touches_core=True))
 
     def query(self, query: Query) -> Future[View]:
         """Answer a read-only question on the core thread, between two batches."""
-        raise NotImplementedError
+        return self._send(Errand(partial(self._driver.view, query)))
 
     def barrier(self) -> Future[None]:
         """Completes when all earlier inputs were handled and their effects handed out."""
-        raise NotImplementedError
+        return self._send(Errand(lambda: None))
 
     def idle(self) -> Future[None]:
         """Completes when the inbox is empty, nothing can be placed and all was handed out."""
-        raise NotImplementedError
+        waiter: Future[None] = promise()
+        errand = Errand(partial(self._idle_waiters.append, waiter))
+        errand.future.add_done_callback(partial(_pass_error, waiter))
+        self._send(errand)
+        return waiter
 
     def subscribe(self, observer: EffectSink) -> Callable[[], None]:
         """Show every batch of effects, of all RMs, to ``observer``; the result ends that.
@@ -199,3 +191,76 @@ class SchedulerLoop:
         Called on the core thread; it must return quickly.
         """
         return self._delivery.observe(observer)
+
+    def _send(self, errand: Errand[T]) -> Future[T]:
+        try:
+            self._inbox.put_now(errand)
+        except LoopStoppedError as error:
+            errand.give_up(error)
+        return errand.future
+
+    # ------------------------------------------------------------------ core thread
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping:
+                self._turn()
+        except BaseException as error:  # noqa: BLE001 - whatever it is, nobody may wait for ever
+            self._fail(error)
+        self._end()
+
+    def _turn(self) -> None:
+        """One batch of inputs, one step, one delivery."""
+        self._batch = self._inbox.take(BATCH, self._pause())
+        while self._batch:
+            entry = self._batch.popleft()
+            if isinstance(entry, Errand):
+                self._driver.hand_out()
+                entry.carry_out()
+            else:
+                self._driver.handle(entry)
+        self._driver.hand_out()
+        self._progressing = self._driver.advance()
+
+    def _pause(self) -> float | None:
+        """Seconds the inbox may be waited for; None: until something arrives."""
+        if self._progressing:
+            return 0
+        if self._idle_waiters and self._inbox.empty():
+            waiters, self._idle_waiters[:] = list(self._idle_waiters), []
+            for waiter in waiters:
+                waiter.set_result(None)
+        rest_ns = self._driver.rest_ns()
+        if rest_ns is None:
+            return None
+        return min(max(rest_ns, PAUSE_NS_MIN), PAUSE_NS_MAX) / 1e9
+
+    def _fail(self, error: BaseException) -> None:
+        first_line = str(error).partition("\n")[0]
+        self.failure = f"{type(error).__name__}: {first_line}"
+        _log.critical("the scheduler stopped itself after a fault of its own: %s", self.failure)
+        _log.debug("traceback of the fault", exc_info=error)
+
+    def _end(self) -> None:
+        """Tell everybody who waits that nothing more will come."""
+        error = LoopStoppedError(
+            f"the scheduler failed: {self.failure}" if self.failure else STOPPED
+        )
+        self._inbox.close(str(error))
+        for entry in (*self._batch, *self._inbox.leftovers()):
+            if isinstance(entry, Errand):
+                entry.give_up(error)
+        for waiter in self._idle_waiters:
+            waiter.set_exception(error)
+        self._driver.close()
+        if not self.ended.done():
+            if self.failure:
+                self.ended.set_exception(error)
+            else:
+                self.ended.set_result(None)
+
+
+def _pass_error(waiter: Future[None], errand: Future[None]) -> None:
+    """Let ``waiter`` fail if the errand that should have queued it was given up."""
+    if (error := errand.exception()) is not None:
+        waiter.set_exception(error)

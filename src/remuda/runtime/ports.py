@@ -47,6 +47,30 @@ class Clock(Protocol):
         ...
 
 
+class Recorder(Protocol):
+    """Who writes down what goes into the core and what comes out, see journal.py."""
+
+    def listen(self, predicates: Predicates) -> Predicates:
+        """Return a port that asks ``predicates`` and writes its answers down."""
+        ...
+
+    def command(self, now_ns: int, command: Command) -> None:
+        """Write down that ``command`` is about to be handled."""
+        ...
+
+    def step(self, now_ns: int, limit: int) -> None:
+        """Write down that a step is about to run."""
+        ...
+
+    def effects(self, effects: Sequence[Effect]) -> None:
+        """Take note of what came out of the latest input."""
+        ...
+
+    def close(self) -> None:
+        """Finish the recording."""
+        ...
+
+
 SchedulerFactory: TypeAlias = Callable[[Predicates], Door]
 
 # Called on the core thread with the effects of one RM, or of all RMs, in the order the core

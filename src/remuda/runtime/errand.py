@@ -1,0 +1,52 @@
+"""Work that somebody outside asks of the core thread, and the promise of its result.
+
+Requests go through the inbox as they are; everything that needs an answer (a registration, a
+query, a barrier) travels as an errand between them, so that one queue gives one order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Generic, TypeVar
+
+from remuda.base.errors import RemudaError
+
+T = TypeVar("T")
+
+
+def promise() -> Future[T]:
+    """Return a future that cannot be cancelled: the core thread completes it in any case."""
+    future: Future[T] = Future()
+    future.set_running_or_notify_cancel()
+    return future
+
+
+class Errand(Generic[T]):
+    """``work`` to run on the core thread; its result or error completes ``future``.
+
+    ``touches_core``: the work changes the scheduler, so an error other than a refusal
+    (RemudaError) means that the core is broken and is raised on the core thread as well.
+    """
+
+    __slots__ = ("future", "touches_core", "work")
+
+    def __init__(self, work: Callable[[], T], *, touches_core: bool = False) -> None:
+        self.work = work
+        self.touches_core = touches_core
+        self.future: Future[T] = promise()
+
+    def carry_out(self) -> None:
+        """Run the work and complete the future. Core thread."""
+        try:
+            result = self.work()
+        except Exception as error:
+            self.future.set_exception(error)
+            if self.touches_core and not isinstance(error, RemudaError):
+                raise
+        else:
+            self.future.set_result(result)
+
+    def give_up(self, error: Exception) -> None:
+        """Tell whoever waits that the work will not be done."""
+        self.future.set_exception(error)
