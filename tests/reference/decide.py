@@ -1,0 +1,63 @@
+"""The reference's scheduling pass: the first ask that fits somewhere is the decision."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from remuda.core.ports import Predicates
+from tests.reference import arithmetic as res
+from tests.reference import sums
+from tests.reference.state import Application, Ask, Node, Partition, Queue
+
+Decision: TypeAlias = tuple[Application, Ask, Node]
+
+
+def decide(partition: Partition, predicates: Predicates) -> Decision | None:
+    """The next decision of a partition, or None. Rules: CYC-4, CYC-5."""
+    if sums.root_maximum(partition) is None:
+        return None
+    return descend(partition, partition.queues["root"], predicates)
+
+
+def descend(partition: Partition, queue: Queue, predicates: Predicates) -> Decision | None:
+    """Depth first through the queues in order. Rules: CYC-10."""
+    if queue.leaf:
+        return try_leaf(partition, queue, predicates)
+    for child in sums.queue_order(partition, queue):
+        decision = descend(partition, child, predicates)
+        if decision is not None:
+            return decision
+    return None
+
+
+def try_leaf(partition: Partition, leaf: Queue, predicates: Predicates) -> Decision | None:
+    """Applications in order, their asks in order. Rules: CYC-11, CYC-12."""
+    headroom = sums.headroom(partition, leaf.path)
+    for app in sums.application_order(partition, leaf):
+        for ask in sums.ask_order(app):
+            if not res.fits_where_limited(headroom, ask.resource):
+                continue
+            for node in candidates(partition, ask):
+                if accepts(partition, app, ask, node, predicates):
+                    return app, ask, node
+    return None
+
+
+def candidates(partition: Partition, ask: Ask) -> list[Node]:
+    """The nodes an ask may try, in order. Rules: CYC-14 as since 1.7, CYC-15."""
+    if ask.required_node:
+        required = partition.nodes.get(ask.required_node)
+        return [required] if required is not None else []
+    return [node for node in sums.node_order(partition) if node.schedulable]
+
+
+def accepts(
+    partition: Partition, app: Application, ask: Ask, node: Node, predicates: Predicates
+) -> bool:
+    """Whether an ask can go to a node. Rules: CYC-15, CYC-17."""
+    return (
+        res.fits(node.capacity, ask.resource)
+        and res.fits(sums.available(partition, node), ask.resource)
+        and not predicates(partition.rm_id, ask.key, node.identity, True)
+        and sums.charge_fits(partition, app.queue, ask.resource)
+    )

@@ -1,0 +1,440 @@
+"""A slow scheduler written from the specification, to compare the real one with.
+
+It shares nothing with the scheduler but the records that go in, keeps only facts and looks at
+all of them again for every decision. What it returns are plain tuples in the form of
+``tests.reference.outcome``, because texts, timestamps and echoes are not compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from remuda.core.messages import commands as c
+from remuda.core.ports import Predicates, always_true
+from tests.reference import arithmetic as res
+from tests.reference import decide, placement
+from tests.reference.outcome import Outcome, Released
+from tests.reference.state import Allocation, Application, Ask, Node, Partition
+
+SECOND = 1_000_000_000
+STARTING_TIMEOUT = 300 * SECOND
+COMPLETING_TIMEOUT = 30 * SECOND
+RETENTION = 3 * 24 * 3600 * SECOND
+REQUIRED_NODE = "yunikorn.apache.org/requiredNode"
+
+TRANSITIONS = {
+    ("New", "run"): "Accepted",
+    ("Accepted", "run"): "Starting",
+    ("Starting", "run"): "Running",
+    ("Completing", "run"): "Running",
+    ("Accepted", "complete"): "Completing",
+    ("Starting", "complete"): "Completing",
+    ("Running", "complete"): "Completing",
+    ("Completing", "complete"): "Completed",
+    ("Completed", "expire"): "Expired",
+    ("Rejected", "expire"): "Expired",
+}
+TIMERS = {
+    "Starting": (STARTING_TIMEOUT, "run"),
+    "Completing": (COMPLETING_TIMEOUT, "complete"),
+    "Completed": (RETENTION, "expire"),
+    "Rejected": (RETENTION, "expire"),
+}
+
+Timer: TypeAlias = tuple[int, int, int, Partition, Application, str]
+
+
+class Reference:
+    """The same door as the scheduler's: ``handle``, ``step``, ``next_deadline``."""
+
+    def __init__(self, predicates: Predicates = always_true) -> None:
+        self.predicates = predicates
+        self.partitions: dict[tuple[str, str], Partition] = {}
+        self.asking: dict[str, bool] = {}
+        self.timers: list[Timer] = []
+        self.turn: tuple[str, str] = ("", "")
+        self.now = 0
+        self.arrivals = 0
+        self.out: list[Outcome] = []
+
+    # ------------------------------------------------------------------------------ door
+
+    def handle(self, command: c.Command, now_ns: int) -> list[Outcome]:
+        """Apply one command."""
+        self.out, self.now = [], now_ns
+        if isinstance(command, c.RegisterResourceManager):
+            self.register(command)
+        elif command.rm_id not in self.asking:
+            self.out.append(("refused", command.rm_id))
+        elif isinstance(command, c.UnregisterResourceManager):
+            self.wipe(command.rm_id)
+        elif isinstance(command, c.UpdateApplications):
+            self.update_applications(command)
+        elif isinstance(command, c.UpdateAllocations):
+            self.update_allocations(command)
+        else:
+            self.update_nodes(command)
+        return self.out
+
+    def step(self, now_ns: int, limit: int) -> list[Outcome]:
+        """Fire due timers, then decide at most ``limit`` times."""
+        self.out, self.now = [], now_ns
+        while self.timers and min(self.timers, key=timer_order)[0] <= now_ns:
+            timer = min(self.timers, key=timer_order)
+            self.timers.remove(timer)
+            *_, partition, app, event = timer
+            self.fire(partition, app, event)
+        for _ in range(limit):
+            if not self.decide_once():
+                break
+        return self.out
+
+    def next_deadline(self) -> int | None:
+        """When the next timer fires."""
+        return min((timer[0] for timer in self.timers), default=None)
+
+    # ----------------------------------------------------------------------- registration
+
+    def register(self, command: c.RegisterResourceManager) -> None:
+        """RM-1, RM-9."""
+        name = command.rm_id
+        if not name or len(name) > 256 or any(ch in "[]" or not ch.isprintable() for ch in name):
+            self.out.append(("registered", name, False))
+            return
+        self.wipe(name)
+        self.asking[name] = command.predicates
+        for config in command.config.partitions:
+            self.partitions[name, config.name] = placement.build(name, config)
+        self.out.append(("registered", name, True))
+
+    def wipe(self, rm_id: str) -> None:
+        """Forget everything of one RM. Rules: RM-9, RM-19."""
+        self.asking.pop(rm_id, None)
+        self.partitions = {k: v for k, v in self.partitions.items() if k[0] != rm_id}
+        self.timers = [timer for timer in self.timers if timer[3].rm_id != rm_id]
+
+    def partition(self, rm_id: str, name: str) -> Partition | None:
+        """The partition an element is addressed to. Rules: RM-21, RM-22."""
+        if name.startswith("["):
+            prefix = f"[{rm_id}]"
+            if not name.startswith(prefix):
+                return None
+            name = name.removeprefix(prefix)
+        return self.partitions.get((rm_id, name or "default"))
+
+    def application(self, rm_id: str, name: str, identity: str) -> Application | None:
+        """A live application, or None."""
+        partition = self.partition(rm_id, name)
+        return partition.applications.get(identity) if partition else None
+
+    # ---------------------------------------------------------------------- application life
+
+    def arrival(self) -> int:
+        """The next arrival number."""
+        self.arrivals += 1
+        return self.arrivals
+
+    def enter(self, partition: Partition, app: Application, state: str) -> None:
+        """Enter a state: report it, start its timer, do its entry actions. Rules: APP-1..3."""
+        app.state = state
+        app.generation += 1
+        self.timers = [timer for timer in self.timers if timer[4] is not app]
+        if state != "Rejected":
+            self.out.append(("state", partition.rm_id, app.identity, state))
+        if state in TIMERS:
+            after, event = TIMERS[state]
+            self.timers.append(
+                (self.now + after, self.arrival(), app.generation, partition, app, event)
+            )
+        if state == "Completed":
+            partition.applications.pop(app.identity)
+            app.asks.clear()
+
+    def fire(self, partition: Partition, app: Application, event: str) -> None:
+        """Apply one event of the state machine; a refused one changes nothing."""
+        target = TRANSITIONS.get((app.state, event))
+        if target is not None:
+            self.enter(partition, app, target)
+
+    def update_applications(self, command: c.UpdateApplications) -> None:
+        """Adds, one answer, removals. Rules: SI-3, SI-4."""
+        accepted: list[str] = []
+        rejected: list[str] = []
+        for new in command.new:
+            verdict = accepted if self.add_application(command.rm_id, new) else rejected
+            verdict.append(new.application_id)
+        if command.new:
+            self.out.append(("applications", command.rm_id, tuple(accepted), tuple(rejected)))
+        for removal in command.remove:
+            partition = self.partition(command.rm_id, removal.partition)
+            if partition is not None and removal.application_id in partition.applications:
+                self.remove_application(partition, removal.application_id)
+
+    def add_application(self, rm_id: str, new: c.NewApplication) -> bool:
+        """SI-20; gangs are refused because this release does not schedule them."""
+        partition = self.partition(rm_id, new.partition)
+        if partition is None or not new.application_id:
+            return False
+        path = placement.place(partition, new.queue, new.tags)
+        gang = any(new.placeholder_ask.values())
+        app = Application(new.application_id, path or "", self.arrival(), dict(new.tags))
+        if not new.user or gang or path is None or app.identity in partition.applications:
+            self.enter(partition, app, "Rejected")
+            return False
+        placement.create_missing(partition, path)
+        partition.applications[app.identity] = app
+        return True
+
+    def remove_application(self, partition: Partition, identity: str) -> None:
+        """SI-29, in the order of EVT-89."""
+        app = partition.applications.pop(identity)
+        had_asks = bool(app.asks)
+        app.asks.clear()
+        if had_asks and not app.allocations and app.state != "Completing":
+            self.fire(partition, app, "complete")
+        gone = list(app.allocations.values())
+        app.allocations.clear()
+        partition.applications[identity] = app  # entering Completed takes it out
+        self.fire(partition, app, "complete")
+        partition.applications.pop(identity, None)
+        self.timers = [timer for timer in self.timers if timer[4] is not app]
+        self.released(partition, [(app, allocation) for allocation in gone])
+
+    def released(self, partition: Partition, gone: list[tuple[Application, Allocation]]) -> None:
+        """Tell the RM that allocations ended. Rules: SI-60."""
+        if gone:
+            entries: list[Released] = [(app.identity, a.identity, a.key) for app, a in gone]
+            self.out.append(("released", partition.rm_id, tuple(sorted(entries))))
+
+    # ------------------------------------------------------------------------- allocations
+
+    def update_allocations(self, command: c.UpdateAllocations) -> None:
+        """The four lists in the order of SI-3."""
+        rm_id = command.rm_id
+        bad = [e.ask.allocation_key for e in command.allocations if not self.recover(rm_id, e)]
+        if bad:
+            self.out.append(("allocations rejected", rm_id, tuple(bad)))
+        bad = [ask.allocation_key for ask in command.asks if not self.add_ask(rm_id, ask)]
+        if bad:
+            self.out.append(("asks rejected", rm_id, tuple(bad)))
+        for ask_release in command.ask_releases:
+            self.release_asks(rm_id, ask_release)
+        for release in command.releases:
+            self.release(rm_id, release)
+
+    def recover(self, rm_id: str, existing: c.ExistingAllocation) -> bool:
+        """One existing allocation and its answer. Rules: SI-42."""
+        partition = self.partition(rm_id, existing.ask.partition)
+        taken = partition is not None and self.take(partition, existing, existing.node_id)
+        if taken:
+            self.out.append(("new", rm_id, existing.allocation_id, existing.node_id))
+        return taken
+
+    def take(self, partition: Partition, existing: c.ExistingAllocation, where: str) -> bool:
+        """SI-40, SI-41, SI-43."""
+        ask, identity = existing.ask, existing.allocation_id
+        app = partition.applications.get(ask.application_id)
+        if app is None or where not in partition.nodes:
+            return False
+        bad_amount = any(v < 0 for v in ask.resource.values())
+        if not identity or not ask.allocation_key or ask.placeholder or bad_amount:
+            return False
+        known = app.allocations.get(identity)
+        if known is not None:
+            return known.node_id == where
+        self.bind_reported(partition, app, existing, where)
+        return True
+
+    def bind_reported(
+        self, partition: Partition, app: Application, existing: c.ExistingAllocation, where: str
+    ) -> None:
+        """Take over an allocation the RM runs already. Rules: SI-41, SI-44, APP-6."""
+        ask, resource = existing.ask, dict(existing.ask.resource)
+        if ask.allocation_key not in app.asks:
+            app.asks[ask.allocation_key] = self.new_ask(ask, total=1)
+        app.asks[ask.allocation_key].made += 1
+        if app.state == "New":
+            self.fire(partition, app, "run")
+        self.bind(partition, app, (existing.allocation_id, ask.allocation_key), where, resource)
+
+    def bind(
+        self,
+        partition: Partition,
+        app: Application,
+        names: tuple[str, str],
+        node_id: str,
+        resource: dict[str, int],
+    ) -> None:
+        """Add an allocation to an application. Rules: APP-4 d."""
+        identity, key = names
+        self.fire(partition, app, "run")
+        app.allocations[identity] = Allocation(identity, key, node_id, resource, self.arrival())
+
+    def new_ask(self, ask: c.Ask, total: int) -> Ask:
+        """An ask as the model keeps it."""
+        return Ask(
+            key=ask.allocation_key,
+            resource=dict(ask.resource),
+            priority=ask.priority,
+            total=total,
+            arrival=self.arrival(),
+            required_node=ask.tags.get(REQUIRED_NODE, ""),
+        )
+
+    def add_ask(self, rm_id: str, ask: c.Ask) -> bool:
+        """SI-31 to SI-34; placeholders are refused because this release has no gangs."""
+        partition = self.partition(rm_id, ask.partition)
+        app = self.application(rm_id, ask.partition, ask.application_id)
+        if partition is None or app is None or not ask.allocation_key or ask.placeholder:
+            return False
+        if ask.max_allocations < 1 or not res.positive(ask.resource):
+            return False
+        new = self.new_ask(ask, ask.max_allocations)
+        old = app.asks.get(new.key)
+        if old is not None:
+            new.arrival, new.made = old.arrival, old.made
+        app.asks[new.key] = new
+        if app.state in ("New", "Completing") and new.pending:
+            self.fire(partition, app, "run")
+        return True
+
+    def release_asks(self, rm_id: str, release: c.AskRelease) -> None:
+        """SI-50 to SI-52."""
+        partition = self.partition(rm_id, release.partition)
+        app = self.application(rm_id, release.partition, release.application_id)
+        if partition is None or app is None or release.termination_type == c.TIMEOUT:
+            return
+        keys = [release.allocation_key] if release.allocation_key else list(app.asks)
+        known = [key for key in keys if app.asks.pop(key, None) is not None]
+        if known:
+            self.complete_if_done(partition, app)
+
+    def complete_if_done(self, partition: Partition, app: Application) -> None:
+        """APP-8 a, b."""
+        wanting = any(ask.pending for ask in app.asks.values())
+        if not wanting and not app.allocations and app.state != "Completing":
+            self.fire(partition, app, "complete")
+
+    def release(self, rm_id: str, release: c.AllocationRelease) -> None:
+        """SI-60 to SI-64."""
+        partition = self.partition(rm_id, release.partition)
+        app = self.application(rm_id, release.partition, release.application_id)
+        if partition is None or app is None:
+            return
+        if release.termination_type == c.PLACEHOLDER_REPLACED:
+            return  # nothing here is a placeholder
+        gone = [a for a in app.allocations.values() if named(release, a)]
+        for allocation in gone:
+            del app.allocations[allocation.identity]
+        if gone:
+            self.complete_if_done(partition, app)
+            if release.termination_type in (c.STOPPED_BY_RM, c.UNKNOWN_TERMINATION_TYPE):
+                self.released(partition, [(app, allocation) for allocation in gone])
+
+    # ------------------------------------------------------------------------------ nodes
+
+    def update_nodes(self, command: c.UpdateNodes) -> None:
+        """The table of chapter 70, section 9."""
+        accepted: list[str] = []
+        rejected: list[str] = []
+        for update in command.nodes:
+            if update.action == c.UNKNOWN_ACTION:
+                continue
+            creating = update.action in (c.CREATE, c.CREATE_DRAIN)
+            act: Callable[[str, c.NodeUpdate], bool] = self.create if creating else self.change
+            if not act(command.rm_id, update):
+                rejected.append(update.node_id)
+            elif creating:
+                accepted.append(update.node_id)
+        if accepted or rejected:
+            self.out.append(("nodes", command.rm_id, tuple(accepted), tuple(rejected)))
+
+    def home(self, rm_id: str, update: c.NodeUpdate) -> Partition | None:
+        """The partition of a node."""
+        return self.partition(rm_id, update.attributes.get("si/node-partition", ""))
+
+    def create(self, rm_id: str, update: c.NodeUpdate) -> bool:
+        """NODE-1, NODE-6."""
+        partition = self.home(rm_id, update)
+        if partition is None or not update.node_id or update.node_id in partition.nodes:
+            return False
+        node = Node(
+            update.node_id,
+            dict(update.capacity or {}),
+            dict(update.occupied or {}),
+            schedulable=update.action == c.CREATE,
+        )
+        partition.nodes[node.identity] = node
+        for existing in update.existing:
+            if not self.take(partition, existing, node.identity):
+                self.remove_node(partition, node)
+                return False
+        return True
+
+    def change(self, rm_id: str, update: c.NodeUpdate) -> bool:
+        """NODE-7 to NODE-13; False: answered by a rejection."""
+        partition = self.home(rm_id, update)
+        node = partition.nodes.get(update.node_id) if partition is not None else None
+        if partition is None or node is None:
+            return False
+        if update.action == c.UPDATE:
+            if update.capacity is not None and not res.equal(update.capacity, node.capacity):
+                node.capacity = dict(update.capacity)
+            if update.occupied is not None and not res.equal(update.occupied, node.occupied):
+                node.occupied = dict(update.occupied)
+        elif update.action == c.DRAIN_NODE:
+            node.schedulable = False
+        elif update.action == c.DRAIN_TO_SCHEDULABLE:
+            was, node.schedulable = node.schedulable, True
+            return not was
+        else:
+            self.released(partition, self.remove_node(partition, node))
+        return True
+
+    def remove_node(self, partition: Partition, node: Node) -> list[tuple[Application, Allocation]]:
+        """Take a node and all its allocations away. Rules: NODE-6, NODE-13."""
+        del partition.nodes[node.identity]
+        everything = [
+            (app, a) for app in partition.applications.values() for a in app.allocations.values()
+        ]
+        gone = [pair for pair in everything if pair[1].node_id == node.identity]
+        for app, allocation in sorted(gone, key=lambda pair: pair[1].arrival):
+            del app.allocations[allocation.identity]
+            self.complete_if_done(partition, app)
+        return gone
+
+    # -------------------------------------------------------------------------- decisions
+
+    def decide_once(self) -> bool:
+        """One decision of the next partition that has one. Rules: CYC-3."""
+        names = sorted(self.partitions)
+        for name in [n for n in names if n > self.turn] + [n for n in names if n <= self.turn]:
+            partition = self.partitions[name]
+            asks = self.predicates if self.asking[partition.rm_id] else always_true
+            decision = decide.decide(partition, asks)
+            if decision is not None:
+                self.turn = name
+                self.commit(partition, decision)
+                return True
+        return False
+
+    def commit(self, partition: Partition, decision: decide.Decision) -> None:
+        """CYC-17 steps 7 and 8, CYC-18."""
+        app, ask, node = decision
+        identity = f"{ask.key}-{ask.made}"
+        ask.made += 1
+        self.bind(partition, app, (identity, ask.key), node.identity, dict(ask.resource))
+        self.out.append(("new", partition.rm_id, identity, node.identity))
+
+
+def timer_order(timer: Timer) -> tuple[int, int]:
+    """The earlier first, then the one set first."""
+    return timer[:2]
+
+
+def named(release: c.AllocationRelease, allocation: Allocation) -> bool:
+    """Whether a release means this allocation. Rules: SI-61."""
+    if release.allocation_id:
+        return allocation.identity == release.allocation_id
+    return release.allocation_key in ("", allocation.key)

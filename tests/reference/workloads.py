@@ -1,0 +1,382 @@
+"""Random workloads: what many careless and a few malicious RMs would send in a short time.
+
+A workload is drawn from a seed while the reference model runs it, so that later commands can
+name things that exist by then: live asks, bound allocations, nodes. Amounts are small and few,
+which makes ties, full queues and full nodes the normal case. What the specification leaves
+open is not generated.
+"""
+
+from __future__ import annotations
+
+import random
+import zlib
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from remuda.core.messages import commands as c
+from tests.reference import configurations
+from tests.reference.model import SECOND, Reference
+from tests.reference.outcome import Outcome
+from tests.reference.state import Application, Node, Partition
+
+START = 1_700_000_000 * SECOND
+TYPES = ("gpu", "memory", "vcore")
+REQUIRED_NODE = "yunikorn.apache.org/requiredNode"
+EVERYTHING = 10_000
+NODE_ACTIONS = (
+    c.UPDATE,
+    c.UPDATE,
+    c.DRAIN_NODE,
+    c.DRAIN_TO_SCHEDULABLE,
+    c.DRAIN_TO_SCHEDULABLE,
+    c.DECOMISSION,
+    c.UNKNOWN_ACTION,
+)
+RELEASE_TYPES = (
+    c.STOPPED_BY_RM,
+    c.TIMEOUT,
+    c.UNKNOWN_TERMINATION_TYPE,
+    c.PREEMPTED_BY_SCHEDULER,
+    c.PLACEHOLDER_REPLACED,
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A call of step instead of a command."""
+
+    limit: int
+
+
+Input: TypeAlias = tuple[int, "c.Command | Step"]
+
+
+@dataclass
+class Run:
+    """A recorded workload: each input with what the reference answered."""
+
+    inputs: list[Input] = field(default_factory=list)
+    expected: list[list[Outcome]] = field(default_factory=list)
+    deadlines: list[int | None] = field(default_factory=list)
+    reference: Reference = field(default_factory=Reference)
+
+
+def refuse_some(rm_id: str, allocation_key: str, node_id: str, allocate: bool) -> str:
+    """A predicate port that depends on the key's class and the node alone."""
+    assert allocate
+    group = allocation_key.rpartition("~")[2]
+    refused = zlib.crc32(f"{rm_id} {group} {node_id}".encode()) % 3 == 0
+    return f"class {group} does not like {node_id}" if refused else ""
+
+
+def record(seed: int, length: int = 50) -> Run:
+    """Draw the workload of a seed and run it on the reference."""
+    return Author(seed).write(length)
+
+
+class Author:
+    """Draws one workload."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.run = Run(reference=Reference(refuse_some))
+        self.now = START
+        self.names = 0
+        self.single = True
+        self.actions = [
+            (self.add_applications, 4),
+            (self.send_asks, 10),
+            (self.send_asks_again, 2),
+            (self.recover, 2),
+            (self.release_asks, 1),
+            (self.release, 4),
+            (self.remove_applications, 1),
+            (self.add_nodes, 2),
+            (self.change_nodes, 3),
+            (self.stray, 1),
+        ]
+
+    # -------------------------------------------------------------------------- the frame
+
+    def write(self, length: int) -> Run:
+        """The whole workload: registration, some nodes and applications, then anything."""
+        for rm_id in self.rng.choice((["rm"], ["rm"], ["rm"], ["rm-b", "rm-a"])):
+            config = configurations.draw(self.rng)
+            predicates = self.rng.random() < 0.3
+            self.send(c.RegisterResourceManager(rm_id, config, predicates=predicates))
+        self.single = len(self.run.reference.partitions) == 1
+        self.add_nodes()
+        self.add_applications()
+        self.add_applications()
+        acts, weights = zip(*self.actions, strict=True)
+        for _ in range(length):
+            self.rng.choices(acts, weights)[0]()
+            self.pass_time()
+            if self.rng.random() < 0.6:
+                few = self.single and self.rng.random() < 0.5
+                self.step(self.rng.randint(1, 3) if few else EVERYTHING)
+        self.step(EVERYTHING)
+        return self.run
+
+    def send(self, command: c.Command) -> None:
+        """One command at the present time."""
+        self.note(command, self.run.reference.handle(command, self.now))
+
+    def step(self, limit: int) -> None:
+        """One step at the present time."""
+        self.note(Step(limit), self.run.reference.step(self.now, limit))
+
+    def note(self, what: c.Command | Step, found: list[Outcome]) -> None:
+        """Remember an input with its answer."""
+        self.run.inputs.append((self.now, what))
+        self.run.expected.append(found)
+        self.run.deadlines.append(self.run.reference.next_deadline())
+
+    def pass_time(self) -> None:
+        """Let some time pass, stopping at every timer on the way."""
+        rare = (31 * SECOND, 301 * SECOND, 3 * 86400 * SECOND)
+        usual = (0, 1, 1_000_000, SECOND)
+        jump = self.rng.choice(rare if self.rng.random() < 0.1 else usual)
+        arrival = self.now + jump
+        while (deadline := self.run.reference.next_deadline()) is not None and deadline <= arrival:
+            self.now = deadline
+            self.step(0)
+        self.now = arrival
+
+    def name(self, prefix: str) -> str:
+        """A fresh name whose order is not that of its making."""
+        self.names += 1
+        return f"{prefix}-{self.names * 7 % 100:02}-{self.names}"
+
+    def amounts(self, low: int, high: int, chance: float = 0.7) -> dict[str, int]:
+        """A random resource with at least one type."""
+        chosen = [t for t in TYPES if self.rng.random() < chance] or [self.rng.choice(TYPES)]
+        return {t: self.rng.randint(low, high) for t in chosen}
+
+    # ------------------------------------------------------------------- things that exist
+
+    def partition(self) -> Partition:
+        """Any partition."""
+        return self.rng.choice(list(self.run.reference.partitions.values()))
+
+    def application(self) -> tuple[Partition, Application] | None:
+        """Any live application of any partition."""
+        partition = self.partition()
+        live = list(partition.applications.values())
+        return (partition, self.rng.choice(live)) if live else None
+
+    def node(self, partition: Partition) -> Node | None:
+        """Any node of a partition."""
+        return self.rng.choice(list(partition.nodes.values())) if partition.nodes else None
+
+    # -------------------------------------------------------------------------- applications
+
+    def add_applications(self) -> None:
+        """One to three applications to queues that may or may not exist."""
+        partition = self.partition()
+        new = tuple(self.new_application(partition) for _ in range(self.rng.randint(1, 3)))
+        self.send(c.UpdateApplications(partition.rm_id, new))
+
+    def new_application(self, partition: Partition) -> c.NewApplication:
+        """One application, now and then one that must be refused."""
+        queue = self.rng.choice([*partition.queues, "root.none", "a", "", "root.dyn.x"])
+        known = list(partition.applications)
+        again = bool(known) and self.rng.random() < 0.05
+        return c.NewApplication(
+            self.rng.choice(known) if again else self.name("app"),
+            queue="" if queue == "root" else self.rng.choice((queue, queue.upper())),
+            partition=partition.name if self.rng.random() < 0.97 else "nowhere",
+            user=self.rng.choice(("ann", "bob")),
+            groups=("staff",),
+            tags={"Namespace": self.rng.choice(("red", "green", "a.b"))},
+            placeholder_ask={"vcore": 1} if self.rng.random() < 0.03 else {},
+        )
+
+    def remove_applications(self) -> None:
+        """Remove one that lives or one that does not."""
+        found = self.application()
+        if found is not None:
+            partition, app = found
+            identity = app.identity if self.rng.random() < 0.9 else "app-unknown"
+            removal = c.ApplicationRemoval(identity, partition.name)
+            self.send(c.UpdateApplications(partition.rm_id, remove=(removal,)))
+
+    # ----------------------------------------------------------------------------- requests
+
+    def send_asks(self) -> None:
+        """Fresh asks of several applications of one partition in one request."""
+        found = [self.application() for _ in range(self.rng.randint(1, 4))]
+        for partition in self.run.reference.partitions.values():
+            apps = [app for where, app in filter(None, found) if where is partition]
+            if apps:
+                asks = tuple(self.new_ask(partition, app) for app in apps)
+                self.send(c.UpdateAllocations(partition.rm_id, asks=asks))
+
+    def new_ask(self, partition: Partition, app: Application) -> c.Ask:
+        """One ask under a fresh key, now and then one that must be refused."""
+        low = self.rng.choices((1, 0, -1), (20, 2, 1))[0]
+        group = self.rng.choice("xyz")
+        classed = self.rng.random() < 0.5
+        return c.Ask(
+            application_id=app.identity if self.rng.random() < 0.98 else "app-unknown",
+            allocation_key=f"{self.name('k')}~{group}",
+            resource=self.amounts(low, 4),
+            partition=partition.name,
+            max_allocations=self.rng.choices((1, 2, 5, 0, -1), (12, 6, 4, 1, 1))[0],
+            priority=self.priority(),
+            tags=self.required_node(partition),
+            placeholder=self.rng.random() < 0.02,
+            task_group="group",
+            equivalence=f"class {group}" if classed else "",
+        )
+
+    def priority(self) -> int:
+        """Mostly equal, sometimes extreme."""
+        return self.rng.choices((0, 1, -1, 10, 2**31 - 1, -(2**31)), (12, 4, 4, 3, 1, 1))[0]
+
+    def required_node(self, partition: Partition) -> dict[str, str]:
+        """Now and then a node the ask must go to."""
+        node = self.node(partition)
+        if node is None or self.rng.random() < 0.9:
+            return {}
+        return {REQUIRED_NODE: self.rng.choice((node.identity, node.identity, "node-unknown"))}
+
+    def send_asks_again(self) -> None:
+        """An ask that is known already, unchanged or changed."""
+        found = self.application()
+        if found is None or not found[1].asks:
+            return
+        partition, app = found
+        old = self.rng.choice(list(app.asks.values()))
+        changed = self.rng.random() < 0.7
+        ask = c.Ask(
+            application_id=app.identity,
+            allocation_key=old.key,
+            resource=self.amounts(1, 4) if changed else dict(old.resource),
+            partition=partition.name,
+            max_allocations=self.rng.randint(1, 4) if changed else old.total,
+            priority=self.priority() if changed else old.priority,
+            tags={REQUIRED_NODE: old.required_node} if old.required_node else {},
+        )
+        self.send(c.UpdateAllocations(partition.rm_id, asks=(ask,)))
+
+    def release_asks(self) -> None:
+        """One ask, all asks, or one that does not exist."""
+        found = self.application()
+        if found is None:
+            return
+        partition, app = found
+        key = self.rng.choice([*app.asks, "", "k-unknown"])
+        kind = self.rng.choices((c.STOPPED_BY_RM, c.TIMEOUT), (5, 1))[0]
+        release = c.AskRelease(app.identity, key, partition.name, kind)
+        self.send(c.UpdateAllocations(partition.rm_id, ask_releases=(release,)))
+
+    # --------------------------------------------------------------------------- allocations
+
+    def recover(self) -> None:
+        """Allocations the RM says it runs already: fresh, known, or of a pending ask."""
+        found = self.application()
+        if found is None:
+            return
+        partition, app = found
+        known = list(app.allocations.values())
+        pending = [ask.key for ask in app.asks.values() if ask.pending]
+        node = self.node(partition)
+        where = node.identity if node is not None else "node-unknown"
+        draw = self.rng.random()
+        if known and draw < 0.2:
+            again = self.rng.choice(known)
+            names = (again.identity, again.key)
+            where = self.rng.choice((where, again.node_id))
+        elif pending and draw < 0.5:
+            key = self.rng.choice(pending)
+            names = (self.name("reported"), key)
+        else:
+            key = f"{self.name('k')}~x"
+            names = (self.rng.choices((key, ""), (9, 1))[0], key)
+        existing = self.existing(partition, app, names, where)
+        self.send(c.UpdateAllocations(partition.rm_id, allocations=(existing,)))
+
+    def existing(
+        self, partition: Partition, app: Application, names: tuple[str, str], where: str
+    ) -> c.ExistingAllocation:
+        """One reported allocation."""
+        identity, key = names
+        ask = c.Ask(app.identity, key, self.amounts(1, 4), partition=partition.name)
+        return c.ExistingAllocation(ask, identity, where)
+
+    def release(self) -> None:
+        """Allocations by identity, by key, all of them, or one that does not exist."""
+        found = self.application()
+        if found is None:
+            return
+        partition, app = found
+        releases = []
+        for allocation in list(app.allocations.values())[: self.rng.randint(1, 4)]:
+            kind = self.rng.choices(RELEASE_TYPES, (8, 1, 1, 1, 1))[0]
+            identity, key = allocation.identity, allocation.key
+            ways = ((identity, ""), (identity, "other"), ("", key), ("unknown", ""), ("", ""))
+            identity, key = self.rng.choices(ways, (8, 1, 3, 1, 1))[0]
+            releases.append(
+                c.AllocationRelease(
+                    app.identity, identity, key, partition=partition.name, termination_type=kind
+                )
+            )
+        self.send(c.UpdateAllocations(partition.rm_id, releases=tuple(releases)))
+
+    # --------------------------------------------------------------------------------- nodes
+
+    def add_nodes(self) -> None:
+        """One to three nodes, some draining, some with allocations, some that exist."""
+        partition = self.partition()
+        nodes = []
+        for _ in range(self.rng.randint(1, 3)):
+            old = self.node(partition)
+            again = old is not None and self.rng.random() < 0.1
+            node_id = old.identity if old is not None and again else self.name("node")
+            update = c.NodeUpdate(
+                node_id,
+                self.rng.choices((c.CREATE, c.CREATE_DRAIN), (9, 1))[0],
+                capacity=self.amounts(0, 16, 0.9),
+                occupied=self.amounts(0, 2) if self.rng.random() < 0.2 else None,
+                attributes={"si/node-partition": partition.name},
+                existing=self.brought(partition),
+            )
+            nodes.append(update)
+        self.send(c.UpdateNodes(partition.rm_id, tuple(nodes)))
+
+    def brought(self, partition: Partition) -> tuple[c.ExistingAllocation, ...]:
+        """Allocations reported together with a node; a bad one comes first and alone."""
+        if self.rng.random() < 0.8 or not partition.applications:
+            return ()
+        app = self.rng.choice(list(partition.applications.values()))
+        key = f"{self.name('k')}~y"
+        identity = self.rng.choices((key, ""), (5, 1))[0]
+        return (self.existing(partition, app, (identity, key), ""),)
+
+    def change_nodes(self) -> None:
+        """Any action on a node that exists or not."""
+        partition = self.partition()
+        node = self.node(partition)
+        action = self.rng.choice(NODE_ACTIONS)
+        known = node is not None and self.rng.random() < 0.95
+        update = c.NodeUpdate(
+            node.identity if node is not None and known else "node-unknown",
+            action,
+            capacity=self.amounts(0, 16, 0.9) if self.rng.random() < 0.7 else None,
+            occupied=self.amounts(0, 3) if self.rng.random() < 0.3 else None,
+            attributes={"si/node-partition": partition.name},
+        )
+        self.send(c.UpdateNodes(partition.rm_id, (update,)))
+
+    def stray(self) -> None:
+        """A request of an RM nobody knows, an empty one, or a new registration."""
+        draw = self.rng.random()
+        if draw < 0.4:
+            self.send(c.UpdateApplications("stranger", (c.NewApplication("app", user="ann"),)))
+        elif draw < 0.9:
+            self.send(c.UpdateNodes(self.partition().rm_id))
+        else:
+            config = configurations.draw(self.rng)
+            self.send(c.RegisterResourceManager(self.partition().rm_id, config))
+            self.single = len(self.run.reference.partitions) == 1
