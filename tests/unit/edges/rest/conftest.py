@@ -1,0 +1,130 @@
+"""A REST application over views built by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+
+import pytest
+from starlette.testclient import TestClient
+
+from remuda.core.messages.queries import (
+    ApplicationsQuery,
+    ApplicationView,
+    NodesQuery,
+    NodeView,
+    PartitionsQuery,
+    PartitionView,
+    Query,
+    QueuesQuery,
+    QueueView,
+    UnknownQueue,
+    View,
+)
+from remuda.edges.rest.app import build_app
+
+
+class FakeViews:
+    """Answers like the scheduler: partitions by (RM, name), each with its own contents."""
+
+    def __init__(self) -> None:
+        self.partitions: list[PartitionView] = []
+        self.roots: dict[tuple[str, str], QueueView] = {}
+        self.nodes: dict[tuple[str, str], tuple[NodeView, ...]] = {}
+        self.applications: dict[tuple[str, str], dict[str, tuple[ApplicationView, ...]]] = {}
+        self.failure: Exception | None = None
+
+    def query(self, query: Query) -> Future[View]:
+        future: Future[View] = Future()
+        if self.failure is not None:
+            future.set_exception(self.failure)
+        else:
+            future.set_result(self._view(query))
+        return future
+
+    def _view(self, query: Query) -> View:
+        if isinstance(query, PartitionsQuery):
+            return tuple(sorted(self.partitions, key=lambda view: (view.name, view.rm_id)))
+        owners = sorted(v.rm_id for v in self.partitions if v.name == query.partition)
+        chosen = [rm_id for rm_id in owners if query.rm_id in ("", rm_id)]
+        if not chosen:
+            return None
+        key = (chosen[0], query.partition)
+        if isinstance(query, QueuesQuery):
+            return self.roots[key]
+        if isinstance(query, NodesQuery):
+            return self.nodes.get(key, ())
+        assert isinstance(query, ApplicationsQuery)
+        return self.applications.get(key, {}).get(query.queue, UnknownQueue())
+
+
+def partition_view(rm_id: str = "rm-a", name: str = "default") -> PartitionView:
+    return PartitionView(
+        rm_id=rm_id,
+        name=name,
+        state="Active",
+        state_time_ns=1767225600100000000,
+        capacity={"memory": 250, "vcore": 25000},
+        allocated={"memory": 10, "vcore": 1000},
+        node_sort_policy="fair",
+        node_sort_weights={"memory": 1.0, "vcore": 1.0},
+        total_nodes=2,
+        total_containers=1,
+        applications={"Accepted": 1, "Starting": 1},
+    )
+
+
+def queue_view(path: str, *children: QueueView) -> QueueView:
+    return QueueView(
+        path=path,
+        partition="default",
+        status="Active",
+        leaf=not children,
+        managed=True,
+        parent=path.rpartition(".")[0],
+        pending={},
+        allocated={},
+        preempting={},
+        maximum=None,
+        guaranteed=None,
+        headroom=None,
+        properties={},
+        running_applications=0,
+        current_priority=0,
+        sort_policy="fifo",
+        priority_sorting=True,
+        priority_fence=False,
+        priority_offset=0,
+        children=children,
+    )
+
+
+@pytest.fixture
+def views() -> FakeViews:
+    """Two partitions named default, of rm-a and rm-b; rm-a's has queues root.etl and root.a.b."""
+    fake = FakeViews()
+    fake.partitions = [partition_view("rm-b"), partition_view("rm-a")]
+    fake.roots["rm-a", "default"] = queue_view(
+        "root",
+        queue_view("root.@recovery@"),
+        queue_view("root.a", queue_view("root.a.b"), queue_view("root.a.b2")),
+        queue_view("root.etl"),
+        queue_view("root.x/y"),
+    )
+    fake.roots["rm-b", "default"] = queue_view("root", queue_view("root.other"))
+    fake.applications["rm-a", "default"] = {"root": (), "root.a": (), "root.etl": ()}
+    return fake
+
+
+@pytest.fixture
+def client(views: FakeViews) -> Iterator[TestClient]:
+    with TestClient(build_app(views), "http://remuda", follow_redirects=False) as client:
+        yield client
+
+
+@pytest.fixture
+def make_client() -> Callable[[FakeViews, bool], TestClient]:
+    def make(views: FakeViews, cors: bool) -> TestClient:
+        return TestClient(build_app(views, cors=cors), "http://remuda", follow_redirects=False)
+
+    return make

@@ -1,0 +1,491 @@
+"""The JSON shapes against the golden examples of chapter 95 and the schemas of openapi.yaml."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from remuda.core.messages.queries import (
+    AllocationView,
+    ApplicationView,
+    NodeView,
+    PartitionView,
+    QueueView,
+    RequestView,
+)
+from remuda.edges.rest import dao
+
+OPENAPI = Path(__file__).parents[4] / "docs" / "spec" / "openapi.yaml"
+
+PARTITION = PartitionView(
+    rm_id="rm-a",
+    name="default",
+    state="Active",
+    state_time_ns=1767225600100000000,
+    capacity={"memory": 250, "vcore": 25000},
+    allocated={"memory": 10, "vcore": 1000},
+    node_sort_policy="fair",
+    node_sort_weights={"memory": 1.0, "vcore": 1.0},
+    total_nodes=2,
+    total_containers=1,
+    applications={"Accepted": 1, "Starting": 1},
+)
+
+QUEUE = QueueView(
+    path="root.etl",
+    partition="default",
+    status="Active",
+    leaf=True,
+    managed=True,
+    parent="root",
+    pending={"memory": 96, "vcore": 1001},
+    allocated={"memory": 10, "vcore": 1000},
+    preempting={},
+    maximum={"memory": 100, "vcore": 10000},
+    guaranteed={"memory": 10, "vcore": 1000},
+    headroom={"memory": 90, "vcore": 9000},
+    properties={},
+    running_applications=1,
+    current_priority=0,
+    sort_policy="fifo",
+    priority_sorting=True,
+    priority_fence=False,
+    priority_offset=0,
+    children=(),
+)
+
+ALLOCATION = AllocationView(
+    allocation_key="t-1",
+    allocation_id="t-1-0",
+    tags={"k": "v"},
+    request_time_ns=1767225602000000000,
+    allocation_time_ns=1767225602000230000,
+    resource={"memory": 10, "vcore": 1000},
+    priority=0,
+    node_id="n1",
+    application_id="job-1",
+    partition="default",
+    originator=False,
+)
+
+REQUEST = RequestView(
+    allocation_key="t-2",
+    tags={},
+    request_time_ns=1767225605000000000,
+    resource={"memory": 95, "vcore": 1000},
+    pending_count=1,
+    priority=0,
+    required_node="",
+    application_id="job-1",
+    partition="default",
+    originator=False,
+    scheduling_attempted=False,
+)
+
+APPLICATION = ApplicationView(
+    application_id="job-1",
+    partition="default",
+    queue="root.etl",
+    user="ann",
+    groups=("bi",),
+    state="Starting",
+    submission_time_ns=1767225601000000000,
+    finished_time_ns=0,
+    start_time_ns=0,
+    used={"memory": 10, "vcore": 1000},
+    max_used={"memory": 10, "vcore": 1000},
+    pending={"memory": 95, "vcore": 1000},
+    rejected_message="",
+    max_request_priority=0,
+    state_log=((1767225602000000001, "Accepted"), (1767225602000230001, "Starting")),
+    requests=(REQUEST,),
+    allocations=(ALLOCATION,),
+)
+
+NODE = NodeView(
+    node_id="n1",
+    partition="default",
+    attributes={
+        "si/hostname": "h1",
+        "si/rackname": "/r1",
+        "si/node-partition": "[rm-a]default",
+    },
+    capacity={"memory": 100, "vcore": 20000},
+    allocated={"memory": 75, "vcore": 6},
+    occupied={},
+    available={"memory": 25, "vcore": 19994},
+    schedulable=True,
+    ready=True,
+    allocations=(),
+)
+
+
+def shown(shape: msgspec.Struct) -> dict[str, Any]:
+    decoded = json.loads(dao.encode(shape))
+    assert isinstance(decoded, dict)
+    return decoded
+
+
+def without(shape: dict[str, Any], *later: str) -> dict[str, Any]:
+    """Leave out keys of later releases, which the golden examples do not show."""
+    return {key: value for key, value in shape.items() if key not in later}
+
+
+def assert_valid(name: str, shape: dict[str, Any]) -> None:
+    document = yaml.safe_load(OPENAPI.read_text())
+    schema = document["components"]["schemas"][name]
+    known = set(schema["properties"])
+    assert set(shape) <= known, f"keys the schema does not know: {set(shape) - known}"
+    Draft202012Validator({**schema, "components": document["components"]}).validate(shape)
+
+
+@pytest.mark.remuda_rule("REST-67", "REST-69", "REST-130")
+def test_partition_is_the_golden_example() -> None:
+    expected = {
+        "clusterId": "rm-a",
+        "name": "default",
+        "capacity": {
+            "capacity": {"memory": 250, "vcore": 25000},
+            "usedCapacity": {"memory": 10, "vcore": 1000},
+            "utilization": {"memory": 4, "vcore": 4},
+        },
+        "nodeSortingPolicy": {"type": "fair", "resourceWeights": {"memory": 1, "vcore": 1}},
+        "totalNodes": 2,
+        "applications": {"Accepted": 1, "Starting": 1, "total": 2},
+        "totalContainers": 1,
+        "state": "Active",
+        "lastStateTransitionTime": 1767225600100000000,
+    }
+    partition = shown(dao.partition(PARTITION))
+    assert without(partition, "preemptionEnabled", "quotaPreemptionEnabled") == expected
+    assert partition["preemptionEnabled"] is False
+    assert partition["quotaPreemptionEnabled"] is False
+    assert_valid("Partition", partition)
+
+
+@pytest.mark.remuda_rule("REST-131", "REST-19")
+def test_partition_without_nodes_keeps_an_empty_capacity() -> None:
+    empty = replace(
+        PARTITION, capacity=None, allocated={}, total_nodes=0, total_containers=0, applications={}
+    )
+    partition = shown(dao.partition(empty))
+    assert partition["capacity"] == {}
+    assert partition["applications"] == {"total": 0}
+    assert "totalNodes" not in partition
+    assert "totalContainers" not in partition
+    assert_valid("Partition", partition)
+
+
+@pytest.mark.remuda_rule("REST-11")
+def test_weights_print_like_the_golden_example() -> None:
+    weighted = replace(PARTITION, node_sort_weights={"gpu": 2.5, "vcore": 4.0})
+    text = dao.encode(dao.partition(weighted)).decode()
+    assert '"resourceWeights":{"gpu":2.5,"vcore":4}' in text
+
+
+@pytest.mark.remuda_rule("REST-70", "REST-132", "REST-18")
+def test_queue_is_the_golden_example() -> None:
+    expected = {
+        "queuename": "root.etl",
+        "status": "Active",
+        "partition": "default",
+        "pendingResource": {"memory": 96, "vcore": 1001},
+        "maxResource": {"memory": 100, "vcore": 10000},
+        "guaranteedResource": {"memory": 10, "vcore": 1000},
+        "allocatedResource": {"memory": 10, "vcore": 1000},
+        "headroom": {"memory": 90, "vcore": 9000},
+        "isLeaf": True,
+        "isManaged": True,
+        "parent": "root",
+        "absUsedCapacity": {"memory": 10, "vcore": 10},
+        "runningApps": 1,
+        "currentPriority": 0,
+    }
+    queue = shown(dao.queue(QUEUE, subtree=True))
+    later = (
+        "sortingPolicy",
+        "prioritySorting",
+        "preemptionEnabled",
+        "isPreemptionFence",
+        "isPriorityFence",
+    )
+    assert without(queue, *later) == expected
+    assert set(later) <= set(queue)
+    assert_valid("Queue", queue)
+
+
+@pytest.mark.remuda_rule("REST-71", "REST-73", "REST-74", "REST-75")
+def test_children_are_named_always_and_shown_on_demand() -> None:
+    child = replace(QUEUE, path="root.a", maximum=None)
+    root = replace(QUEUE, path="root", parent="", leaf=False, children=(child, QUEUE))
+    narrow = shown(dao.queue(root, subtree=False))
+    assert "children" not in narrow
+    assert "parent" not in narrow
+    assert narrow["childrenNames"] == ["root.a", "root.etl"]
+    assert narrow["childNames"] == ["root.a", "root.etl"]
+    wide = shown(dao.queue(root, subtree=True))
+    assert [queue["queuename"] for queue in wide["children"]] == ["root.a", "root.etl"]
+    assert [queue["partition"] for queue in wide["children"]] == ["default", "default"]
+    assert "absUsedCapacity" not in wide["children"][0]
+    assert_valid("Queue", wide)
+
+
+@pytest.mark.remuda_rule("REST-19", "REST-70", "REST-71")
+def test_queue_with_nothing_keeps_only_what_is_always_there() -> None:
+    empty = replace(
+        QUEUE,
+        parent="",
+        pending={},
+        allocated={},
+        maximum=None,
+        guaranteed=None,
+        headroom=None,
+        running_applications=0,
+        sort_policy="",
+        current_priority=-2147483648,
+    )
+    assert shown(dao.queue(empty, subtree=True)) == {
+        "queuename": "root.etl",
+        "status": "Active",
+        "partition": "default",
+        "isLeaf": True,
+        "isManaged": True,
+        "currentPriority": -2147483648,
+        "prioritySorting": True,
+        "preemptionEnabled": False,
+        "isPreemptionFence": False,
+        "isPriorityFence": False,
+    }
+
+
+@pytest.mark.remuda_rule("REST-77", "REST-79", "REST-80", "REST-133")
+def test_application_is_the_golden_example_without_allocation_log() -> None:
+    expected = {
+        "applicationID": "job-1",
+        "usedResource": {"memory": 10, "vcore": 1000},
+        "maxUsedResource": {"memory": 10, "vcore": 1000},
+        "pendingResource": {"memory": 95, "vcore": 1000},
+        "partition": "default",
+        "queueName": "root.etl",
+        "submissionTime": 1767225601000000000,
+        "requests": [
+            {
+                "allocationKey": "t-2",
+                "requestTime": 1767225605000000000,
+                "resource": {"memory": 95, "vcore": 1000},
+                "pendingCount": 1,
+                "priority": "0",
+                "applicationId": "job-1",
+                "partition": "default",
+            }
+        ],
+        "allocations": [
+            {
+                "allocationKey": "t-1",
+                "allocationTags": {"k": "v"},
+                "requestTime": 1767225602000000000,
+                "allocationTime": 1767225602000230000,
+                "allocationDelay": 230000,
+                "uuid": "t-1-0",
+                "allocationID": "t-1-0",
+                "resource": {"memory": 10, "vcore": 1000},
+                "priority": "0",
+                "nodeId": "n1",
+                "applicationId": "job-1",
+                "partition": "default",
+            }
+        ],
+        "applicationState": "Starting",
+        "user": "ann",
+        "groups": ["bi"],
+        "stateLog": [
+            {"time": 1767225602000000001, "applicationState": "Accepted"},
+            {"time": 1767225602000230001, "applicationState": "Starting"},
+        ],
+    }
+    application = shown(dao.application(APPLICATION))
+    assert application == expected
+    assert_valid("Application", application)
+
+
+@pytest.mark.remuda_rule("REST-78", "REST-79", "REST-80")
+def test_fields_that_are_set_are_shown() -> None:
+    request = replace(
+        REQUEST,
+        tags={"b": "1", "a": "2"},
+        priority=-5,
+        required_node="n7",
+        originator=True,
+        scheduling_attempted=True,
+    )
+    allocation = replace(ALLOCATION, originator=True)
+    view = replace(
+        APPLICATION,
+        start_time_ns=1767225602123456789,
+        finished_time_ns=1767225609000000000,
+        max_request_priority=-2147483648,
+        requests=(request,),
+        allocations=(allocation,),
+    )
+    application = shown(dao.application(view))
+    assert application["startTime"] == 1767225602123
+    assert application["finishedTime"] == 1767225609000000000
+    assert application["maxRequestPriority"] == -2147483648
+    assert application["allocations"][0]["originator"] is True
+    shown_request = application["requests"][0]
+    assert list(shown_request["allocationTags"]) == ["a", "b"]
+    assert shown_request["priority"] == "-5"
+    assert shown_request["requiredNodeId"] == "n7"
+    assert shown_request["originator"] is True
+    assert shown_request["schedulingAttempted"] is True
+    assert_valid("Application", application)
+
+
+@pytest.mark.remuda_rule("REST-80")
+def test_allocation_of_unknown_creation_has_no_request_time_and_no_delay() -> None:
+    view = replace(APPLICATION, allocations=(replace(ALLOCATION, request_time_ns=0),))
+    allocation = shown(dao.application(view))["allocations"][0]
+    assert "requestTime" not in allocation
+    assert "allocationDelay" not in allocation
+    assert allocation["allocationTime"] == 1767225602000230000
+
+
+@pytest.mark.remuda_rule("REST-80", "REST-19")
+def test_allocation_made_at_once_has_no_delay() -> None:
+    at_once = replace(ALLOCATION, request_time_ns=ALLOCATION.allocation_time_ns)
+    allocation = shown(dao.application(replace(APPLICATION, allocations=(at_once,))))
+    assert "allocationDelay" not in allocation["allocations"][0]
+    assert allocation["allocations"][0]["requestTime"] == 1767225602000230000
+
+
+@pytest.mark.remuda_rule("REST-136")
+def test_rejected_application_keeps_its_empty_queue_name() -> None:
+    reason = "failed to place application job-x: application rejected: no placement rule matched"
+    view = replace(
+        APPLICATION,
+        application_id="job-x",
+        queue="",
+        state="Rejected",
+        finished_time_ns=1767225601000000001,
+        used={},
+        max_used={},
+        pending={},
+        rejected_message=reason,
+        max_request_priority=-2147483648,
+        state_log=((1767225601000000001, "Rejected"),),
+        requests=(),
+        allocations=(),
+    )
+    application = shown(dao.application(view))
+    assert application == {
+        "applicationID": "job-x",
+        "partition": "default",
+        "queueName": "",
+        "submissionTime": 1767225601000000000,
+        "finishedTime": 1767225601000000001,
+        "applicationState": "Rejected",
+        "user": "ann",
+        "groups": ["bi"],
+        "rejectedMessage": reason,
+        "stateLog": [{"time": 1767225601000000001, "applicationState": "Rejected"}],
+        "maxRequestPriority": -2147483648,
+    }
+    assert_valid("Application", application)
+
+
+@pytest.mark.remuda_rule("REST-135")
+def test_zero_amounts_stay_in_a_resource_that_was_set() -> None:
+    view = replace(APPLICATION, pending={"memory": 0, "vcore": 0}, used={})
+    application = shown(dao.application(view))
+    assert application["pendingResource"] == {"memory": 0, "vcore": 0}
+    assert "usedResource" not in application
+
+
+@pytest.mark.remuda_rule("REST-85", "REST-137")
+def test_node_is_the_golden_example_without_reservation() -> None:
+    expected = {
+        "nodeID": "n1",
+        "hostName": "h1",
+        "rackName": "/r1",
+        "attributes": {
+            "si/hostname": "h1",
+            "si/rackname": "/r1",
+            "si/node-partition": "[rm-a]default",
+        },
+        "capacity": {"memory": 100, "vcore": 20000},
+        "allocated": {"memory": 75, "vcore": 6},
+        "available": {"memory": 25, "vcore": 19994},
+        "utilized": {"memory": 75, "vcore": 0},
+        "schedulable": True,
+        "isReserved": False,
+        "ready": True,
+    }
+    node = shown(dao.node(NODE))
+    assert node == expected
+    assert_valid("Node", node)
+
+
+@pytest.mark.remuda_rule("REST-85")
+def test_node_shows_percentages_only_of_types_it_has() -> None:
+    view = replace(
+        NODE,
+        attributes={},
+        capacity={"gpu": 0, "memory": 100},
+        allocated={"gpu": 1, "memory": 100},
+        occupied={"memory": 1},
+        allocations=(ALLOCATION,),
+        schedulable=False,
+        ready=False,
+    )
+    node = shown(dao.node(view))
+    assert node["utilized"] == {"memory": 100}
+    assert node["occupied"] == {"memory": 1}
+    assert node["allocations"][0]["allocationKey"] == "t-1"
+    assert node["schedulable"] is False
+    assert node["ready"] is False
+    assert "hostName" not in node
+    assert "attributes" not in node
+    assert_valid("Node", node)
+
+
+@pytest.mark.remuda_rule("REST-68")
+def test_percentages_are_truncated_capped_and_need_both_sides() -> None:
+    view = replace(
+        QUEUE,
+        maximum={"a": 100, "b": 0, "c": 10, "d": 1, "e": 5},
+        allocated={"a": 29, "b": 0, "c": -1, "d": 2**62, "f": 3},
+    )
+    assert shown(dao.queue(view, subtree=True))["absUsedCapacity"] == {
+        "a": 28,
+        "b": 0,
+        "c": 0,
+        "d": 2147483647,
+    }
+    over = replace(QUEUE, maximum={"a": 0}, allocated={"a": 1})
+    assert shown(dao.queue(over, subtree=True))["absUsedCapacity"] == {"a": 100}
+
+
+@pytest.mark.remuda_rule("REST-11", "REST-20", "REST-18")
+def test_bytes_of_a_body() -> None:
+    view = replace(
+        NODE,
+        node_id="<n&1>",
+        attributes={"z": "é", "a": "1"},
+        capacity={"vcore": 2**63 - 1},
+        allocated={},
+        available={},
+    )
+    text = dao.encode(dao.node(view)).decode()
+    assert text.endswith("}\n")
+    assert text.count("\n") == 1
+    assert '"nodeID":"\\u003cn\\u00261\\u003e"' in text
+    assert '"attributes":{"a":"1","z":"é"}' in text
+    assert '"capacity":{"vcore":9223372036854775807}' in text
+    assert json.loads(text)["nodeID"] == "<n&1>"

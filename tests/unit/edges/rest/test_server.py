@@ -1,0 +1,118 @@
+"""The listener over a real socket: limits of headers and connections, start and stop."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from remuda.edges.rest import server as server_module
+from remuda.edges.rest.app import build_app
+from remuda.edges.rest.server import MAX_HEADER, RestServer, TimedProtocol
+
+
+@asynccontextmanager
+async def serving(views: object) -> AsyncIterator[int]:
+    listener = socket.create_server(("127.0.0.1", 0))
+    port: int = listener.getsockname()[1]
+    server = RestServer(build_app(views), listener)  # type: ignore[arg-type]
+    await server.start()
+    try:
+        yield port
+    finally:
+        await server.stop()
+        with pytest.raises(OSError, match=r"refused|Connect call failed"):
+            await asyncio.open_connection("127.0.0.1", port)
+
+
+async def exchange(port: int, text: bytes) -> bytes:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(text)
+    answer = await asyncio.wait_for(reader.read(), 10)
+    writer.close()
+    await writer.wait_closed()
+    return answer
+
+
+def request(line: str, *headers: str) -> bytes:
+    return "\r\n".join([line, "Host: x", "Connection: close", *headers, "", ""]).encode()
+
+
+@pytest.mark.remuda_rule("REST-1", "REST-7", "REST-9")
+def test_raw_paths_and_head_over_the_wire(views: object) -> None:
+    async def run() -> None:
+        async with serving(views) as port:
+            path = "/ws/v1/partition/default/queue/root.x%2Fy"
+            got = await exchange(port, request(f"GET {path} HTTP/1.1"))
+            header, _, body = got.partition(b"\r\n\r\n")
+            assert header.startswith(b"HTTP/1.1 200")
+            assert b'"queuename":"root.x/y"' in body
+            head = await exchange(port, request(f"HEAD {path} HTTP/1.1"))
+            assert head.startswith(b"HTTP/1.1 200")
+            assert f"content-length: {len(body)}".encode() in head
+            assert head.endswith(b"\r\n\r\n")
+            dots = await exchange(port, request("GET /ws/./v1/partitions HTTP/1.1"))
+            assert dots.startswith(b"HTTP/1.1 301")
+            assert b"location: /ws/v1/partitions\r\n" in dots
+
+    asyncio.run(run())
+
+
+@pytest.mark.remuda_rule("REST-3")
+@pytest.mark.parametrize("start", [b"", b"GET /ws/v1/partitions HTT"])
+def test_a_header_that_does_not_come_ends_the_connection(
+    views: object, monkeypatch: pytest.MonkeyPatch, start: bytes
+) -> None:
+    assert TimedProtocol.header_seconds == 10.0
+    monkeypatch.setattr(server_module.TimedProtocol, "header_seconds", 0.05)
+
+    async def run() -> None:
+        async with serving(views) as port:
+            assert await exchange(port, start) == b""
+
+    asyncio.run(run())
+
+
+@pytest.mark.remuda_rule("REST-3")
+def test_a_second_slow_header_on_a_kept_connection_ends_it(
+    views: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module.TimedProtocol, "header_seconds", 0.2)
+
+    async def run() -> None:
+        async with serving(views) as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"GET /ws/v1/nope HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert (await reader.readuntil(b"404 page not found\n")).startswith(b"HTTP/1.1 404")
+            writer.write(b"GET /ws")
+            assert await asyncio.wait_for(reader.read(), 10) == b""
+            writer.close()
+
+    asyncio.run(run())
+
+
+def test_a_huge_header_is_refused(views: object) -> None:
+    async def run() -> None:
+        async with serving(views) as port:
+            unfinished = b"GET /ws/v1/partitions HTTP/1.1\r\nX: " + b"x" * MAX_HEADER
+            assert (await exchange(port, unfinished)).startswith(b"HTTP/1.1 400")
+
+    asyncio.run(run())
+
+
+def test_requests_beyond_the_connection_limit_are_answered_503(
+    views: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module, "MAX_CONNECTIONS", 2)
+
+    async def run() -> None:
+        async with serving(views) as port:
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            answer = await exchange(port, request("GET /ws/v1/partitions HTTP/1.1"))
+            assert answer.startswith(b"HTTP/1.1 503")
+            writer.close()
+
+    asyncio.run(run())
