@@ -7,38 +7,151 @@ effects, byte for byte.
 
 from __future__ import annotations
 
-from remuda.core.messages.commands import Command
-from remuda.core.messages.effects import Effect
-from remuda.core.messages.queries import Query, View
+from typing import assert_never, final
+
+from remuda.core import invariants
+from remuda.core.accounting.lanes import wake_volatile
+from remuda.core.accounting.standing import renew_shares
+from remuda.core.apply.allocations import recover_allocations
+from remuda.core.apply.applications import update_applications
+from remuda.core.apply.asks import add_asks, release_asks
+from remuda.core.apply.commit import allocate, set_aside
+from remuda.core.apply.expiry import expire_due
+from remuda.core.apply.nodes import update_nodes
+from remuda.core.apply.registration import register, unregister
+from remuda.core.apply.releases import release_allocations
+from remuda.core.apply.turn import Turn
+from remuda.core.cycle.decide import decide, has_work
+from remuda.core.messages.commands import (
+    Command,
+    RegisterResourceManager,
+    UnregisterResourceManager,
+    UpdateAllocations,
+    UpdateApplications,
+    UpdateNodes,
+)
+from remuda.core.messages.effects import Effect, RequestRefused
+from remuda.core.messages.queries import (
+    ApplicationsQuery,
+    NodesQuery,
+    PartitionsQuery,
+    Query,
+    QueuesQuery,
+    View,
+)
+from remuda.core.model.cluster import Cluster
+from remuda.core.model.decision import Allocate
+from remuda.core.model.partition import Partition
 from remuda.core.ports import Predicates, always_true
+from remuda.core.views.applications import application_views
+from remuda.core.views.nodes import node_views
+from remuda.core.views.partitions import find_partition, partition_views, queue_view
 
 
+@final
 class Scheduler:
     """Partitions of all RMs, and what happens to them."""
 
+    __slots__ = ("_cluster", "_partitions", "_predicates", "_turn_of")
+
     def __init__(self, predicates: Predicates = always_true) -> None:
-        raise NotImplementedError
+        self._cluster = Cluster()
+        self._predicates = predicates
+        self._partitions: list[Partition] = []
+        self._turn_of: int = 0
 
     def handle(self, command: Command, now_ns: int) -> list[Effect]:
-        """Apply one command at a time; it applies or, element by element, changes nothing."""
-        raise NotImplementedError
+        """Apply one command and return what it caused.
+
+        Each element of a request is applied wholly or changes nothing; refusals are effects.
+        Rules: SI-1 to SI-4.
+        """
+        turn = Turn(self._cluster, now_ns)
+        if isinstance(command, RegisterResourceManager):
+            register(turn, command)
+            self._partitions = self._cluster.partitions()
+        elif command.rm_id not in self._cluster.managers:
+            reason = f"resource manager '{command.rm_id}' is not registered"
+            turn.emit(RequestRefused(command.rm_id, reason, "SI-1"))
+        elif isinstance(command, UnregisterResourceManager):
+            unregister(turn, command.rm_id)
+            self._partitions = self._cluster.partitions()
+        else:
+            self._update(turn, command)
+        return turn.effects
 
     def step(self, now_ns: int, limit: int) -> list[Effect]:
-        """Run due timers, then make at most ``limit`` allocations."""
-        raise NotImplementedError
+        """Run due timers, then make at most ``limit`` decisions.
+
+        A decision places one allocation or sets a lane aside in which nothing fits; partitions
+        take turns, one allocation each. However a run is split into steps, the effects are the
+        same. Call again while ``has_work`` says so. Rules: CYC-1, CYC-3, SI-11.
+        """
+        turn = Turn(self._cluster, now_ns)
+        expire_due(turn)
+        for partition in self._partitions:
+            if partition.shares_stale:
+                renew_shares(partition)
+        left = limit
+        idle = 0
+        while left > 0 and idle < len(self._partitions):
+            partition = self._partitions[self._turn_of % len(self._partitions)]
+            decision = decide(partition, self._predicates)
+            if decision is None:
+                idle += 1
+                self._turn_of += 1
+                continue
+            left -= 1
+            idle = 0
+            if isinstance(decision, Allocate):
+                allocate(turn, partition, decision)
+                self._turn_of += 1
+            else:
+                set_aside(partition, decision)
+        self._turn_of %= max(1, len(self._partitions))
+        return turn.effects
 
     def next_deadline(self) -> int | None:
-        """When step must be called even if nothing happens; None: never."""
-        raise NotImplementedError
+        """Return when step must be called even if nothing happens, None for never."""
+        return self._cluster.deadlines.earliest()
 
     def has_work(self) -> bool:
-        """Whether step would find an ask worth trying."""
-        raise NotImplementedError
+        """Whether step would find an ask worth trying. Rules: CYC-4, CYC-5."""
+        return any(has_work(partition) for partition in self._partitions)
 
     def view(self, query: Query) -> View:
-        """Answer a read-only question."""
-        raise NotImplementedError
+        """Answer a read-only question with frozen records. Rules: REST-21, REST-76."""
+        types = self._cluster.types
+        if isinstance(query, PartitionsQuery):
+            return partition_views(self._cluster)
+        partition = find_partition(self._cluster, query.partition, query.rm_id)
+        if partition is None:
+            return None
+        if isinstance(query, QueuesQuery):
+            return queue_view(types, partition, partition.root)
+        if isinstance(query, NodesQuery):
+            return node_views(types, partition)
+        if isinstance(query, ApplicationsQuery):
+            return application_views(types, partition, query.queue)
+        assert_never(query)
 
     def check(self) -> None:
         """Recompute every counter and index; raise InvariantViolation on a difference."""
-        raise NotImplementedError
+        invariants.check(self._cluster)
+
+    def _update(
+        self, turn: Turn, command: UpdateApplications | UpdateAllocations | UpdateNodes
+    ) -> None:
+        rm_id = command.rm_id
+        if isinstance(command, UpdateApplications):
+            update_applications(turn, command)
+        elif isinstance(command, UpdateNodes):
+            update_nodes(turn, command)
+        else:
+            recover_allocations(turn, rm_id, command.allocations)
+            add_asks(turn, rm_id, command.asks)
+            release_asks(turn, rm_id, command.ask_releases)
+            release_allocations(turn, rm_id, command.releases)
+        for partition in self._cluster.managers[rm_id].partitions.values():
+            if partition.predicates and partition.starved:
+                wake_volatile(partition)

@@ -1,0 +1,77 @@
+"""Keeps queues and applications where their usage, priority and pending put them.
+
+Only what lies on the path of a change gets a new key: O(depth x log siblings) per change.
+"""
+
+from __future__ import annotations
+
+from remuda.core.model import states
+from remuda.core.model.application import Application
+from remuda.core.model.partition import Partition
+from remuda.core.model.priorities import MIN_PRIORITY
+from remuda.core.model.queue import Queue
+from remuda.core.model.request import Group
+from remuda.core.model.vectors import Vector, trimmed
+from remuda.core.policy.shares import divisors, fair_maximum
+from remuda.core.policy.standing import application_key, child_numbers, shown_priority
+
+
+def update_path(queue: Queue) -> None:
+    """Give a queue and its ancestors their places anew. Rules: QUE-28, QUE-32, QUE-33."""
+    for each in queue.path_up:
+        if each.parent is not None:
+            _update(each, each.parent)
+
+
+def _update(queue: Queue, parent: Queue) -> None:
+    shown = shown_priority(queue)
+    if shown != queue.shown_priority:
+        if queue.shown_priority != MIN_PRIORITY:
+            parent.priorities.remove(queue.shown_priority)
+        if shown != MIN_PRIORITY:
+            parent.priorities.add(shown)
+        queue.shown_priority = shown
+    pending = trimmed(queue.pending)
+    if pending and queue.state != states.STOPPED:
+        numbers = child_numbers(parent, queue)
+        parent.child_order.put(queue.name, numbers, pending, queue.has_ready())
+    else:
+        parent.child_order.drop(queue.name)
+
+
+def update_application(application: Application) -> None:
+    """Give an application and its groups their places anew. Rules: QUE-40."""
+    leaf = application.queue
+    if leaf is None:
+        return
+    standing = application_key(leaf, application)
+    if standing != application.standing:
+        application.standing = standing
+        for group in application.groups.values():
+            place_group(group)
+
+
+def place_group(group: Group) -> None:
+    """Put a group where its application and its first ask belong, and its lane likewise."""
+    lane = group.lane
+    key = (*group.application.standing, *group.first().sort_key())
+    lane.order.put(group.application.number, key)
+    if not lane.parked:
+        lane.leaf.ready.put(lane.shape.number, lane.order.first_key())
+
+
+def renew_shares(partition: Partition) -> None:
+    """Work out every queue's divisors again and reorder the tree. Rules: RES-52, QUE-38.
+
+    Needed after a change of cluster size or configuration; cost O(queues).
+    """
+    partition.shares_stale = False
+    fair: dict[str, Vector | None] = {}
+    queues = partition.queues()
+    for queue in queues:
+        above = fair[queue.parent.path] if queue.parent is not None else None
+        fair[queue.path] = fair_maximum(queue, above)
+        queue.divisors = divisors(queue, fair[queue.path])
+    for queue in reversed(queues):
+        if queue.parent is not None:
+            _update(queue, queue.parent)

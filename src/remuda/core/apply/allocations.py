@@ -1,0 +1,122 @@
+"""Takes in allocations the RM already runs (rules: chapter 70 section 6).
+
+They exist, so no limit is enforced. A pending ask with the same key becomes this allocation.
+"""
+
+from __future__ import annotations
+
+from remuda.core.accounting.usage import set_pending
+from remuda.core.apply.commit import announce, enter
+from remuda.core.apply.lifecycle import fire
+from remuda.core.apply.turn import Turn
+from remuda.core.messages.commands import Ask, ExistingAllocation
+from remuda.core.messages.effects import AllocationNew, AllocationsRejected, Rejection
+from remuda.core.model import states
+from remuda.core.model.allocation import Allocation
+from remuda.core.model.application import Application
+from remuda.core.model.node import Node
+from remuda.core.model.partition import Partition
+from remuda.core.model.request import Request
+from remuda.core.model.vectors import TYPES_LIMIT
+
+
+def recover_allocations(
+    turn: Turn, rm_id: str, allocations: tuple[ExistingAllocation, ...]
+) -> None:
+    """Take existing allocations in; the refused ones are answered together. Rules: SI-40, SI-42.
+
+    Emits: AllocationNew, AllocationsRejected, EventRecord, ApplicationUpdated.
+    """
+    rejected: list[Rejection] = []
+    for existing in allocations:
+        ask = existing.ask
+        partition = turn.cluster.partition(rm_id, ask.partition)
+        node = partition.nodes.get(existing.node_id) if partition else None
+        reason, rule = refusal(turn, partition, existing, node)
+        if partition is None or node is None or reason:
+            rejected.append(Rejection(ask.allocation_key, reason, rule, ask.application_id))
+            continue
+        allocation = recover(turn, partition, existing, node)
+        if allocation is not None:
+            announce(turn, partition, allocation)
+        else:
+            known = AllocationNew(
+                rm_id, partition.name, existing.allocation_id, existing.node_id, ask
+            )
+            turn.emit(known)
+    if rejected:
+        turn.emit(AllocationsRejected(rm_id, tuple(rejected)))
+
+
+def refusal(
+    turn: Turn, partition: Partition | None, existing: ExistingAllocation, node: Node | None
+) -> tuple[str, str]:
+    """Return why an existing allocation is refused, with the rule. Rules: SI-40, SI-43."""
+    ask = existing.ask
+    if partition is None:
+        return f"partition '{ask.partition or 'default'}' doesn't exist", "SI-40"
+    if partition.state == states.STOPPED:
+        return f"partition {partition.name} is stopped", "SI-40"
+    if not existing.allocation_id:
+        return f"allocation of key '{ask.allocation_key}' has no allocation ID", "SI-40"
+    if not ask.allocation_key:
+        return f"allocation '{existing.allocation_id}' has no allocation key", "SI-12"
+    if node is None:
+        return f"node '{existing.node_id}' is not known in the partition", "SI-40"
+    application = partition.applications.get(ask.application_id)
+    if application is None or application.state == states.FAILING:
+        return f"application '{ask.application_id}' is not live in the partition", "SI-40"
+    return _content_refusal(turn, application, existing)
+
+
+def _content_refusal(
+    turn: Turn, application: Application, existing: ExistingAllocation
+) -> tuple[str, str]:
+    ask = existing.ask
+    if ask.placeholder:
+        if not ask.task_group:
+            return f"placeholder '{existing.allocation_id}' has no task group name", "SI-40"
+        return "gang scheduling is not built yet: placeholders are refused", "GANG-40"
+    if any(amount < 0 for amount in ask.resource.values()):
+        return f"allocation '{existing.allocation_id}' has a negative amount", "SI-40"
+    if not turn.cluster.types.room_for(ask.resource):
+        return f"more than {TYPES_LIMIT} different resource types", "SI-40"
+    known = application.allocations.get(existing.allocation_id)
+    if known is not None and known.node.node_id != existing.node_id:
+        return (
+            f"allocation '{existing.allocation_id}' is on node '{known.node.node_id}' already",
+            "SI-43",
+        )
+    return "", ""
+
+
+def recover(
+    turn: Turn, partition: Partition, existing: ExistingAllocation, node: Node
+) -> Allocation | None:
+    """Book an existing allocation; None if it is known already. Rules: SI-41, SI-43 to SI-45."""
+    ask = existing.ask
+    application = partition.applications[ask.application_id]
+    if existing.allocation_id in application.allocations:
+        return None
+    amounts = turn.cluster.types.amounts(ask.resource)
+    allocation = Allocation(existing.allocation_id, ask, amounts, application, node)
+    request = application.requests.get(ask.allocation_key)
+    if request is None:
+        created_ns = _creation_ns(ask, turn.now_ns)
+        request = Request(partition.next_number(), ask, amounts, application, created_ns)
+        application.requests[ask.allocation_key] = request
+    elif request.pending:
+        set_pending(partition, request, request.pending - 1)
+    allocation.requested_ns = request.created_ns
+    if application.state == states.NEW:
+        fire(turn, partition, application, states.RUN)
+    enter(turn, partition, request, allocation)
+    return allocation
+
+
+def _creation_ns(ask: Ask, now_ns: int) -> int:
+    """Return the creation time the RM gives, else the time of arrival. Rules: SI-45."""
+    text = ask.tags.get("creationTime", "")
+    if text.isascii() and text.isdigit() and len(text) <= 11:
+        return int(text) * 1_000_000_000
+    return now_ns

@@ -1,0 +1,108 @@
+"""Adds, replaces and drops asks (rules: chapter 70 section 5)."""
+
+from __future__ import annotations
+
+from remuda.core.accounting.usage import set_pending
+from remuda.core.apply.lifecycle import complete_if_idle, drop_request, drop_requests, fire
+from remuda.core.apply.turn import Turn
+from remuda.core.messages import events
+from remuda.core.messages.commands import TIMEOUT, Ask, AskRelease
+from remuda.core.messages.effects import AsksRejected, Rejection
+from remuda.core.model import states
+from remuda.core.model.application import Application
+from remuda.core.model.partition import Partition
+from remuda.core.model.request import Request
+from remuda.core.model.vectors import TYPES_LIMIT
+
+
+def add_asks(turn: Turn, rm_id: str, asks: tuple[Ask, ...]) -> None:
+    """Take asks in; the refused ones are answered together. Rules: SI-4, SI-31.
+
+    Emits: AsksRejected, EventRecord, ApplicationUpdated.
+    """
+    rejected: list[Rejection] = []
+    for ask in asks:
+        partition = turn.cluster.partition(rm_id, ask.partition)
+        reason, rule = refusal(turn, partition, ask)
+        if partition is None or reason:
+            rejected.append(Rejection(ask.allocation_key, reason, rule, ask.application_id))
+        else:
+            _add(turn, partition, partition.applications[ask.application_id], ask)
+    if rejected:
+        turn.emit(AsksRejected(rm_id, tuple(rejected)))
+
+
+def refusal(turn: Turn, partition: Partition | None, ask: Ask) -> tuple[str, str]:
+    """Return why an ask is refused, with the rule; ("", "") if it is not. Rules: SI-31, QUE-45."""
+    if partition is None:
+        return f"partition '{ask.partition or 'default'}' doesn't exist", "SI-31"
+    application = partition.applications.get(ask.application_id)
+    if application is None:
+        return f"application '{ask.application_id}' is not known in the partition", "SI-31"
+    if application.state == states.FAILING:
+        return f"application '{ask.application_id}' is failing", "SI-31"
+    if not ask.allocation_key:
+        return "allocation key is empty", "SI-12"
+    if ask.placeholder and not ask.task_group:
+        return f"placeholder ask '{ask.allocation_key}' has no task group name", "SI-31"
+    if ask.placeholder:
+        return "gang scheduling is not built yet: placeholder asks are refused", "GANG-1"
+    return _amount_refusal(turn, ask)
+
+
+def _amount_refusal(turn: Turn, ask: Ask) -> tuple[str, str]:
+    key = ask.allocation_key
+    if ask.max_allocations < 1:
+        return f"ask '{key}' asks for {ask.max_allocations} allocations, at least 1", "SI-31"
+    amounts = ask.resource.values()
+    if not any(amounts):
+        return f"ask '{key}' asks for nothing: its resource is zero", "SI-31"
+    if min(amounts) < 0:
+        names = sorted(name for name, amount in ask.resource.items() if amount < 0)
+        return f"ask '{key}' has negative amounts of {', '.join(names)}", "SI-31"
+    if not turn.cluster.types.room_for(ask.resource):
+        return f"ask '{key}' would exceed {TYPES_LIMIT} different resource types", "SI-31"
+    return "", ""
+
+
+def release_asks(turn: Turn, rm_id: str, releases: tuple[AskRelease, ...]) -> None:
+    """Drop asks on demand of the RM; never answered. Rules: SI-50, SI-51, SI-52."""
+    for release in releases:
+        partition = turn.cluster.partition(rm_id, release.partition)
+        application = partition and partition.applications.get(release.application_id)
+        if not partition or not application or release.termination_type == TIMEOUT:
+            continue
+        if not release.allocation_key:
+            drop_requests(turn, partition, application)
+        elif release.allocation_key in application.requests:
+            drop_request(turn, partition, application, release.allocation_key)
+        else:
+            continue
+        complete_if_idle(turn, partition, application)
+
+
+def _add(turn: Turn, partition: Partition, application: Application, ask: Ask) -> None:
+    """Add an ask or replace the one with its key. Rules: SI-32 to SI-34, QUE-46, APP-4."""
+    request = application.requests.get(ask.allocation_key)
+    if request is None:
+        amounts = turn.cluster.types.amounts(ask.resource)
+        number = partition.next_number()
+        request = Request(number, ask, amounts, application, turn.now_ns)
+        application.requests[ask.allocation_key] = request
+    elif request.ask != ask:
+        set_pending(partition, request, 0)
+        request.ask = ask
+        request.amounts = turn.cluster.types.amounts(ask.resource)
+    pending = max(0, ask.max_allocations - request.made)
+    if pending and application.state in (states.NEW, states.COMPLETING):
+        fire(turn, partition, application, states.RUN)
+    if pending != request.pending:
+        set_pending(partition, request, pending)
+    turn.application_event(
+        partition,
+        application,
+        events.ADD,
+        events.APP_REQUEST,
+        ask.allocation_key,
+        request.amounts.resource,
+    )

@@ -1,0 +1,110 @@
+"""Carries out what the cycle decided (rules: CYC-17, CYC-18)."""
+
+from __future__ import annotations
+
+from remuda.core.accounting.lanes import park
+from remuda.core.accounting.usage import charge, set_pending
+from remuda.core.apply.lifecycle import fire
+from remuda.core.apply.turn import Turn
+from remuda.core.messages import events
+from remuda.core.messages.effects import AllocationNew
+from remuda.core.model import states
+from remuda.core.model.allocation import Allocation
+from remuda.core.model.decision import Allocate, Park
+from remuda.core.model.node import Node
+from remuda.core.model.partition import Partition
+from remuda.core.model.request import Request
+from remuda.core.model.vectors import fits
+
+
+def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
+    """Place one allocation. It cannot fail: the decision was made on this very state.
+
+    Rules: CYC-17, EVT-84. Emits: EventRecord, ApplicationUpdated, AllocationNew.
+    """
+    request = decision.request
+    node = decision.node
+    assert request.pending > 0, "an ask without pending was chosen"
+    assert fits(node.available, request.amounts), "a node without room was chosen"
+    application = request.application
+    allocation = Allocation(
+        next_allocation_id(request), request.ask, request.amounts, application, node
+    )
+    allocation.requested_ns = request.created_ns
+    _remember_refusals(request, decision.refused)
+    set_pending(partition, request, request.pending - 1)
+    request.attempted = True
+    enter(turn, partition, request, allocation)
+    announce(turn, partition, allocation)
+
+
+def set_aside(partition: Partition, decision: Park) -> None:
+    """Park a lane in which nothing can be placed now. Rules: CYC-12."""
+    request = decision.lane.first()
+    request.attempted = True
+    _remember_refusals(request, decision.refused)
+    park(partition, decision.lane, decision.limiting)
+
+
+def next_allocation_id(request: Request) -> str:
+    """Return the identity of an ask's next allocation, never one seen before.
+
+    Rules: CYC-18, SI-35. A recovered allocation may bear an identity of this form.
+    """
+    number = request.made
+    key = request.ask.allocation_key
+    while f"{key}-{number}" in request.allocation_ids:
+        number += 1
+    return f"{key}-{number}"
+
+
+def enter(turn: Turn, partition: Partition, request: Request, allocation: Allocation) -> None:
+    """Book an allocation, move the application's state, tell everybody. Rules: APP-4, EVT-84.
+
+    The state is announced with the total before this allocation (EVT-86).
+    """
+    application = request.application
+    request.made += 1
+    request.allocation_ids[allocation.allocation_id] = None
+    allocation.created_ns = turn.now_ns
+    resource = allocation.amounts.resource
+    turn.event(
+        partition,
+        events.NODE,
+        allocation.node.node_id,
+        events.ADD,
+        events.NODE_ALLOC,
+        allocation.allocation_id,
+        resource,
+    )
+    if application.state != states.RUNNING:
+        fire(turn, partition, application, states.RUN)
+    charge(partition, allocation)
+    turn.application_event(
+        partition,
+        application,
+        events.ADD,
+        events.APP_ALLOC,
+        allocation.allocation_id,
+        resource,
+    )
+
+
+def announce(turn: Turn, partition: Partition, allocation: Allocation) -> None:
+    """Tell the RM about an allocation. Rules: SI-42, SI-76."""
+    turn.emit(
+        AllocationNew(
+            partition.rm_id,
+            partition.name,
+            allocation.allocation_id,
+            allocation.node.node_id,
+            allocation.ask,
+        )
+    )
+
+
+def _remember_refusals(request: Request, refused: list[Node]) -> None:
+    """Keep refusals that hold for the whole predicate class until the node changes."""
+    if request.ask.equivalence:
+        for node in refused:
+            node.refused.add(request.ask.equivalence)

@@ -1,0 +1,152 @@
+"""Moves applications between states, with what entering and leaving a state does."""
+
+from __future__ import annotations
+
+from remuda.core.accounting.usage import count_running, set_pending
+from remuda.core.apply.turn import Turn
+from remuda.core.messages import events
+from remuda.core.messages.effects import ApplicationUpdated
+from remuda.core.model import deadlines, states
+from remuda.core.model.application import Application
+from remuda.core.model.partition import Partition
+from remuda.core.policy.placement import tag_value
+
+STATEAWARE_DISABLE = "application.stateaware.disable"
+
+
+def fire(
+    turn: Turn, partition: Partition, application: Application, event: str, cause: str = ""
+) -> bool:
+    """Send an event to an application's state machine; False: refused, nothing changed.
+
+    Rules: APP-1 to APP-3, SI-79. Emits: EventRecord, ApplicationUpdated.
+    """
+    left = application.state
+    entered = states.APPLICATION.get((left, event))
+    if entered is None:
+        return False
+    if entered == left:
+        return True
+    application.state = entered
+    application.generation += 1
+    application.state_log.append((turn.now_ns, entered))
+    _leave(application, left, entered)
+    _announce(turn, partition, application, event, cause)
+    _enter(turn, partition, application, left)
+    return True
+
+
+def complete_if_idle(turn: Turn, partition: Partition, application: Application) -> None:
+    """Fire completeApplication when nothing is pending and nothing allocated. Rules: APP-8."""
+    if application.allocations or application.groups:
+        return
+    if application.state not in (states.FAILING, states.COMPLETING):
+        fire(turn, partition, application, states.COMPLETE)
+
+
+def drop_requests(turn: Turn, partition: Partition, application: Application) -> None:
+    """Forget all asks of an application, with an event for each. Rules: EVT-18, EVT-30."""
+    for key in list(application.requests):
+        drop_request(turn, partition, application, key)
+
+
+def drop_request(turn: Turn, partition: Partition, application: Application, key: str) -> None:
+    """Forget one ask: its pending goes up the path, its key may be used anew. Rules: SI-51."""
+    request = application.requests.pop(key)
+    if request.pending:
+        set_pending(partition, request, 0)
+    turn.application_event(
+        partition,
+        application,
+        events.REMOVE,
+        events.REQUEST_CANCEL,
+        key,
+        request.amounts.resource,
+    )
+
+
+def leave_queue(turn: Turn, partition: Partition, application: Application) -> None:
+    """Take an application out of its leaf. Rules: QUE-12, EVT-22, EVT-66."""
+    leaf = application.queue
+    if leaf is None or application.application_id not in leaf.applications:
+        return
+    del leaf.applications[application.application_id]
+    turn.event(
+        partition,
+        events.QUEUE,
+        leaf.path,
+        events.REMOVE,
+        events.QUEUE_APP,
+        application.application_id,
+    )
+    allocated = turn.cluster.types.resource(application.allocated)
+    turn.application_event(
+        partition, application, events.REMOVE, events.DETAILS_NONE, resource=allocated
+    )
+    if not leaf.managed and not leaf.applications and not partition.cleanup_set:
+        partition.cleanup_set = True
+        turn.set_timer(partition, deadlines.CLEANUP_TIMER, deadlines.QUEUE_CLEANUP_NS)
+
+
+def _leave(application: Application, left: str, entered: str) -> None:
+    if left == states.RUNNING or (left == states.STARTING and entered != states.RUNNING):
+        count_running(application, -1)
+
+
+def _announce(
+    turn: Turn, partition: Partition, application: Application, event: str, cause: str
+) -> None:
+    allocated = turn.cluster.types.resource(application.allocated)
+    detail = states.STATE_DETAIL[application.state]
+    turn.application_event(
+        partition, application, events.SET, detail, resource=allocated, message=cause
+    )
+    if application.state != states.REJECTED:
+        turn.emit(
+            ApplicationUpdated(
+                partition.rm_id,
+                application.application_id,
+                application.state,
+                turn.now_ns,
+                cause or event,
+            )
+        )
+
+
+def _enter(turn: Turn, partition: Partition, application: Application, left: str) -> None:
+    entered = application.state
+    if entered == states.STARTING:
+        application.started_ns = turn.now_ns
+        count_running(application, 1)
+        quick = tag_value(application.record, STATEAWARE_DISABLE) != ""
+        delay = 0 if quick else deadlines.STARTING_TIMEOUT_NS
+        turn.set_timer(partition, deadlines.STATE_TIMER, delay, application)
+    elif entered == states.RUNNING and left == states.COMPLETING:
+        count_running(application, 1)
+    elif entered == states.COMPLETING:
+        delay = deadlines.COMPLETING_TIMEOUT_NS
+        turn.set_timer(partition, deadlines.STATE_TIMER, delay, application)
+    elif entered in (states.COMPLETED, states.FAILED):
+        _finish(turn, partition, application)
+    elif entered == states.REJECTED:
+        application.finished_ns = turn.now_ns
+        partition.rejected[application.number] = application
+        _retain(turn, partition, application)
+
+
+def _finish(turn: Turn, partition: Partition, application: Application) -> None:
+    """Leave the active list and the queue in the same step. Rules: APP-3, APP-14."""
+    application.finished_ns = turn.now_ns
+    application.requests.clear()
+    leave_queue(turn, partition, application)
+    live = partition.applications.get(application.application_id)
+    if live is application:
+        del partition.applications[application.application_id]
+        partition.ended[application.number] = application
+        _retain(turn, partition, application)
+    application.queue = None
+
+
+def _retain(turn: Turn, partition: Partition, application: Application) -> None:
+    """Keep an ended application for three days. Rules: APP-16, APP-18."""
+    turn.set_timer(partition, deadlines.RETENTION_TIMER, deadlines.RETENTION_NS, application)

@@ -1,0 +1,243 @@
+"""Adds, changes, drains and removes nodes (rules: chapter 70 section 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from remuda.core.accounting.lanes import wake_at_queue, wake_for_node
+from remuda.core.accounting.usage import grow_capacity
+from remuda.core.apply.allocations import recover
+from remuda.core.apply.allocations import refusal as allocation_refusal
+from remuda.core.apply.releases import end_on_node
+from remuda.core.apply.turn import Turn
+from remuda.core.messages import commands, events
+from remuda.core.messages.commands import NodeUpdate, UpdateNodes
+from remuda.core.messages.effects import NodesAnswered, Rejection
+from remuda.core.model import states
+from remuda.core.model.cluster import plain_name
+from remuda.core.model.node import Node, is_ready
+from remuda.core.model.partition import Partition
+from remuda.core.model.vectors import TYPES_LIMIT, Amounts, copy, equal, positive, vector_of
+
+PARTITION_ATTRIBUTE: Final = "si/node-partition"
+
+
+def update_nodes(turn: Turn, command: UpdateNodes) -> None:
+    """Process a NodeRequest in list order; the verdicts are answered together. Rules: NODE-1.
+
+    Emits: NodesAnswered, EventRecord, ApplicationUpdated, AllocationsReleased.
+    """
+    accepted: list[str] = []
+    rejected: list[Rejection] = []
+    for update in command.nodes:
+        if update.action == commands.UNKNOWN_ACTION:
+            continue
+        reason, rule = _apply(turn, command.rm_id, update)
+        if reason:
+            rejected.append(Rejection(update.node_id, reason, rule))
+        elif update.action in (commands.CREATE, commands.CREATE_DRAIN):
+            accepted.append(update.node_id)
+    if accepted or rejected:
+        turn.emit(NodesAnswered(command.rm_id, tuple(accepted), tuple(rejected)))
+
+
+def _apply(turn: Turn, rm_id: str, update: NodeUpdate) -> tuple[str, str]:
+    """Do one action; return why it was refused and the rule. Rules: NODE-1, NODE-9, NODE-10."""
+    name = update.attributes.get(PARTITION_ATTRIBUTE, "")
+    partition = turn.cluster.partition(rm_id, name)
+    if partition is None:
+        return f"partition '{name or 'default'}' doesn't exist", "NODE-10"
+    for resource in (update.capacity, update.occupied):
+        if resource is not None and not turn.cluster.types.room_for(resource):
+            return f"more than {TYPES_LIMIT} different resource types", "RES-1"
+    if update.action in (commands.CREATE, commands.CREATE_DRAIN):
+        return _create(turn, partition, update)
+    node = partition.nodes.get(update.node_id)
+    if node is None:
+        return f"node '{update.node_id}' is not known in partition {partition.name}", "NODE-10"
+    return _ACTIONS[update.action](turn, partition, node, update)
+
+
+def _create(turn: Turn, partition: Partition, update: NodeUpdate) -> tuple[str, str]:
+    """Add a node with what already runs on it. Rules: NODE-1 to NODE-6, EVT-47, EVT-58."""
+    types = turn.cluster.types
+    capacity = types.amounts(update.capacity or {})
+    occupied = types.amounts(update.occupied or {})
+    schedulable = update.action == commands.CREATE
+    node = Node(update.node_id, capacity, occupied, schedulable)
+    reason, rule = _create_refusal(turn, partition, update, node)
+    if reason:
+        return reason, rule
+    node.attributes = dict(update.attributes)
+    node.attributes[PARTITION_ATTRIBUTE] = f"[{partition.rm_id}]{partition.name}"
+    partition.nodes[node.node_id] = node
+    _schedulable_event(turn, partition, node)
+    _resize_partition(turn, partition, None, capacity)
+    for existing in update.existing:
+        recover(turn, partition, existing, node)
+    turn.event(
+        partition,
+        events.NODE,
+        node.node_id,
+        events.ADD,
+        events.DETAILS_NONE,
+        resource=capacity.resource,
+        message="Node added to the scheduler",
+    )
+    _offer(partition, node)
+    return "", ""
+
+
+def _create_refusal(
+    turn: Turn, partition: Partition, update: NodeUpdate, node: Node
+) -> tuple[str, str]:
+    """Return why a node is refused. It is all or nothing, existing allocations included."""
+    if not update.node_id:
+        return "node ID is empty", "SI-12"
+    if partition.state != states.ACTIVE:
+        return f"partition {partition.name} is not active", "NODE-1"
+    if update.node_id in partition.nodes:
+        return f"node '{update.node_id}' exists already", "NODE-1"
+    for existing in update.existing:
+        own = existing.ask.partition
+        if own and plain_name(partition.rm_id, own) != partition.name:
+            return f"allocation '{existing.allocation_id}' names partition '{own}'", "RM-25"
+        if existing.node_id and existing.node_id != update.node_id:
+            return f"allocation '{existing.allocation_id}' names another node", "NODE-6"
+        reason, rule = allocation_refusal(turn, partition, existing, node)
+        if reason:
+            return reason, rule
+    return "", ""
+
+
+def _update(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) -> tuple[str, str]:
+    """Change capacity, occupied amount or attributes. Rules: NODE-7, NODE-8, NOD-5."""
+    attributes = {k: v for k, v in update.attributes.items() if k != PARTITION_ATTRIBUTE}
+    was_ready = node.ready()
+    node.attributes.update(attributes)
+    if was_ready != node.ready():
+        text = "ready: true" if is_ready(node.attributes) else "ready: false"
+        turn.event(
+            partition, events.NODE, node.node_id, events.SET, events.NODE_READY, message=text
+        )
+    if update.capacity is not None:
+        _set_capacity(turn, partition, node, turn.cluster.types.amounts(update.capacity))
+    if update.occupied is not None:
+        _set_occupied(turn, partition, node, turn.cluster.types.amounts(update.occupied))
+    node.refused.clear()
+    _offer(partition, node)
+    return "", ""
+
+
+def _set_capacity(turn: Turn, partition: Partition, node: Node, capacity: Amounts) -> None:
+    if equal(vector_of(capacity), vector_of(node.total)):
+        return
+    old = node.total
+    node.resize(capacity)
+    turn.event(
+        partition,
+        events.NODE,
+        node.node_id,
+        events.SET,
+        events.NODE_CAPACITY,
+        resource=capacity.resource,
+    )
+    _resize_partition(turn, partition, old, capacity)
+
+
+def _set_occupied(turn: Turn, partition: Partition, node: Node, occupied: Amounts) -> None:
+    if equal(vector_of(occupied), vector_of(node.occupied)):
+        return
+    node.reoccupy(occupied)
+    turn.event(
+        partition,
+        events.NODE,
+        node.node_id,
+        events.SET,
+        events.NODE_OCCUPIED,
+        resource=occupied.resource,
+    )
+
+
+def _drain(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) -> tuple[str, str]:
+    """Place nothing new on a node. Rules: NODE-9, NODE-11, EVT-59."""
+    if node.schedulable:
+        node.schedulable = False
+        partition.node_order.drop(node.node_id)
+        _schedulable_event(turn, partition, node)
+    return "", ""
+
+
+def _undrain(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) -> tuple[str, str]:
+    """Use a draining node again. Rules: NODE-9, EVT-59."""
+    if node.schedulable:
+        return f"node '{update.node_id}' is not draining", "NODE-9"
+    node.schedulable = True
+    _schedulable_event(turn, partition, node)
+    _offer(partition, node)
+    return "", ""
+
+
+def _remove(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) -> tuple[str, str]:
+    """Drop a node and everything on it. Rules: NODE-13, NODE-14, EVT-58, EVT-61."""
+    node.schedulable = False
+    partition.node_order.drop(node.node_id)
+    _schedulable_event(turn, partition, node)
+    del partition.nodes[node.node_id]
+    released = end_on_node(turn, partition, node)
+    _resize_partition(turn, partition, node.total, None)
+    turn.event(
+        partition,
+        events.NODE,
+        node.node_id,
+        events.REMOVE,
+        events.NODE_DECOMISSION,
+        message="Node removed from the scheduler",
+    )
+    if released is not None:
+        turn.emit(released)
+    return "", ""
+
+
+_ACTIONS: Final[dict[int, Callable[[Turn, Partition, Node, NodeUpdate], tuple[str, str]]]] = {
+    commands.UPDATE: _update,
+    commands.DRAIN_NODE: _drain,
+    commands.DRAIN_TO_SCHEDULABLE: _undrain,
+    commands.DECOMISSION: _remove,
+}
+
+
+def _offer(partition: Partition, node: Node) -> None:
+    """Put a node where its score belongs and wake what fits it."""
+    if node.schedulable:
+        partition.node_order.put(node)
+    if partition.starved:
+        wake_for_node(partition, node)
+
+
+def _schedulable_event(turn: Turn, partition: Partition, node: Node) -> None:
+    text = "schedulable: true" if node.schedulable else "schedulable: false"
+    turn.event(
+        partition, events.NODE, node.node_id, events.SET, events.NODE_SCHEDULABLE, message=text
+    )
+
+
+def _resize_partition(
+    turn: Turn, partition: Partition, old: Amounts | None, new: Amounts | None
+) -> None:
+    """Move the partition's total and root's maximum. Rules: NODE-4, QUE-6, EVT-73."""
+    before = copy(partition.capacity)
+    if old is not None:
+        grow_capacity(partition, old, -1)
+    if new is not None:
+        grow_capacity(partition, new, 1)
+    if equal(before, partition.capacity):
+        return
+    root = partition.root
+    root.maximum = partition.capacity if positive(partition.capacity) else None
+    partition.shares_stale = True
+    shown = turn.cluster.types.resource(partition.capacity) if root.maximum else None
+    turn.event(partition, events.QUEUE, root.path, events.SET, events.QUEUE_MAX, resource=shown)
+    if root.waiting:
+        wake_at_queue(partition, root)

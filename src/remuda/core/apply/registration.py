@@ -1,0 +1,71 @@
+"""Registers resource managers and builds their partitions (rules: RM-1 to RM-13, RM-19)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from remuda.config.schema import PartitionConfig
+from remuda.core.apply.queues import announce_queues, build_queue
+from remuda.core.apply.turn import Turn
+from remuda.core.messages.commands import RegisterResourceManager
+from remuda.core.messages.effects import RegistrationAnswered
+from remuda.core.model.cluster import ResourceManager
+from remuda.core.model.node_order import NodeOrder
+from remuda.core.model.partition import Partition
+from remuda.core.policy.node_score import effective_weights, scorer
+
+RM_ID_LIMIT: Final = 256
+
+
+def register(turn: Turn, command: RegisterResourceManager) -> None:
+    """Register an RM; one with the same ID is wiped first, silently. Rules: RM-1, RM-9, RM-10.
+
+    Emits: RegistrationAnswered, EventRecord.
+    """
+    reason = rm_id_fault(command.rm_id)
+    if reason:
+        turn.emit(RegistrationAnswered(command.rm_id, reason, "RM-1"))
+        return
+    unregister(turn, command.rm_id)
+    manager = ResourceManager(command)
+    turn.cluster.managers[command.rm_id] = manager
+    for config in command.config.partitions:
+        partition = _build(turn, command, config)
+        manager.partitions[partition.name] = partition
+        announce_queues(turn, partition)
+    turn.emit(RegistrationAnswered(command.rm_id, ""))
+
+
+def unregister(turn: Turn, rm_id: str) -> None:
+    """Drop an RM with everything it has; nothing is sent. Rules: RM-9, RM-19.
+
+    Its timers stay in the heap and do nothing, since their partition is gone.
+    """
+    turn.cluster.managers.pop(rm_id, None)
+
+
+def rm_id_fault(rm_id: str) -> str:
+    """Return what is wrong with an RM ID, "" if nothing. Rules: RM-1."""
+    if not rm_id:
+        return "rmID is empty"
+    if len(rm_id) > RM_ID_LIMIT:
+        return f"rmID is longer than {RM_ID_LIMIT} characters"
+    if "[" in rm_id or "]" in rm_id:
+        return "rmID must not contain [ or ]"
+    if any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in rm_id):
+        return "rmID must not contain control characters"
+    return ""
+
+
+def _build(turn: Turn, command: RegisterResourceManager, config: PartitionConfig) -> Partition:
+    """Build a partition from its configuration. Rules: PAR-2, NOD-17, QUE-1."""
+    types = turn.cluster.types
+    root = build_queue(types, config.root, None)
+    partition = Partition(command.rm_id, config.name, root, turn.now_ns)
+    partition.placement_rules = config.placement_rules
+    partition.predicates = command.predicates
+    partition.node_sort_policy = config.node_sort_policy
+    partition.node_sort_weights = effective_weights(config.node_sort_weights)
+    order = scorer(config.node_sort_policy, types, config.node_sort_weights)
+    partition.node_order = NodeOrder(order)
+    return partition

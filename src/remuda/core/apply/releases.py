@@ -1,0 +1,149 @@
+"""Ends allocations (rules: chapter 70 section 7)."""
+
+from __future__ import annotations
+
+from remuda.core.accounting.lanes import wake_for_node
+from remuda.core.accounting.usage import refund
+from remuda.core.apply.lifecycle import complete_if_idle
+from remuda.core.apply.turn import Turn
+from remuda.core.messages import events
+from remuda.core.messages.commands import (
+    PLACEHOLDER_REPLACED,
+    PREEMPTED_BY_SCHEDULER,
+    STOPPED_BY_RM,
+    TIMEOUT,
+    UNKNOWN_TERMINATION_TYPE,
+    AllocationRelease,
+)
+from remuda.core.messages.effects import AllocationsReleased, ReleasedAllocation
+from remuda.core.model.allocation import Allocation
+from remuda.core.model.application import Application
+from remuda.core.model.node import Node
+from remuda.core.model.partition import Partition
+
+# EVT-27: the event detail of each way to end. A release without type is one by the RM (SI-60).
+REMOVAL_DETAIL = {
+    UNKNOWN_TERMINATION_TYPE: events.ALLOC_CANCEL,
+    STOPPED_BY_RM: events.ALLOC_CANCEL,
+    TIMEOUT: events.ALLOC_TIMEOUT,
+    PREEMPTED_BY_SCHEDULER: events.ALLOC_PREEMPT,
+}
+
+RELEASED_BY_RM = "allocation remove as per RM request"
+
+
+def release_allocations(turn: Turn, rm_id: str, releases: tuple[AllocationRelease, ...]) -> None:
+    """End allocations on demand of the RM, or after it confirmed. Rules: SI-60 to SI-65.
+
+    Emits: EventRecord, ApplicationUpdated, AllocationsReleased.
+    """
+    for release in releases:
+        partition = turn.cluster.partition(rm_id, release.partition)
+        application = partition and partition.applications.get(release.application_id)
+        if not partition or not application:
+            continue
+        if release.termination_type == PLACEHOLDER_REPLACED:
+            continue  # SI-64: there is no placeholder this could confirm
+        allocations = named_allocations(application, release)
+        for allocation in allocations:
+            _end(turn, partition, allocation, release.termination_type)
+        if allocations and release.termination_type in (STOPPED_BY_RM, UNKNOWN_TERMINATION_TYPE):
+            turn.emit(released_by_rm(partition, allocations, RELEASED_BY_RM))
+
+
+def named_allocations(application: Application, release: AllocationRelease) -> list[Allocation]:
+    """Return the allocations a release means, oldest first. Rules: SI-61, SI-62."""
+    live = application.allocations
+    if release.allocation_id:
+        found = live.get(release.allocation_id)
+        return [] if found is None else [found]
+    if release.allocation_key:
+        request = application.requests.get(release.allocation_key)
+        if request is not None:
+            return [live[allocation_id] for allocation_id in request.allocation_ids]
+        return [each for each in live.values() if each.ask.allocation_key == release.allocation_key]
+    return list(live.values())
+
+
+def note_removal(turn: Turn, partition: Partition, allocation: Allocation, detail: int) -> None:
+    """Take an allocation off its application and queues, with the event. Rules: EVT-21, CYC-26."""
+    _refund(partition, allocation)
+    _removal_event(turn, partition, allocation, detail)
+
+
+def node_returns(turn: Turn, partition: Partition, allocation: Allocation) -> None:
+    """Give the node its room back, with the event, and wake who can use it. Rules: EVT-50."""
+    node = allocation.node
+    node.remove(allocation)
+    node.refused.clear()
+    if node.schedulable:
+        partition.node_order.put(node)
+    turn.event(
+        partition,
+        events.NODE,
+        node.node_id,
+        events.REMOVE,
+        events.NODE_ALLOC,
+        allocation.allocation_id,
+        allocation.amounts.resource,
+    )
+    if partition.starved:
+        wake_for_node(partition, node)
+
+
+def end_on_node(turn: Turn, partition: Partition, node: Node) -> AllocationsReleased | None:
+    """End everything on a node that goes away; None if there was nothing. Rules: NODE-13, SI-69."""
+    message = f"Node {node.node_id} Removed"
+    released: list[ReleasedAllocation] = []
+    for allocation in list(node.allocations.values()):
+        _refund(partition, allocation)
+        complete_if_idle(turn, partition, allocation.application)
+        _removal_event(turn, partition, allocation, events.ALLOC_NODEREMOVED)
+        node_returns(turn, partition, allocation)
+        released.append(_released(partition, allocation, message))
+    return AllocationsReleased(partition.rm_id, tuple(released)) if released else None
+
+
+def released_by_rm(
+    partition: Partition, allocations: list[Allocation], message: str
+) -> AllocationsReleased:
+    """Return the answer that these allocations were ended by the RM. Rules: SI-60, SI-77."""
+    released = tuple([_released(partition, each, message) for each in allocations])
+    return AllocationsReleased(partition.rm_id, released)
+
+
+def _end(turn: Turn, partition: Partition, allocation: Allocation, termination_type: int) -> None:
+    """End one allocation: application, its state, node, in the order of EVT-87."""
+    _refund(partition, allocation)
+    complete_if_idle(turn, partition, allocation.application)
+    _removal_event(turn, partition, allocation, REMOVAL_DETAIL[termination_type])
+    node_returns(turn, partition, allocation)
+
+
+def _refund(partition: Partition, allocation: Allocation) -> None:
+    refund(partition, allocation)
+    request = allocation.application.requests.get(allocation.ask.allocation_key)
+    if request is not None:
+        request.allocation_ids.pop(allocation.allocation_id, None)
+
+
+def _removal_event(turn: Turn, partition: Partition, allocation: Allocation, detail: int) -> None:
+    turn.application_event(
+        partition,
+        allocation.application,
+        events.REMOVE,
+        detail,
+        allocation.allocation_id,
+        allocation.amounts.resource,
+    )
+
+
+def _released(partition: Partition, allocation: Allocation, message: str) -> ReleasedAllocation:
+    return ReleasedAllocation(
+        partition.name,
+        allocation.application.application_id,
+        allocation.allocation_id,
+        allocation.ask.allocation_key,
+        STOPPED_BY_RM,
+        message,
+    )

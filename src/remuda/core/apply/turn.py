@@ -1,0 +1,82 @@
+"""One turn at the door: the state, the time, and the effects collected so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import final
+
+from remuda.core.messages import events
+from remuda.core.messages.effects import Effect, EventRecord
+from remuda.core.model.application import Application
+from remuda.core.model.cluster import Cluster
+from remuda.core.model.deadlines import Deadline
+from remuda.core.model.partition import Partition
+
+
+@final
+class Turn:
+    """What one call of ``handle`` or ``step`` works with."""
+
+    __slots__ = ("cluster", "effects", "now_ns")
+
+    def __init__(self, cluster: Cluster, now_ns: int) -> None:
+        self.cluster = cluster
+        self.now_ns = now_ns
+        self.effects: list[Effect] = []
+
+    def emit(self, effect: Effect) -> None:
+        """Add an effect."""
+        self.effects.append(effect)
+
+    def event(
+        self,
+        partition: Partition,
+        kind: int,
+        object_id: str,
+        change: int,
+        detail: int,
+        reference_id: str = "",
+        resource: Mapping[str, int] | None = None,
+        message: str = "",
+    ) -> None:
+        """Add an event record. Rules: EVT-1, EVT-13."""
+        record = EventRecord(
+            partition.rm_id,
+            partition.name,
+            kind,
+            object_id,
+            reference_id,
+            change,
+            detail,
+            self.now_ns,
+            resource,
+            message,
+        )
+        self.effects.append(record)
+
+    def application_event(
+        self,
+        partition: Partition,
+        application: Application,
+        change: int,
+        detail: int,
+        reference_id: str = "",
+        resource: Mapping[str, int] | None = None,
+        message: str = "",
+    ) -> None:
+        """Add an event about an application. Rules: EVT-15 to EVT-22."""
+        application_id = application.record.application_id
+        self.event(
+            partition, events.APP, application_id, change, detail, reference_id, resource, message
+        )
+
+    def set_timer(
+        self,
+        partition: Partition,
+        kind: str,
+        delay_ns: int,
+        application: Application | None = None,
+    ) -> None:
+        """Set a timer that far from now. Rules: APP-16."""
+        deadline = Deadline(kind, partition, application)
+        self.cluster.deadlines.set(self.now_ns + delay_ns, deadline)

@@ -1,0 +1,85 @@
+"""One decision of one partition: which ask goes to which node (rules: CYC-10 to CYC-17).
+
+1. Walk from root to the leaf that is owed most (child order of each parent).
+2. Take the first ask of the leaf's first lane: application order, then ask order.
+3. Check the limits of the queue path, leaf upwards.
+4. Take the first node in node order that fits and whose predicates agree.
+
+What fails at 3 or 4 fails for the whole lane, so the answer is to park the lane.
+"""
+
+from __future__ import annotations
+
+from remuda.core.accounting.lanes import fits_queue
+from remuda.core.model import states
+from remuda.core.model.decision import Allocate, Decision, Park
+from remuda.core.model.node import Node
+from remuda.core.model.partition import Partition
+from remuda.core.model.queue import Queue
+from remuda.core.model.request import Lane, Request
+from remuda.core.model.vectors import fits
+from remuda.core.ports import Predicates
+
+
+def has_work(partition: Partition) -> bool:
+    """Whether a partition has an ask worth trying. Rules: CYC-4, CYC-5."""
+    return (
+        partition.root.maximum is not None
+        and partition.state != states.STOPPED
+        and partition.root.has_ready()
+    )
+
+
+def decide(partition: Partition, predicates: Predicates) -> Decision | None:
+    """Return the next decision of a partition, None when nothing is worth trying.
+
+    Rules: CYC-4, CYC-10, CYC-11, CYC-12.
+    """
+    if not has_work(partition):
+        return None
+    lane = _first_lane(partition.root)
+    amounts = lane.shape.amounts
+    for queue in lane.leaf.path_up:
+        if not fits_queue(queue, amounts):
+            return Park(lane, queue, [])
+    request = lane.first()
+    refused: list[Node] = []
+    node = _find_node(partition, lane, request, predicates, refused)
+    if node is None:
+        return Park(lane, None, refused)
+    return Allocate(request, node, refused)
+
+
+def _first_lane(root: Queue) -> Lane:
+    queue = root
+    while not queue.leaf:
+        queue = queue.children[queue.child_order.first()]
+    return queue.lanes[queue.ready.first()]
+
+
+def _find_node(
+    partition: Partition,
+    lane: Lane,
+    request: Request,
+    predicates: Predicates,
+    refused: list[Node],
+) -> Node | None:
+    """Return the node for an ask, None if there is none. Rules: CYC-14, CYC-15, CYC-17, NOD-8."""
+    shape = lane.shape
+
+    def accept(node: Node) -> bool:
+        if shape.constraint in node.refused:
+            return False
+        key = request.ask.allocation_key
+        if not predicates(partition.rm_id, key, node.node_id, True):
+            return True
+        refused.append(node)
+        return False
+
+    asked = accept if partition.predicates else None
+    if not shape.required_node:
+        return partition.node_order.first_fit(shape.amounts, asked)
+    node = partition.nodes.get(shape.required_node)
+    if node is None or not fits(node.available, shape.amounts):
+        return None
+    return node if asked is None or asked(node) else None

@@ -1,0 +1,239 @@
+"""Works every counter and index out from scratch and compares (the meaning of ``check``).
+
+The scheduler keeps totals, orders and indexes up to date incrementally; this module is the
+other half of each pair. It is slow on purpose and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from remuda.base.errors import InvariantViolation
+from remuda.core.accounting.lanes import fits_queue
+from remuda.core.model import states
+from remuda.core.model.application import Application
+from remuda.core.model.cluster import Cluster
+from remuda.core.model.node import Node
+from remuda.core.model.partition import Partition
+from remuda.core.model.priorities import MIN_PRIORITY, PriorityCount
+from remuda.core.model.queue import Queue
+from remuda.core.model.request import Lane
+from remuda.core.model.vectors import (
+    Amounts,
+    Vector,
+    add,
+    add_times,
+    equal,
+    fits,
+    positive,
+    subtract,
+    trimmed,
+)
+from remuda.core.policy.standing import application_key, child_numbers, shown_priority
+
+
+def check(cluster: Cluster) -> None:
+    """Check everything. Raises: InvariantViolation naming the object and the difference.
+
+    Rules: QUE-2, QUE-6, QUE-27, QUE-28, NOD-2, NOD-15, RES-16.
+    """
+    for partition in cluster.partitions():
+        for one in _CHECKS:
+            one(partition)
+
+
+def _require(holds: bool, partition: Partition, what: str) -> None:
+    if not holds:
+        raise InvariantViolation(f"partition [{partition.rm_id}]{partition.name}: {what}")
+
+
+def _same(partition: Partition, what: str, kept: Vector, parts: Iterable[Amounts]) -> None:
+    total = Vector()
+    for amounts in parts:
+        add(total, amounts)
+    _require(equal(kept, total), partition, f"{what} is {kept.amounts}, not {total.amounts}")
+
+
+def _applications(partition: Partition) -> None:
+    """Usage, pending and priorities of applications are those of their parts."""
+    for application in partition.applications.values():
+        name = f"application {application.application_id}"
+        allocations = application.allocations.values()
+        _same(partition, f"{name} allocated", application.allocated, _amounts(application))
+        for allocation in allocations:
+            held = allocation.node.allocations.get(allocation.key())
+            _require(held is allocation, partition, f"{name}: an allocation is not on its node")
+            node = partition.nodes.get(allocation.node.node_id)
+            _require(node is allocation.node, partition, f"{name}: its node is unknown")
+        wanted = Vector()
+        priorities = PriorityCount()
+        for request in application.requests.values():
+            add_times(wanted, request.amounts, request.pending)
+            _require(request.pending >= 0, partition, f"{name}: negative pending")
+            queued = request.group is not None
+            _require(queued == (request.pending > 0), partition, f"{name}: ask in no lane")
+            if request.pending:
+                priorities.add(request.ask.priority)
+        _require(equal(application.pending, wanted), partition, f"{name} pending is wrong")
+        right = priorities.counts() == application.priorities.counts()
+        _require(right, partition, f"{name}: priorities are miscounted")
+        leaf = application.queue
+        placed = leaf is not None and leaf.applications.get(application.application_id)
+        _require(placed is application, partition, f"{name} is not in its queue")
+
+
+def _amounts(application: Application) -> list[Amounts]:
+    return [allocation.amounts for allocation in application.allocations.values()]
+
+
+def _nodes(partition: Partition) -> None:
+    """Nodes hold what their allocations say; available follows from it (NOD-2)."""
+    count = 0
+    for node in partition.nodes.values():
+        name = f"node {node.node_id}"
+        parts = [allocation.amounts for allocation in node.allocations.values()]
+        _same(partition, f"{name} allocated", node.allocated, parts)
+        free = Vector()
+        add(free, node.total)
+        subtract(free, node.occupied)
+        for amounts in parts:
+            subtract(free, amounts)
+        _require(equal(node.available, free), partition, f"{name} available is wrong")
+        for allocation in node.allocations.values():
+            kept = allocation.application.allocations.get(allocation.allocation_id)
+            _require(kept is allocation, partition, f"{name}: an allocation without application")
+        count += len(parts)
+    _require(count == partition.allocation_count, partition, "the allocation count is wrong")
+    _same(partition, "capacity", partition.capacity, [n.total for n in partition.nodes.values()])
+    maximum = partition.root.maximum
+    limited = maximum is partition.capacity if positive(partition.capacity) else maximum is None
+    _require(limited, partition, "root's maximum is not the capacity")
+
+
+def _node_order(partition: Partition) -> None:
+    """The order holds each schedulable node once, by its current score, under its bound."""
+    order = partition.node_order
+    schedulable = [node for node in partition.nodes.values() if node.schedulable]
+    expected = sorted((order.score(node), node.node_id) for node in schedulable)
+    _require(order.entries() == expected, partition, "the node order is wrong")
+    _require(not order.bound_faults(), partition, f"bounds too low: {order.bound_faults()}")
+
+
+def _queues(partition: Partition) -> None:
+    """Usage, pending and running of queues are those of what is below them."""
+    for queue in partition.queues():
+        name = f"queue {queue.path}"
+        below = _applications_below(queue)
+        parts = [amounts for application in below for amounts in _amounts(application)]
+        _same(partition, f"{name} allocated", queue.allocated, parts)
+        wanted = Vector()
+        for application in below:
+            for request in application.requests.values():
+                add_times(wanted, request.amounts, request.pending)
+        _require(equal(queue.pending, wanted), partition, f"{name} pending is wrong")
+        running = [a for a in below if a.state in (states.STARTING, states.RUNNING)]
+        _require(queue.running == len(running), partition, f"{name} running is wrong")
+        priorities = PriorityCount()
+        for shown in _priorities_below(queue):
+            if shown != MIN_PRIORITY:
+                priorities.add(shown)
+        right = priorities.counts() == queue.priorities.counts()
+        _require(right, partition, f"{name}: priorities are miscounted")
+        _require(
+            queue.shown_priority == shown_priority(queue) or queue.parent is None,
+            partition,
+            f"{name} shows a wrong priority",
+        )
+
+
+def _applications_below(queue: Queue) -> list[Application]:
+    if queue.leaf:
+        return list(queue.applications.values())
+    return [each for child in queue.children.values() for each in _applications_below(child)]
+
+
+def _priorities_below(queue: Queue) -> list[int]:
+    if queue.leaf:
+        return [each.priorities.highest() for each in queue.applications.values()]
+    return [child.shown_priority for child in queue.children.values()]
+
+
+def _child_orders(partition: Partition) -> None:
+    """Every parent orders exactly its children with pending, by their current numbers."""
+    if partition.shares_stale:
+        return
+    for parent in partition.queues():
+        expected = [
+            child.name
+            for child in parent.children.values()
+            if trimmed(child.pending) and child.state != states.STOPPED
+        ]
+        listed = parent.child_order.names()
+        _require(sorted(expected) == listed, partition, f"children of {parent.path} are wrong")
+        for name in expected:
+            child = parent.children[name]
+            place = (child_numbers(parent, child), trimmed(child.pending), child.has_ready())
+            kept = parent.child_order.place(name)
+            _require(kept == place, partition, f"queue {child.path} stands at {kept}, not {place}")
+
+
+def _lanes(partition: Partition) -> None:
+    """Asks are in one group, groups in one lane, lanes ready or parked for a true reason."""
+    groups: dict[int, int] = {}
+    for leaf in partition.leaves():
+        for lane in leaf.lanes.values():
+            number = lane.shape.number
+            groups[number] = groups.get(number, 0) + len(lane.groups)
+            _lane(partition, leaf, lane)
+        ready = sorted(n for n, lane in leaf.lanes.items() if not lane.parked)
+        _require(leaf.ready.members() == ready, partition, f"ready lanes of {leaf.path}")
+    for shape in partition.shapes.values():
+        held = groups.get(shape.number, 0)
+        _require(shape.groups == held, partition, f"shape {shape.key} counts wrong groups")
+    _require(len(groups) == len(partition.shapes), partition, "a lane without shape")
+    waiting = sorted(s.number for s in partition.shapes.values() if s.waiting)
+    _require(sorted(partition.starved) == waiting, partition, "starved shapes are wrong")
+
+
+def _lane(partition: Partition, leaf: Queue, lane: Lane) -> None:
+    name = f"lane {lane.shape.key} of {leaf.path}"
+    for number, group in lane.groups.items():
+        application = group.application
+        right = application_key(leaf, application)
+        _require(application.standing == right, partition, f"{name}: a stale application key")
+        first = min(group.requests.values(), key=lambda each: each.sort_key())
+        key = (*right, *first.sort_key())
+        _require(lane.order.key(number) == key, partition, f"{name}: a stale group key")
+    if not lane.parked:
+        ready = leaf.ready.key(lane.shape.number)
+        _require(ready == lane.order.first_key(), partition, f"{name}: a stale lane key")
+        return
+    limiting = lane.parked_at
+    if limiting is not None:
+        listed = limiting.waiting.get(lane.shape.number, {}).get(lane.number)
+        _require(listed is lane, partition, f"{name} waits at no queue")
+        blocked = not fits_queue(limiting, lane.shape.amounts)
+        _require(blocked, partition, f"{name} waits at {limiting.path} though it fits")
+        return
+    listed = lane.shape.waiting.get(lane.number)
+    _require(listed is lane, partition, f"{name} waits for no node")
+    if not partition.predicates:
+        able = [n.node_id for n in partition.nodes.values() if _takes(n, lane)]
+        _require(not able, partition, f"{name} waits though {able} fit it")
+
+
+def _takes(node: Node, lane: Lane) -> bool:
+    required = lane.shape.required_node
+    reachable = required == node.node_id or (not required and node.schedulable)
+    return reachable and fits(node.available, lane.shape.amounts)
+
+
+_CHECKS: Final[tuple[Callable[[Partition], None], ...]] = (
+    _applications,
+    _nodes,
+    _node_order,
+    _queues,
+    _child_orders,
+    _lanes,
+)

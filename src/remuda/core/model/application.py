@@ -1,0 +1,74 @@
+"""An application: its asks, its allocations and where it stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+from remuda.core.messages.commands import NewApplication
+from remuda.core.model import states
+from remuda.core.model.allocation import Allocation
+from remuda.core.model.priorities import PriorityCount
+from remuda.core.model.ranking import SortKey
+from remuda.core.model.request import Group, Request
+from remuda.core.model.vectors import Vector
+
+if TYPE_CHECKING:
+    from remuda.core.model.queue import Queue
+
+
+@final
+class Application:
+    """One application of a partition (chapter 80 section 1).
+
+    ``queue`` is the leaf it is in, None once it left. ``generation`` counts state changes, so
+    that a timer of an earlier state does nothing (APP-17). ``groups``: by shape number.
+    ``standing``: the current place among the applications of the leaf (QUE-40).
+    """
+
+    __slots__ = (
+        "allocated",
+        "allocations",
+        "finished_ns",
+        "generation",
+        "groups",
+        "max_allocated",
+        "number",
+        "pending",
+        "priorities",
+        "queue",
+        "queue_path",
+        "record",
+        "reject_reason",
+        "requests",
+        "standing",
+        "started_ns",
+        "state",
+        "state_log",
+        "submitted_ns",
+    )
+
+    def __init__(self, number: int, record: NewApplication, submitted_ns: int) -> None:
+        self.number = number
+        self.record = record
+        self.submitted_ns = submitted_ns
+        self.started_ns: int = 0
+        self.finished_ns: int = 0
+        self.state: str = states.NEW
+        self.generation: int = 0
+        self.state_log: list[tuple[int, str]] = []
+        self.reject_reason: str = ""
+        self.queue: Queue | None = None
+        self.queue_path: str = ""
+        self.pending = Vector()
+        self.allocated = Vector()
+        self.max_allocated = Vector()
+        self.priorities = PriorityCount()
+        self.requests: dict[str, Request] = {}
+        self.allocations: dict[str, Allocation] = {}
+        self.groups: dict[int, Group] = {}
+        self.standing: SortKey = ()
+
+    @property
+    def application_id(self) -> str:
+        """The ID the RM gave it."""
+        return self.record.application_id

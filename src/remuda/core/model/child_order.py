@@ -1,0 +1,146 @@
+"""The children of a parent queue in the order they are served (rules: QUE-32 to QUE-36).
+
+Children are sorted by two numbers, priority and share, in the configured order. Equal ones are
+ranked by pending: the next is the first by name that no other of them has more pending than,
+in every type. That relation is no sort key, so children with equal numbers share a *tier* and
+the choice is made inside it, among distinct pending amounts only. All children with pending
+count, also those that cannot be served now; the order of the others must not depend on them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from typing import TypeAlias, final
+
+from remuda.core.model.ranking import Ranking
+from remuda.core.model.vectors import exceeds
+
+Numbers: TypeAlias = tuple[float, float]
+
+
+@final
+class _Tier:
+    """Children with equal numbers: their names by pending, and how many are ready."""
+
+    __slots__ = ("names", "number", "ready")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.ready: int = 0
+        self.names: dict[tuple[int, ...], list[str]] = {}
+
+
+@final
+class _Place:
+    """Where one child stands."""
+
+    __slots__ = ("numbers", "pending", "ready")
+
+    def __init__(self, numbers: Numbers, pending: tuple[int, ...], ready: bool) -> None:
+        self.numbers = numbers
+        self.pending = pending
+        self.ready = ready
+
+
+@final
+class ChildOrder:
+    """An incremental order over named children. Cost of a change: O(log n)."""
+
+    __slots__ = ("_by_number", "_count", "_places", "_ready", "_tiers")
+
+    def __init__(self) -> None:
+        self._places: dict[str, _Place] = {}
+        self._tiers: dict[Numbers, _Tier] = {}
+        self._by_number: dict[int, Numbers] = {}
+        self._ready = Ranking()
+        self._count = 0
+
+    def put(self, name: str, numbers: Numbers, pending: tuple[int, ...], ready: bool) -> None:
+        """Add a child or move it. ``ready``: it has something that may be placed."""
+        place = self._places.get(name)
+        if place is not None:
+            if place.ready == ready and place.numbers == numbers and place.pending == pending:
+                return
+            self._take(name, place)
+        self._places[name] = _Place(numbers, pending, ready)
+        tier = self._tiers.get(numbers)
+        if tier is None:
+            self._count += 1
+            tier = _Tier(self._count)
+            self._tiers[numbers] = tier
+            self._by_number[tier.number] = numbers
+        names = tier.names.get(pending)
+        if names is None:
+            tier.names[pending] = [name]
+        else:
+            insort(names, name)
+        if ready:
+            tier.ready += 1
+            if tier.ready == 1:
+                self._ready.put(tier.number, numbers)
+
+    def drop(self, name: str) -> None:
+        """Take a child out; unknown names are fine."""
+        place = self._places.pop(name, None)
+        if place is not None:
+            self._take(name, place)
+
+    def has_ready(self) -> bool:
+        """Whether first would find a child."""
+        return len(self._ready) > 0
+
+    def first(self) -> str:
+        """Return the ready child to serve next, "" when there is none. Rules: QUE-33, QUE-36."""
+        number = self._ready.first()
+        if number < 0:
+            return ""
+        return self._choose(self._tiers[self._by_number[number]])
+
+    def place(self, name: str) -> tuple[Numbers, tuple[int, ...], bool] | None:
+        """Return a child's numbers, pending and readiness, for checks."""
+        found = self._places.get(name)
+        return None if found is None else (found.numbers, found.pending, found.ready)
+
+    def names(self) -> list[str]:
+        """Return all children, sorted, for checks."""
+        return sorted(self._places)
+
+    def _take(self, name: str, place: _Place) -> None:
+        tier = self._tiers[place.numbers]
+        names = tier.names[place.pending]
+        del names[bisect_left(names, name)]
+        if not names:
+            del tier.names[place.pending]
+        if place.ready:
+            tier.ready -= 1
+            if tier.ready == 0:
+                self._ready.drop(tier.number)
+        if not tier.names:
+            del self._tiers[place.numbers]
+            del self._by_number[tier.number]
+
+    def _choose(self, tier: _Tier) -> str:
+        """Return the first ready child of a tier in the order of QUE-36."""
+        left = {pending: iter(names) for pending, names in tier.names.items()}
+        heads = {pending: next(names) for pending, names in left.items()}
+        while True:
+            best = ""
+            chosen: tuple[int, ...] = ()
+            for pending, name in heads.items():
+                if (not best or name < best) and not _exceeded(pending, heads):
+                    best = name
+                    chosen = pending
+            if self._places[best].ready:
+                return best
+            following = next(left[chosen], "")
+            if following:
+                heads[chosen] = following
+            else:
+                del heads[chosen]
+
+
+def _exceeded(pending: tuple[int, ...], heads: dict[tuple[int, ...], str]) -> bool:
+    for other in heads:
+        if exceeds(other, pending):
+            return True
+    return False

@@ -1,0 +1,66 @@
+"""Timers as data: what must happen when, in a heap.
+
+A timer is cancelled by moving on: it carries the generation of the thing it was set for and
+acts only if that still is the current one (APP-17).
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Final, final
+
+if TYPE_CHECKING:
+    from remuda.core.model.application import Application
+    from remuda.core.model.partition import Partition
+
+SECOND_NS: Final = 1_000_000_000
+STARTING_TIMEOUT_NS: Final = 300 * SECOND_NS
+COMPLETING_TIMEOUT_NS: Final = 30 * SECOND_NS
+RETENTION_NS: Final = 3 * 24 * 3600 * SECOND_NS
+QUEUE_CLEANUP_NS: Final = 10 * SECOND_NS
+
+STATE_TIMER: Final = "state"
+RETENTION_TIMER: Final = "retention"
+CLEANUP_TIMER: Final = "cleanup"
+
+
+@final
+class Deadline:
+    """One timer of a partition, for one of its applications or, without one, for itself.
+
+    It refers to the objects, not to their names: a later object of the same name is another one.
+    """
+
+    __slots__ = ("application", "generation", "kind", "partition")
+
+    def __init__(self, kind: str, partition: Partition, application: Application | None) -> None:
+        self.kind = kind
+        self.partition = partition
+        self.application = application
+        self.generation: int = 0 if application is None else application.generation
+
+
+@final
+class Deadlines:
+    """All timers of the scheduler, earliest first, equal ones in the order they were set."""
+
+    __slots__ = ("_heap", "_number")
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[int, int, Deadline]] = []
+        self._number = 0
+
+    def set(self, at_ns: int, deadline: Deadline) -> None:
+        """Add a timer. Cost: O(log n)."""
+        self._number += 1
+        heappush(self._heap, (at_ns, self._number, deadline))
+
+    def earliest(self) -> int | None:
+        """Return the time of the next timer, None when there is none."""
+        return self._heap[0][0] if self._heap else None
+
+    def pop_due(self, now_ns: int) -> Deadline | None:
+        """Take the earliest timer that is due, None when none is."""
+        if not self._heap or self._heap[0][0] > now_ns:
+            return None
+        return heappop(self._heap)[2]

@@ -1,0 +1,39 @@
+"""What the cycle decided. It is data: nothing has changed yet, ``apply`` carries it out."""
+
+from __future__ import annotations
+
+from typing import TypeAlias, final
+
+from remuda.core.model.node import Node
+from remuda.core.model.queue import Queue
+from remuda.core.model.request import Lane, Request
+
+
+@final
+class Allocate:
+    """Place one allocation of an ask on a node. ``refused``: nodes its predicates refused."""
+
+    __slots__ = ("node", "refused", "request")
+
+    def __init__(self, request: Request, node: Node, refused: list[Node]) -> None:
+        self.request = request
+        self.node = node
+        self.refused = refused
+
+
+@final
+class Park:
+    """Nothing of a lane can be placed: its queue's limit is in the way, or no node takes it.
+
+    ``limiting``: the first queue, leaf upwards, whose limit is too small; None: no node.
+    """
+
+    __slots__ = ("lane", "limiting", "refused")
+
+    def __init__(self, lane: Lane, limiting: Queue | None, refused: list[Node]) -> None:
+        self.lane = lane
+        self.limiting = limiting
+        self.refused = refused
+
+
+Decision: TypeAlias = Allocate | Park

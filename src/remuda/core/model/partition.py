@@ -1,0 +1,105 @@
+"""A partition: nodes, queue tree and applications that belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import final
+
+from remuda.config.schema import PlacementRuleConfig
+from remuda.core.model import states
+from remuda.core.model.application import Application
+from remuda.core.model.node import Node
+from remuda.core.model.node_order import NodeOrder
+from remuda.core.model.queue import Queue
+from remuda.core.model.request import Shape, ShapeKey
+from remuda.core.model.vectors import Vector
+
+
+@final
+class Partition:
+    """One partition of one RM (RM-21).
+
+    ``name`` is plain. ``capacity``: sum over all nodes, schedulable or not (NODE-4).
+    ``shapes``: those with pending asks; ``starved``: those with lanes that wait for a node.
+    ``shares_stale``: the divisors of shares must be worked out again before the next decision.
+    ``ended``: applications that left, by number; ``rejected`` likewise.
+    """
+
+    __slots__ = (
+        "allocation_count",
+        "applications",
+        "capacity",
+        "cleanup_set",
+        "ended",
+        "name",
+        "node_order",
+        "node_sort_policy",
+        "node_sort_weights",
+        "nodes",
+        "numbers",
+        "placement_rules",
+        "predicates",
+        "rejected",
+        "rm_id",
+        "root",
+        "shapes",
+        "shares_stale",
+        "starved",
+        "state",
+        "state_ns",
+    )
+
+    def __init__(self, rm_id: str, name: str, root: Queue, now_ns: int) -> None:
+        self.rm_id = rm_id
+        self.name = name
+        self.root = root
+        self.state: str = states.ACTIVE
+        self.state_ns = now_ns
+        self.placement_rules: tuple[PlacementRuleConfig, ...] = ()
+        self.node_sort_policy: str = "fair"
+        self.node_sort_weights: Mapping[str, float] = {}
+        self.node_order = NodeOrder(lambda node: 0.0)
+        self.nodes: dict[str, Node] = {}
+        self.capacity = Vector()
+        self.applications: dict[str, Application] = {}
+        self.ended: dict[int, Application] = {}
+        self.rejected: dict[int, Application] = {}
+        self.allocation_count: int = 0
+        self.shapes: dict[ShapeKey, Shape] = {}
+        self.starved: dict[int, Shape] = {}
+        self.shares_stale: bool = True
+        self.cleanup_set: bool = False
+        self.predicates: bool = False
+        self.numbers: int = 0
+
+    def next_number(self) -> int:
+        """Return the next arrival number: unique and rising within the partition."""
+        self.numbers += 1
+        return self.numbers
+
+    def queue(self, path: str) -> Queue | None:
+        """Find a queue by path, in any case. Rules: PLC-40."""
+        parts = path.lower().split(".")
+        if parts[0] != self.root.name:
+            return None
+        found = self.root
+        for part in parts[1:]:
+            child = found.children.get(part)
+            if child is None:
+                return None
+            found = child
+        return found
+
+    def leaves(self) -> list[Queue]:
+        """Return all leaf queues, depth first."""
+        return [queue for queue in self.queues() if queue.leaf]
+
+    def queues(self) -> list[Queue]:
+        """Return all queues, depth first, parents before children."""
+        found: list[Queue] = []
+        ahead = [self.root]
+        while ahead:
+            queue = ahead.pop()
+            found.append(queue)
+            ahead.extend(reversed(list(queue.children.values())))
+        return found

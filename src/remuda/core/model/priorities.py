@@ -1,0 +1,59 @@
+"""How many of something there are at each priority, and the highest of them.
+
+Applications, leaves and parents all show "the highest priority below me" (QUE-27, QUE-28);
+counting keeps that exact when the last holder of the highest goes away.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import Final, final
+
+MIN_PRIORITY: Final = -(2**31)
+MAX_PRIORITY: Final = 2**31 - 1
+
+
+@final
+class PriorityCount:
+    """A multiset of priorities. Rules: QUE-27, QUE-28."""
+
+    __slots__ = ("_counts", "_heap")
+
+    def __init__(self) -> None:
+        self._counts: dict[int, int] = {}
+        self._heap: list[int] = []
+
+    def add(self, priority: int) -> None:
+        """Count one more at a priority. Cost: O(log n)."""
+        count = self._counts.get(priority, 0)
+        self._counts[priority] = count + 1
+        if count == 0:
+            heappush(self._heap, -priority)
+
+    def remove(self, priority: int) -> None:
+        """Count one less; the priority must have been added."""
+        count = self._counts[priority]
+        if count == 1:
+            del self._counts[priority]
+        else:
+            self._counts[priority] = count - 1
+
+    def highest(self) -> int:
+        """Return the highest priority, MIN_PRIORITY when there is none."""
+        heap = self._heap
+        while heap and -heap[0] not in self._counts:
+            heappop(heap)
+        return -heap[0] if heap else MIN_PRIORITY
+
+    def counts(self) -> dict[int, int]:
+        """Return priority -> count, sorted, for checks."""
+        return dict(sorted(self._counts.items()))
+
+
+def visible(current: int, offset: int, fence: bool) -> int:
+    """Return the priority a queue shows to its parent. Rules: QUE-29."""
+    if current == MIN_PRIORITY:
+        return MIN_PRIORITY
+    if fence:
+        return offset
+    return max(MIN_PRIORITY, min(MAX_PRIORITY, current + offset))

@@ -1,0 +1,132 @@
+"""Asks as the scheduler keeps them: grouped, so that equal ones are decided once.
+
+A *shape* is what makes asks interchangeable for a node: amounts, required node, predicate
+class. In one leaf all asks of one shape form a *lane*; inside a lane each application has a
+*group*. When the first ask of a lane fits no node or no quota, none of the lane does: the whole
+lane is parked at what stopped it and costs nothing until that changes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias, final
+
+from remuda.core.messages.commands import Ask
+from remuda.core.model.ranking import Ranking, SortKey
+from remuda.core.model.vectors import Amounts
+
+if TYPE_CHECKING:
+    from remuda.core.model.application import Application
+    from remuda.core.model.queue import Queue
+
+ShapeKey: TypeAlias = tuple[tuple[tuple[str, int], ...], str, str]
+
+
+@final
+class Shape:
+    """Equal requirements on a node; one per partition and value.
+
+    ``constraint`` is the predicate class: asks with the same one get the same answers. With
+    ``volatile`` the answers may change on their own, so every request of the RM wakes the
+    shape. ``waiting``: lanes parked because no node took them.
+    """
+
+    __slots__ = (
+        "amounts",
+        "constraint",
+        "groups",
+        "key",
+        "number",
+        "required_node",
+        "volatile",
+        "waiting",
+    )
+
+    def __init__(self, number: int, key: ShapeKey, amounts: Amounts, volatile: bool) -> None:
+        self.number = number
+        self.key = key
+        self.amounts = amounts
+        self.required_node: str = key[1]
+        self.constraint: str = key[2]
+        self.volatile = volatile
+        self.groups: int = 0
+        self.waiting: dict[int, Lane] = {}
+
+
+@final
+class Request:
+    """One ask: ``pending`` allocations still to come, ``made`` so far (SI-34, SI-35).
+
+    ``allocation_ids`` are the live allocations of the key, in order of creation.
+    """
+
+    __slots__ = (
+        "allocation_ids",
+        "amounts",
+        "application",
+        "ask",
+        "attempted",
+        "created_ns",
+        "group",
+        "made",
+        "number",
+        "pending",
+    )
+
+    def __init__(
+        self, number: int, ask: Ask, amounts: Amounts, application: Application, created_ns: int
+    ) -> None:
+        self.number = number
+        self.ask = ask
+        self.amounts = amounts
+        self.application = application
+        self.created_ns = created_ns
+        self.pending: int = 0
+        self.made: int = 0
+        self.attempted: bool = False
+        self.group: Group | None = None
+        self.allocation_ids: dict[str, None] = {}
+
+    def sort_key(self) -> SortKey:
+        """Return the place among the asks of an application. Rules: QUE-44."""
+        return (-self.ask.priority, self.created_ns, self.number)
+
+
+@final
+class Group:
+    """The pending asks of one application in one lane, in order."""
+
+    __slots__ = ("application", "lane", "order", "requests")
+
+    def __init__(self, application: Application, lane: Lane) -> None:
+        self.application = application
+        self.lane = lane
+        self.order = Ranking()
+        self.requests: dict[int, Request] = {}
+
+    def first(self) -> Request:
+        """Return the ask that is served next; a group is never empty."""
+        return self.requests[self.order.first()]
+
+
+@final
+class Lane:
+    """The pending asks of one shape in one leaf, by application order, then ask order.
+
+    ``parked_at``: the queue whose limit stopped the lane. ``parked``: it waits, at that queue
+    or, without one, at its shape for a node.
+    """
+
+    __slots__ = ("groups", "leaf", "number", "order", "parked", "parked_at", "shape")
+
+    def __init__(self, number: int, leaf: Queue, shape: Shape) -> None:
+        self.number = number
+        self.leaf = leaf
+        self.shape = shape
+        self.order = Ranking()
+        self.groups: dict[int, Group] = {}
+        self.parked: bool = False
+        self.parked_at: Queue | None = None
+
+    def first(self) -> Request:
+        """Return the ask that is served next; a lane is never empty."""
+        return self.groups[self.order.first()].first()

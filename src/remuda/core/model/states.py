@@ -1,0 +1,68 @@
+"""The life of an application as one table (rules: chapter 80 section 1).
+
+An event that has no row for the current state is refused and changes nothing. The names are
+those the RM and the REST API show.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from remuda.core.messages import events
+
+NEW: Final = "New"
+ACCEPTED: Final = "Accepted"
+STARTING: Final = "Starting"
+RUNNING: Final = "Running"
+REJECTED: Final = "Rejected"
+COMPLETING: Final = "Completing"
+COMPLETED: Final = "Completed"
+FAILING: Final = "Failing"
+FAILED: Final = "Failed"
+EXPIRED: Final = "Expired"
+
+RUN: Final = "runApplication"
+REJECT: Final = "rejectApplication"
+COMPLETE: Final = "completeApplication"
+FAIL: Final = "failApplication"
+EXPIRE: Final = "expireApplication"
+
+APPLICATION: Final[dict[tuple[str, str], str]] = {
+    (NEW, RUN): ACCEPTED,
+    (NEW, REJECT): REJECTED,
+    (NEW, FAIL): FAILING,
+    (ACCEPTED, RUN): STARTING,
+    (ACCEPTED, COMPLETE): COMPLETING,
+    (ACCEPTED, FAIL): FAILING,
+    (STARTING, RUN): RUNNING,
+    (STARTING, COMPLETE): COMPLETING,
+    (STARTING, FAIL): FAILING,
+    (RUNNING, RUN): RUNNING,
+    (RUNNING, COMPLETE): COMPLETING,
+    (RUNNING, FAIL): FAILING,
+    (COMPLETING, RUN): RUNNING,
+    (COMPLETING, COMPLETE): COMPLETED,
+    (COMPLETING, FAIL): FAILING,
+    (FAILING, FAIL): FAILED,
+    (COMPLETED, EXPIRE): EXPIRED,
+    (FAILED, EXPIRE): EXPIRED,
+    (REJECTED, EXPIRE): EXPIRED,
+}
+
+# The change detail of the event for entering a state (EVT-16).
+STATE_DETAIL: Final[dict[str, int]] = {
+    ACCEPTED: events.APP_ACCEPTED,
+    STARTING: events.APP_STARTING,
+    RUNNING: events.APP_RUNNING,
+    REJECTED: events.APP_REJECT,
+    COMPLETING: events.APP_COMPLETING,
+    COMPLETED: events.APP_COMPLETED,
+    FAILING: events.APP_FAILING,
+    FAILED: events.APP_FAILED,
+    EXPIRED: events.APP_EXPIRED,
+}
+
+# States of queues and partitions (chapter 80 section 2).
+ACTIVE: Final = "Active"
+DRAINING: Final = "Draining"
+STOPPED: Final = "Stopped"

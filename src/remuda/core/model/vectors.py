@@ -1,0 +1,217 @@
+"""Resource amounts as integer vectors over interned type names.
+
+The hot path compares and adds amounts millions of times, so the holders of usage (queues,
+applications, nodes) keep dense lists indexed by type, and what is added to them is a short
+sparse tuple. Which types a holder knows is part of its value: a type that was never set is not
+the same as a type set to zero (RES-14, RES-31, RES-32), hence the bit mask beside the list.
+The algebra of chapter 40 on sparse maps is ``remuda.base.resources``; both agree by test.
+
+Amounts are unbounded Python integers here, so that what was added can always be taken away
+exactly; they are cut to 64 bits where they leave the core (RES-25).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, final
+
+INT64_MAX: Final = 2**63 - 1
+INT64_MIN: Final = -(2**63)
+
+# More resource types than any cluster has; beyond it a request is refused.
+TYPES_LIMIT: Final = 256
+
+
+@final
+class Amounts:
+    """An immutable sparse resource.
+
+    ``pairs``: (type index, amount), by name of the type. ``need``: those with an amount above
+    zero, all that a fit check looks at. ``types``, ``need_types``: bit masks of the two.
+    ``resource``: the same by name, for effects and views; nobody changes it.
+    """
+
+    __slots__ = ("need", "need_types", "pairs", "resource", "types")
+
+    def __init__(self, pairs: tuple[tuple[int, int], ...], resource: dict[str, int]) -> None:
+        self.pairs = pairs
+        self.resource = resource
+        self.need: tuple[tuple[int, int], ...] = tuple([p for p in pairs if p[1] > 0])
+        self.types: int = _mask(pairs)
+        self.need_types: int = _mask(self.need)
+
+
+def _mask(pairs: tuple[tuple[int, int], ...]) -> int:
+    mask = 0
+    for index, _ in pairs:
+        mask |= 1 << index
+    return mask
+
+
+@final
+class Vector:
+    """A mutable dense resource: ``amounts`` by type index, ``types`` says which are set."""
+
+    __slots__ = ("amounts", "types")
+
+    def __init__(self) -> None:
+        self.amounts: list[int] = []
+        self.types: int = 0
+
+
+@final
+class ResourceTypes:
+    """The type names seen so far, each with its index. Rules: RES-1."""
+
+    __slots__ = ("_indexes", "names")
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self._indexes: dict[str, int] = {}
+
+    def known(self, name: str) -> int:
+        """Return the index of a type, or -1 if it was never seen."""
+        return self._indexes.get(name, -1)
+
+    def room_for(self, resource: Mapping[str, int]) -> bool:
+        """Whether all types of a resource are known or can still be learned."""
+        new = sum(1 for name in resource if name not in self._indexes)
+        return len(self.names) + new <= TYPES_LIMIT
+
+    def amounts(self, resource: Mapping[str, int]) -> Amounts:
+        """Turn a sparse map into amounts, learning its types. Rules: RES-11, RES-13."""
+        names = sorted(resource)
+        pairs = tuple([(self._index(name), resource[name]) for name in names])
+        return Amounts(pairs, {name: resource[name] for name in names})
+
+    def resource(self, vector: Vector) -> dict[str, int]:
+        """Return a vector by name, sorted, each amount cut to 64 bits. Rules: RES-11, RES-25."""
+        found = {
+            name: max(INT64_MIN, min(INT64_MAX, vector.amounts[index]))
+            for index, name in enumerate(self.names)
+            if vector.types >> index & 1
+        }
+        return dict(sorted(found.items()))
+
+    def _index(self, name: str) -> int:
+        index = self._indexes.get(name, -1)
+        if index < 0:
+            index = len(self.names)
+            self.names.append(name)
+            self._indexes[name] = index
+        return index
+
+
+def define(vector: Vector, types: int) -> None:
+    """Set the types of a mask to zero where the vector does not have them yet."""
+    vector.types |= types
+    missing = types.bit_length() - len(vector.amounts)
+    if missing > 0:
+        vector.amounts.extend([0] * missing)
+
+
+def add(vector: Vector, amounts: Amounts) -> None:
+    """Add in place; types the vector lacked appear. Rules: RES-18."""
+    if amounts.types & ~vector.types:
+        define(vector, amounts.types)
+    values = vector.amounts
+    for index, amount in amounts.pairs:
+        values[index] += amount
+
+
+def subtract(vector: Vector, amounts: Amounts) -> None:
+    """Subtract in place; types the vector lacked appear. Rules: RES-19."""
+    if amounts.types & ~vector.types:
+        define(vector, amounts.types)
+    values = vector.amounts
+    for index, amount in amounts.pairs:
+        values[index] -= amount
+
+
+def add_times(vector: Vector, amounts: Amounts, times: int) -> None:
+    """Add ``times`` (which may be negative) copies of amounts in place."""
+    if amounts.types & ~vector.types:
+        define(vector, amounts.types)
+    values = vector.amounts
+    for index, amount in amounts.pairs:
+        values[index] += amount * times
+
+
+def fits(free: Vector, amounts: Amounts) -> bool:
+    """Whether amounts fit what is free; a type that is not there counts as 0. Rules: RES-29."""
+    if amounts.need_types & ~free.types:
+        return False
+    values = free.amounts
+    for index, amount in amounts.need:
+        if values[index] < amount:
+            return False
+    return True
+
+
+def fits_limit(limit: Vector, used: Vector, amounts: Amounts) -> bool:
+    """Whether used + amounts stay within a limit, on the types of amounts.
+
+    A type the limit does not name is unlimited. Rules: RES-30, QUE-8 in its later form.
+    """
+    if not amounts.need_types & limit.types:
+        return True
+    known = len(used.amounts)
+    for index, amount in amounts.need:
+        if limit.types >> index & 1:
+            taken = used.amounts[index] if index < known else 0
+            if amount > limit.amounts[index] - taken:
+                return False
+    return True
+
+
+def vector_of(amounts: Amounts) -> Vector:
+    """Return a fresh vector with the same value."""
+    vector = Vector()
+    add(vector, amounts)
+    return vector
+
+
+def copy(vector: Vector) -> Vector:
+    """Return an independent copy. Rules: RES-13."""
+    twin = Vector()
+    twin.amounts = vector.amounts[:]
+    twin.types = vector.types
+    return twin
+
+
+def equal(left: Vector, right: Vector) -> bool:
+    """Whether two vectors hold equal amounts, a missing type being 0. Rules: RES-35."""
+    return trimmed(left) == trimmed(right)
+
+
+def trimmed(vector: Vector) -> tuple[int, ...]:
+    """Return the amounts without trailing zeros: equal vectors give equal tuples."""
+    values = vector.amounts
+    end = len(values)
+    while end and values[end - 1] == 0:
+        end -= 1
+    return tuple(values[:end])
+
+
+def exceeds(left: tuple[int, ...], right: tuple[int, ...]) -> bool:
+    """Whether left is at least right in every type and more in one. Rules: RES-36, QUE-35.
+
+    Both are results of ``trimmed``; no amount is negative.
+    """
+    if len(left) < len(right) or left == right:
+        return False
+    for index, amount in enumerate(right):
+        if left[index] < amount:
+            return False
+    return True
+
+
+def positive(vector: Vector) -> bool:
+    """Whether one amount is above zero and none below. Rules: RES-38."""
+    some = False
+    for amount in vector.amounts:
+        if amount < 0:
+            return False
+        if amount > 0:
+            some = True
+    return some

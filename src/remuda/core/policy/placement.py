@@ -1,0 +1,76 @@
+"""Which queue an application goes to (rules: chapter 20, the part built so far).
+
+Two rules exist: ``provided`` takes the requested queue, ``tag`` the value of an application tag.
+A rule answers with a full path, which may name a queue that still has to be made.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from remuda.config.schema import PlacementRuleConfig
+from remuda.core.messages.commands import NewApplication
+from remuda.core.model import states
+from remuda.core.model.partition import Partition
+from remuda.core.model.queue import Queue
+
+QUEUE_NAME: Final = re.compile(r"[a-zA-Z0-9_:#/@-]{1,64}")
+RECOVERY_QUEUE: Final = "root.@recovery@"
+NO_MATCH: Final = "application rejected: no placement rule matched"
+
+
+def place(partition: Partition, record: NewApplication) -> str:
+    """Return the path of the first rule that gives a usable queue, "" if none does.
+
+    Rules: PLC-55 to PLC-61. A path that does not exist yet may be created (PLC-63).
+    """
+    for rule in partition.placement_rules:
+        path = _run(partition, rule, record)
+        if path and _usable(partition, path):
+            return path
+    return ""
+
+
+def tag_value(record: NewApplication, name: str) -> str:
+    """Return an application tag, its name in any case, "" if absent. Rules: SI-26, PLC-34."""
+    wanted = name.lower()
+    for key in sorted(record.tags):
+        if key.lower() == wanted:
+            return record.tags[key]
+    return ""
+
+
+def nearest(partition: Partition, path: str) -> tuple[Queue, list[str]]:
+    """Return the deepest existing queue on a path and the names missing below it."""
+    found = partition.root
+    parts = path.split(".")[1:]
+    for number, part in enumerate(parts):
+        child = found.children.get(part)
+        if child is None:
+            return found, parts[number:]
+        found = child
+    return found, []
+
+
+def _run(partition: Partition, rule: PlacementRuleConfig, record: NewApplication) -> str:
+    """Return the path one rule gives, "" for no match. Rules: PLC-20 to PLC-28, PLC-30, PLC-34."""
+    own = record.queue if rule.name == "provided" else tag_value(record, rule.value)
+    own = own.lower()
+    if not own:
+        return ""
+    qualified = own == "root" or own.startswith("root.")
+    path = own if qualified else "root." + own.replace(".", "_dot_")
+    if not rule.create and partition.queue(path) is None:
+        return ""
+    return path
+
+
+def _usable(partition: Partition, path: str) -> bool:
+    """Whether a result may be taken, or made. Rules: PLC-57, PLC-59, PLC-61, PLC-64, PLC-74."""
+    queue, missing = nearest(partition, path)
+    if path == RECOVERY_QUEUE or queue.state == states.DRAINING:
+        return False
+    if not missing:
+        return queue.leaf
+    return not queue.leaf and all(QUEUE_NAME.fullmatch(name) for name in missing)

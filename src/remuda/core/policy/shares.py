@@ -1,0 +1,86 @@
+"""How much of its due a queue or application uses (rules: RES-46 to RES-52, QUE-38)."""
+
+from __future__ import annotations
+
+from remuda.core.model.queue import Queue
+from remuda.core.model.vectors import Vector
+
+NO_PART = -1
+
+
+def fair_share(queue: Queue) -> float:
+    """Return the largest ratio of usage to what the queue is due. Rules: RES-52, QUE-38.
+
+    A type with neither a guarantee nor a fair maximum takes no part; one that is due nothing
+    counts as fully used once it is used at all.
+    """
+    best = 0.0
+    divisors = queue.divisors
+    known = len(divisors)
+    for index, used in enumerate(queue.allocated.amounts):
+        if used <= 0 or index >= known:
+            continue
+        divisor = divisors[index]
+        if divisor > 0:
+            ratio = used / divisor
+        elif divisor == 0:
+            ratio = 1.0
+        else:
+            continue
+        if ratio > best:
+            best = ratio
+    return best
+
+
+def fair_maximum(queue: Queue, above: Vector | None) -> Vector | None:
+    """Return the fair maximum of a queue from that of its parent. Rules: QUE-38.
+
+    The queue's own maximum wins type by type, even if larger; nothing is laid over an empty one.
+    """
+    if queue.parent is None:
+        return queue.maximum
+    if above is None or not above.types or queue.maximum is None:
+        return above
+    merged = Vector()
+    own = queue.maximum
+    merged.types = above.types | own.types
+    for index in range(merged.types.bit_length()):
+        source = own if own.types >> index & 1 else above
+        merged.amounts.append(source.amounts[index] if index < len(source.amounts) else 0)
+    return merged
+
+
+def divisors(queue: Queue, fair_max: Vector | None) -> list[int]:
+    """Return per type what usage is divided by: the guarantee, else the fair maximum.
+
+    NO_PART where neither names the type. Rules: RES-52.
+    """
+    guaranteed = queue.guaranteed
+    types = (guaranteed.types if guaranteed else 0) | (fair_max.types if fair_max else 0)
+    found: list[int] = []
+    for index in range(types.bit_length()):
+        if guaranteed is not None and guaranteed.types >> index & 1:
+            found.append(max(0, guaranteed.amounts[index]))
+        elif fair_max is not None and fair_max.types >> index & 1:
+            found.append(max(0, fair_max.amounts[index]))
+        else:
+            found.append(NO_PART)
+    return found
+
+
+def usage_shares(used: Vector, total: Vector | None) -> tuple[float, ...]:
+    """Return the shares of an application, largest first, zeros cut off. Rules: RES-46 to RES-48.
+
+    A type that the total lacks, or has none of, counts with its raw amount. Without negative
+    usage, comparing two such tuples is the comparison of RES-47.
+    """
+    found: list[float] = []
+    for index, amount in enumerate(used.amounts):
+        if amount == 0:
+            continue
+        due = 0
+        if total is not None and index < len(total.amounts):
+            due = total.amounts[index]
+        found.append(amount / due if due else amount)
+    found.sort(reverse=True)
+    return tuple(found)

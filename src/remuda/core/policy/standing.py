@@ -1,0 +1,36 @@
+"""The sort keys of queues and applications (rules: QUE-33, QUE-40)."""
+
+from __future__ import annotations
+
+from remuda.core.model.application import Application
+from remuda.core.model.child_order import Numbers
+from remuda.core.model.priorities import visible
+from remuda.core.model.queue import Queue
+from remuda.core.model.ranking import SortKey
+from remuda.core.policy.shares import fair_share, usage_shares
+
+
+def shown_priority(queue: Queue) -> int:
+    """Return the priority a queue shows to its parent. Rules: QUE-28, QUE-29."""
+    settings = queue.settings
+    return visible(queue.priorities.highest(), settings.priority_offset, settings.priority_fence)
+
+
+def child_numbers(parent: Queue, child: Queue) -> Numbers:
+    """Return the two numbers a parent sorts a child by, smallest first. Rules: QUE-33."""
+    share = fair_share(child)
+    if parent.settings.sort_by_priority:
+        return (-child.shown_priority, share)
+    return (share, -child.shown_priority)
+
+
+def application_key(leaf: Queue, application: Application) -> SortKey:
+    """Return an application's place in its leaf; the arrival number ends it. Rules: QUE-40."""
+    settings = leaf.settings
+    by_policy: object = application.submitted_ns
+    if settings.application_sort == "fair":
+        by_policy = usage_shares(application.allocated, leaf.guaranteed)
+    priority = -application.priorities.highest()
+    if settings.sort_by_priority:
+        return (priority, by_policy, application.number)
+    return (by_policy, priority, application.number)

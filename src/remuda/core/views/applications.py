@@ -1,0 +1,93 @@
+"""Answers questions about applications, their asks and their allocations (rules: REST-77 ff.)."""
+
+from __future__ import annotations
+
+from remuda.core.accounting.lanes import REQUIRED_NODE_TAG
+from remuda.core.messages.queries import (
+    AllocationView,
+    ApplicationView,
+    RequestView,
+    UnknownQueue,
+)
+from remuda.core.model.allocation import Allocation
+from remuda.core.model.application import Application
+from remuda.core.model.partition import Partition
+from remuda.core.model.request import Request
+from remuda.core.model.vectors import ResourceTypes
+
+
+def application_views(
+    types: ResourceTypes, partition: Partition, path: str
+) -> tuple[ApplicationView, ...] | UnknownQueue:
+    """Return the live applications of a queue, or of all queues, by ID. Rules: REST-76, REST-77."""
+    applications = partition.applications
+    if path:
+        queue = partition.queue(path)
+        if queue is None:
+            return UnknownQueue()
+        applications = queue.applications
+    found = [applications[application_id] for application_id in sorted(applications)]
+    return tuple([_application_view(types, partition, each) for each in found])
+
+
+def allocation_view(partition: Partition, allocation: Allocation) -> AllocationView:
+    """Return one allocation. Rules: REST-80."""
+    ask = allocation.ask
+    return AllocationView(
+        allocation_key=ask.allocation_key,
+        allocation_id=allocation.allocation_id,
+        tags=dict(ask.tags),
+        request_time_ns=allocation.requested_ns,
+        allocation_time_ns=allocation.created_ns,
+        resource=dict(allocation.amounts.resource),
+        priority=ask.priority,
+        node_id=allocation.node.node_id,
+        application_id=ask.application_id,
+        partition=partition.name,
+        originator=ask.originator,
+    )
+
+
+def _application_view(
+    types: ResourceTypes, partition: Partition, application: Application
+) -> ApplicationView:
+    record = application.record
+    pending = [each for each in application.requests.values() if each.pending]
+    pending.sort(key=lambda each: each.ask.allocation_key)
+    allocations = sorted(application.allocations.values(), key=lambda each: each.allocation_id)
+    return ApplicationView(
+        application_id=record.application_id,
+        partition=partition.name,
+        queue=application.queue_path,
+        user=record.user,
+        groups=record.groups,
+        state=application.state,
+        submission_time_ns=application.submitted_ns,
+        finished_time_ns=application.finished_ns,
+        start_time_ns=application.started_ns,
+        used=types.resource(application.allocated),
+        max_used=types.resource(application.max_allocated),
+        pending=types.resource(application.pending),
+        rejected_message=application.reject_reason,
+        max_request_priority=application.priorities.highest(),
+        state_log=tuple(application.state_log),
+        requests=tuple([_request_view(partition, each) for each in pending]),
+        allocations=tuple([allocation_view(partition, each) for each in allocations]),
+    )
+
+
+def _request_view(partition: Partition, request: Request) -> RequestView:
+    ask = request.ask
+    return RequestView(
+        allocation_key=ask.allocation_key,
+        tags=dict(ask.tags),
+        request_time_ns=request.created_ns,
+        resource=dict(request.amounts.resource),
+        pending_count=request.pending,
+        priority=ask.priority,
+        required_node=ask.tags.get(REQUIRED_NODE_TAG, ""),
+        application_id=ask.application_id,
+        partition=partition.name,
+        originator=ask.originator,
+        scheduling_attempted=request.attempted,
+    )

@@ -1,0 +1,100 @@
+"""Answers questions about partitions and queues (rules: REST-67, REST-70)."""
+
+from __future__ import annotations
+
+from remuda.core.messages.queries import PartitionView, QueueView
+from remuda.core.model.cluster import Cluster
+from remuda.core.model.partition import Partition
+from remuda.core.model.queue import Queue
+from remuda.core.model.vectors import ResourceTypes, Vector, define
+
+
+def partition_views(cluster: Cluster) -> tuple[PartitionView, ...]:
+    """Return all partitions by (name, RM ID). Rules: REST-67, REST-69."""
+    partitions = sorted(cluster.partitions(), key=lambda each: (each.name, each.rm_id))
+    return tuple([_partition_view(cluster.types, each) for each in partitions])
+
+
+def find_partition(cluster: Cluster, name: str, rm_id: str) -> Partition | None:
+    """Return the partition of an RM, or without one of the first RM that has it. Rules: REST-21."""
+    for candidate in [rm_id] if rm_id else sorted(cluster.managers):
+        manager = cluster.managers.get(candidate)
+        if manager is not None and name in manager.partitions:
+            return manager.partitions[name]
+    return None
+
+
+def queue_view(types: ResourceTypes, partition: Partition, queue: Queue) -> QueueView:
+    """Return a queue with all below it. Rules: REST-70, REST-71, REST-74, REST-75."""
+    children = [queue.children[name] for name in sorted(queue.children)]
+    settings = queue.settings
+    room = headroom(queue)
+    return QueueView(
+        path=queue.path,
+        partition=partition.name,
+        status=queue.state,
+        leaf=queue.leaf,
+        managed=queue.managed,
+        parent=queue.parent.path if queue.parent is not None else "",
+        pending=types.resource(queue.pending),
+        allocated=types.resource(queue.allocated),
+        preempting=types.resource(queue.preempting),
+        maximum=types.resource(queue.maximum) if queue.maximum is not None else None,
+        guaranteed=types.resource(queue.guaranteed) if queue.guaranteed is not None else None,
+        headroom=types.resource(room) if room is not None else None,
+        properties=dict(sorted(queue.properties.items())),
+        running_applications=queue.running,
+        current_priority=queue.priorities.highest(),
+        sort_policy=settings.application_sort if queue.leaf else "fair",
+        priority_sorting=settings.sort_by_priority,
+        priority_fence=settings.priority_fence,
+        priority_offset=settings.priority_offset,
+        children=tuple([queue_view(types, partition, child) for child in children]),
+    )
+
+
+def headroom(queue: Queue) -> Vector | None:
+    """Return what may still be used; a type limited nowhere is absent. Rules: QUE-13."""
+    above = headroom(queue.parent) if queue.parent is not None else None
+    maximum = queue.maximum
+    if maximum is None:
+        return above
+    room = Vector()
+    define(room, maximum.types | (above.types if above is not None else 0))
+    for index in range(len(room.amounts)):
+        choices: list[int] = []
+        if maximum.types >> index & 1:
+            choices.append(_amount(maximum, index) - _amount(queue.allocated, index))
+        if above is not None and above.types >> index & 1:
+            choices.append(_amount(above, index))
+        room.amounts[index] = min(choices, default=0)
+    return room
+
+
+def _amount(vector: Vector, index: int) -> int:
+    return vector.amounts[index] if index < len(vector.amounts) else 0
+
+
+def _partition_view(types: ResourceTypes, partition: Partition) -> PartitionView:
+    counts: dict[str, int] = {}
+    for group in (
+        partition.applications.values(),
+        partition.ended.values(),
+        partition.rejected.values(),
+    ):
+        for application in group:
+            counts[application.state] = counts.get(application.state, 0) + 1
+    nodes = partition.nodes
+    return PartitionView(
+        rm_id=partition.rm_id,
+        name=partition.name,
+        state=partition.state,
+        state_time_ns=partition.state_ns,
+        capacity=types.resource(partition.capacity) if nodes else None,
+        allocated=types.resource(partition.root.allocated),
+        node_sort_policy=partition.node_sort_policy,
+        node_sort_weights=dict(partition.node_sort_weights),
+        total_nodes=len(nodes),
+        total_containers=partition.allocation_count,
+        applications=dict(sorted(counts.items())),
+    )
