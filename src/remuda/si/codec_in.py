@@ -1,0 +1,261 @@
+"""From protobuf requests to the commands of the core.
+
+One request becomes one command, so that its lists keep the order of SI-3 and its verdicts one
+answer. The messages themselves are not kept: they are larger than the records and live outside
+Python's memory. This is on the path of every ask (about 3 us each), hence the cache of
+resources: asks are mostly alike, and reading a protobuf map costs more than a dictionary
+lookup by its bytes. Equal resources thereby share one mapping.
+
+Protobuf lists hold no unset elements in Python, so there is nothing to skip for SI-5.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from remuda.base.errors import ProtocolError
+from remuda.config.schema import Configuration
+from remuda.core.messages.commands import (
+    CREATE_DRAIN,
+    PLACEHOLDER_REPLACED,
+    UNKNOWN_ACTION,
+    UNKNOWN_TERMINATION_TYPE,
+    AllocationRelease,
+    ApplicationRemoval,
+    Ask,
+    AskRelease,
+    ExistingAllocation,
+    NewApplication,
+    NodeUpdate,
+    RegisterResourceManager,
+    Resource,
+    Tags,
+    UpdateAllocations,
+    UpdateApplications,
+    UpdateNodes,
+)
+from remuda.si.limits import ID_LENGTH_MAX
+from remuda.si.pb import si_pb2 as si
+
+_log = logging.getLogger("remuda.si")
+
+_NO_TAGS: Tags = {}
+
+# Different resources remembered per RM; beyond it the memory starts anew.
+_RESOURCES_MAX = 4_096
+
+
+def registration(
+    request: si.RegisterResourceManagerRequest,
+    load: Callable[[str], Configuration],
+    *,
+    predicates: bool = False,
+) -> RegisterResourceManager:
+    """Translate a registration; ``load`` turns its configuration text, maybe empty, into records.
+
+    Raises: ConfigError from ``load`` (RM-6). Rules: RM-1, RM-3 to RM-8.
+    """
+    return RegisterResourceManager(
+        rm_id=request.rmID,
+        config=load(request.config),
+        version=request.version,
+        policy_group=request.policyGroup,
+        build_info=dict(request.buildInfo),
+        extra_config=dict(request.extraConfig),
+        predicates=predicates,
+    )
+
+
+class RequestReader:
+    """Translates the requests of one RM. Rules: SI-3, SI-5, SI-13, SI-36, SI-61, RES-11."""
+
+    def __init__(self, rm_id: str) -> None:
+        self._rm_id = rm_id
+        self._resources: dict[bytes, Resource] = {}
+
+    def applications(self, request: si.ApplicationRequest) -> UpdateApplications:
+        """Translate an ApplicationRequest.
+
+        Raises: ProtocolError for an identifier that is too long.
+        """
+        return UpdateApplications(
+            self._rm_id,
+            new=tuple([self._new_application(entry) for entry in request.new]),
+            remove=tuple(
+                [
+                    ApplicationRemoval(_id(entry.applicationID), entry.partitionName)
+                    for entry in request.remove
+                ]
+            ),
+        )
+
+    def allocations(self, request: si.AllocationRequest) -> UpdateAllocations:
+        """Translate an AllocationRequest.
+
+        Raises: ProtocolError for an identifier that is too long.
+        """
+        releases = request.releases
+        return UpdateAllocations(
+            self._rm_id,
+            allocations=self._existing(request.allocations),
+            asks=tuple([self._ask(entry) for entry in request.asks]),
+            ask_releases=tuple(
+                [
+                    AskRelease(
+                        application_id=_id(entry.applicationID),
+                        allocation_key=_id(entry.allocationKey),
+                        partition=entry.partitionName,
+                        termination_type=_termination(entry.terminationType),
+                    )
+                    for entry in releases.allocationAsksToRelease
+                ]
+            ),
+            releases=self._releases(releases.allocationsToRelease),
+        )
+
+    def nodes(self, request: si.NodeRequest) -> UpdateNodes:
+        """Translate a NodeRequest.
+
+        Raises: ProtocolError for an identifier that is too long.
+        """
+        return UpdateNodes(self._rm_id, tuple([self._node(entry) for entry in request.nodes]))
+
+    def _releases(self, entries: Sequence[si.AllocationRelease]) -> tuple[AllocationRelease, ...]:
+        """Translate releases, without those that name two different identities (SI-61)."""
+        releases = tuple([_release(entry) for entry in entries if not _contradicts(entry)])
+        ignored = len(entries) - len(releases)
+        if ignored:
+            _log.warning(
+                "%.80r: %d releases ignored, their UUID and allocationID differ; "
+                "send one of the two, or both equal",
+                self._rm_id,
+                ignored,
+            )
+        return releases
+
+    def _new_application(self, entry: si.AddApplicationRequest) -> NewApplication:
+        return NewApplication(
+            application_id=_id(entry.applicationID),
+            queue=_id(entry.queueName),
+            partition=_id(entry.partitionName),
+            user=_id(entry.ugi.user),
+            groups=tuple(entry.ugi.groups),
+            tags=dict(entry.tags),
+            execution_timeout_ms=entry.executionTimeoutMilliSeconds,
+            placeholder_ask=self._resource(entry.placeholderAsk),
+            gang_scheduling_style=entry.gangSchedulingStyle,
+        )
+
+    def _ask(self, entry: si.AllocationAsk) -> Ask:
+        key, application_id = entry.allocationKey, entry.applicationID
+        if len(key) > ID_LENGTH_MAX or len(application_id) > ID_LENGTH_MAX:
+            raise _too_long()
+        victim, preemptor = _preemption(entry)
+        # Positional: keywords would cost a tenth of the whole translation.
+        return Ask(
+            application_id,
+            key,
+            self._resource(entry.resourceAsk),
+            entry.partitionName,
+            entry.maxAllocations,
+            entry.priority,
+            _tags(entry.tags),
+            entry.executionTimeoutMilliSeconds,
+            entry.taskGroupName,
+            entry.placeholder,
+            entry.Originator,
+            victim,
+            preemptor,
+        )
+
+    def _existing(self, entries: Iterable[si.Allocation]) -> tuple[ExistingAllocation, ...]:
+        return tuple([self._existing_one(entry) for entry in entries])
+
+    def _existing_one(self, entry: si.Allocation) -> ExistingAllocation:
+        """Translate a running allocation; two different identities count as none (SI-40)."""
+        victim, preemptor = _preemption(entry)
+        ask = Ask(
+            application_id=_id(entry.applicationID),
+            allocation_key=_id(entry.allocationKey),
+            resource=self._resource(entry.resourcePerAlloc),
+            partition=entry.partitionName,
+            priority=entry.priority,
+            tags=_tags(entry.allocationTags),
+            task_group=entry.taskGroupName,
+            placeholder=entry.placeholder,
+            originator=entry.originator,
+            allow_preempt_self=victim,
+            allow_preempt_other=preemptor,
+        )
+        identity = "" if _contradicts(entry) else _id(entry.allocationID or entry.UUID)
+        return ExistingAllocation(ask, identity, _id(entry.nodeID))
+
+    def _node(self, entry: si.NodeInfo) -> NodeUpdate:
+        action = int(entry.action)
+        has = entry.HasField
+        return NodeUpdate(
+            node_id=_id(entry.nodeID),
+            action=action if 0 <= action <= CREATE_DRAIN else UNKNOWN_ACTION,
+            capacity=self._resource(entry.schedulableResource)
+            if has("schedulableResource")
+            else None,
+            occupied=self._resource(entry.occupiedResource) if has("occupiedResource") else None,
+            attributes=dict(entry.attributes),
+            existing=self._existing(entry.existingAllocations),
+        )
+
+    def _resource(self, resource: si.Resource) -> Resource:
+        """Return the amounts of a Resource; an unset one is empty (SI-13, RES-11)."""
+        wire = resource.SerializeToString()
+        amounts = self._resources.get(wire)
+        if amounts is None:
+            amounts = {name: quantity.value for name, quantity in resource.resources.items()}
+            if len(self._resources) >= _RESOURCES_MAX:
+                self._resources.clear()
+            self._resources[wire] = amounts
+        return amounts
+
+
+def _tags(tags: Mapping[str, str]) -> Tags:
+    return dict(tags.items()) if tags else _NO_TAGS
+
+
+def _preemption(entry: si.AllocationAsk | si.Allocation) -> tuple[bool, bool]:
+    """May it be a victim, may it cause preemption; the default when nothing is said (SI-36)."""
+    if not entry.HasField("preemptionPolicy"):
+        return True, False
+    policy = entry.preemptionPolicy
+    return policy.allowPreemptSelf, policy.allowPreemptOther
+
+
+def _contradicts(entry: si.AllocationRelease | si.Allocation) -> bool:
+    """Whether the two fields for the identity are both set and differ. Rules: SI-61, SI-110."""
+    uuid, allocation_id = entry.UUID, entry.allocationID
+    return bool(uuid and allocation_id and uuid != allocation_id)
+
+
+def _release(entry: si.AllocationRelease) -> AllocationRelease:
+    return AllocationRelease(
+        application_id=_id(entry.applicationID),
+        allocation_id=_id(entry.allocationID or entry.UUID),
+        allocation_key=_id(entry.allocationKey),
+        partition=entry.partitionName,
+        termination_type=_termination(entry.terminationType),
+        message=entry.message,
+    )
+
+
+def _termination(number: int) -> int:
+    """Return the termination type; one we do not know is as good as UNKNOWN (SI-60)."""
+    return number if 0 <= number <= PLACEHOLDER_REPLACED else UNKNOWN_TERMINATION_TYPE
+
+
+def _id(text: str) -> str:
+    if len(text) > ID_LENGTH_MAX:
+        raise _too_long()
+    return text
+
+
+def _too_long() -> ProtocolError:
+    return ProtocolError(f"an identifier has more than {ID_LENGTH_MAX} characters")

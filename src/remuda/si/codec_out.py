@@ -1,0 +1,278 @@
+"""From the effects of the core to protobuf responses of one RM, in the order of the effects.
+
+Neighbouring placements become one response: a message costs its receiver about 90 us, an
+allocation in it 3 us. Nothing is moved past an effect of another kind, so an RM sees "updated"
+and "new" in the order in which they were decided (SI-7, SI-79). The constant parts of an
+allocation are kept as bytes and merged, at half the price of filling a protobuf map each time.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias, assert_never
+
+from remuda.core.messages.commands import Ask, Resource
+from remuda.core.messages.effects import (
+    AllocationNew,
+    AllocationsRejected,
+    AllocationsReleased,
+    ApplicationsAnswered,
+    ApplicationUpdated,
+    AsksRejected,
+    Effect,
+    EventRecord,
+    NodesAnswered,
+    RegistrationAnswered,
+    RequestRefused,
+)
+from remuda.si.pb import si_pb2 as si
+
+_log = logging.getLogger("remuda.si")
+
+Response: TypeAlias = si.AllocationResponse | si.ApplicationResponse | si.NodeResponse
+
+# Allocations or application updates in one response.
+COALESCED_MAX = 1_000
+
+# Different shapes of asks remembered per RM; beyond it the memory starts anew.
+_SHAPES_MAX = 4_096
+
+
+class ResponseWriter:
+    """Builds the responses of one RM. Rules: SI-4, SI-7, SI-75, SI-76, SI-77, SI-110."""
+
+    def __init__(self) -> None:
+        self._shapes: dict[tuple[int, bool, bool], tuple[Resource, bytes]] = {}
+
+    def responses(self, effects: Sequence[Effect]) -> list[Response]:
+        """Translate effects of one RM; event records and answers given elsewhere are left out."""
+        responses: list[Response] = []
+        run: list[AllocationNew] = []
+        updates: list[ApplicationUpdated] = []
+        for effect in effects:
+            kind = type(effect)
+            if kind is EventRecord:
+                continue
+            if updates and (kind is not ApplicationUpdated or len(updates) == COALESCED_MAX):
+                responses.append(_application_updates(updates))
+                updates = []
+            if run and (kind is not AllocationNew or len(run) == COALESCED_MAX):
+                responses.append(self._placements(run))
+                run = []
+            if isinstance(effect, AllocationNew):
+                run.append(effect)
+            elif isinstance(effect, ApplicationUpdated):
+                updates.append(effect)
+            elif (response := _single(effect)) is not None:
+                responses.append(response)
+        if updates:
+            responses.append(_application_updates(updates))
+        if run:
+            responses.append(self._placements(run))
+        return responses
+
+    def _placements(self, effects: Sequence[AllocationNew]) -> si.AllocationResponse:
+        """Build one ``new`` list; every field an RM needs to replay it is set (SI-76)."""
+        response = si.AllocationResponse()
+        add = response.new.add
+        for effect in effects:
+            ask = effect.ask
+            allocation = add()
+            allocation.MergeFromString(self._shape(ask))
+            allocation.allocationKey = ask.allocation_key
+            allocation.UUID = effect.allocation_id
+            allocation.allocationID = effect.allocation_id
+            allocation.nodeID = effect.node_id
+            allocation.applicationID = ask.application_id
+            allocation.partitionName = effect.partition
+            if ask.priority:
+                allocation.priority = ask.priority
+            if ask.tags:
+                tags = allocation.allocationTags
+                for name, text in ask.tags.items():
+                    tags[name] = text
+            if ask.task_group:
+                allocation.taskGroupName = ask.task_group
+            if ask.placeholder:
+                allocation.placeholder = True
+            if ask.originator:
+                allocation.originator = True
+        return response
+
+    def _shape(self, ask: Ask) -> bytes:
+        """Return the encoded resource and preemption policy of an ask.
+
+        Remembered by the identity of the resource mapping, which the entry keeps alive; the
+        reader gives equal asks the same mapping.
+        """
+        key = (id(ask.resource), ask.allow_preempt_self, ask.allow_preempt_other)
+        known = self._shapes.get(key)
+        if known is not None:
+            return known[1]
+        shape = si.Allocation(
+            resourcePerAlloc=resource_message(ask.resource),
+            preemptionPolicy=si.PreemptionPolicy(
+                allowPreemptSelf=ask.allow_preempt_self,
+                allowPreemptOther=ask.allow_preempt_other,
+            ),
+        ).SerializeToString()
+        if len(self._shapes) >= _SHAPES_MAX:
+            self._shapes.clear()
+        self._shapes[key] = (ask.resource, shape)
+        return shape
+
+
+def resource_message(amounts: Mapping[str, int] | None) -> si.Resource:
+    """Return amounts as a message; zeros are sent, nothing at all is an empty one (RES-11)."""
+    message = si.Resource()
+    if amounts:
+        for name, amount in amounts.items():
+            message.resources[name].value = amount
+    return message
+
+
+def event_message(event: EventRecord) -> si.EventRecord:
+    """Return one event record as the wire has it (EVT-1)."""
+    return si.EventRecord(
+        type=si.EventRecord.Type.ValueType(event.kind),
+        objectID=event.object_id,
+        message=event.message,
+        timestampNano=event.timestamp_ns,
+        eventChangeType=si.EventRecord.ChangeType.ValueType(event.change),
+        eventChangeDetail=si.EventRecord.ChangeDetail.ValueType(event.detail),
+        referenceID=event.reference_id,
+        resource=resource_message(event.resource),
+    )
+
+
+def split_encoded(response: Response, bytes_max: int) -> list[bytes]:
+    """Encode a response, cut into several of the same kind where it exceeds ``bytes_max``.
+
+    A receiver must accept several responses for one cause (SI-75); one that takes 4 MiB, the
+    usual limit of clients, could not take a long list in one piece. A single element is never
+    cut, however long.
+    """
+    encoded = response.SerializeToString()
+    fields = response.ListFields()
+    if len(encoded) <= bytes_max or sum(len(entries) for _, entries in fields) <= 1:
+        return [encoded]
+    halves: list[bytes] = []
+    if len(fields) > 1:
+        parts = [(field.name, entries) for field, entries in fields]
+    else:
+        field, entries = fields[0]
+        middle = len(entries) // 2
+        parts = [(field.name, entries[:middle]), (field.name, entries[middle:])]
+    for name, entries in parts:
+        part = type(response)()
+        getattr(part, name).extend(entries)
+        halves += split_encoded(part, bytes_max)
+    return halves
+
+
+_Single: TypeAlias = (
+    RegistrationAnswered
+    | RequestRefused
+    | ApplicationsAnswered
+    | AllocationsReleased
+    | AsksRejected
+    | AllocationsRejected
+    | NodesAnswered
+    | EventRecord
+)
+
+
+def _single(effect: _Single) -> Response | None:
+    """Build the response for an effect that is never coalesced; None if it has none."""
+    match effect:
+        case ApplicationsAnswered():
+            return _application_verdicts(effect)
+        case NodesAnswered():
+            return _node_verdicts(effect)
+        case AllocationsReleased():
+            return _released(effect)
+        case AsksRejected():
+            return _rejected_asks(effect)
+        case AllocationsRejected():
+            return _rejected_allocations(effect)
+        case RequestRefused():
+            _log.warning("request of %r refused: %s (%s)", effect.rm_id, effect.reason, effect.rule)
+            return None
+        case RegistrationAnswered() | EventRecord():
+            return None
+        case _:
+            assert_never(effect)
+
+
+def _application_updates(effects: Sequence[ApplicationUpdated]) -> si.ApplicationResponse:
+    response = si.ApplicationResponse()
+    for effect in effects:
+        response.updated.add(
+            applicationID=effect.application_id,
+            state=effect.state,
+            stateTransitionTimestamp=effect.timestamp_ns,
+            message=effect.message,
+        )
+    return response
+
+
+def _application_verdicts(effect: ApplicationsAnswered) -> si.ApplicationResponse:
+    return si.ApplicationResponse(
+        accepted=[si.AcceptedApplication(applicationID=name) for name in effect.accepted],
+        rejected=[
+            si.RejectedApplication(applicationID=rejection.subject, reason=rejection.reason)
+            for rejection in effect.rejected
+        ],
+    )
+
+
+def _node_verdicts(effect: NodesAnswered) -> si.NodeResponse:
+    return si.NodeResponse(
+        accepted=[si.AcceptedNode(nodeID=name) for name in effect.accepted],
+        rejected=[
+            si.RejectedNode(nodeID=rejection.subject, reason=rejection.reason)
+            for rejection in effect.rejected
+        ],
+    )
+
+
+def _released(effect: AllocationsReleased) -> si.AllocationResponse:
+    response = si.AllocationResponse()
+    for released in effect.released:
+        response.released.add(
+            partitionName=released.partition,
+            applicationID=released.application_id,
+            UUID=released.allocation_id,
+            allocationID=released.allocation_id,
+            allocationKey=released.allocation_key,
+            terminationType=si.TerminationType.ValueType(released.termination_type),
+            message=released.message,
+        )
+    return response
+
+
+def _rejected_asks(effect: AsksRejected) -> si.AllocationResponse:
+    return si.AllocationResponse(
+        rejected=[
+            si.RejectedAllocationAsk(
+                allocationKey=rejection.subject,
+                applicationID=rejection.application_id,
+                reason=rejection.reason,
+            )
+            for rejection in effect.rejected
+        ]
+    )
+
+
+def _rejected_allocations(effect: AllocationsRejected) -> si.AllocationResponse:
+    return si.AllocationResponse(
+        rejectedAllocations=[
+            si.RejectedAllocation(
+                allocationKey=rejection.subject,
+                applicationID=rejection.application_id,
+                reason=rejection.reason,
+            )
+            for rejection in effect.rejected
+        ]
+    )
