@@ -1,0 +1,129 @@
+"""Writes down what a scheduler was given and what came out, so that it can be repeated.
+
+A recording is a text file of JSON lines. For each input, in order: the command or step with
+its time; the answers predicates gave while it ran; the digest of all effects up to its end.
+Each line is handed to the operating system before the core goes on, so that a process that is
+killed, or stopped by a fault of its own, leaves a file that replay.py can repeat up to there.
+
+A recording holds what the resource managers sent; the file is readable by its owner only.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+
+from remuda.base.errors import UsageError
+from remuda.core.messages.commands import Command
+from remuda.core.messages.effects import Effect
+from remuda.core.ports import Predicates
+from remuda.runtime.digest import EffectDigest
+
+_log = logging.getLogger("remuda.runtime")
+
+FORMAT = 1
+
+
+class Header(msgspec.Struct, array_like=True, tag="remuda-recording"):
+    """The first line."""
+
+    format: int
+
+
+class CommandLine(msgspec.Struct, array_like=True, tag="command"):
+    """A command is about to be handled; ``kind`` names its record type."""
+
+    now_ns: int
+    kind: str
+    fields: msgspec.Raw
+
+
+class StepLine(msgspec.Struct, array_like=True, tag="step"):
+    """A step is about to run."""
+
+    now_ns: int
+    limit: int
+
+
+class AnswerLine(msgspec.Struct, array_like=True, tag="answer"):
+    """A predicate was asked and answered."""
+
+    rm_id: str
+    allocation_key: str
+    node_id: str
+    allocate: bool
+    answer: str
+
+
+class OutcomeLine(msgspec.Struct, array_like=True, tag="outcome"):
+    """The input before is done; ``digest`` covers all effects since the first input."""
+
+    digest: str
+
+
+Line: TypeAlias = Header | CommandLine | StepLine | AnswerLine | OutcomeLine
+
+
+class JournalWriter:
+    """The recorder that writes a recording to a file.
+
+    Raises: UsageError if the file cannot be created. An error while writing ends the recording
+    with one log line, not the scheduling.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._encoder = msgspec.json.Encoder()
+        self._digest = EffectDigest()
+        try:
+            self._file = open(path, "wb", buffering=0, opener=_private)  # noqa: SIM115 - kept
+        except OSError as error:
+            raise UsageError(f"cannot record to {path}: {error.strerror}") from None
+        self._write(Header(FORMAT))
+
+    def listen(self, predicates: Predicates) -> Predicates:
+        """Return a port that asks ``predicates`` and writes its answers down."""
+
+        def ask(rm_id: str, allocation_key: str, node_id: str, allocate: bool) -> str:
+            answer = predicates(rm_id, allocation_key, node_id, allocate)
+            self._write(AnswerLine(rm_id, allocation_key, node_id, allocate, answer))
+            return answer
+
+        return ask
+
+    def command(self, now_ns: int, command: Command) -> None:
+        """Write down that ``command`` is about to be handled."""
+        fields = msgspec.Raw(self._encoder.encode(command))
+        self._write(CommandLine(now_ns, type(command).__name__, fields))
+
+    def step(self, now_ns: int, limit: int) -> None:
+        """Write down that a step is about to run."""
+        self._write(StepLine(now_ns, limit))
+
+    def effects(self, effects: Sequence[Effect]) -> None:
+        """Write down the digest after the latest input."""
+        self._digest.update(effects)
+        self._write(OutcomeLine(self._digest.hexdigest()))
+
+    def close(self) -> None:
+        """Close the file; calling again is harmless."""
+        self._file.close()
+
+    def _write(self, line: Line) -> None:
+        if self._file.closed:
+            return
+        try:
+            self._file.write(self._encoder.encode(line) + b"\n")
+        except OSError as error:
+            _log.error("recording to %s ended: %s", self._path, error.strerror)
+            self._file.close()
+
+
+def _private(path: str, flags: int) -> int:
+    """Open like the built-in, but readable by the owner only."""
+    return os.open(path, flags, 0o600)

@@ -1,0 +1,209 @@
+"""Repeats a recording against a fresh scheduler and compares what comes out.
+
+The core is deterministic: the same inputs, times and predicate answers give the same effects.
+A difference therefore means that the code changed its decisions, or that something outside the
+recorded inputs leaked into them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from remuda.base.errors import UsageError
+from remuda.base.message import message
+from remuda.core.messages.commands import (
+    Command,
+    RegisterResourceManager,
+    UnregisterResourceManager,
+    UpdateAllocations,
+    UpdateApplications,
+    UpdateNodes,
+)
+from remuda.core.scheduler import Scheduler
+from remuda.runtime.digest import EffectDigest
+from remuda.runtime.journal import (
+    FORMAT,
+    AnswerLine,
+    CommandLine,
+    Header,
+    Line,
+    OutcomeLine,
+    StepLine,
+)
+from remuda.runtime.ports import Door, SchedulerFactory
+
+_COMMANDS: Final[dict[str, type[Command]]] = {
+    kind.__name__: kind
+    for kind in (
+        RegisterResourceManager,
+        UnregisterResourceManager,
+        UpdateApplications,
+        UpdateAllocations,
+        UpdateNodes,
+    )
+}
+
+
+@message
+class ReplayResult:
+    """What a replay found.
+
+    ``inputs``: how many were repeated and compared. ``difference``: "" if all effects were the
+    same, else where and how they first differ. ``unfinished``: the recording breaks off during
+    its last input, which was therefore not compared. ``digest``: of the repeated effects.
+    """
+
+    inputs: int
+    difference: str
+    unfinished: bool
+    digest: str
+
+    @property
+    def same(self) -> bool:
+        """Whether the scheduler decided the same again."""
+        return not self.difference
+
+
+@message
+class _Input:
+    """One recorded input with everything that belongs to it."""
+
+    number: int
+    cause: CommandLine | StepLine
+    answers: deque[AnswerLine]
+    outcome: OutcomeLine | None
+
+
+class _DivergedError(Exception):
+    """The scheduler asked a question that the recording does not answer."""
+
+
+class _RecordedAnswers:
+    """A predicate port that answers from the recording."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[AnswerLine] = deque()
+
+    def __call__(self, rm_id: str, allocation_key: str, node_id: str, allocate: bool) -> str:
+        """Return the next recorded answer if it is one to this question."""
+        asked = (rm_id, allocation_key, node_id, allocate)
+        if not self.waiting:
+            raise _DivergedError(f"predicates asked for {asked}, no answer is recorded")
+        line = self.waiting.popleft()
+        recorded = (line.rm_id, line.allocation_key, line.node_id, line.allocate)
+        if recorded != asked:
+            raise _DivergedError(f"predicates asked for {asked}, recorded is {recorded}")
+        return line.answer
+
+
+def replay(path: Path, make_scheduler: SchedulerFactory = Scheduler) -> ReplayResult:
+    """Repeat the recording in ``path`` against a fresh scheduler.
+
+    Raises: UsageError, one line, if the file cannot be read or is no recording.
+    """
+    answers = _RecordedAnswers()
+    scheduler = make_scheduler(answers)
+    digest = EffectDigest()
+    compared = 0
+    for entry in _inputs(_lines(path)):
+        difference = _repeat(scheduler, entry, answers, digest)
+        if difference:
+            where = f"input {entry.number} ({_describe(entry.cause)})"
+            return ReplayResult(compared, f"{where}: {difference}", False, digest.hexdigest())
+        if entry.outcome is None:
+            return ReplayResult(compared, "", True, digest.hexdigest())
+        compared += 1
+    return ReplayResult(compared, "", False, digest.hexdigest())
+
+
+def _repeat(scheduler: Door, entry: _Input, answers: _RecordedAnswers, digest: EffectDigest) -> str:
+    """Feed one input and return how the result differs from the recorded one, "" if it does not.
+
+    An input without outcome is one during which the recorded process ended: it is repeated,
+    because a fault may show again, but its missing answers are no difference.
+    """
+    answers.waiting = entry.answers
+    try:
+        if isinstance(entry.cause, StepLine):
+            effects = scheduler.step(entry.cause.now_ns, entry.cause.limit)
+        else:
+            effects = scheduler.handle(_command(entry.cause), entry.cause.now_ns)
+    except _DivergedError as error:
+        return str(error) if entry.outcome is not None else ""
+    except (Exception, AssertionError) as error:  # noqa: BLE001 - the core's fault is the finding
+        return f"the scheduler failed: {type(error).__name__}: {error}"
+    if entry.outcome is None:
+        return ""
+    digest.update(effects)
+    if answers.waiting:
+        return f"{len(answers.waiting)} recorded predicate answers were not asked for"
+    if digest.hexdigest() != entry.outcome.digest:
+        return f"its {len(effects)} effects differ from the recorded ones"
+    return ""
+
+
+def _command(line: CommandLine) -> Command:
+    return msgspec.json.decode(line.fields, type=_COMMANDS[line.kind])
+
+
+def _describe(cause: CommandLine | StepLine) -> str:
+    return f"step of {cause.limit}" if isinstance(cause, StepLine) else cause.kind
+
+
+def _inputs(lines: Iterable[Line]) -> Iterator[_Input]:
+    """Group lines into inputs, numbered from 1."""
+    number = 0
+    current: _Input | None = None
+    for line in lines:
+        if isinstance(line, CommandLine | StepLine):
+            number += 1
+            current = _Input(number, line, deque(), None)
+        elif current is None:
+            continue
+        elif isinstance(line, AnswerLine):
+            current.answers.append(line)
+        elif isinstance(line, OutcomeLine):
+            yield _Input(number, current.cause, current.answers, line)
+            current = None
+    if current is not None:
+        yield current
+
+
+def _lines(path: Path) -> Iterator[Line]:
+    """Decode a recording line by line; a last line that was cut off is left out."""
+    decoder = msgspec.json.Decoder(Line)
+    try:
+        with path.open("rb") as file:
+            for number, text in enumerate(file, start=1):
+                line = _decode(decoder, text, f"{path}:{number}")
+                if line is None:
+                    return
+                if (number == 1) != isinstance(line, Header):
+                    raise UsageError(f"{path}:{number}: not a recording of remuda")
+                yield line
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    if number == 0:
+        raise UsageError(f"{path}: empty, not a recording of remuda")
+
+
+def _decode(decoder: msgspec.json.Decoder[Line], text: bytes, where: str) -> Line | None:
+    """Decode one line; None for one without its end."""
+    try:
+        line = decoder.decode(text)
+        if isinstance(line, CommandLine):
+            _command(line)
+    except (msgspec.MsgspecError, KeyError, UnicodeDecodeError) as error:
+        if not text.endswith(b"\n"):
+            return None
+        raise UsageError(f"{where}: not a line of a recording: {error}") from None
+    if isinstance(line, Header) and line.format != FORMAT:
+        raise UsageError(
+            f"{where}: a recording of format {line.format}; this version reads format {FORMAT}"
+        )
+    return line
