@@ -39,16 +39,16 @@ check: setup ## lint, types, import contracts, house rules, generated code
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/mypy $(SOURCES)
 	@$(BIN)/lint-imports --no-logo
-	@$(BIN)/python tools/tidy.py
-	@$(BIN)/python tools/rules.py --check
-	@$(BIN)/python tools/proto.py --check
+	@$(BIN)/python -m tools.tidy
+	@$(BIN)/python -m tools.rules --check
+	@$(BIN)/python tools/gen_si.py --check
 
 fix: setup ## repair what the linter and the formatter can
 	@$(BIN)/ruff check --fix $(SOURCES)
 	@$(BIN)/ruff format $(SOURCES)
 
 rules: setup ## per chapter of docs/spec: how many rules have a passing test
-	@$(BIN)/python tools/rules.py
+	@$(BIN)/python -m tools.rules
 
 long: setup ## the large random runs, of which `make test` holds a slice
 	@$(BIN)/python -m pytest -m long
@@ -57,7 +57,7 @@ bench: setup ## measure allocations per second on the shapes of docs/benchmarks.
 	@$(BIN)/remuda bench
 
 proto: setup ## generate src/remuda/si/pb from proto/
-	@$(BIN)/python tools/proto.py
+	@$(BIN)/python tools/gen_si.py
 
 lock: setup ## choose library versions anew and write requirements.lock
 	@$(BIN)/python tools/lock.py

@@ -1,0 +1,117 @@
+"""The house rules hold in this repository, and each check sees its offence and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools import tidy
+from tools.tidy import Module
+
+CORE = "src/remuda/core/cycle/sample.py"
+EDGE = "src/remuda/edges/sample.py"
+
+
+def faults(source: str, name: str = EDGE) -> list[str]:
+    module = Module(name, source)
+    return [fault for check in tidy.CHECKS for fault in check(module)]
+
+
+def test_the_repository_is_tidy() -> None:
+    assert tidy.judge(tidy.modules(), tidy.RATCHET.read_text().split()) == []
+
+
+def test_a_plain_module_is_fine() -> None:
+    assert faults('"""Why."""\n\n\ndef go() -> None:\n    """Go."""\n') == []
+
+
+def test_a_module_may_have_600_lines_and_no_more() -> None:
+    head = '"""Why,\n\nin three lines."""\n'
+    assert faults(head + "x = 1\n" * 597) == []
+    assert faults(head + "x = 1\n" * 598) == [f"{EDGE}: 601 lines, at most 600: split it"]
+
+
+def test_a_function_may_have_70_lines_besides_its_docstring() -> None:
+    head = '"""Why."""\n\n\ndef go() -> None:\n    """Go.\n\n    On and on.\n    """\n'
+    assert faults(head + "    x = 1\n" * 69) == []
+    assert faults(head + "    x = 1\n" * 70) == [f"{EDGE}:4: go has 71 lines, at most 70"]
+
+
+def test_five_parameters_by_position_and_no_more() -> None:
+    text = '"""Why."""\nclass A:\n    """A."""\n    def go(self, a, b, c, d, e{}): ...\n'
+    assert faults(text.format(", *, f, g")) == []
+    fault = f"{EDGE}:4: go takes 6 parameters by position, at most 5"
+    assert faults(text.format(", f")) == [fault]
+
+
+def test_a_class_with_21_methods_is_too_many() -> None:
+    methods = "".join(f"    def m{n}(self): ...\n" for n in range(21))
+    fault = f"{EDGE}:2: A has 21 methods, at most 20"
+    assert faults(f'"""Why."""\nclass A:\n{methods}') == [fault]
+
+
+def test_a_module_needs_a_docstring_and_a_large_one_three_lines() -> None:
+    assert faults("x = 1\n") == [f"{EDGE}: has no docstring"]
+    long = '"""Why."""\n' + "x = 1\n" * 150
+    assert faults(long) == [f"{EDGE}: 1 docstring lines, wanted 3 to 25: say why it exists"]
+
+
+def test_a_package_file_imports_nothing() -> None:
+    name = "src/remuda/core/__init__.py"
+    text = '"""The core."""\nfrom __future__ import annotations\n'
+    assert faults(text, name) == []
+    fault = f"{name}:3: a package file imports nothing"
+    assert faults(text + "from remuda.core import scheduler\n", name) == [fault]
+
+
+@pytest.mark.parametrize("word", ["TO" + "DO", "FIX" + "ME"])
+def test_what_is_left_to_do_stands_elsewhere(word: str) -> None:
+    assert faults(f'"""Why."""\n# {word} later\n') == [f"{EDGE}:2: {word}"]
+
+
+@pytest.mark.parametrize("name", ["print", "hash", "id", "open"])
+def test_some_calls_are_banned_in_the_core_only(name: str) -> None:
+    text = f'"""Why."""\n{name}(1)\n'
+    assert faults(text, CORE) == [f"{CORE}:2: {name}() is banned in the core"]
+    assert faults(text, EDGE) == []
+
+
+@pytest.mark.parametrize(
+    "code", ["for x in {1, 2}: ...", "[x for x in set(y)]", "for x in frozenset(y): ..."]
+)
+def test_the_core_never_iterates_over_a_set(code: str) -> None:
+    fault = f"{CORE}:2: iterates over a set, whose order is not ours"
+    assert faults(f'"""Why."""\n{code}\n', CORE) == [fault]
+    ordered = code.replace("{1, 2}", "(1, 2)").replace("frozenset", "list").replace("set", "list")
+    assert faults(f'"""Why."""\n{ordered}\n', CORE) == []
+
+
+def test_sorted_values_need_a_key_in_the_core() -> None:
+    fault = f"{CORE}:2: sorting values needs a key that ends in an ID"
+    assert faults('"""Why."""\nsorted(d.values())\n', CORE) == [fault]
+    assert faults('"""Why."""\nsorted(d.values(), key=f)\n', CORE) == []
+
+
+def test_the_core_compares_no_floats_for_equality() -> None:
+    assert faults('"""Why."""\nx == 0.5\n', CORE) == [f"{CORE}:2: compares floats for equality"]
+    assert faults('"""Why."""\nx < 0.5\n', CORE) == []
+
+
+def test_a_public_function_of_the_core_cites_a_rule_that_exists() -> None:
+    rules = {"QUE-33": "50.md"}
+    text = '"""Why."""\ndef first():\n    """Rules: {}."""\ndef _own(): ...\n'
+    assert tidy.uncited(Module(CORE, text.format("QUE-33")), rules) == []
+    assert tidy.uncited(Module(CORE, text.format("QUE-34")), rules) == [f"{CORE}:first"]
+    assert tidy.uncited(Module(EDGE, text.format("QUE-34")), rules) == []
+
+
+def test_a_class_may_cite_for_its_methods() -> None:
+    rules = {"QUE-33": "50.md"}
+    text = '"""Why."""\nclass Order:\n    """{}"""\n    def put(self): ...\n'
+    assert tidy.uncited(Module(CORE, text.format("QUE-33")), rules) == []
+    assert tidy.uncited(Module(CORE, text.format("Order.")), rules) == [f"{CORE}:Order.put"]
+
+
+def test_the_list_of_uncited_functions_may_only_shrink() -> None:
+    assert list(tidy.ratchet(["a:f"], ["a:f"])) == []
+    assert [line.split()[0] for line in tidy.ratchet(["a:f", "a:g"], ["a:f"])] == ["a:g"]
+    assert [line.split()[0] for line in tidy.ratchet([], ["a:f"])] == ["a:f"]

@@ -1,0 +1,53 @@
+"""What holds for every test: really frozen records, and a record of which rules were verified."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+# Before remuda is imported anywhere: base/message.py reads it once. Started processes inherit it.
+os.environ["REMUDA_STRICT_RECORDS"] = "1"
+
+import pytest
+from hypothesis import settings
+
+# The same examples in every run, so that a red build is red again; `make long` draws anew.
+settings.register_profile("usual", deadline=None, derandomize=True)
+settings.register_profile("long", deadline=None, print_blob=True)
+
+REPORT_OPTION = "--rules-report"
+VERIFIED: pytest.StashKey[set[str]] = pytest.StashKey()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Where to write the IDs of the rules that passing tests are tied to."""
+    parser.addoption(REPORT_OPTION, type=Path, default=None, metavar="FILE")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose how examples are drawn; start with no rule verified."""
+    settings.load_profile("long" if config.option.markexpr == "long" else "usual")
+    config.stash[VERIFIED] = set()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Note the rules of a test whose body ran and passed; a skipped one verifies nothing."""
+    report = yield
+    if call.when == "call" and report.passed:
+        verified = item.config.stash[VERIFIED]
+        for mark in item.iter_markers("remuda_rule"):
+            verified.update(mark.args)
+    return report
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the report, if one was asked for."""
+    target = session.config.getoption(REPORT_OPTION)
+    verified = session.config.stash[VERIFIED]
+    if target is not None:
+        target.write_text(json.dumps(sorted(verified)))

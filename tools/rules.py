@@ -1,0 +1,188 @@
+"""Tie tests to the numbered rules of docs/spec, and say how far they reach.
+
+A test carries ``@pytest.mark.remuda_rule("RES-5")`` for each rule whose outcome it asserts.
+Without a program that reads the marks they would soon be decoration, so this one
+
+- prints per chapter how many rules have a passing test (it runs the marked tests),
+- refuses a mark on a test without an assertion, and a mark naming an unknown rule (--check),
+- finds rule IDs that code and documents cite and no chapter defines (--check),
+- counts the rules per chapter and prefix (--counts).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tools.marks import Mark, marks_of
+
+ROOT = Path(__file__).resolve().parent.parent
+SPEC = ROOT / "docs/spec"
+
+START = re.compile(r"^(?:[-|] (?:\*\*)?|\*\*)([A-Z]+-[A-Z]?\d+)\b(?!,|\.\.)")
+DEFECT = re.compile(r"\*\*(D-[A-Z]\d+)\*\*|\[(UPD-\d+)\]")
+SPAN = re.compile(
+    r"\b([A-Z]+-[A-Z]?)(\d+)((?:(?:\.\.|…|–|/|, | and | or )\d+(?![\w.%:]| [a-z]))*)"  # noqa: RUF001
+)
+# Prefixes that look like ours and are not.
+FOREIGN = frozenset(
+    {"ADR", "BSD", "CVE", "ISO", "KEP", "LGPL", "MPL", "PEP", "RFC", "SHA", "UTF", "YUNIKORN"}
+)
+DEFECT_PREFIXES = ("D-", "UPD-")
+
+
+def defined(spec: Path = SPEC) -> dict[str, str]:
+    """Rule ID -> file name of the chapter that defines it.
+
+    A definition is an ID at the start of a list item, a paragraph or a table row, or a defect
+    in bold or brackets.
+    """
+    rules: dict[str, str] = {}
+    for path in chapters(spec):
+        for line in path.read_text().splitlines():
+            defects = [bold or bracketed for bold, bracketed in DEFECT.findall(line)]
+            for rule in [*START.findall(line), *defects]:
+                rules.setdefault(rule, path.name)
+    return rules
+
+
+def chapters(spec: Path = SPEC) -> list[Path]:
+    """The chapters, in order; their names start with a number."""
+    return sorted(spec.glob("[0-9]*.md"))
+
+
+def cited(text: str) -> Iterator[str]:
+    """Rule IDs that a text names; of a range ``SI-31..33`` or a list ``SI-3, 4`` every number."""
+    for prefix, first, rest in SPAN.findall(text):
+        if prefix.split("-")[0] not in FOREIGN:
+            for number in [first, *re.findall(r"\d+", rest)]:
+                yield f"{prefix}{number}"
+
+
+def dangling(paths: Iterable[Path], rules: dict[str, str]) -> list[str]:
+    """One line for each rule ID that a file cites and no chapter defines."""
+    return [
+        f"{path.relative_to(ROOT)}:{number}: {rule} is defined in no chapter of docs/spec"
+        for path in paths
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        for rule in sorted(set(cited(line)) - rules.keys())
+    ]
+
+
+def mark_faults(marks: Iterable[Mark], rules: dict[str, str]) -> list[str]:
+    """One line for each mark that asserts nothing or names no rule."""
+    faults = []
+    for mark in marks:
+        if not mark.ids:
+            faults.append(f"{mark.place}: a remuda_rule mark needs rule IDs as literal texts")
+        faults += [
+            f"{mark.place}: {rule} is defined in no chapter of docs/spec"
+            for rule in mark.ids
+            if rule not in rules
+        ]
+        if not mark.asserts:
+            faults.append(f"{mark.place}: {mark.test} is tied to a rule and asserts nothing")
+    return faults
+
+
+def citing_files() -> list[Path]:
+    """The files whose citations have to hold."""
+    spec = [*SPEC.glob("*.md"), *SPEC.glob("*.proto"), *SPEC.glob("*.yaml")]
+    code = [path for path in (ROOT / "src").rglob("*.py") if "pb" not in path.parts]
+    documents = [path for path in (ROOT / "docs").rglob("*.md") if path.parent != SPEC]
+    return sorted([*spec, *code, *documents, *(ROOT / "proto").rglob("*.proto")])
+
+
+def all_marks() -> list[Mark]:
+    """The marks of every test file."""
+    return [
+        mark
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        for mark in marks_of(path.read_text(), str(path.relative_to(ROOT)))
+    ]
+
+
+def check() -> int:
+    """Print what is wrong with marks and citations; 1 if anything is."""
+    rules = defined()
+    faults = [*mark_faults(all_marks(), rules), *dangling(citing_files(), rules)]
+    for fault in faults:
+        print(fault)
+    return int(bool(faults))
+
+
+def counts() -> int:
+    """Print chapter, prefix and number of rules."""
+    tally = Counter((name, rule.rstrip("0123456789")) for rule, name in defined().items())
+    for (chapter, prefix), number in sorted(tally.items()):
+        print(f"{chapter} {prefix} {number}")
+    return 0
+
+
+def passing() -> set[str] | None:
+    """Run the marked tests; the IDs that a passing one is tied to, None if any failed."""
+    with tempfile.TemporaryDirectory() as scratch:
+        report = Path(scratch) / "rules.json"
+        options = ["-q", "-m", "remuda_rule and not long", f"--rules-report={report}"]
+        done = subprocess.run([sys.executable, "-m", "pytest", *options], cwd=ROOT, check=False)
+        if done.returncode != 0 or not report.exists():
+            return None
+        return set(json.loads(report.read_text()))
+
+
+def table(rules: dict[str, str], covered: set[str], *, verbose: bool) -> list[str]:
+    """The lines of the report: per chapter covered and all rules, defects not counted."""
+    lines = []
+    for path in chapters():
+        own = [
+            rule
+            for rule, chapter in rules.items()
+            if chapter == path.name and not rule.startswith(DEFECT_PREFIXES)
+        ]
+        missing = [rule for rule in own if rule not in covered]
+        done = len(own) - len(missing)
+        lines.append(f"{path.stem:<28}{done:>5} of {len(own):>4} rules have a passing test")
+        if verbose and missing:
+            lines.append(f"    without: {' '.join(missing)}")
+    return lines
+
+
+def report(*, verbose: bool) -> int:
+    """Run the marked tests and print the table; 1 on a bad mark or a failing test."""
+    rules = defined()
+    faults = mark_faults(all_marks(), rules)
+    for fault in faults:
+        print(fault)
+    if faults:
+        return 1
+    covered = passing()
+    if covered is None:
+        print("rules: marked tests fail or there are none; the table would be wrong")
+        return 1
+    print("\n".join(table(rules, covered, verbose=verbose)))
+    return 0
+
+
+def main() -> int:
+    """Do what the arguments say; without any, run and report."""
+    parser = argparse.ArgumentParser(prog="rules", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--check", action="store_true", help="judge marks and citations only")
+    parser.add_argument("--counts", action="store_true", help="count rules per prefix")
+    parser.add_argument("--verbose", action="store_true", help="name the rules without a test")
+    arguments = parser.parse_args()
+    if arguments.check:
+        return check()
+    if arguments.counts:
+        return counts()
+    return report(verbose=arguments.verbose)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
