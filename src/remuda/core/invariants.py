@@ -39,6 +39,8 @@ def check(cluster: Cluster) -> None:
     Rules: QUE-2, QUE-6, QUE-27, QUE-28, NOD-2, NOD-15, RES-16.
     """
     for partition in cluster.partitions():
+        settled = not partition.shares_stale and not partition.unsettled
+        _require(settled, partition, "changes are not settled")
         for one in _CHECKS:
             one(partition)
 
@@ -78,6 +80,8 @@ def _applications(partition: Partition) -> None:
         _require(equal(application.pending, wanted), partition, f"{name} pending is wrong")
         right = priorities.counts() == application.priorities.counts()
         _require(right, partition, f"{name}: priorities are miscounted")
+        highest = application.priority == priorities.highest()
+        _require(highest, partition, f"{name}: its priority is stale")
         leaf = application.queue
         placed = leaf is not None and leaf.applications.get(application.application_id)
         _require(placed is application, partition, f"{name} is not in its queue")
@@ -161,8 +165,6 @@ def _priorities_below(queue: Queue) -> list[int]:
 
 def _child_orders(partition: Partition) -> None:
     """Every parent orders exactly its children with pending, by their current numbers."""
-    if partition.shares_stale:
-        return
     for parent in partition.queues():
         expected = [
             child.name

@@ -11,7 +11,7 @@ from typing import assert_never, final
 
 from remuda.core import invariants
 from remuda.core.accounting.lanes import wake_volatile
-from remuda.core.accounting.standing import renew_shares
+from remuda.core.accounting.standing import settle
 from remuda.core.apply.allocations import recover_allocations
 from remuda.core.apply.applications import update_applications
 from remuda.core.apply.asks import add_asks, release_asks
@@ -78,6 +78,7 @@ class Scheduler:
             self._partitions = self._cluster.partitions()
         else:
             self._update(turn, command)
+        self._settle()
         return turn.effects
 
     def step(self, now_ns: int, limit: int) -> list[Effect]:
@@ -89,9 +90,7 @@ class Scheduler:
         """
         turn = Turn(self._cluster, now_ns)
         expire_due(turn)
-        for partition in self._partitions:
-            if partition.shares_stale:
-                renew_shares(partition)
+        self._settle()
         left = limit
         idle = 0
         while left > 0 and idle < len(self._partitions):
@@ -108,6 +107,7 @@ class Scheduler:
                 self._turn_of += 1
             else:
                 set_aside(partition, decision)
+            settle(partition)
         self._turn_of %= max(1, len(self._partitions))
         return turn.effects
 
@@ -138,6 +138,10 @@ class Scheduler:
     def check(self) -> None:
         """Recompute every counter and index; raise InvariantViolation on a difference."""
         invariants.check(self._cluster)
+
+    def _settle(self) -> None:
+        for partition in self._partitions:
+            settle(partition)
 
     def _update(
         self, turn: Turn, command: UpdateApplications | UpdateAllocations | UpdateNodes

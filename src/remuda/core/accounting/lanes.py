@@ -6,7 +6,7 @@ changed enough for its shape: the limit of one queue, or the room on one node.
 
 from __future__ import annotations
 
-from remuda.core.accounting.standing import place_group, update_path
+from remuda.core.accounting.standing import place_group
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
@@ -76,7 +76,7 @@ def park(partition: Partition, lane: Lane, limiting: Queue | None) -> None:
         partition.starved[shape.number] = shape
     else:
         limiting.waiting.setdefault(shape.number, {})[lane.number] = lane
-    update_path(lane.leaf)
+    partition.unsettled[lane.leaf.path] = lane.leaf
 
 
 def wake_at_queue(partition: Partition, queue: Queue) -> None:
@@ -144,7 +144,7 @@ def _wake_shape(partition: Partition, shape: Shape) -> None:
 def _wake(partition: Partition, lane: Lane) -> None:
     _unlist(partition, lane)
     lane.leaf.ready.put(lane.shape.number, lane.order.first_key())
-    update_path(lane.leaf)
+    partition.unsettled[lane.leaf.path] = lane.leaf
 
 
 def _unlist(partition: Partition, lane: Lane) -> None:

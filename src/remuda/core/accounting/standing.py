@@ -1,6 +1,8 @@
 """Keeps queues and applications where their usage, priority and pending put them.
 
-Only what lies on the path of a change gets a new key: O(depth x log siblings) per change.
+Only what lies on the path of a change gets a new key: O(depth x log siblings). A change only
+notes its leaf; the new keys are worked out once before they are needed, however many changes a
+request or an allocation made there.
 """
 
 from __future__ import annotations
@@ -16,11 +18,19 @@ from remuda.core.policy.shares import divisors, fair_maximum
 from remuda.core.policy.standing import application_key, child_numbers, shown_priority
 
 
-def update_path(queue: Queue) -> None:
-    """Give a queue and its ancestors their places anew. Rules: QUE-28, QUE-32, QUE-33."""
-    for each in queue.path_up:
-        if each.parent is not None:
-            _update(each, each.parent)
+def settle(partition: Partition) -> None:
+    """Give every noted leaf and its ancestors their places anew.
+
+    Rules: QUE-28, QUE-32, QUE-33, QUE-38.
+    """
+    if partition.shares_stale:
+        _renew_shares(partition)
+    elif partition.unsettled:
+        for leaf in partition.unsettled.values():
+            for queue in leaf.path_up:
+                if queue.parent is not None:
+                    _update(queue, queue.parent)
+    partition.unsettled.clear()
 
 
 def _update(queue: Queue, parent: Queue) -> None:
@@ -60,7 +70,7 @@ def place_group(group: Group) -> None:
         lane.leaf.ready.put(lane.shape.number, lane.order.first_key())
 
 
-def renew_shares(partition: Partition) -> None:
+def _renew_shares(partition: Partition) -> None:
     """Work out every queue's divisors again and reorder the tree. Rules: RES-52, QUE-38.
 
     Needed after a change of cluster size or configuration; cost O(queues).

@@ -6,12 +6,12 @@ Every change goes up the whole queue path in one call, so no observer sees half 
 from __future__ import annotations
 
 from remuda.core.accounting.lanes import dequeue, enqueue, wake_at_queue
-from remuda.core.accounting.standing import update_application, update_path
+from remuda.core.accounting.standing import update_application
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
 from remuda.core.model.priorities import MIN_PRIORITY
-from remuda.core.model.queue import Queue
+from remuda.core.model.queue import FAIR
 from remuda.core.model.request import Request
 from remuda.core.model.vectors import Amounts, add, add_times, define, subtract
 
@@ -28,14 +28,14 @@ def set_pending(partition: Partition, request: Request, pending: int) -> None:
     for queue in leaf.path_up:
         add_times(queue.pending, amounts, pending - before)
     if before == 0 and pending > 0:
-        _count_priority(application, request.ask.priority, 1)
-        update_application(application)
+        if application.priorities.add(request.ask.priority):
+            _set_priority(application)
         enqueue(partition, request)
     elif before > 0 and pending == 0:
         dequeue(partition, request)
-        _count_priority(application, request.ask.priority, -1)
-        update_application(application)
-    update_path(leaf)
+        if application.priorities.remove(request.ask.priority):
+            _set_priority(application)
+    partition.unsettled[leaf.path] = leaf
 
 
 def charge(partition: Partition, allocation: Allocation) -> None:
@@ -53,8 +53,9 @@ def charge(partition: Partition, allocation: Allocation) -> None:
     _raise_maximum(application)
     application.allocations[allocation.allocation_id] = allocation
     partition.allocation_count += 1
-    update_application(application)
-    update_path(leaf)
+    if leaf.settings.application_sort == FAIR:
+        update_application(application)
+    partition.unsettled[leaf.path] = leaf
     node = allocation.node
     node.put(allocation)
     node.refused.clear()
@@ -73,13 +74,9 @@ def refund(partition: Partition, allocation: Allocation) -> None:
     subtract(application.allocated, amounts)
     del application.allocations[allocation.allocation_id]
     partition.allocation_count -= 1
-    update_application(application)
-    update_path(leaf)
-    wake_path(partition, leaf)
-
-
-def wake_path(partition: Partition, leaf: Queue) -> None:
-    """Wake what waits for the limits of a queue or its ancestors."""
+    if leaf.settings.application_sort == FAIR:
+        update_application(application)
+    partition.unsettled[leaf.path] = leaf
     for queue in leaf.path_up:
         if queue.waiting:
             wake_at_queue(partition, queue)
@@ -99,21 +96,20 @@ def grow_capacity(partition: Partition, amounts: Amounts, sign: int) -> None:
     add_times(partition.capacity, amounts, sign)
 
 
-def _count_priority(application: Application, priority: int, change: int) -> None:
-    """Count an ask's priority in its application, and the application's in its leaf."""
+def _set_priority(application: Application) -> None:
+    """Work an application's priority out again and count it in its leaf. Rules: QUE-27, QUE-28."""
     leaf = application.queue
     assert leaf is not None
-    before = application.priorities.highest()
-    if change > 0:
-        application.priorities.add(priority)
-    else:
-        application.priorities.remove(priority)
+    before = application.priority
     after = application.priorities.highest()
-    if before != after:
-        if before != MIN_PRIORITY:
-            leaf.priorities.remove(before)
-        if after != MIN_PRIORITY:
-            leaf.priorities.add(after)
+    if before == after:
+        return
+    application.priority = after
+    if before != MIN_PRIORITY:
+        leaf.priorities.remove(before)
+    if after != MIN_PRIORITY:
+        leaf.priorities.add(after)
+    update_application(application)
 
 
 def _raise_maximum(application: Application) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, final
 from remuda.core.messages.commands import NewApplication
 from remuda.core.model import states
 from remuda.core.model.allocation import Allocation
-from remuda.core.model.priorities import PriorityCount
+from remuda.core.model.priorities import MIN_PRIORITY, PriorityCount
 from remuda.core.model.ranking import SortKey
 from remuda.core.model.request import Group, Request
 from remuda.core.model.vectors import Vector
@@ -22,7 +22,8 @@ class Application:
 
     ``queue`` is the leaf it is in, None once it left. ``generation`` counts state changes, so
     that a timer of an earlier state does nothing (APP-17). ``groups``: by shape number.
-    ``standing``: the current place among the applications of the leaf (QUE-40).
+    ``standing``: the current place among the applications of the leaf (QUE-40). ``priority``: the
+    highest of the asks with something pending (QUE-27).
     """
 
     __slots__ = (
@@ -35,6 +36,7 @@ class Application:
         "number",
         "pending",
         "priorities",
+        "priority",
         "queue",
         "queue_path",
         "record",
@@ -63,6 +65,7 @@ class Application:
         self.allocated = Vector()
         self.max_allocated = Vector()
         self.priorities = PriorityCount()
+        self.priority: int = MIN_PRIORITY
         self.requests: dict[str, Request] = {}
         self.allocations: dict[str, Allocation] = {}
         self.groups: dict[int, Group] = {}

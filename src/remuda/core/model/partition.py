@@ -22,6 +22,7 @@ class Partition:
     ``name`` is plain. ``capacity``: sum over all nodes, schedulable or not (NODE-4).
     ``shapes``: those with pending asks; ``starved``: those with lanes that wait for a node.
     ``shares_stale``: the divisors of shares must be worked out again before the next decision.
+    ``unsettled``: leaves, by path, whose place in the tree must be worked out again before that.
     ``ended``: applications that left, by number; ``rejected`` likewise.
     """
 
@@ -47,6 +48,7 @@ class Partition:
         "starved",
         "state",
         "state_ns",
+        "unsettled",
     )
 
     def __init__(self, rm_id: str, name: str, root: Queue, now_ns: int) -> None:
@@ -68,6 +70,7 @@ class Partition:
         self.shapes: dict[ShapeKey, Shape] = {}
         self.starved: dict[int, Shape] = {}
         self.shares_stale: bool = True
+        self.unsettled: dict[str, Queue] = {}
         self.cleanup_set: bool = False
         self.predicates: bool = False
         self.numbers: int = 0

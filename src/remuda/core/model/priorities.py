@@ -23,20 +23,22 @@ class PriorityCount:
         self._counts: dict[int, int] = {}
         self._heap: list[int] = []
 
-    def add(self, priority: int) -> None:
-        """Count one more at a priority. Cost: O(log n)."""
+    def add(self, priority: int) -> bool:
+        """Count one more at a priority; True if there was none. Cost: O(log n)."""
         count = self._counts.get(priority, 0)
         self._counts[priority] = count + 1
         if count == 0:
             heappush(self._heap, -priority)
+        return count == 0
 
-    def remove(self, priority: int) -> None:
-        """Count one less; the priority must have been added."""
+    def remove(self, priority: int) -> bool:
+        """Count one less at a priority that was added; True if there is none left."""
         count = self._counts[priority]
         if count == 1:
             del self._counts[priority]
-        else:
-            self._counts[priority] = count - 1
+            return True
+        self._counts[priority] = count - 1
+        return False
 
     def highest(self) -> int:
         """Return the highest priority, MIN_PRIORITY when there is none."""

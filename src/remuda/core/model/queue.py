@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import final
+from typing import Final, final
 
 from remuda.core.model import states
 from remuda.core.model.application import Application
@@ -13,6 +13,9 @@ from remuda.core.model.ranking import Ranking
 from remuda.core.model.request import Lane
 from remuda.core.model.vectors import Vector
 
+FIFO: Final = "fifo"
+FAIR: Final = "fair"
+
 
 @final
 class QueueSettings:
@@ -21,7 +24,7 @@ class QueueSettings:
     __slots__ = ("application_sort", "priority_fence", "priority_offset", "sort_by_priority")
 
     def __init__(self) -> None:
-        self.application_sort: str = "fifo"
+        self.application_sort: str = FIFO
         self.sort_by_priority: bool = True
         self.priority_fence: bool = False
         self.priority_offset: int = 0

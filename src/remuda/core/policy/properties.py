@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from remuda.core.model.priorities import MAX_PRIORITY, MIN_PRIORITY
-from remuda.core.model.queue import QueueSettings
+from remuda.core.model.queue import FAIR, QueueSettings
 
 SORT_POLICY: Final = "application.sort.policy"
 SORT_PRIORITY: Final = "application.sort.priority"
@@ -34,8 +34,8 @@ def inherited(parent: Mapping[str, str], own: Mapping[str, str]) -> dict[str, st
 def settings(properties: Mapping[str, str], leaf: bool) -> QueueSettings:
     """Read the effective settings; a bad value means the default. Rules: QUE-18, QUE-19, PRP-2."""
     found = QueueSettings()
-    if leaf and properties.get(SORT_POLICY) == "fair":
-        found.application_sort = "fair"
+    if leaf and properties.get(SORT_POLICY) == FAIR:
+        found.application_sort = FAIR
     found.sort_by_priority = properties.get(SORT_PRIORITY, "").lower() != "disabled"
     found.priority_fence = properties.get(PRIORITY_POLICY, "").lower() == "fence"
     found.priority_offset = _offset(properties.get(PRIORITY_OFFSET, "0"))

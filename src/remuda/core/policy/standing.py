@@ -5,7 +5,7 @@ from __future__ import annotations
 from remuda.core.model.application import Application
 from remuda.core.model.child_order import Numbers
 from remuda.core.model.priorities import visible
-from remuda.core.model.queue import Queue
+from remuda.core.model.queue import FAIR, Queue
 from remuda.core.model.ranking import SortKey
 from remuda.core.policy.shares import fair_share, usage_shares
 
@@ -28,9 +28,9 @@ def application_key(leaf: Queue, application: Application) -> SortKey:
     """Return an application's place in its leaf; the arrival number ends it. Rules: QUE-40."""
     settings = leaf.settings
     by_policy: object = application.submitted_ns
-    if settings.application_sort == "fair":
+    if settings.application_sort == FAIR:
         by_policy = usage_shares(application.allocated, leaf.guaranteed)
-    priority = -application.priorities.highest()
+    priority = -application.priority
     if settings.sort_by_priority:
         return (priority, by_policy, application.number)
     return (by_policy, priority, application.number)

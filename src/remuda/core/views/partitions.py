@@ -5,7 +5,7 @@ from __future__ import annotations
 from remuda.core.messages.queries import PartitionView, QueueView
 from remuda.core.model.cluster import Cluster
 from remuda.core.model.partition import Partition
-from remuda.core.model.queue import Queue
+from remuda.core.model.queue import FAIR, Queue
 from remuda.core.model.vectors import ResourceTypes, Vector, define
 
 
@@ -45,7 +45,7 @@ def queue_view(types: ResourceTypes, partition: Partition, queue: Queue) -> Queu
         properties=dict(sorted(queue.properties.items())),
         running_applications=queue.running,
         current_priority=queue.priorities.highest(),
-        sort_policy=settings.application_sort if queue.leaf else "fair",
+        sort_policy=settings.application_sort if queue.leaf else FAIR,
         priority_sorting=settings.sort_by_priority,
         priority_fence=settings.priority_fence,
         priority_offset=settings.priority_offset,
