@@ -25,9 +25,6 @@ from remuda.runtime.ports import Clock, Recorder, SchedulerFactory
 # keeps the interpreter and the longest an observer waits (performance study, section 5.6).
 BURST = 256
 
-# A step that found nothing although the core has work is repeated after this long (SI-10).
-RETRY_NS = 100_000_000
-
 
 @message
 class Removed:
@@ -71,10 +68,11 @@ class Driver:
             self._delivery.deliver(outgoing)
 
     def advance(self) -> bool:
-        """Step if there is a reason to, and say whether another step may find more.
+        """Step if there is a reason to, and say whether there is reason for another step.
 
-        With predicates one allocation at a time, so that the RM knows of each before it is
-        asked about the next (SI-9).
+        With predicates one decision at a time, so that the RM knows of each allocation before
+        it is asked about the next (SI-9). Every step ends or parks something, so this comes to
+        rest; a backlog that cannot be placed is no reason (SI-10).
         """
         now_ns = self._clock.now_ns()
         if not self._scheduler.has_work():
@@ -84,17 +82,14 @@ class Driver:
         limit = 1 if self._delivery.asks_predicates else BURST
         if self._recorder is not None:
             self._recorder.step(now_ns, limit)
-        effects = self._note(self._scheduler.step(now_ns, limit))
+        self._note(self._scheduler.step(now_ns, limit))
         self.hand_out()
-        return bool(effects)
+        return self._scheduler.has_work()
 
     def rest_ns(self) -> int | None:
-        """How long nothing happens unless an input arrives; None: for ever. Rules: SI-10."""
+        """How long nothing happens unless an input arrives; None: for ever."""
         deadline_ns = self._scheduler.next_deadline()
-        now_ns = self._clock.now_ns()
-        if self._scheduler.has_work():
-            deadline_ns = min(now_ns + RETRY_NS, deadline_ns or now_ns + RETRY_NS)
-        return None if deadline_ns is None else max(0, deadline_ns - now_ns)
+        return None if deadline_ns is None else max(0, deadline_ns - self._clock.now_ns())
 
     def view(self, query: Query) -> View:
         """Answer a read-only question."""

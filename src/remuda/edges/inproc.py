@@ -1,0 +1,279 @@
+"""The scheduler as a Python object: the scheduler interface without a network.
+
+    from remuda.edges.inproc import InProcessScheduler
+
+    with InProcessScheduler() as scheduler:
+        scheduler.register_resource_manager(request, callback)
+        scheduler.update_node(...)
+
+Requests and responses are the messages of ``remuda.si.pb.si_pb2``. A callback is any object
+with some of the methods ``update_allocation(response)``, ``update_application(response)``,
+``update_node(response)``, ``predicates(args)`` and ``send_event(records)``; one that is missing
+is not called, and missing predicates accept every node.
+
+The update methods and ``predicates`` are called on the core thread, one after another, in the
+order of the decisions. They may send requests, which never waits there, but must not wait for
+the scheduler. ``send_event`` is called about every two seconds on a thread of its own.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from remuda.base.errors import ConfigError, ProtocolError
+from remuda.config.load import load_configuration
+from remuda.config.schema import Configuration, built_in
+from remuda.core.messages.effects import Effect, EventRecord
+from remuda.runtime.driver import Removed
+from remuda.runtime.event_feed import EventFeed
+from remuda.runtime.journal import JournalWriter
+from remuda.runtime.loop import SchedulerLoop
+from remuda.si.codec_in import RequestReader, registration
+from remuda.si.codec_out import Response, ResponseWriter, event_message
+from remuda.si.pb import si_pb2 as si
+
+_log = logging.getLogger("remuda.si")
+
+Load = Callable[[str], Configuration]
+
+
+def load_inline(text: str) -> Configuration:
+    """Read the configuration of a registration; an empty one is the built-in (RM-5)."""
+    return load_configuration(text) if text else built_in()
+
+
+class InProcessScheduler:
+    """A scheduler in this process, or a way into one that already runs.
+
+    Args:
+        core: a running loop to attach to; without it one is started, and ended by ``stop``.
+        load: turns configuration text, which may be empty, into a configuration.
+        record: file to record all inputs to, for ``remuda replay``; only without ``core``.
+
+    Every method may be called from any thread; those that wait for an answer refuse to be
+    called from a callback. Use as a context manager, or call ``stop``.
+
+    Rules: SI-1 to SI-9, SI-80, SI-83, RM-1, RM-2, RM-9, RM-11, RM-19,
+    RM-20.
+    """
+
+    def __init__(
+        self,
+        *,
+        core: SchedulerLoop | None = None,
+        load: Load = load_inline,
+        record: Path | None = None,
+    ) -> None:
+        self._owned = core is None
+        self._load = load
+        self._bindings: dict[str, _Binding] = {}
+        self._registering = threading.Lock()
+        if core is None:
+            core = SchedulerLoop(recorder=None if record is None else JournalWriter(record))
+            core.start()
+        self._core = core
+
+    @property
+    def core(self) -> SchedulerLoop:
+        """The loop behind this object, for queries and observers."""
+        return self._core
+
+    def register_resource_manager(
+        self, request: si.RegisterResourceManagerRequest, callback: object = None
+    ) -> si.RegisterResourceManagerResponse:
+        """Register an RM, or replace it with all it owns; returns when it takes requests.
+
+        Raises: ConfigError, ProtocolError with the cause. Rules: RM-1, RM-2, RM-9, RM-13.
+        """
+        self._refuse_on_core_thread("register_resource_manager")
+        binding = _Binding(request.rmID, callback)
+        try:
+            command = registration(request, self._load, predicates=binding.judges)
+        except ConfigError:
+            self._forget(request.rmID)
+            raise
+        with self._registering:
+            answer = self._core.register(command, binding.receive, binding.fits).result()
+            self._replace_binding(request.rmID, None if answer.reason else binding)
+        if answer.reason:
+            binding.close()
+            raise ProtocolError(f"{answer.reason} ({answer.rule})")
+        return si.RegisterResourceManagerResponse()
+
+    def unregister_resource_manager(self, rm_id: str) -> Removed:
+        """Remove an RM with all it owns, and count that; nothing is sent to it (RM-19).
+
+        Raises: ProtocolError if it is not registered.
+        """
+        self._refuse_on_core_thread("unregister_resource_manager")
+        removed = self._core.unregister(rm_id).result()
+        self._replace_binding(rm_id, None)
+        return removed
+
+    def update_application(self, request: si.ApplicationRequest) -> None:
+        """Add and remove applications.
+
+        Raises: ProtocolError, LoopStoppedError. Rules: SI-1, SI-20, SI-29.
+        """
+        self._core.submit(self._reader(request.rmID).applications(request))
+
+    def update_allocation(self, request: si.AllocationRequest) -> None:
+        """Ask, report what runs, release and confirm.
+
+        Raises: ProtocolError, LoopStoppedError. Rules: SI-1, SI-31, SI-40, SI-50, SI-60.
+        """
+        self._core.submit(self._reader(request.rmID).allocations(request))
+
+    def update_node(self, request: si.NodeRequest) -> None:
+        """Add, change, drain and remove nodes.
+
+        Raises: ProtocolError, LoopStoppedError. Rules: SI-1, NODE-1 to NODE-14.
+        """
+        self._core.submit(self._reader(request.rmID).nodes(request))
+
+    def update_configuration(self, request: si.UpdateConfigurationRequest) -> None:
+        """Refused: a running configuration cannot be replaced in this release.
+
+        Raises: ProtocolError.
+        """
+        self._reader(request.rmID)
+        raise ProtocolError(
+            "configuration updates are not built yet; register the resource manager again "
+            "with the new configuration"
+        )
+
+    def wait_idle(self, timeout: float = 10.0) -> None:
+        """Wait until all requests are processed, nothing can be placed and all was called back.
+
+        Raises: TimeoutError after ``timeout`` seconds, LoopStoppedError.
+        """
+        self._refuse_on_core_thread("wait_idle")
+        self._core.idle().result(timeout)
+        for binding in list(self._bindings.values()):
+            binding.flush_events()
+
+    def stop(self) -> None:
+        """End the scheduler, or take this object's RMs out of a shared one. State is lost.
+
+        Rules: RM-20.
+        """
+        if self._owned:
+            self._core.stop()
+        for rm_id in list(self._bindings):
+            self._forget(rm_id)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def _reader(self, rm_id: str) -> RequestReader:
+        binding = self._bindings.get(rm_id)
+        if binding is None or not self._core.registered(rm_id):
+            raise ProtocolError(
+                f"resource manager {rm_id!r} is not registered; "
+                "call register_resource_manager first (RM-2)"
+            )
+        return binding.reader
+
+    def _forget(self, rm_id: str) -> None:
+        """Unregister an RM of ours if it still is one. Rules: RM-13."""
+        if self._core.registered(rm_id) and not self._core.on_core_thread():
+            self._core.unregister(rm_id).exception()
+        self._replace_binding(rm_id, None)
+
+    def _replace_binding(self, rm_id: str, binding: _Binding | None) -> None:
+        old = self._bindings.pop(rm_id, None)
+        if old is not None:
+            old.close()
+        if binding is not None:
+            self._bindings[rm_id] = binding
+
+    def _refuse_on_core_thread(self, method: str) -> None:
+        if self._core.on_core_thread():
+            raise ProtocolError(
+                f"{method} waits for the scheduler and cannot be called from a callback (SI-9)"
+            )
+
+
+class _Binding:
+    """One RM in this process: its callback, and the translation in both directions."""
+
+    def __init__(self, rm_id: str, callback: object) -> None:
+        self._rm_id = rm_id
+        self.reader = RequestReader(rm_id)
+        self._writer = ResponseWriter()
+        self._calls: dict[type[Response], Callable[[Any], object]] = {}
+        for kind, name in (
+            (si.AllocationResponse, "update_allocation"),
+            (si.ApplicationResponse, "update_application"),
+            (si.NodeResponse, "update_node"),
+        ):
+            method = getattr(callback, name, None)
+            if method is not None:
+                self._calls[kind] = method
+        self._predicates = getattr(callback, "predicates", None)
+        send = getattr(callback, "send_event", None)
+        self._events = None if send is None else EventFeed(_sender(send))
+
+    @property
+    def judges(self) -> bool:
+        """Whether the callback answers predicates."""
+        return self._predicates is not None
+
+    def receive(self, effects: Sequence[Effect]) -> None:
+        """Call back with the responses these effects make. Core thread. Rules: SI-7, SI-8."""
+        if self._events is not None:
+            self._events.offer([effect for effect in effects if isinstance(effect, EventRecord)])
+        if not self._calls:
+            return
+        for response in self._writer.responses(effects):
+            call = self._calls.get(type(response))
+            if call is None:
+                continue
+            try:
+                call(response)
+            except Exception as error:  # noqa: BLE001 - theirs, not ours (SI-8)
+                _log.error("a callback of the resource manager failed, ignored: %r", error)
+                _log.debug("traceback of the callback", exc_info=True)
+
+    def fits(self, rm_id: str, allocation_key: str, node_id: str, allocate: bool) -> str:
+        """Ask the callback about a node; what it raises is the reason against it (SI-80)."""
+        assert rm_id == self._rm_id
+        assert self._predicates is not None
+        args = si.PredicatesArgs(allocationKey=allocation_key, nodeID=node_id, allocate=allocate)
+        try:
+            self._predicates(args)
+        except Exception as error:  # noqa: BLE001 - raising is how a predicate says no
+            return str(error) or type(error).__name__
+        return ""
+
+    def flush_events(self) -> None:
+        """Send at once the events that have gathered."""
+        if self._events is not None:
+            self._events.flush()
+
+    def close(self) -> None:
+        """End the event thread."""
+        if self._events is not None:
+            self._events.close()
+
+
+def _sender(
+    send: Callable[[list[si.EventRecord]], object],
+) -> Callable[[Sequence[EventRecord]], None]:
+    def translate_and_send(records: Sequence[EventRecord]) -> None:
+        send([event_message(record) for record in records])
+
+    return translate_and_send
