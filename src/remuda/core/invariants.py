@@ -144,11 +144,9 @@ def _queues(partition: Partition) -> None:
                 priorities.add(shown)
         right = priorities.counts() == queue.priorities.counts()
         _require(right, partition, f"{name}: priorities are miscounted")
-        _require(
-            queue.shown_priority == shown_priority(queue) or queue.parent is None,
-            partition,
-            f"{name} shows a wrong priority",
-        )
+        right = queue.priority == priorities.highest()
+        right = right and (queue.parent is None or queue.shown_priority == shown_priority(queue))
+        _require(right, partition, f"{name} shows a wrong priority")
 
 
 def _applications_below(queue: Queue) -> list[Application]:
@@ -204,8 +202,8 @@ def _lane(partition: Partition, leaf: Queue, lane: Lane) -> None:
         application = group.application
         right = application_key(leaf, application)
         _require(application.standing == right, partition, f"{name}: a stale application key")
-        first = min(group.requests.values(), key=lambda each: each.sort_key())
-        key = (*right, *first.sort_key())
+        first = min(group.requests.values(), key=lambda each: each.sort_key)
+        key = (*right, *first.sort_key)
         _require(lane.order.key(number) == key, partition, f"{name}: a stale group key")
     if not lane.parked:
         ready = leaf.ready.key(lane.shape.number)

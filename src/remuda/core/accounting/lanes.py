@@ -33,7 +33,7 @@ def enqueue(partition: Partition, request: Request) -> None:
         lane.groups[application.number] = group
         shape.groups += 1
     group.requests[request.number] = request
-    group.order.put(request.number, request.sort_key())
+    group.order.put(request.number, request.sort_key)
     request.group = group
     place_group(group)
 
@@ -123,11 +123,8 @@ def _shape(partition: Partition, request: Request) -> Shape:
     if partition.predicates:
         application_id = request.application.application_id
         constraint = ask.equivalence or f"{application_id}|{ask.allocation_key}"
-    key: ShapeKey = (
-        tuple(request.amounts.resource.items()),
-        ask.tags.get(REQUIRED_NODE_TAG, ""),
-        constraint,
-    )
+    required = ask.tags.get(REQUIRED_NODE_TAG, "")
+    key: ShapeKey = (request.amounts.number, required, constraint)
     shape = partition.shapes.get(key)
     if shape is None:
         volatile = partition.predicates and not ask.equivalence

@@ -30,23 +30,31 @@ def settle(partition: Partition) -> None:
             for queue in leaf.path_up:
                 if queue.parent is not None:
                     _update(queue, queue.parent)
+        _settle_root(partition.root)
     partition.unsettled.clear()
 
 
 def _update(queue: Queue, parent: Queue) -> None:
-    shown = shown_priority(queue)
-    if shown != queue.shown_priority:
-        if queue.shown_priority != MIN_PRIORITY:
-            parent.priorities.remove(queue.shown_priority)
-        if shown != MIN_PRIORITY:
-            parent.priorities.add(shown)
-        queue.shown_priority = shown
+    priority = queue.priorities.highest()
+    if priority != queue.priority:
+        queue.priority = priority
+        _show_priority(queue, parent)
     pending = trimmed(queue.pending)
     if pending and queue.state != states.STOPPED:
         numbers = child_numbers(parent, queue)
         parent.child_order.put(queue.name, numbers, pending, queue.has_ready())
     else:
         parent.child_order.drop(queue.name)
+
+
+def _show_priority(queue: Queue, parent: Queue) -> None:
+    """Let the parent count what a queue shows now instead of what it showed. Rules: QUE-28."""
+    shown = shown_priority(queue)
+    if queue.shown_priority != MIN_PRIORITY:
+        parent.priorities.remove(queue.shown_priority)
+    if shown != MIN_PRIORITY:
+        parent.priorities.add(shown)
+    queue.shown_priority = shown
 
 
 def update_application(application: Application) -> None:
@@ -64,7 +72,7 @@ def update_application(application: Application) -> None:
 def place_group(group: Group) -> None:
     """Put a group where its application and its first ask belong, and its lane likewise."""
     lane = group.lane
-    key = (*group.application.standing, *group.first().sort_key())
+    key = (*group.application.standing, *group.first().sort_key)
     lane.order.put(group.application.number, key)
     if not lane.parked:
         lane.leaf.ready.put(lane.shape.number, lane.order.first_key())
@@ -85,3 +93,8 @@ def _renew_shares(partition: Partition) -> None:
     for queue in reversed(queues):
         if queue.parent is not None:
             _update(queue, queue.parent)
+    _settle_root(partition.root)
+
+
+def _settle_root(root: Queue) -> None:
+    root.priority = root.priorities.highest()

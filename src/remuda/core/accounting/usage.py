@@ -13,7 +13,7 @@ from remuda.core.model.partition import Partition
 from remuda.core.model.priorities import MIN_PRIORITY
 from remuda.core.model.queue import FAIR
 from remuda.core.model.request import Request
-from remuda.core.model.vectors import Amounts, add, add_times, define, subtract
+from remuda.core.model.vectors import Amounts, add, add_times, define, move, subtract
 
 
 def set_pending(partition: Partition, request: Request, pending: int) -> None:
@@ -32,24 +32,32 @@ def set_pending(partition: Partition, request: Request, pending: int) -> None:
             _set_priority(application)
         enqueue(partition, request)
     elif before > 0 and pending == 0:
-        dequeue(partition, request)
-        if application.priorities.remove(request.ask.priority):
-            _set_priority(application)
+        _unlist(partition, request)
     partition.unsettled[leaf.path] = leaf
 
 
-def charge(partition: Partition, allocation: Allocation) -> None:
+def charge(partition: Partition, allocation: Allocation, request: Request) -> None:
     """Book an allocation on its application, queues and node; limits are not checked here.
 
-    Rules: QUE-8, QUE-9, NOD-2.
+    What the ask has pending shrinks by one in the same step. Rules: QUE-8, QUE-9, NOD-2.
     """
     application = allocation.application
     leaf = application.queue
     assert leaf is not None
     amounts = allocation.amounts
-    for queue in leaf.path_up:
-        add(queue.allocated, amounts)
-    add(application.allocated, amounts)
+    if request.pending and request.amounts is amounts:
+        move(application.pending, application.allocated, amounts)
+        for queue in leaf.path_up:
+            move(queue.pending, queue.allocated, amounts)
+        request.pending -= 1
+        if request.pending == 0:
+            _unlist(partition, request)
+    else:
+        if request.pending:
+            set_pending(partition, request, request.pending - 1)
+        add(application.allocated, amounts)
+        for queue in leaf.path_up:
+            add(queue.allocated, amounts)
     _raise_maximum(application)
     application.allocations[allocation.allocation_id] = allocation
     partition.allocation_count += 1
@@ -58,7 +66,8 @@ def charge(partition: Partition, allocation: Allocation) -> None:
     partition.unsettled[leaf.path] = leaf
     node = allocation.node
     node.put(allocation)
-    node.refused.clear()
+    if node.refused:
+        node.refused.clear()
     if node.schedulable:
         partition.node_order.put(node)
 
@@ -96,6 +105,13 @@ def grow_capacity(partition: Partition, amounts: Amounts, sign: int) -> None:
     add_times(partition.capacity, amounts, sign)
 
 
+def _unlist(partition: Partition, request: Request) -> None:
+    """Take an ask without pending out of its lane and its application's priorities."""
+    dequeue(partition, request)
+    if request.application.priorities.remove(request.ask.priority):
+        _set_priority(request.application)
+
+
 def _set_priority(application: Application) -> None:
     """Work an application's priority out again and count it in its leaf. Rules: QUE-27, QUE-28."""
     leaf = application.queue
@@ -118,6 +134,4 @@ def _raise_maximum(application: Application) -> None:
     maximum = application.max_allocated
     if allocated.types & ~maximum.types:
         define(maximum, allocated.types)
-    for index, amount in enumerate(allocated.amounts):
-        if amount > maximum.amounts[index]:
-            maximum.amounts[index] = amount
+    maximum.amounts = list(map(max, maximum.amounts, allocated.amounts))

@@ -5,7 +5,6 @@ They exist, so no limit is enforced. A pending ask with the same key becomes thi
 
 from __future__ import annotations
 
-from remuda.core.accounting.usage import set_pending
 from remuda.core.apply.commit import announce, enter
 from remuda.core.apply.lifecycle import fire
 from remuda.core.apply.turn import Turn
@@ -105,8 +104,6 @@ def recover(
         created_ns = _creation_ns(ask, turn.now_ns)
         request = Request(partition.next_number(), ask, amounts, application, created_ns)
         application.requests[ask.allocation_key] = request
-    elif request.pending:
-        set_pending(partition, request, request.pending - 1)
     allocation.requested_ns = request.created_ns
     if application.state == states.NEW:
         fire(turn, partition, application, states.RUN)

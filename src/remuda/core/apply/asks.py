@@ -91,8 +91,7 @@ def _add(turn: Turn, partition: Partition, application: Application, ask: Ask) -
         application.requests[ask.allocation_key] = request
     elif request.ask != ask:
         set_pending(partition, request, 0)
-        request.ask = ask
-        request.amounts = turn.cluster.types.amounts(ask.resource)
+        request.replace(ask, turn.cluster.types.amounts(ask.resource))
     pending = max(0, ask.max_allocations - request.made)
     if pending and application.state in (states.NEW, states.COMPLETING):
         fire(turn, partition, application, states.RUN)

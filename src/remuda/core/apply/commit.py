@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from remuda.core.accounting.lanes import park
-from remuda.core.accounting.usage import charge, set_pending
+from remuda.core.accounting.usage import charge
 from remuda.core.apply.lifecycle import fire
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
@@ -32,7 +32,6 @@ def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
     )
     allocation.requested_ns = request.created_ns
     _remember_refusals(request, decision.refused)
-    set_pending(partition, request, request.pending - 1)
     request.attempted = True
     enter(turn, partition, request, allocation)
     announce(turn, partition, allocation)
@@ -52,10 +51,11 @@ def next_allocation_id(request: Request) -> str:
     Rules: CYC-18, SI-35. A recovered allocation may bear an identity of this form.
     """
     number = request.made
-    key = request.ask.allocation_key
-    while f"{key}-{number}" in request.allocation_ids:
+    allocation_id = f"{request.ask.allocation_key}-{number}"
+    while allocation_id in request.allocation_ids:
         number += 1
-    return f"{key}-{number}"
+        allocation_id = f"{request.ask.allocation_key}-{number}"
+    return allocation_id
 
 
 def enter(turn: Turn, partition: Partition, request: Request, allocation: Allocation) -> None:
@@ -79,7 +79,7 @@ def enter(turn: Turn, partition: Partition, request: Request, allocation: Alloca
     )
     if application.state != states.RUNNING:
         fire(turn, partition, application, states.RUN)
-    charge(partition, allocation)
+    charge(partition, allocation, request)
     turn.application_event(
         partition,
         application,

@@ -19,6 +19,7 @@ from remuda.core.model.cluster import plain_name
 from remuda.core.model.node import Node, is_ready
 from remuda.core.model.partition import Partition
 from remuda.core.model.vectors import TYPES_LIMIT, Amounts, copy, equal, positive, vector_of
+from remuda.core.policy.node_score import score_weights
 
 PARTITION_ATTRIBUTE: Final = "si/node-partition"
 
@@ -71,6 +72,7 @@ def _create(turn: Turn, partition: Partition, update: NodeUpdate) -> tuple[str, 
         return reason, rule
     node.attributes = dict(update.attributes)
     node.attributes[PARTITION_ATTRIBUTE] = f"[{partition.rm_id}]{partition.name}"
+    node.weights = score_weights(node, types, partition.node_sort_weights)
     partition.nodes[node.node_id] = node
     _schedulable_event(turn, partition, node)
     _resize_partition(turn, partition, None, capacity)
@@ -135,6 +137,7 @@ def _set_capacity(turn: Turn, partition: Partition, node: Node, capacity: Amount
         return
     old = node.total
     node.resize(capacity)
+    node.weights = score_weights(node, turn.cluster.types, partition.node_sort_weights)
     turn.event(
         partition,
         events.NODE,

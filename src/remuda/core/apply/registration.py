@@ -66,6 +66,5 @@ def _build(turn: Turn, command: RegisterResourceManager, config: PartitionConfig
     partition.predicates = command.predicates
     partition.node_sort_policy = config.node_sort_policy
     partition.node_sort_weights = effective_weights(config.node_sort_weights)
-    order = scorer(config.node_sort_policy, types, config.node_sort_weights)
-    partition.node_order = NodeOrder(order)
+    partition.node_order = NodeOrder(scorer(config.node_sort_policy))
     return partition

@@ -10,13 +10,15 @@ What fails at 3 or 4 fails for the whole lane, so the answer is to park the lane
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from remuda.core.accounting.lanes import fits_queue
 from remuda.core.model import states
 from remuda.core.model.decision import Allocate, Decision, Park
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
-from remuda.core.model.request import Lane, Request
+from remuda.core.model.request import Lane, Request, Shape
 from remuda.core.model.vectors import fits
 from remuda.core.ports import Predicates
 
@@ -40,7 +42,7 @@ def decide(partition: Partition, predicates: Predicates) -> Decision | None:
     lane = _first_lane(partition.root)
     amounts = lane.shape.amounts
     for queue in lane.leaf.path_up:
-        if not fits_queue(queue, amounts):
+        if queue.maximum is not None and not fits_queue(queue, amounts):
             return Park(lane, queue, [])
     request = lane.first()
     refused: list[Node] = []
@@ -66,6 +68,25 @@ def _find_node(
 ) -> Node | None:
     """Return the node for an ask, None if there is none. Rules: CYC-14, CYC-15, CYC-17, NOD-8."""
     shape = lane.shape
+    accept: Callable[[Node], bool] | None = None
+    if partition.predicates:
+        accept = _acceptance(partition, shape, request, predicates, refused)
+    if not shape.required_node:
+        return partition.node_order.first_fit(shape.amounts, accept)
+    node = partition.nodes.get(shape.required_node)
+    if node is None or not fits(node.available, shape.amounts):
+        return None
+    return node if accept is None or accept(node) else None
+
+
+def _acceptance(
+    partition: Partition,
+    shape: Shape,
+    request: Request,
+    predicates: Predicates,
+    refused: list[Node],
+) -> Callable[[Node], bool]:
+    """Return what asks the RM about a node, noting those it refuses. Rules: SI-80, NOD-13."""
 
     def accept(node: Node) -> bool:
         if shape.constraint in node.refused:
@@ -76,10 +97,4 @@ def _find_node(
         refused.append(node)
         return False
 
-    asked = accept if partition.predicates else None
-    if not shape.required_node:
-        return partition.node_order.first_fit(shape.amounts, asked)
-    node = partition.nodes.get(shape.required_node)
-    if node is None or not fits(node.available, shape.amounts):
-        return None
-    return node if asked is None or asked(node) else None
+    return accept

@@ -17,6 +17,9 @@ from remuda.core.model.vectors import exceeds
 
 Numbers: TypeAlias = tuple[float, float]
 
+# Where one child stands: its numbers, its pending amounts, and whether it is ready.
+Place: TypeAlias = tuple[Numbers, tuple[int, ...], bool]
+
 
 @final
 class _Tier:
@@ -31,25 +34,13 @@ class _Tier:
 
 
 @final
-class _Place:
-    """Where one child stands."""
-
-    __slots__ = ("numbers", "pending", "ready")
-
-    def __init__(self, numbers: Numbers, pending: tuple[int, ...], ready: bool) -> None:
-        self.numbers = numbers
-        self.pending = pending
-        self.ready = ready
-
-
-@final
 class ChildOrder:
     """An incremental order over named children. Cost of a change: O(log n)."""
 
     __slots__ = ("_by_number", "_count", "_places", "_ready", "_tiers")
 
     def __init__(self) -> None:
-        self._places: dict[str, _Place] = {}
+        self._places: dict[str, Place] = {}
         self._tiers: dict[Numbers, _Tier] = {}
         self._by_number: dict[int, Numbers] = {}
         self._ready = Ranking()
@@ -57,12 +48,13 @@ class ChildOrder:
 
     def put(self, name: str, numbers: Numbers, pending: tuple[int, ...], ready: bool) -> None:
         """Add a child or move it. ``ready``: it has something that may be placed."""
-        place = self._places.get(name)
-        if place is not None:
-            if place.ready == ready and place.numbers == numbers and place.pending == pending:
+        place: Place = (numbers, pending, ready)
+        old = self._places.get(name)
+        if old is not None:
+            if old == place:
                 return
-            self._take(name, place)
-        self._places[name] = _Place(numbers, pending, ready)
+            self._take(name, old)
+        self._places[name] = place
         tier = self._tiers.get(numbers)
         if tier is None:
             self._count += 1
@@ -96,31 +88,37 @@ class ChildOrder:
             return ""
         return self._choose(self._tiers[self._by_number[number]])
 
-    def place(self, name: str) -> tuple[Numbers, tuple[int, ...], bool] | None:
-        """Return a child's numbers, pending and readiness, for checks."""
-        found = self._places.get(name)
-        return None if found is None else (found.numbers, found.pending, found.ready)
+    def place(self, name: str) -> Place | None:
+        """Return where a child stands, None if it is not in the order, for checks."""
+        return self._places.get(name)
 
     def names(self) -> list[str]:
         """Return all children, sorted, for checks."""
         return sorted(self._places)
 
-    def _take(self, name: str, place: _Place) -> None:
-        tier = self._tiers[place.numbers]
-        names = tier.names[place.pending]
-        del names[bisect_left(names, name)]
-        if not names:
-            del tier.names[place.pending]
-        if place.ready:
+    def _take(self, name: str, place: Place) -> None:
+        numbers, pending, ready = place
+        tier = self._tiers[numbers]
+        names = tier.names[pending]
+        if len(names) > 1:
+            del names[bisect_left(names, name)]
+        else:
+            del tier.names[pending]
+        if ready:
             tier.ready -= 1
             if tier.ready == 0:
                 self._ready.drop(tier.number)
         if not tier.names:
-            del self._tiers[place.numbers]
+            del self._tiers[numbers]
             del self._by_number[tier.number]
 
     def _choose(self, tier: _Tier) -> str:
         """Return the first ready child of a tier in the order of QUE-36."""
+        if len(tier.names) == 1:
+            for names in tier.names.values():
+                for name in names:
+                    if self._places[name][2]:
+                        return name
         left = {pending: iter(names) for pending, names in tier.names.items()}
         heads = {pending: next(names) for pending, names in left.items()}
         while True:
@@ -130,7 +128,7 @@ class ChildOrder:
                 if (not best or name < best) and not _exceeded(pending, heads):
                     best = name
                     chosen = pending
-            if self._places[best].ready:
+            if self._places[best][2]:
                 return best
             following = next(left[chosen], "")
             if following:

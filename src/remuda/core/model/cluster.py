@@ -52,6 +52,5 @@ def plain_name(rm_id: str, name: str) -> str:
     Rules: RM-21 (empty means default), RM-22 (only the sender's own prefix).
     """
     prefix = f"[{rm_id}]"
-    if name.startswith(prefix):
-        name = name[len(prefix) :]
+    name = name.removeprefix(prefix)
     return name or "default"

@@ -16,6 +16,7 @@ class Node:
     Always available = total - allocated - occupied over the union of their types (NOD-3).
     ``allocations``: by (application number, allocation ID), since IDs are unique per application
     only. ``refused``: predicate classes known not to be acceptable here, until the node changes.
+    ``weights``: what the score is made of, see ``policy.node_score``.
     """
 
     __slots__ = (
@@ -28,6 +29,7 @@ class Node:
         "refused",
         "schedulable",
         "total",
+        "weights",
     )
 
     def __init__(self, node_id: str, total: Amounts, occupied: Amounts, schedulable: bool) -> None:
@@ -40,6 +42,7 @@ class Node:
         self.available = Vector()
         self.allocations: dict[tuple[int, str], Allocation] = {}
         self.refused: set[str] = set()
+        self.weights: tuple[tuple[int, float, int], ...] = ()
         add(self.available, total)
         subtract(self.available, occupied)
 

@@ -1,9 +1,9 @@
 """Nodes in the order of one policy, searchable without visiting those that cannot fit.
 
-The nodes lie in score order in blocks of at most 128. Each block has an upper bound of what its
-nodes have available; a search skips a block whose bound is too small, and tightens the bound of
-a block it went through in vain. Bounds only rise when a node is put in, so they are never too
-low, and the search is exact: the result is the first node in order that fits.
+The nodes lie in score order in blocks, the blocks in shelves. Each block and each shelf has an
+upper bound of what its nodes have available; a search skips what has too small a bound, and
+tightens the bound of a block it went through in vain. Bounds only rise when a node is put in,
+so they are never too low, and the search is exact: it finds the first node in order that fits.
 """
 
 from __future__ import annotations
@@ -17,46 +17,91 @@ from remuda.core.model.vectors import Amounts, fits
 
 Entry: TypeAlias = tuple[float, str]
 
-BLOCK_LIMIT: Final = 128
+# Nodes per block and blocks per shelf; a search looks at about one of each and all shelves.
+BLOCK_LIMIT: Final = 32
+SHELF_LIMIT: Final = 32
+
+
+@final
+class _Bound:
+    """At least what each of some nodes has available, and the types that covers."""
+
+    __slots__ = ("amounts", "types")
+
+    def __init__(self) -> None:
+        self.amounts: list[int] = []
+        self.types: int = 0
+
+    def rise(self, amounts: list[int], types: int) -> None:
+        """Make the bound cover these amounts too."""
+        bound = self.amounts
+        self.types |= types
+        missing = len(amounts) - len(bound)
+        if missing > 0:
+            bound.extend([0] * missing)
+        for index, amount in enumerate(amounts):
+            bound[index] = max(bound[index], amount)
+
+    def may_fit(self, amounts: Amounts) -> bool:
+        """Whether a node under this bound could have room for amounts."""
+        if amounts.need_types & ~self.types:
+            return False
+        bound = self.amounts
+        for index, amount in amounts.need:
+            if bound[index] < amount:
+                return False
+        return True
+
+    def covers(self, node: Node) -> bool:
+        """Whether the bound is at least what a node has, for checks."""
+        known = len(self.amounts)
+        for index, amount in enumerate(node.available.amounts):
+            if amount > (self.amounts[index] if index < known else 0):
+                return False
+        return True
 
 
 @final
 class _Block:
-    """Neighbours in the order: entries, their nodes' bound and which types it covers."""
+    """Neighbours in the order."""
 
-    __slots__ = ("bound", "entries", "types")
+    __slots__ = ("bound", "entries")
 
-    def __init__(self) -> None:
-        self.entries: list[Entry] = []
-        self.bound: list[int] = []
-        self.types: int = 0
+    def __init__(self, entries: list[Entry]) -> None:
+        self.entries = entries
+        self.bound = _Bound()
+
+
+@final
+class _Shelf:
+    """Neighbouring blocks; ``lows`` are the first entries of the blocks."""
+
+    __slots__ = ("blocks", "bound", "lows")
+
+    def __init__(self, blocks: list[_Block]) -> None:
+        self.blocks = blocks
+        self.lows: list[Entry] = [block.entries[0] for block in blocks]
+        self.bound = _Bound()
 
 
 @final
 class NodeOrder:
     """The schedulable nodes of a partition by (score, node ID). Rules: NOD-15."""
 
-    __slots__ = ("_blocks", "_entries", "_lows", "_nodes", "score")
+    __slots__ = ("_entries", "_lows", "_nodes", "_shelves", "score")
 
     def __init__(self, score: Callable[[Node], float]) -> None:
         self.score = score
-        self._blocks: list[_Block] = []
+        self._shelves: list[_Shelf] = []
         self._lows: list[Entry] = []
         self._entries: dict[str, Entry] = {}
         self._nodes: dict[str, Node] = {}
-
-    def __len__(self) -> int:
-        """Return how many nodes are in the order."""
-        return len(self._entries)
 
     def put(self, node: Node) -> None:
         """Add a node or move it to where its score belongs. Rules: NOD-14."""
         entry: Entry = (self.score(node), node.node_id)
         old = self._entries.get(node.node_id)
         if old is not None:
-            if old == entry:
-                _raise_bound(self._blocks[self._block_of(entry)], node)
-                return
             self._take(old)
         self._entries[node.node_id] = entry
         self._nodes[node.node_id] = node
@@ -70,102 +115,114 @@ class NodeOrder:
             self._take(entry)
 
     def first_fit(self, amounts: Amounts, accept: Callable[[Node], bool] | None) -> Node | None:
-        """Return the first node in order that fits and is accepted. Rules: CYC-15, NOD-20.
-
-        Cost: O(blocks) for the skipped ones plus the nodes of the blocks entered.
-        """
-        nodes = self._nodes
-        for block in self._blocks:
-            if not _may_fit(block, amounts):
+        """Return the first node in order that fits and is accepted. Rules: CYC-15, NOD-20."""
+        for shelf in self._shelves:
+            if not shelf.bound.may_fit(amounts):
                 continue
-            for entry in block.entries:
-                node = nodes[entry[1]]
-                if fits(node.available, amounts) and (accept is None or accept(node)):
-                    return node
-            self._tighten(block)
+            for block in shelf.blocks:
+                if block.bound.may_fit(amounts):
+                    node = self._search(block, amounts, accept)
+                    if node is not None:
+                        return node
+            self._tighten_shelf(shelf)
         return None
 
     def entries(self) -> list[Entry]:
         """Return all (score, node ID) in order, for checks."""
-        return [entry for block in self._blocks for entry in block.entries]
-
-    def bound_faults(self) -> list[str]:
-        """Return the IDs of nodes that have more than their block's bound, for checks."""
         return [
-            entry[1]
-            for block in self._blocks
-            for entry in block.entries
-            if _above(block, self._nodes[entry[1]])
+            entry for shelf in self._shelves for block in shelf.blocks for entry in block.entries
         ]
 
-    def _block_of(self, entry: Entry) -> int:
-        return max(0, bisect_right(self._lows, entry) - 1)
+    def bound_faults(self) -> list[str]:
+        """Return the IDs of nodes that have more than a bound above them, for checks."""
+        return [
+            entry[1]
+            for shelf in self._shelves
+            for block in shelf.blocks
+            for entry in block.entries
+            for bound in (shelf.bound, block.bound)
+            if not bound.covers(self._nodes[entry[1]])
+        ]
+
+    def _search(
+        self, block: _Block, amounts: Amounts, accept: Callable[[Node], bool] | None
+    ) -> Node | None:
+        nodes = self._nodes
+        for entry in block.entries:
+            node = nodes[entry[1]]
+            if fits(node.available, amounts) and (accept is None or accept(node)):
+                return node
+        self._tighten(block)
+        return None
 
     def _insert(self, entry: Entry, node: Node) -> None:
-        if not self._blocks:
-            self._blocks.append(_Block())
+        if not self._shelves:
+            self._shelves.append(_Shelf([_Block([entry])]))
             self._lows.append(entry)
-        place = self._block_of(entry)
-        block = self._blocks[place]
-        insort(block.entries, entry)
-        self._lows[place] = block.entries[0]
-        _raise_bound(block, node)
-        if len(block.entries) > BLOCK_LIMIT:
-            self._split(place)
+        else:
+            place = max(0, bisect_right(self._lows, entry) - 1)
+            shelf = self._shelves[place]
+            spot = max(0, bisect_right(shelf.lows, entry) - 1)
+            block = shelf.blocks[spot]
+            insort(block.entries, entry)
+            shelf.lows[spot] = block.entries[0]
+            self._lows[place] = shelf.lows[0]
+            if len(block.entries) > BLOCK_LIMIT:
+                self._split(place, spot)
+        self._raise_bounds(entry, node)
+
+    def _raise_bounds(self, entry: Entry, node: Node) -> None:
+        shelf = self._shelves[bisect_right(self._lows, entry) - 1]
+        block = shelf.blocks[bisect_right(shelf.lows, entry) - 1]
+        available = node.available
+        shelf.bound.rise(available.amounts, available.types)
+        block.bound.rise(available.amounts, available.types)
 
     def _take(self, entry: Entry) -> None:
-        place = self._block_of(entry)
-        block = self._blocks[place]
-        del block.entries[bisect_left(block.entries, entry)]
-        if block.entries:
-            self._lows[place] = block.entries[0]
+        place = bisect_right(self._lows, entry) - 1
+        shelf = self._shelves[place]
+        spot = bisect_right(shelf.lows, entry) - 1
+        entries = shelf.blocks[spot].entries
+        del entries[bisect_left(entries, entry)]
+        if entries:
+            shelf.lows[spot] = entries[0]
         else:
-            del self._blocks[place]
+            del shelf.blocks[spot]
+            del shelf.lows[spot]
+        if shelf.blocks:
+            self._lows[place] = shelf.lows[0]
+        else:
+            del self._shelves[place]
             del self._lows[place]
 
-    def _split(self, place: int) -> None:
-        block = self._blocks[place]
+    def _split(self, place: int, spot: int) -> None:
+        """Halve a block, and its shelf if that has too many now."""
+        shelf = self._shelves[place]
+        block = shelf.blocks[spot]
         half = len(block.entries) // 2
-        upper = _Block()
-        upper.entries = block.entries[half:]
+        upper = _Block(block.entries[half:])
         del block.entries[half:]
+        shelf.blocks.insert(spot + 1, upper)
+        shelf.lows.insert(spot + 1, upper.entries[0])
         self._tighten(block)
         self._tighten(upper)
-        self._blocks.insert(place + 1, upper)
-        self._lows.insert(place + 1, upper.entries[0])
+        if len(shelf.blocks) > SHELF_LIMIT:
+            half = len(shelf.blocks) // 2
+            right = _Shelf(shelf.blocks[half:])
+            del shelf.blocks[half:]
+            del shelf.lows[half:]
+            self._shelves.insert(place + 1, right)
+            self._lows.insert(place + 1, right.lows[0])
+            self._tighten_shelf(shelf)
+            self._tighten_shelf(right)
 
     def _tighten(self, block: _Block) -> None:
-        block.bound = []
-        block.types = 0
+        block.bound = _Bound()
         for entry in block.entries:
-            _raise_bound(block, self._nodes[entry[1]])
+            available = self._nodes[entry[1]].available
+            block.bound.rise(available.amounts, available.types)
 
-
-def _raise_bound(block: _Block, node: Node) -> None:
-    available = node.available
-    bound = block.bound
-    block.types |= available.types
-    missing = len(available.amounts) - len(bound)
-    if missing > 0:
-        bound.extend([0] * missing)
-    for index, amount in enumerate(available.amounts):
-        if amount > bound[index]:
-            bound[index] = amount
-
-
-def _may_fit(block: _Block, amounts: Amounts) -> bool:
-    if amounts.need_types & ~block.types:
-        return False
-    bound = block.bound
-    for index, amount in amounts.need:
-        if bound[index] < amount:
-            return False
-    return True
-
-
-def _above(block: _Block, node: Node) -> bool:
-    known = len(block.bound)
-    for index, amount in enumerate(node.available.amounts):
-        if amount > (block.bound[index] if index < known else 0):
-            return True
-    return False
+    def _tighten_shelf(self, shelf: _Shelf) -> None:
+        shelf.bound = _Bound()
+        for block in shelf.blocks:
+            shelf.bound.rise(block.bound.amounts, block.bound.types)

@@ -8,7 +8,7 @@ from typing import Final, final
 from remuda.core.model import states
 from remuda.core.model.application import Application
 from remuda.core.model.child_order import ChildOrder
-from remuda.core.model.priorities import PriorityCount, visible
+from remuda.core.model.priorities import MIN_PRIORITY, PriorityCount
 from remuda.core.model.ranking import Ranking
 from remuda.core.model.request import Lane
 from remuda.core.model.vectors import Vector
@@ -37,7 +37,7 @@ class Queue:
     ``path_up``: the queue itself and its ancestors, leaf first. ``maximum`` and ``guaranteed``
     None: not set. ``divisors``: per type index what usage is divided by to get the share, -1
     where the type has no part in it (RES-52). ``priorities``: of the applications (leaf) or the
-    visible ones of the children (parent). ``ready``: lanes of a leaf that are not parked.
+    visible ones of the children (parent), ``priority`` the highest of them. ``ready``: lanes of a leaf that are not parked.
     ``waiting``: lanes below that this queue's limit stopped, by shape number, lane number.
     """
 
@@ -59,6 +59,7 @@ class Queue:
         "pending",
         "preempting",
         "priorities",
+        "priority",
         "properties",
         "ready",
         "running",
@@ -86,7 +87,8 @@ class Queue:
         self.divisors: list[int] = []
         self.running: int = 0
         self.priorities = PriorityCount()
-        self.shown_priority: int = visible(self.priorities.highest(), 0, fence=False)
+        self.priority: int = MIN_PRIORITY
+        self.shown_priority: int = MIN_PRIORITY
         self.children: dict[str, Queue] = {}
         self.child_order = ChildOrder()
         self.applications: dict[str, Application] = {}

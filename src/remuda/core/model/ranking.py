@@ -33,14 +33,16 @@ class Ranking:
 
     def put(self, number: int, key: SortKey) -> None:
         """Add a member or change its key. Cost: O(log n)."""
-        if self._keys.get(number) == key:
+        keys = self._keys
+        if keys.get(number) == key:
             return
-        self._keys[number] = key
-        if len(self._heap) > _SMALL and len(self._heap) > _SLACK * len(self._keys):
-            self._heap = [(each, member) for member, each in self._keys.items()]
+        keys[number] = key
+        heap = self._heap
+        if len(heap) > _SMALL and len(heap) > _SLACK * len(keys):
+            self._heap = [(each, member) for member, each in keys.items()]
             heapify(self._heap)
         else:
-            heappush(self._heap, (key, number))
+            heappush(heap, (key, number))
 
     def drop(self, number: int) -> None:
         """Take a member out; unknown numbers are fine."""
@@ -54,14 +56,15 @@ class Ranking:
         keys = self._keys
         while heap:
             entry = heap[0]
-            if keys.get(entry[1]) == entry[0]:
+            if keys.get(entry[1]) is entry[0]:
                 return entry[1]
             heappop(heap)
         return -1
 
     def first_key(self) -> SortKey:
         """Return the smallest key. Must not be called when empty."""
-        return self._keys[self.first()]
+        self.first()
+        return self._heap[0][0]
 
     def key(self, number: int) -> SortKey | None:
         """Return the key of a member, None if it is not one."""

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from remuda.core.model.application import Application
     from remuda.core.model.queue import Queue
 
-ShapeKey: TypeAlias = tuple[tuple[tuple[str, int], ...], str, str]
+# Number of the amounts, required node, predicate class.
+ShapeKey: TypeAlias = tuple[int, str, str]
 
 
 @final
 class Shape:
-    """Equal requirements on a node; one per partition and value.
+    """Equal requirements on a node, of one partition.
 
     ``constraint`` is the predicate class: asks with the same one get the same answers. With
     ``volatile`` the answers may change on their own, so every request of the RM wakes the
@@ -56,7 +57,8 @@ class Shape:
 class Request:
     """One ask: ``pending`` allocations still to come, ``made`` so far (SI-34, SI-35).
 
-    ``allocation_ids`` are the live allocations of the key, in order of creation.
+    ``allocation_ids`` are the live allocations of the key, in order of creation. ``sort_key``:
+    the place among the asks of the application (QUE-44).
     """
 
     __slots__ = (
@@ -70,6 +72,7 @@ class Request:
         "made",
         "number",
         "pending",
+        "sort_key",
     )
 
     def __init__(
@@ -85,10 +88,13 @@ class Request:
         self.attempted: bool = False
         self.group: Group | None = None
         self.allocation_ids: dict[str, None] = {}
+        self.sort_key: SortKey = (-ask.priority, created_ns, number)
 
-    def sort_key(self) -> SortKey:
-        """Return the place among the asks of an application. Rules: QUE-44."""
-        return (-self.ask.priority, self.created_ns, self.number)
+    def replace(self, ask: Ask, amounts: Amounts) -> None:
+        """Take over a new version of the ask; age and number stay. Rules: SI-33."""
+        self.ask = ask
+        self.amounts = amounts
+        self.sort_key = (-ask.priority, self.created_ns, self.number)
 
 
 @final

@@ -21,6 +21,9 @@ INT64_MIN: Final = -(2**63)
 # More resource types than any cluster has; beyond it a request is refused.
 TYPES_LIMIT: Final = 256
 
+# Equal resources remembered, so that equal asks share one Amounts.
+KNOWN_LIMIT: Final = 4096
+
 
 @final
 class Amounts:
@@ -28,12 +31,16 @@ class Amounts:
 
     ``pairs``: (type index, amount), by name of the type. ``need``: those with an amount above
     zero, all that a fit check looks at. ``types``, ``need_types``: bit masks of the two.
-    ``resource``: the same by name, for effects and views; nobody changes it.
+    ``resource``: the same by name, for effects and views; nobody changes it. ``number``: equal
+    numbers mean equal amounts (not the other way round), so it serves as a short key.
     """
 
-    __slots__ = ("need", "need_types", "pairs", "resource", "types")
+    __slots__ = ("need", "need_types", "number", "pairs", "resource", "types")
 
-    def __init__(self, pairs: tuple[tuple[int, int], ...], resource: dict[str, int]) -> None:
+    def __init__(
+        self, number: int, pairs: tuple[tuple[int, int], ...], resource: dict[str, int]
+    ) -> None:
+        self.number = number
         self.pairs = pairs
         self.resource = resource
         self.need: tuple[tuple[int, int], ...] = tuple([p for p in pairs if p[1] > 0])
@@ -63,11 +70,13 @@ class Vector:
 class ResourceTypes:
     """The type names seen so far, each with its index. Rules: RES-1."""
 
-    __slots__ = ("_indexes", "names")
+    __slots__ = ("_indexes", "_known", "_number", "names")
 
     def __init__(self) -> None:
         self.names: list[str] = []
         self._indexes: dict[str, int] = {}
+        self._known: dict[tuple[tuple[str, int], ...], Amounts] = {}
+        self._number: int = 0
 
     def known(self, name: str) -> int:
         """Return the index of a type, or -1 if it was never seen."""
@@ -79,10 +88,21 @@ class ResourceTypes:
         return len(self.names) + new <= TYPES_LIMIT
 
     def amounts(self, resource: Mapping[str, int]) -> Amounts:
-        """Turn a sparse map into amounts, learning its types. Rules: RES-11, RES-13."""
-        names = sorted(resource)
-        pairs = tuple([(self._index(name), resource[name]) for name in names])
-        return Amounts(pairs, {name: resource[name] for name in names})
+        """Turn a sparse map into amounts, learning its types. Rules: RES-11, RES-13.
+
+        Equal maps mostly give the same object; how many are remembered is bounded.
+        """
+        key = tuple(resource.items())
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= KNOWN_LIMIT:
+                self._known.clear()
+            names = sorted(resource)
+            pairs = tuple([(self._index(name), resource[name]) for name in names])
+            self._number += 1
+            found = Amounts(self._number, pairs, {name: resource[name] for name in names})
+            self._known[key] = found
+        return found
 
     def resource(self, vector: Vector) -> dict[str, int]:
         """Return a vector by name, sorted, each amount cut to 64 bits. Rules: RES-11, RES-25."""
@@ -126,6 +146,17 @@ def subtract(vector: Vector, amounts: Amounts) -> None:
     values = vector.amounts
     for index, amount in amounts.pairs:
         values[index] -= amount
+
+
+def move(wanted: Vector, used: Vector, amounts: Amounts) -> None:
+    """Take amounts from what is wanted and add them to what is used, in place."""
+    if amounts.types & ~used.types:
+        define(used, amounts.types)
+    left = wanted.amounts
+    taken = used.amounts
+    for index, amount in amounts.pairs:
+        left[index] -= amount
+        taken[index] += amount
 
 
 def add_times(vector: Vector, amounts: Amounts, times: int) -> None:

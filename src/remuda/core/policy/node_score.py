@@ -17,33 +17,45 @@ def effective_weights(weights: Mapping[str, float]) -> Mapping[str, float]:
     return dict(sorted(chosen.items()))
 
 
-def usage(node: Node, types: ResourceTypes, weights: Mapping[str, float]) -> float:
-    """Return the weighted share of a node that is in use; others' use counts. Rules: NOD-16.
+def score_weights(
+    node: Node, types: ResourceTypes, weights: Mapping[str, float]
+) -> tuple[tuple[int, float, int], ...]:
+    """Return (type index, weight, total) for what counts in a node's score, by type name.
 
-    Types the node has none of, or that weigh nothing, are left out. Types are taken in the order
-    of their names, so that equal nodes get equal bits (NOD-18, NOD-19).
+    Types the node has none of, or that weigh nothing, are left out. Rules: NOD-17, NOD-19.
     """
     total = node.total.resource
+    return tuple(
+        [
+            (types.known(name), weight, total[name])
+            for name, weight in weights.items()
+            if weight != 0 and total.get(name, 0) > 0
+        ]
+    )
+
+
+def usage(node: Node) -> float:
+    """Return the weighted share of a node that is in use; others' use counts. Rules: NOD-16.
+
+    Types come in a fixed order, so that equal nodes get equal bits (NOD-18).
+    """
     available = node.available.amounts
     weighted = 0.0
     weight_sum = 0.0
-    for name, weight in weights.items():
-        have = total.get(name, 0)
-        if have <= 0 or weight == 0:
-            continue
-        weighted += weight * (1.0 - available[types.known(name)] / have)
+    for index, weight, have in node.weights:
+        weighted += weight * (1.0 - available[index] / have)
         weight_sum += weight
     return weighted / weight_sum if weight_sum else 0.0
 
 
-def scorer(
-    policy: str, types: ResourceTypes, weights: Mapping[str, float]
-) -> Callable[[Node], float]:
+def packed(node: Node) -> float:
+    """Return the weighted share of a node that is free, so that full nodes come first."""
+    return 1.0 - usage(node)
+
+
+def scorer(policy: str) -> Callable[[Node], float]:
     """Return the score of a policy, smallest first. Rules: NOD-16.
 
     ``fair`` serves the least used node first, ``binpacking`` the most used one.
     """
-    chosen = effective_weights(weights)
-    if policy == "binpacking":
-        return lambda node: 1.0 - usage(node, types, chosen)
-    return lambda node: usage(node, types, chosen)
+    return packed if policy == "binpacking" else usage

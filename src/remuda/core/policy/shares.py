@@ -27,8 +27,7 @@ def fair_share(queue: Queue) -> float:
             ratio = 1.0
         else:
             continue
-        if ratio > best:
-            best = ratio
+        best = max(best, ratio)
     return best
 
 

@@ -13,7 +13,7 @@ from remuda.core.policy.shares import fair_share, usage_shares
 def shown_priority(queue: Queue) -> int:
     """Return the priority a queue shows to its parent. Rules: QUE-28, QUE-29."""
     settings = queue.settings
-    return visible(queue.priorities.highest(), settings.priority_offset, settings.priority_fence)
+    return visible(queue.priority, settings.priority_offset, settings.priority_fence)
 
 
 def child_numbers(parent: Queue, child: Queue) -> Numbers:

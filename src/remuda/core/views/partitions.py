@@ -44,7 +44,7 @@ def queue_view(types: ResourceTypes, partition: Partition, queue: Queue) -> Queu
         headroom=types.resource(room) if room is not None else None,
         properties=dict(sorted(queue.properties.items())),
         running_applications=queue.running,
-        current_priority=queue.priorities.highest(),
+        current_priority=queue.priority,
         sort_policy=settings.application_sort if queue.leaf else FAIR,
         priority_sorting=settings.sort_by_priority,
         priority_fence=settings.priority_fence,
