@@ -1,0 +1,137 @@
+"""Responses on their way to one RM, in one queue over three streams.
+
+Responses wait here while their stream is closed (SI-103), up to a limit; when that is passed,
+what the RM knows can no longer be completed, so the session is lost and only a new registration
+helps (RM-16). A response is given to its stream after all earlier ones of the other kinds were
+given to theirs, as far as those streams are open and take them (SI-104).
+
+Everything here runs on the edge's event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from enum import Enum
+
+from remuda.core.messages.effects import Effect
+from remuda.edges.grpc.settings import GrpcSettings
+from remuda.si.codec_out import Response, ResponseWriter, split_encoded
+from remuda.si.pb import si_pb2 as si
+
+
+class Kind(Enum):
+    """The three streams of an RM, by their method."""
+
+    ALLOCATION = "UpdateAllocation"
+    APPLICATION = "UpdateApplication"
+    NODE = "UpdateNode"
+
+
+_KIND_OF: dict[type[Response], Kind] = {
+    si.AllocationResponse: Kind.ALLOCATION,
+    si.ApplicationResponse: Kind.APPLICATION,
+    si.NodeResponse: Kind.NODE,
+}
+
+
+class _Lane:
+    """The responses of one kind, each with its number in the order over all kinds."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[tuple[int, bytes]] = deque()
+        self.open = False
+        self.writing = False
+        self.changed = asyncio.Event()
+
+
+class Outbound:
+    """The outbound queue of one RM. Rules: RM-16, SI-7, SI-103, SI-104."""
+
+    def __init__(self, settings: GrpcSettings) -> None:
+        self._settings = settings
+        self._writer = ResponseWriter()
+        self._lanes = {kind: _Lane() for kind in Kind}
+        self._number = 0
+        self._messages = 0
+        self._bytes = 0
+        self.overflowed = False
+
+    def add(self, effects: Sequence[Effect]) -> None:
+        """Queue the responses that these effects make."""
+        if self.overflowed:
+            return
+        for response in self._writer.responses(effects):
+            lane = self._lanes[_KIND_OF[type(response)]]
+            for encoded in split_encoded(response, self._settings.send_bytes_max):
+                self._number += 1
+                lane.waiting.append((self._number, encoded))
+                self._messages += 1
+                self._bytes += len(encoded)
+        if (
+            self._messages > self._settings.outbound_messages_max
+            or self._bytes > self._settings.outbound_bytes_max
+        ):
+            self.overflow()
+        self._wake()
+
+    def overflow(self) -> None:
+        """Give up: drop everything, take nothing more (RM-16)."""
+        self.overflowed = True
+        for lane in self._lanes.values():
+            lane.waiting.clear()
+        self._messages = self._bytes = 0
+        self._wake()
+
+    def open(self, kind: Kind) -> None:
+        """A stream of this kind takes responses from now on."""
+        self._lanes[kind].open = True
+        self._lanes[kind].writing = False
+        self._wake()
+
+    def close(self, kind: Kind) -> None:
+        """No stream of this kind takes responses any more."""
+        self._lanes[kind].open = False
+        self._lanes[kind].writing = False
+        self._wake()
+
+    async def drained(self, kind: Kind) -> None:
+        """Wait until nothing waits for the stream of this kind."""
+        lane = self._lanes[kind]
+        while lane.waiting:
+            lane.changed.clear()
+            await lane.changed.wait()
+
+    async def next(self, kind: Kind) -> bytes:
+        """Wait for the next response of this kind whose turn it is; ``done`` removes it."""
+        lane = self._lanes[kind]
+        while not (lane.waiting and self._due(kind)):
+            lane.changed.clear()
+            await lane.changed.wait()
+        lane.writing = True
+        self._wake()
+        return lane.waiting[0][1]
+
+    def done(self, kind: Kind) -> None:
+        """The response that ``next`` gave out was handed to the transport."""
+        lane = self._lanes[kind]
+        lane.writing = False
+        if lane.waiting:
+            _, encoded = lane.waiting.popleft()
+            self._messages -= 1
+            self._bytes -= len(encoded)
+        self._wake()
+
+    def _due(self, kind: Kind) -> bool:
+        """Whether no other open stream still has to be given an earlier response."""
+        number = self._lanes[kind].waiting[0][0]
+        return all(
+            not lane.open or lane.writing or not lane.waiting or lane.waiting[0][0] > number
+            for other, lane in self._lanes.items()
+            if other is not kind
+        )
+
+    def _wake(self) -> None:
+        for lane in self._lanes.values():
+            lane.changed.set()

@@ -1,0 +1,151 @@
+"""The gRPC listener of the scheduler interface.
+
+Messages arrive as bytes and are unpacked here, not by the library, so that their elements can be
+counted first (SI-105). It runs in an event loop of the composition root and shares nothing with
+the core thread but the inbox and the hand-over of effects.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import grpc
+import grpc.aio
+
+from remuda.base.errors import ConfigError, UsageError
+from remuda.config.schema import Configuration
+from remuda.edges.grpc.outbound import Kind
+from remuda.edges.grpc.sessions import RefusalError, Session, lost
+from remuda.edges.grpc.settings import GrpcSettings
+from remuda.edges.grpc.streams import Context, Stream, refusing
+from remuda.runtime.loop import SchedulerLoop
+from remuda.si.codec_in import registration
+from remuda.si.pb import si_pb2 as si
+
+SERVICE = "si.v1.Scheduler"
+
+# Characters of a status text; it travels in a header, which has a limit of its own.
+DETAIL_LENGTH_MAX = 2_000
+
+
+class GrpcServer:
+    """A gRPC server for one scheduler. Build, ``start`` and ``stop`` inside one event loop.
+
+    Args:
+        core: the running loop that requests are submitted to.
+        load: turns the configuration text of a registration, which may be empty, into records.
+        settings: limits.
+
+    Rules: RM-2, RM-9, RM-11, RM-13, SI-100 to SI-106.
+    """
+
+    def __init__(
+        self,
+        core: SchedulerLoop,
+        load: Callable[[str], Configuration],
+        settings: GrpcSettings | None = None,
+    ) -> None:
+        self._core = core
+        self._load = load
+        self._settings = settings or GrpcSettings()
+        self._sessions: dict[str, Session] = {}
+        self._registering = asyncio.Lock()
+        self._server = grpc.aio.server(
+            options=(
+                ("grpc.max_receive_message_length", self._settings.receive_bytes_max),
+                ("grpc.so_reuseport", 0),
+            )
+        )
+        self._server.add_generic_rpc_handlers((self._handlers(),))
+
+    async def start(self, address: str) -> str:
+        """Listen on ``address`` (HOST:PORT, port 0: a free one); return it with the real port.
+
+        Raises: UsageError, one line, if it cannot be used.
+        """
+        try:
+            port = self._server.add_insecure_port(address)
+        except RuntimeError:
+            port = 0
+        if not port:
+            raise UsageError(f"cannot listen on {address} for gRPC: taken, or not an address here")
+        await self._server.start()
+        return f"{address.rpartition(':')[0]}:{port}"
+
+    async def stop(self, grace_seconds: float = 1.0) -> None:
+        """Refuse new calls, give running ones ``grace_seconds``, then end them."""
+        await self._server.stop(grace_seconds)
+
+    def _handlers(self) -> grpc.GenericRpcHandler:
+        methods: dict[str, grpc.RpcMethodHandler[bytes, bytes]] = {
+            "RegisterResourceManager": grpc.unary_unary_rpc_method_handler(self._register)
+        }
+        for kind in Kind:
+            methods[kind.value] = grpc.stream_stream_rpc_method_handler(self._stream(kind))
+        return grpc.method_handlers_generic_handler(SERVICE, methods)
+
+    async def _register(self, data: bytes, context: Context) -> bytes:
+        """Serve RegisterResourceManager. Rules: SI-100."""
+        try:
+            with refusing():
+                request = si.RegisterResourceManagerRequest.FromString(data)
+            async with self._registering:
+                await self._enroll(request)
+        except RefusalError as refusal:
+            await _abort(context, refusal)
+        return si.RegisterResourceManagerResponse().SerializeToString()
+
+    async def _enroll(self, request: si.RegisterResourceManagerRequest) -> None:
+        """Register an RM; on failure it is unregistered afterwards. Rules: RM-9, RM-13."""
+        rm_id = request.rmID
+        try:
+            command = await asyncio.to_thread(registration, request, self._load)
+        except ConfigError as error:
+            self._end_session(rm_id)
+            if self._core.registered(rm_id):
+                await asyncio.wrap_future(self._core.unregister(rm_id))
+            detail = "; ".join(str(error).splitlines())
+            raise RefusalError(grpc.StatusCode.INVALID_ARGUMENT, detail) from None
+        session = Session(rm_id, self._settings)
+        with refusing():
+            answer = await asyncio.wrap_future(self._core.register(command, session.sink))
+        self._end_session(rm_id)
+        if not answer.reason:
+            self._sessions[rm_id] = session
+        elif answer.rule == "RM-1":
+            raise RefusalError(grpc.StatusCode.INVALID_ARGUMENT, answer.reason)
+        else:
+            raise RefusalError(grpc.StatusCode.FAILED_PRECONDITION, answer.reason)
+
+    def _end_session(self, rm_id: str) -> None:
+        old = self._sessions.pop(rm_id, None)
+        if old is not None:
+            old.finish()
+
+    def _stream(self, kind: Kind) -> Callable[[object, Context], Awaitable[None]]:
+        async def serve(_requests: object, context: Context) -> None:
+            stream = Stream(kind, context, self._core, self._find, self._settings)
+            try:
+                await stream.run()
+            except RefusalError as refusal:
+                await _abort(context, refusal)
+
+        return serve
+
+    def _find(self, rm_id: str) -> Session:
+        """Return the session of an RM. Raises: RefusalError if it has none. Rules: SI-101."""
+        session = self._sessions.get(rm_id)
+        if session is None or not self._core.registered(rm_id):
+            raise RefusalError(
+                grpc.StatusCode.FAILED_PRECONDITION,
+                f"resource manager {rm_id[:300]!r} is not registered; "
+                "call RegisterResourceManager first",
+            )
+        if session.outbound.overflowed:
+            raise lost(rm_id)
+        return session
+
+
+async def _abort(context: Context, refusal: RefusalError) -> None:
+    await context.abort(refusal.code, refusal.detail[:DETAIL_LENGTH_MAX])

@@ -1,0 +1,169 @@
+"""One duplex stream: requests of one kind in, responses of that kind out.
+
+Reading and writing go on independently until one of them, or the session, ends the stream. A
+clean half-close by the client ends it too, after the answers to its requests were sent.
+Rules: SI-101 to SI-106.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import grpc
+from google.protobuf.message import DecodeError
+
+from remuda.base.errors import ProtocolError
+from remuda.edges.grpc.outbound import Kind
+from remuda.edges.grpc.sessions import RefusalError, Session
+from remuda.edges.grpc.settings import GrpcSettings
+from remuda.runtime.errors import LoopStoppedError
+from remuda.runtime.loop import Request, SchedulerLoop
+from remuda.si import limits
+from remuda.si.codec_in import RequestReader
+from remuda.si.errors import MessageTooLargeError
+from remuda.si.pb import si_pb2 as si
+
+RM_ID_METADATA = "remuda-rm-id"
+
+WireRequest: TypeAlias = si.AllocationRequest | si.ApplicationRequest | si.NodeRequest
+Context: TypeAlias = grpc.aio.ServicerContext[bytes, bytes]
+
+
+# How the requests of one kind are counted, unpacked and translated.
+_Format: TypeAlias = tuple[
+    type[WireRequest], limits.Countable, Callable[[RequestReader, Any], Request]
+]
+
+_FORMATS: dict[Kind, _Format] = {
+    Kind.ALLOCATION: (si.AllocationRequest, limits.ALLOCATION_REQUEST, RequestReader.allocations),
+    Kind.APPLICATION: (
+        si.ApplicationRequest,
+        limits.APPLICATION_REQUEST,
+        RequestReader.applications,
+    ),
+    Kind.NODE: (si.NodeRequest, limits.NODE_REQUEST, RequestReader.nodes),
+}
+
+
+class Stream:
+    """One stream of one kind, from its first message to its status."""
+
+    def __init__(
+        self,
+        kind: Kind,
+        context: Context,
+        core: SchedulerLoop,
+        find: Callable[[str], Session],
+        settings: GrpcSettings,
+    ) -> None:
+        self._kind = kind
+        self._context = context
+        self._core = core
+        self._find = find
+        self._settings = settings
+        self._format, self._countable, self._read = _FORMATS[kind]
+
+    async def run(self) -> None:
+        """Serve the stream; returns on a clean end.
+
+        Raises: RefusalError for any other end.
+        """
+        metadata = dict(self._context.invocation_metadata() or ())
+        rm_id = str(metadata.get(RM_ID_METADATA, ""))
+        first: WireRequest | None = None
+        if not rm_id:
+            first = await self._receive()
+            if first is None:
+                return
+            rm_id = first.rmID
+        if not rm_id:
+            raise RefusalError(
+                grpc.StatusCode.INVALID_ARGUMENT,
+                f"no resource manager named: set rmID in the first message or {RM_ID_METADATA}",
+            )
+        session = self._find(rm_id)
+        end = session.attach(self._kind)
+        try:
+            await self._serve(session, end, first)
+        finally:
+            session.detach(self._kind, end)
+
+    async def _serve(
+        self, session: Session, end: asyncio.Future[RefusalError], first: WireRequest | None
+    ) -> None:
+        """Read and write until the first of both, or the session, ends the stream."""
+        tasks: list[asyncio.Future[None]] = [
+            asyncio.create_task(self._take_requests(session, first)),
+            asyncio.create_task(self._give_responses(session)),
+            asyncio.create_task(_raise(end)),
+        ]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _take_requests(self, session: Session, first: WireRequest | None) -> None:
+        """Submit requests in order, waiting while the inbox is full, until the client ends them.
+
+        Then wait until the answers to them were sent.
+        """
+        request = first if first is not None else await self._receive()
+        while request is not None:
+            if request.rmID not in ("", session.rm_id):
+                raise RefusalError(
+                    grpc.StatusCode.INVALID_ARGUMENT,
+                    f"this stream belongs to {session.rm_id!r}, not to {request.rmID!r} (SI-101)",
+                )
+            self._find(session.rm_id)
+            with refusing():
+                command = self._read(session.reader, request)
+                if not self._core.try_submit(command):
+                    await asyncio.to_thread(self._core.submit, command)
+            request = await self._receive()
+        with refusing():
+            await asyncio.wrap_future(self._core.barrier())
+        await session.outbound.drained(self._kind)
+
+    async def _give_responses(self, session: Session) -> None:
+        """Write responses in their turn for as long as the stream lives."""
+        outbound = session.outbound
+        while True:
+            await self._context.write(await outbound.next(self._kind))
+            outbound.done(self._kind)
+
+    async def _receive(self) -> WireRequest | None:
+        """Return the next request, None after the last one."""
+        data: object = await self._context.read()
+        if not isinstance(data, bytes):
+            return None
+        with refusing():
+            limits.refuse_too_many(data, self._countable, self._settings.elements_max)
+            return self._format.FromString(data)
+
+
+async def _raise(end: asyncio.Future[RefusalError]) -> None:
+    raise await end
+
+
+@contextlib.contextmanager
+def refusing() -> Iterator[None]:
+    """Turn what a request can do wrong into the status it deserves; the edge's one table."""
+    try:
+        yield
+    except MessageTooLargeError as error:
+        raise RefusalError(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error)) from None
+    except ProtocolError as error:
+        raise RefusalError(grpc.StatusCode.INVALID_ARGUMENT, str(error)) from None
+    except DecodeError:
+        raise RefusalError(
+            grpc.StatusCode.INVALID_ARGUMENT, "the message is not the protobuf type of this method"
+        ) from None
+    except LoopStoppedError as error:
+        raise RefusalError(grpc.StatusCode.UNAVAILABLE, str(error)) from None
