@@ -24,7 +24,6 @@ MODULE_LINES = 600
 FUNCTION_LINES = 70
 MODULE_FUNCTIONS = 25
 CLASS_METHODS = 20
-POSITIONAL_PARAMETERS = 5
 DOCSTRING_LINES = 25
 SMALL_MODULE = 150
 BANNED_IN_CORE = frozenset({"eval", "exec", "hash", "id", "input", "open", "print"})
@@ -98,16 +97,6 @@ def crowded(module: Module) -> Iterator[str]:
                 yield f"{_at(module, node)} has {len(methods)} methods, at most {CLASS_METHODS}"
 
 
-def many_parameters(module: Module) -> Iterator[str]:
-    """More than five values by position are mixed up sooner or later; name them (``*,``)."""
-    for node in module.functions:
-        names = [item.arg for item in [*node.args.posonlyargs, *node.args.args]]
-        given = len(names) - (names[:1] in (["self"], ["cls"]))
-        if given > POSITIONAL_PARAMETERS and not module.in_tests:
-            most = POSITIONAL_PARAMETERS
-            yield f"{_at(module, node)} takes {given} parameters by position, at most {most}"
-
-
 def missing_why(module: Module) -> Iterator[str]:
     """A module says why it exists, unless small in 3 lines or more; a package what it is for."""
     if module.in_tests:
@@ -169,7 +158,6 @@ CHECKS: tuple[Callable[[Module], Iterator[str]], ...] = (
     long_module,
     long_function,
     crowded,
-    many_parameters,
     missing_why,
     re_export,
     unfinished,
@@ -183,7 +171,11 @@ def uncited(module: Module, rules: dict[str, str]) -> list[str]:
     if not module.in_core or _cites(ast.get_docstring(module.tree), rules):
         return []
     found = []
-    classes = [node for node in module.tree.body if isinstance(node, ast.ClassDef)]
+    classes = [
+        node
+        for node in module.tree.body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    ]
     holders: list[ast.Module | ast.ClassDef] = [module.tree, *classes]
     for holder in holders:
         if isinstance(holder, ast.ClassDef) and _cites(ast.get_docstring(holder), rules):
