@@ -1,0 +1,364 @@
+"""A small client for resource managers that talk to a scheduler over gRPC.
+
+    with Client("127.0.0.1:9079", "my-cluster") as client:
+        client.register()
+        client.add_nodes({"node-1": {"vcore": 8000, "memory": 16_000_000_000}})
+        client.add_application("app-1", queue="root.default", user="ann")
+        client.ask("app-1", "task-1", {"vcore": 1000, "memory": 1_000_000_000})
+        for allocation in client.allocations(1):
+            print(allocation.allocationKey, "runs on", allocation.nodeID)
+
+Registering nodes and applications waits for the verdict, because asks that come before it are
+rejected (SI-104). Everything the scheduler sends is available in the order of its stream through
+``responses``. The messages are those of ``remuda.si.pb.si_pb2``; ``send`` takes any of them.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Any, Self, TypeAlias, TypeVar, cast
+
+import grpc
+
+from remuda.si.pb import si_pb2 as si
+from remuda.si.pb.si_pb2_grpc import SchedulerStub
+
+Request: TypeAlias = si.AllocationRequest | si.ApplicationRequest | si.NodeRequest
+Response: TypeAlias = si.AllocationResponse | si.ApplicationResponse | si.NodeResponse
+Amounts: TypeAlias = Mapping[str, int]
+
+E = TypeVar("E")
+
+# Nodes or asks in one message; a response to a longer list might exceed the usual 4 MiB.
+PER_MESSAGE = 1_000
+
+
+class ClientError(Exception):
+    """The scheduler refused a call or an element, or cannot be reached; one line says why."""
+
+
+class Client:
+    """One resource manager, connected to one scheduler; safe to use from several threads.
+
+    Args:
+        address: HOST:PORT of the scheduler's gRPC listener.
+        rm_id: identity of the resource manager.
+        on_response: called with every response, on the thread that received it, instead of
+            keeping it for ``responses``.
+        timeout: seconds that calls which wait for an answer wait at most.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        rm_id: str,
+        *,
+        on_response: Callable[[Response], object] | None = None,
+        timeout: float = 10.0,
+    ) -> None:
+        self.rm_id = rm_id
+        self._address = address
+        self._timeout = timeout
+        self._channel = grpc.insecure_channel(
+            address, options=(("grpc.max_receive_message_length", 64 * 1024 * 1024),)
+        )
+        self._stub = SchedulerStub(self._channel)
+        self._requests: dict[type[Request], queue.SimpleQueue[Request | None]] = {}
+        self._readers: list[threading.Thread] = []
+        self._received: queue.SimpleQueue[Response | ClientError] = queue.SimpleQueue()
+        self._deliver = on_response or self._received.put
+        self._verdicts: dict[tuple[str, str], Future[str]] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def register(
+        self,
+        config: str = "",
+        *,
+        policy_group: str = "",
+        version: str = "",
+        build_info: Mapping[str, str] | None = None,
+        extra_config: Mapping[str, str] | None = None,
+    ) -> None:
+        """Register the resource manager, which wipes an earlier life of it, and open its streams.
+
+        ``config``: queue configuration in YAML; empty: the one the scheduler has.
+
+        Raises: ClientError with the scheduler's reason.
+        """
+        request = si.RegisterResourceManagerRequest(
+            rmID=self.rm_id,
+            version=version,
+            policyGroup=policy_group,
+            buildInfo=dict(build_info or {}),
+            config=config,
+            extraConfig=dict(extra_config or {}),
+        )
+        try:
+            self._stub.RegisterResourceManager(request, timeout=self._timeout, wait_for_ready=True)
+        except grpc.RpcError as error:
+            raise ClientError(_explain(error, self._address)) from None
+        self._end_streams()
+        self._open(si.AllocationRequest, self._stub.UpdateAllocation)
+        self._open(si.ApplicationRequest, self._stub.UpdateApplication)
+        self._open(si.NodeRequest, self._stub.UpdateNode)
+
+    def send(self, request: Request) -> None:
+        """Send a request as it is; ``rmID`` is filled in.
+
+        Raises: ClientError if the streams are not open.
+        """
+        waiting = self._requests.get(type(request))
+        if waiting is None:
+            raise ClientError("not registered; call register first")
+        request.rmID = self.rm_id
+        waiting.put(request)
+
+    def add_nodes(
+        self,
+        capacities: Mapping[str, Amounts],
+        *,
+        attributes: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
+        """Add schedulable nodes by name and wait until all are accepted.
+
+        Raises: ClientError naming the first rejected node and why.
+        """
+        known = attributes or {}
+        nodes = [
+            si.NodeInfo(
+                nodeID=name,
+                action=si.NodeInfo.CREATE,
+                schedulableResource=resource(amounts),
+                attributes=dict(known.get(name, {})),
+            )
+            for name, amounts in capacities.items()
+        ]
+        verdicts = self._expect("node", capacities)
+        for part in _parts(nodes):
+            self.send(si.NodeRequest(nodes=part))
+        self._await(verdicts)
+
+    def add_application(
+        self,
+        application_id: str,
+        *,
+        queue: str = "",
+        user: str = "nobody",
+        groups: Iterable[str] = ("nogroup",),
+        partition: str = "",
+        tags: Mapping[str, str] | None = None,
+    ) -> None:
+        """Add an application and wait until it is accepted.
+
+        Raises: ClientError with the reason of a rejection.
+        """
+        verdicts = self._expect("application", [application_id])
+        request = si.AddApplicationRequest(
+            applicationID=application_id,
+            queueName=queue,
+            partitionName=partition,
+            ugi=si.UserGroupInformation(user=user, groups=list(groups)),
+            tags=dict(tags or {}),
+        )
+        self.send(si.ApplicationRequest(new=[request]))
+        self._await(verdicts)
+
+    def remove_application(self, application_id: str, *, partition: str = "") -> None:
+        """Remove an application with all it has; its allocations come back as released."""
+        removal = si.RemoveApplicationRequest(applicationID=application_id, partitionName=partition)
+        self.send(si.ApplicationRequest(remove=[removal]))
+
+    def ask(
+        self,
+        application_id: str,
+        key: str,
+        amounts: Amounts,
+        *,
+        count: int = 1,
+        priority: int = 0,
+        tags: Mapping[str, str] | None = None,
+    ) -> None:
+        """Ask for ``count`` allocations of the same size; the answer is in ``responses``."""
+        self.ask_many(
+            [
+                si.AllocationAsk(
+                    applicationID=application_id,
+                    allocationKey=key,
+                    resourceAsk=resource(amounts),
+                    maxAllocations=count,
+                    priority=priority,
+                    tags=dict(tags or {}),
+                )
+            ]
+        )
+
+    def ask_many(self, asks: Iterable[si.AllocationAsk]) -> None:
+        """Send asks, in as few messages as is good."""
+        for part in _parts(list(asks)):
+            self.send(si.AllocationRequest(asks=part))
+
+    def release(self, application_id: str, allocation_id: str = "", *, key: str = "") -> None:
+        """Release an allocation by its ID, those of an ask by its key, or all if both are empty.
+
+        The acknowledgement is in ``responses``.
+        """
+        entry = si.AllocationRelease(
+            applicationID=application_id,
+            UUID=allocation_id,
+            allocationID=allocation_id,
+            allocationKey=key,
+            terminationType=si.STOPPED_BY_RM,
+        )
+        releases = si.AllocationReleasesRequest(allocationsToRelease=[entry])
+        self.send(si.AllocationRequest(releases=releases))
+
+    def responses(self, timeout: float | None = None) -> Iterator[Response]:
+        """Yield what the scheduler sends; ends when nothing came for ``timeout`` seconds.
+
+        ``timeout`` None: the client's. Raises: ClientError when a stream breaks.
+        """
+        pause = self._timeout if timeout is None else timeout
+        while True:
+            try:
+                received = self._received.get(timeout=pause)
+            except queue.Empty:
+                return
+            if isinstance(received, ClientError):
+                raise received
+            yield received
+
+    def allocations(self, count: int, timeout: float | None = None) -> list[si.Allocation]:
+        """Return the next ``count`` new allocations; other responses on the way are dropped.
+
+        Raises: ClientError if they do not come within ``timeout`` seconds, or an ask is rejected.
+        """
+        limit = self._timeout if timeout is None else timeout
+        deadline = time.monotonic() + limit
+        found: list[si.Allocation] = []
+        while len(found) < count:
+            response = next(self.responses(max(0.0, deadline - time.monotonic())), None)
+            if response is None:
+                raise ClientError(f"{len(found)} of {count} allocations came within {limit} s")
+            if isinstance(response, si.AllocationResponse):
+                found.extend(response.new)
+                for rejected in response.rejected:
+                    raise ClientError(f"ask {rejected.allocationKey}: {rejected.reason}")
+        return found
+
+    def close(self) -> None:
+        """End the streams and the connection; what was sent before is still processed."""
+        self._closed = True
+        self._end_streams()
+        self._channel.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _open(self, kind: type[Request], method: grpc.StreamStreamMultiCallable[Any, Any]) -> None:
+        """Open one stream and the thread that reads it."""
+        waiting: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
+        call = method(
+            iter(waiting.get, None), metadata=(("remuda-rm-id", self.rm_id),), wait_for_ready=True
+        )
+        self._requests[kind] = waiting
+        name = f"remuda-{kind.__name__}"
+        reader = threading.Thread(target=self._read, args=(call,), name=name, daemon=True)
+        self._readers.append(reader)
+        reader.start()
+
+    def _read(self, call: Iterable[Response]) -> None:
+        try:
+            for response in call:
+                self._settle(response)
+                self._deliver(response)
+        except grpc.RpcError as error:
+            if not self._closed:
+                self._break(ClientError(_explain(error, self._address)))
+        except Exception as error:  # noqa: BLE001 - the user's callback may raise anything
+            self._break(ClientError(f"on_response failed: {error!r}"))
+
+    def _end_streams(self) -> None:
+        """Half-close; the scheduler answers what is open and ends the streams."""
+        for waiting in self._requests.values():
+            waiting.put(None)
+        self._requests.clear()
+        deadline = time.monotonic() + self._timeout
+        for reader in self._readers:
+            if reader is not threading.current_thread():
+                reader.join(max(0.0, deadline - time.monotonic()))
+        self._readers.clear()
+
+    def _break(self, error: ClientError) -> None:
+        self._received.put(error)
+        with self._lock:
+            verdicts, self._verdicts = self._verdicts, {}
+        for verdict in verdicts.values():
+            verdict.set_exception(error)
+
+    def _expect(self, kind: str, names: Iterable[str]) -> dict[tuple[str, str], Future[str]]:
+        verdicts: dict[tuple[str, str], Future[str]] = {(kind, name): Future() for name in names}
+        with self._lock:
+            self._verdicts.update(verdicts)
+        return verdicts
+
+    def _await(self, verdicts: Mapping[tuple[str, str], Future[str]]) -> None:
+        deadline = time.monotonic() + self._timeout
+        for (kind, name), verdict in verdicts.items():
+            try:
+                reason = verdict.result(max(0.0, deadline - time.monotonic()))
+            except TimeoutError:
+                raise ClientError(f"no verdict on {kind} {name} within {self._timeout} s") from None
+            if reason:
+                raise ClientError(f"{kind} {name} rejected: {reason}")
+
+    def _settle(self, response: Response) -> None:
+        """Pass verdicts on to whoever waits for them."""
+        if isinstance(response, si.NodeResponse):
+            for node in response.accepted:
+                self._settle_one("node", node.nodeID, "")
+            for refused in response.rejected:
+                self._settle_one("node", refused.nodeID, refused.reason)
+        elif isinstance(response, si.ApplicationResponse):
+            for application in response.accepted:
+                self._settle_one("application", application.applicationID, "")
+            for declined in response.rejected:
+                self._settle_one("application", declined.applicationID, declined.reason)
+
+    def _settle_one(self, kind: str, name: str, reason: str) -> None:
+        with self._lock:
+            verdict = self._verdicts.pop((kind, name), None)
+        if verdict is not None:
+            verdict.set_result(reason)
+
+
+def resource(amounts: Amounts) -> si.Resource:
+    """Return amounts in base units (vcore thousandths, memory bytes) as a message."""
+    return si.Resource(resources={name: si.Quantity(value=n) for name, n in amounts.items()})
+
+
+def _parts(entries: list[E]) -> Iterator[list[E]]:
+    for start in range(0, len(entries), PER_MESSAGE):
+        yield entries[start : start + PER_MESSAGE]
+
+
+def _explain(error: grpc.RpcError, address: str) -> str:
+    """Return one line on what went wrong."""
+    call = cast("grpc.Call", error)
+    code, details = call.code(), call.details()
+    if code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
+        return f"no scheduler answers at {address}: {details}"
+    return f"{code.name}: {details}"
