@@ -1,0 +1,34 @@
+"""The command ``remuda replay``: repeat a recording and say whether the decisions are the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from remuda.runtime.replay import replay as repeat
+
+EXAMPLES = """
+Examples:
+
+  remuda serve --demo --duration 10s --record demo.jsonl
+
+  remuda replay demo.jsonl
+"""
+
+
+def replay(
+    file: Annotated[Path, typer.Argument(help="A recording written by 'remuda serve --record'.")],
+) -> None:
+    """Repeat a recording and compare all decisions.
+
+    Exit code 0: the same; 1: they differ, and where first; 2: the file cannot be read.
+    """
+    result = repeat(file)
+    if not result.same:
+        print(f"{file}: different at {result.difference}")
+        raise typer.Exit(1)
+    tail = "; the recording breaks off during one more" if result.unfinished else ""
+    print(f"{file}: {result.inputs} inputs, all effects the same{tail}")
+    print(f"digest {result.digest}")
