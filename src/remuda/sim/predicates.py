@@ -1,0 +1,53 @@
+"""Answers for the core's one outward question: may this task go to that node?
+
+A trace that names node models says more than amounts can. The scheduler asks its RM through
+the predicate port; here the RM is a table of models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import final
+
+from remuda.core.ports import Predicates, always_true
+from remuda.sim.workload import NodeSpec, Task
+
+ANY_MODEL = "any"
+
+
+def equivalence(task: Task) -> str:
+    """Return what makes two tasks get equal answers: the models they accept."""
+    return task.models or ANY_MODEL
+
+
+def predicates_for(nodes: Iterable[NodeSpec], tasks: Iterable[Task]) -> Predicates:
+    """Return the port for a run; without constraints nothing ever has to be asked."""
+    constrained = [task for task in tasks if task.models]
+    return ModelPredicates(nodes, constrained) if constrained else always_true
+
+
+@final
+class ModelPredicates:
+    """Accepts a node when its model is among those a task names (SI-80)."""
+
+    def __init__(self, nodes: Iterable[NodeSpec], constrained: Iterable[Task]) -> None:
+        self._models = {node.node_id: node.model for node in nodes}
+        sets: dict[str, frozenset[str]] = {}
+        self._accepted: dict[str, frozenset[str]] = {}
+        for task in constrained:
+            models = sets.setdefault(task.models, frozenset(task.models.split("|")))
+            self._accepted[task.task_id] = models
+
+    def __call__(
+        self,
+        rm_id: str,
+        allocation_key: str,
+        node_id: str,
+        allocate: bool,
+    ) -> str:
+        """Return "" when the node's model is acceptable, else why it is not."""
+        accepted = self._accepted.get(allocation_key)
+        model = self._models[node_id]
+        if accepted is None or model in accepted:
+            return ""
+        return f"node model '{model}' is not one of {', '.join(sorted(accepted))}"

@@ -1,0 +1,84 @@
+"""The files of a run: summary.json, allocations.csv and the page report.html.
+
+The same input gives the same bytes, apart from the two figures of summary.json that are about
+this run's speed and not about the schedule.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+from remuda.base.errors import UsageError
+from remuda.base.message import message
+from remuda.sim.metrics import Figures
+from remuda.sim.simulator import Outcome, Scenario
+from remuda.sim.workload import SECOND_NS
+
+SUMMARY: Final = "summary.json"
+ALLOCATIONS: Final = "allocations.csv"
+REPORT: Final = "report.html"
+COLUMNS: Final = ("task", "queue", "application", "node", "submit", "start", "end")
+
+
+@message
+class Speed:
+    """How fast a run was, by the wall clock."""
+
+    wall_seconds: float
+    allocations_per_second: float
+
+
+def summary(figures: Figures, run: dict[str, str], speed: Speed) -> dict[str, Any]:
+    """Return the content of summary.json; ``run`` names input and options."""
+    return {"run": run, **asdict(figures), **asdict(speed)}
+
+
+def write(directory: Path, content: dict[str, str]) -> None:
+    """Write files into a directory, which is made if it is missing.
+
+    Raises: UsageError.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, text in content.items():
+            (directory / name).write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        where = error.filename or directory
+        raise UsageError(f"--output: {where}: {error.strerror or error}") from None
+
+
+def summary_text(content: dict[str, Any]) -> str:
+    """Return a summary as JSON."""
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def allocations_text(scenario: Scenario, outcome: Outcome) -> str:
+    """Return one CSV row per decision, in the order they were taken; times in seconds."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for placement in outcome.placements:
+        task = scenario.workload.tasks[placement.task]
+        writer.writerow(
+            (
+                task.task_id,
+                scenario.queues.paths[placement.task],
+                task.application_id,
+                placement.node_id,
+                seconds_text(placement.submit_ns),
+                seconds_text(placement.start_ns),
+                "" if placement.end_ns is None else seconds_text(placement.end_ns),
+            )
+        )
+    return text.getvalue()
+
+
+def seconds_text(time_ns: int) -> str:
+    """Return nanoseconds as exact decimal seconds, without needless zeros."""
+    seconds, rest = divmod(time_ns, SECOND_NS)
+    return f"{seconds}.{rest:09}".rstrip("0") if rest else str(seconds)

@@ -1,0 +1,287 @@
+"""Plays a trace through the scheduler's one door, on a clock that jumps from event to event.
+
+The simulator is a resource manager like any other: it registers, adds nodes, submits one
+application per task, and releases what it was given when the task's run time is over. It never
+decides anything, so what it shows is what the served scheduler would do.
+
+At one instant ends come before arrivals, and deciding takes no time. A task without run time
+ends right after the decisions of its instant, and the scheduler decides again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+from typing import Final, Literal, Protocol, TypeAlias, final
+
+from remuda.base.errors import UsageError
+from remuda.base.message import message
+from remuda.core.messages.commands import (
+    CREATE,
+    AllocationRelease,
+    ApplicationRemoval,
+    Ask,
+    Command,
+    NewApplication,
+    NodeUpdate,
+    RegisterResourceManager,
+    UpdateAllocations,
+    UpdateApplications,
+    UpdateNodes,
+)
+from remuda.core.messages.effects import (
+    AllocationNew,
+    ApplicationsAnswered,
+    AsksRejected,
+    Effect,
+    NodesAnswered,
+    RegistrationAnswered,
+    RequestRefused,
+)
+from remuda.core.ports import always_true
+from remuda.core.scheduler import Scheduler
+from remuda.sim.predicates import equivalence, predicates_for
+from remuda.sim.queues import QueuePlan
+from remuda.sim.timeline import Timeline
+from remuda.sim.workload import SECOND_NS, USER, NodeSpec, Workload
+
+RM_ID: Final = "sim"
+NOBODY: Final = "simulated"
+# Second 0 of a trace on the scheduler's clock, where time 0 means "never".
+EPOCH_NS: Final = SECOND_NS
+STEP_LIMIT: Final = 1_000
+
+Mode: TypeAlias = Literal["replay", "fill"]
+Progress: TypeAlias = Callable[[int], None]
+
+
+@message
+class Scenario:
+    """Everything that determines a run: cluster, tasks, queues, and how tasks come."""
+
+    nodes: tuple[NodeSpec, ...]
+    workload: Workload
+    queues: QueuePlan
+    mode: Mode
+
+
+@message
+class Placement:
+    """One decision: the task (its place in the workload) got a node.
+
+    ``end_ns`` None: the task never ends.
+    """
+
+    task: int
+    node_id: str
+    submit_ns: int
+    start_ns: int
+    end_ns: int | None
+
+
+@message
+class Outcome:
+    """The decisions in the order they were taken, and how the cluster looked meanwhile."""
+
+    placements: tuple[Placement, ...]
+    timeline: Timeline
+
+
+class Door(Protocol):
+    """What a simulation needs of `remuda.core.scheduler.Scheduler`."""
+
+    def handle(self, command: Command, now_ns: int) -> list[Effect]:
+        """Apply one command."""
+        ...
+
+    def step(self, now_ns: int, limit: int) -> list[Effect]:
+        """Run due timers and make at most ``limit`` decisions."""
+        ...
+
+    def has_work(self) -> bool:
+        """Whether a step would find something to decide."""
+        ...
+
+    def next_deadline(self) -> int | None:
+        """When a timer is due."""
+        ...
+
+
+def simulate(scenario: Scenario, progress: Progress) -> Outcome:
+    """Play a scenario to its end. ``progress`` is told how many tasks are through.
+
+    Raises: UsageError, when the scheduler refuses a node or a task.
+    """
+    predicates = predicates_for(scenario.nodes, scenario.workload.tasks)
+    return play(scenario, Scheduler(predicates), progress)
+
+
+def play(scenario: Scenario, door: Door, progress: Progress) -> Outcome:
+    """Play a scenario through a door that nothing has gone through yet."""
+    run = _Run(scenario, door, progress)
+    run.register()
+    if scenario.mode == "fill":
+        run.fill()
+    else:
+        run.replay()
+    return Outcome(tuple(run.placements), run.timeline)
+
+
+@final
+class _Run:
+    """The state of one simulation."""
+
+    def __init__(self, scenario: Scenario, door: Door, progress: Progress) -> None:
+        self.placements: list[Placement] = []
+        self.timeline = Timeline([node.capacity for node in scenario.nodes])
+        self._scenario = scenario
+        self._tasks = scenario.workload.tasks
+        self._paths = scenario.queues.paths
+        self._place_of = {task.task_id: place for place, task in enumerate(self._tasks)}
+        self._door = door
+        self._progress = progress
+        # (end, number of the decision, allocation ID): what ends next, oldest decision first.
+        self._ends: list[tuple[int, int, str]] = []
+        self._ended = 0
+        self._now = -1
+        # Tasks submitted and not ended, per application: it lives as long as there are any.
+        self._live: dict[str, int] = {}
+
+    def register(self) -> None:
+        """Introduce the RM and its nodes at second 0."""
+        tasks = self._tasks
+        constrained = predicates_for(self._scenario.nodes, tasks) is not always_true
+        configuration = self._scenario.queues.configuration
+        self._tell(RegisterResourceManager(RM_ID, configuration, predicates=constrained), 0)
+        nodes = [NodeUpdate(each.node_id, CREATE, each.capacity) for each in self._scenario.nodes]
+        self._tell(UpdateNodes(RM_ID, tuple(nodes)), 0)
+
+    def fill(self) -> None:
+        """Submit everything at once and let nothing end."""
+        self._submit(range(len(self._tasks)), 0)
+        self.timeline.settle(0)
+        self._decide(0)
+
+    def replay(self) -> None:
+        """Go from instant to instant until nothing runs and nothing more comes."""
+        tasks = self._tasks
+        waiting = sorted(range(len(tasks)), key=lambda place: (tasks[place].submit_ns, place))
+        waiting.reverse()
+        while waiting or self._ends:
+            now = self._next_instant(waiting)
+            self._end_due(now)
+            arriving: list[int] = []
+            while waiting and tasks[waiting[-1]].submit_ns == now:
+                arriving.append(waiting.pop())
+            if arriving:
+                self._submit(arriving, now)
+            self._decide(now)
+            self.timeline.settle(now)
+            self._progress(self._ended)
+
+    def _next_instant(self, waiting: Sequence[int]) -> int:
+        """Return when something happens next: an end, an arrival, a timer of the scheduler."""
+        times = [self._ends[0][0]] if self._ends else []
+        if waiting:
+            times.append(self._tasks[waiting[-1]].submit_ns)
+        deadline = self._door.next_deadline()
+        if deadline is not None:
+            times.append(deadline - EPOCH_NS)
+        now = min(times)
+        assert now > self._now or deadline is None or now < deadline - EPOCH_NS, (
+            f"the timer due at {deadline} ns is still due after its time"
+        )
+        self._now = now
+        return now
+
+    def _end_due(self, now: int) -> None:
+        releases: list[AllocationRelease] = []
+        removals: list[ApplicationRemoval] = []
+        while self._ends and self._ends[0][0] == now:
+            _, number, allocation_id = heappop(self._ends)
+            task = self._tasks[self.placements[number].task]
+            application_id = task.application_id
+            self.timeline.ended(task.resource)
+            self._ended += 1
+            releases.append(AllocationRelease(application_id, allocation_id))
+            self._live[application_id] -= 1
+            if not self._live[application_id]:
+                del self._live[application_id]
+                removals.append(ApplicationRemoval(application_id))
+        if releases:
+            self._tell(UpdateAllocations(RM_ID, releases=tuple(releases)), now)
+        if removals:
+            self._tell(UpdateApplications(RM_ID, remove=tuple(removals)), now)
+
+    def _submit(self, places: Sequence[int], now: int) -> None:
+        new: list[NewApplication] = []
+        asks: list[Ask] = []
+        for place in places:
+            task = self._tasks[place]
+            application_id = task.application_id
+            if application_id not in self._live:
+                user = task.labels.get(USER) or NOBODY
+                new.append(NewApplication(application_id, self._paths[place], user=user))
+            self._live[application_id] = self._live.get(application_id, 0) + 1
+            asks.append(
+                Ask(
+                    application_id,
+                    task.task_id,
+                    task.resource,
+                    priority=task.priority,
+                    equivalence=equivalence(task),
+                )
+            )
+        self.timeline.arrived(len(asks))
+        if new:
+            self._tell(UpdateApplications(RM_ID, tuple(new)), now)
+        self._tell(UpdateAllocations(RM_ID, asks=tuple(asks)), now)
+
+    def _decide(self, now: int) -> None:
+        """Let the scheduler allocate until nothing more can be placed at this instant."""
+        working = True
+        while working:
+            for effect in self._door.step(now + EPOCH_NS, STEP_LIMIT):
+                if type(effect) is AllocationNew:
+                    self._start(effect, now)
+            if self._scenario.mode == "fill":
+                self._progress(len(self.placements))
+            working = self._door.has_work()
+
+    def _start(self, effect: AllocationNew, now: int) -> None:
+        place = self._place_of[effect.ask.allocation_key]
+        task = self._tasks[place]
+        number = len(self.placements)
+        self.timeline.started(task.resource)
+        if self._scenario.mode == "fill":
+            self.placements.append(Placement(place, effect.node_id, 0, now, None))
+            self.timeline.settle(number + 1)
+            return
+        assert task.duration_ns is not None, "an untimed task in a replay"
+        end = now + task.duration_ns
+        self.placements.append(Placement(place, effect.node_id, task.submit_ns, now, end))
+        heappush(self._ends, (end, number, effect.allocation_id))
+
+    def _tell(self, command: Command, now: int) -> None:
+        for effect in self._door.handle(command, now + EPOCH_NS):
+            refusal = _refusal(effect)
+            if refusal is not None:
+                raise UsageError(self._explained(*refusal))
+
+    def _explained(self, subject: str, reason: str) -> str:
+        place = self._place_of.get(subject)
+        if place is None:
+            return f"the scheduler refuses '{subject}': {reason}"
+        workload = self._scenario.workload
+        where = f"{workload.source}:{workload.tasks[place].line}"
+        return f"{where}: the scheduler refuses task '{subject}': {reason}"
+
+
+def _refusal(effect: Effect) -> tuple[str, str] | None:
+    """Return subject and reason if an effect refuses anything."""
+    if isinstance(effect, ApplicationsAnswered | AsksRejected | NodesAnswered):
+        for rejection in effect.rejected:
+            return rejection.subject, rejection.reason
+    elif isinstance(effect, RegistrationAnswered | RequestRefused) and effect.reason:
+        return effect.rm_id, effect.reason
+    return None

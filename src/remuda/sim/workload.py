@@ -1,0 +1,69 @@
+"""What a trace says, whatever its format: nodes, and tasks that want some of them.
+
+Readers of trace formats produce these records and nothing after them knows a format. Times are
+integer nanoseconds of the trace's own clock, so that sums and comparisons are exact; amounts
+are base units of the scheduler (RES-2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Final
+
+from remuda.base.message import message
+
+SECOND_NS: Final = 1_000_000_000
+
+# What a trace may know of a task beyond its size, and --queue-by may ask for.
+USER: Final = "user"
+CLASS: Final = "class"
+VC: Final = "vc"
+
+
+@message
+class NodeSpec:
+    """One node. ``model`` is what it is made of, "" if the trace does not say."""
+
+    node_id: str
+    capacity: Mapping[str, int]
+    model: str = ""
+
+
+@message
+class Task:
+    """One row of a trace: an application with one ask.
+
+    ``line`` is the row's place in its file. ``duration_ns`` None: the trace does not know the
+    run time. ``labels``: what is known of the task, by USER, CLASS and VC. ``models``: the node
+    models it accepts, joined by ``|``, "" for any. ``application_id`` is the task's own ID
+    unless the trace gathers tasks into applications.
+    """
+
+    task_id: str
+    line: int
+    resource: Mapping[str, int]
+    submit_ns: int = 0
+    duration_ns: int | None = None
+    application_id: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    priority: int = 0
+    models: str = ""
+
+
+@message
+class Workload:
+    """All tasks of a trace that ask for something, in file order.
+
+    ``skipped`` counts the rows that ask for nothing, ``labels`` the labels the format has,
+    ``timed`` whether it has submit and run times, ``processors`` the size of the machine it was
+    recorded on (0 if it does not say).
+    """
+
+    source: str
+    format: str
+    tasks: tuple[Task, ...]
+    skipped: int = 0
+    labels: tuple[str, ...] = ()
+    timed: bool = True
+    processors: int = 0
