@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from remuda.base.scores import percentages
+from remuda.base.scores import abs_used_capacity
 from remuda.core.messages.queries import (
     AllocationView,
     ApplicationView,
@@ -201,7 +201,7 @@ def partition(view: PartitionView) -> Partition:
         capacity=Capacity(
             capacity=_plain(view.capacity),
             used_capacity=_plain(view.allocated),
-            utilization=percentages(view.capacity, view.allocated),
+            utilization=abs_used_capacity(view.capacity, view.allocated),
         ),
         node_sorting_policy=NodeSortingPolicy(type=view.node_sort_policy, resource_weights=weights),
         total_nodes=view.total_nodes,
@@ -238,7 +238,7 @@ def queue(view: QueueView, subtree: bool) -> Queue:
         children=[queue(child, True) for child in view.children] if subtree else [],
         children_names=names,
         child_names=names,
-        abs_used_capacity=percentages(view.maximum, view.allocated),
+        abs_used_capacity=abs_used_capacity(view.maximum, view.allocated),
         running_apps=view.running_applications,
         current_priority=view.current_priority,
         sorting_policy=view.sort_policy,
@@ -288,7 +288,7 @@ def node(view: NodeView) -> Node:
         allocated=_plain(view.allocated),
         occupied=_plain(view.occupied),
         available=_plain(view.available),
-        utilized=percentages(advertised, view.allocated),
+        utilized=abs_used_capacity(advertised, view.allocated),
         allocations=[_allocation(allocation) for allocation in view.allocations],
         schedulable=view.schedulable,
         is_reserved=False,
