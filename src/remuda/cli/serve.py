@@ -1,0 +1,137 @@
+"""The command ``remuda serve``: options to settings, nothing else."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from remuda.base.errors import UsageError
+
+_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+
+EXAMPLES = """
+Examples:
+
+  remuda serve --demo --duration 30s
+
+  remuda serve --config queues.yaml --rest-address 127.0.0.1:0 --grpc-address 127.0.0.1:0
+
+  REMUDA_CONFIG=queues.yaml REMUDA_RECORD=run.journal remuda serve
+"""
+
+
+_Config = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        envvar="REMUDA_CONFIG",
+        help="Queue configuration (YAML) for resource managers that register without one.",
+    ),
+]
+_GrpcAddress = Annotated[
+    str,
+    typer.Option(
+        metavar="HOST:PORT",
+        envvar="REMUDA_GRPC_ADDRESS",
+        help="Where resource managers connect; port 0 takes a free one.",
+    ),
+]
+_RestAddress = Annotated[
+    str,
+    typer.Option(
+        metavar="HOST:PORT",
+        envvar="REMUDA_REST_ADDRESS",
+        help="Where the read-only HTTP API listens; port 0 takes a free one.",
+    ),
+]
+_RestCors = Annotated[
+    bool,
+    typer.Option(
+        envvar="REMUDA_REST_CORS", help="Let web pages of other origins read the HTTP API."
+    ),
+]
+_Demo = Annotated[
+    bool,
+    typer.Option(
+        "--demo",
+        envvar="REMUDA_DEMO",
+        help="Start a hollow cluster in this process: 100 nodes, jobs that come and go.",
+    ),
+]
+_Duration = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        envvar="REMUDA_DURATION",
+        help="Stop after this long, for example 30s, 5m or 1h30m; without it, on a signal.",
+    ),
+]
+_Record = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        envvar="REMUDA_RECORD",
+        help="Record every input to FILE, for 'remuda replay FILE'.",
+    ),
+]
+
+
+def serve(
+    *,
+    config: _Config = None,
+    grpc_address: _GrpcAddress = "127.0.0.1:9079",
+    rest_address: _RestAddress = "127.0.0.1:9080",
+    rest_cors: _RestCors = True,
+    demo: _Demo = False,
+    duration: _Duration = None,
+    record: _Record = None,
+) -> None:
+    """Run the scheduler as a service.
+
+    When it is ready, stdout gets one line: listening grpc=HOST:PORT rest=HOST:PORT
+
+    SIGTERM and Ctrl-C end it cleanly, with exit code 0.
+
+    An option on the command line wins over its environment variable.
+    """
+    from remuda.app import Settings, run  # noqa: PLC0415 - keeps help and completion fast
+
+    settings = Settings(
+        config=config,
+        grpc_address=parse_address("--grpc-address", grpc_address),
+        rest_address=parse_address("--rest-address", rest_address),
+        rest_cors=rest_cors,
+        demo=demo,
+        duration_seconds=None if duration is None else parse_duration("--duration", duration),
+        record=record,
+    )
+    run(settings)
+
+
+def parse_address(option: str, text: str) -> tuple[str, int]:
+    """Return host and port of ``HOST:PORT`` or ``[IPV6]:PORT``.
+
+    Raises: UsageError.
+    """
+    host, colon, port = text.rpartition(":")
+    bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    if not (colon and bare and port.isascii() and port.isdecimal() and int(port) < 1 << 16):
+        raise UsageError(f"{option}: '{text}' is not HOST:PORT, for example 127.0.0.1:9080")
+    if ":" in bare and bare == host:
+        raise UsageError(f"{option}: write an IPv6 address in brackets, for example [::1]:9080")
+    return bare, int(port)
+
+
+def parse_duration(option: str, text: str) -> float:
+    """Return the seconds of a text such as ``30s``, ``500ms`` or ``1h30m``.
+
+    Raises: UsageError.
+    """
+    parts = _DURATION.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise UsageError(f"{option}: '{text}' is not a duration, for example 30s, 5m or 1h30m")
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)
