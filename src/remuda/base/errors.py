@@ -24,7 +24,7 @@ class ProtocolError(RemudaError):
     """A caller at an edge broke the protocol (wrong order, unknown session, missing field)."""
 
 
-class InvariantViolation(AssertionError):
+class InvariantViolation(AssertionError):  # noqa: N818 - the established name of the concept
     """Our own fault: a state that the scheduler must never reach was found."""
 
 
@@ -32,9 +32,9 @@ class InvariantViolation(AssertionError):
 class Problem:
     """One fault of a configuration text.
 
-    ``path`` names the element (``partitions[default].queues[root.a].name``), ``rule`` the broken
-    rule (``CFG-61``), ``message`` what is wrong and ``hint`` what to do. ``line`` and ``column``
-    count from 1; 0 means the position is not known.
+    ``path`` names the element (``partitions[0].queues[1].name``, counted from 0), ``rule`` the
+    broken rule (``CFG-61``), ``message`` what is wrong and ``hint`` what to do. ``line`` and
+    ``column`` count from 1; 0 means the position is not known.
     """
 
     path: str

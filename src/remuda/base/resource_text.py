@@ -1,0 +1,69 @@
+"""Resources as they leave and enter the core: wire, REST, texts, tag values (RES-10 to RES-12).
+
+Everything that goes out is sorted by type name, so equal resources give equal bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from remuda.base.errors import RemudaError
+from remuda.base.resources import MAX, MIN, Resource
+
+
+class ResourceTextError(RemudaError):
+    """A tag value that should hold a resource does not."""
+
+
+def from_wire(entries: Mapping[str, int | None] | None) -> dict[str, int]:
+    """Read a wire message's map: no message is the empty resource, no quantity is 0.
+
+    Quantities are in base units already and are not checked here. Rules: RES-3, RES-11.
+    """
+    return {name: value or 0 for name, value in (entries or {}).items()}
+
+
+def to_wire(resource: Resource | None) -> dict[str, int]:
+    """Return the map for the wire and for REST: zeros are sent, None is empty. Rules: RES-11."""
+    return dict(sorted((resource or {}).items()))
+
+
+def printable(resource: Resource | None) -> str:
+    """Return the form used in event messages and error texts. Rules: RES-12."""
+    if resource is None:
+        return "nil resource"
+    return f"map[{' '.join(f'{name}:{value}' for name, value in sorted(resource.items()))}]"
+
+
+def parse_tag(text: str) -> dict[str, int]:
+    """Read a resource from the JSON form of the wire message, as application tags carry it.
+
+    Keys the message does not have are skipped, as JSON readers of the wire do. Raises
+    ResourceTextError if the text is not such a message. Rules: RES-10, RES-11.
+    """
+    try:
+        message = json.loads(text)
+    except (ValueError, RecursionError):
+        raise ResourceTextError("the resource is not well-formed JSON") from None
+    entries = _object(_object(message, "the resource").get("resources"), "resources")
+    return {
+        name: _amount(_object(quantity, name).get("value"), name)
+        for name, quantity in entries.items()
+    }
+
+
+def _object(value: object, what: str) -> dict[str, object]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise ResourceTextError(f"{what} must be a JSON object")
+    return value
+
+
+def _amount(value: object, name: str) -> int:
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, int) or not MIN <= value <= MAX:
+        raise ResourceTextError(f"the value of {name} must be a 64-bit integer")
+    return value
