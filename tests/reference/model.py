@@ -42,7 +42,7 @@ TIMERS = {
     "Rejected": (RETENTION, "expire"),
 }
 
-Timer: TypeAlias = tuple[int, int, int, Partition, Application, str]
+Timer: TypeAlias = tuple[int, int, Partition, Application, str]
 
 
 class Reference:
@@ -66,7 +66,7 @@ class Reference:
         if isinstance(command, c.RegisterResourceManager):
             self.register(command)
         elif command.rm_id not in self.asking:
-            self.out.append(("refused", command.rm_id))
+            self.out.append(("refused", command.rm_id, ""))
         elif isinstance(command, c.UnregisterResourceManager):
             self.wipe(command.rm_id)
         elif isinstance(command, c.UpdateApplications):
@@ -112,7 +112,7 @@ class Reference:
         """Forget everything of one RM. Rules: RM-9, RM-19."""
         self.asking.pop(rm_id, None)
         self.partitions = {k: v for k, v in self.partitions.items() if k[0] != rm_id}
-        self.timers = [timer for timer in self.timers if timer[3].rm_id != rm_id]
+        self.timers = [timer for timer in self.timers if timer[2].rm_id != rm_id]
 
     def partition(self, rm_id: str, name: str) -> Partition | None:
         """The partition an element is addressed to. Rules: RM-21, RM-22."""
@@ -138,15 +138,12 @@ class Reference:
     def enter(self, partition: Partition, app: Application, state: str) -> None:
         """Enter a state: report it, start its timer, do its entry actions. Rules: APP-1..3."""
         app.state = state
-        app.generation += 1
-        self.timers = [timer for timer in self.timers if timer[4] is not app]
+        self.timers = [timer for timer in self.timers if timer[3] is not app]
         if state != "Rejected":
             self.out.append(("state", partition.rm_id, app.identity, state))
         if state in TIMERS:
             after, event = TIMERS[state]
-            self.timers.append(
-                (self.now + after, self.arrival(), app.generation, partition, app, event)
-            )
+            self.timers.append((self.now + after, self.arrival(), partition, app, event))
         if state == "Completed":
             partition.applications.pop(app.identity)
             app.asks.clear()
@@ -178,7 +175,7 @@ class Reference:
             return False
         path = placement.place(partition, new.queue, new.tags)
         gang = any(new.placeholder_ask.values())
-        app = Application(new.application_id, path or "", self.arrival(), dict(new.tags))
+        app = Application(new.application_id, path or "", self.arrival(), self.now)
         if not new.user or gang or path is None or app.identity in partition.applications:
             self.enter(partition, app, "Rejected")
             return False
@@ -198,7 +195,7 @@ class Reference:
         partition.applications[identity] = app  # entering Completed takes it out
         self.fire(partition, app, "complete")
         partition.applications.pop(identity, None)
-        self.timers = [timer for timer in self.timers if timer[4] is not app]
+        self.timers = [timer for timer in self.timers if timer[3] is not app]
         self.released(partition, [(app, allocation) for allocation in gone])
 
     def released(self, partition: Partition, gone: list[tuple[Application, Allocation]]) -> None:

@@ -1,8 +1,9 @@
 """The plain form in which effects of the scheduler and of the reference are compared.
 
 Texts, timestamps and echoed asks are left out; the order of what the specification orders is
-kept. Two orders are not specified and therefore made equal: that of the allocations inside one
-release, and that of applications changing state side by side in one command.
+kept. What the specification leaves open is made equal: the order of allocations inside one
+release, of applications changing state side by side in one command, and of partitions among
+each other in one step.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from remuda.core.messages import effects as e
 
 Released: TypeAlias = tuple[str, str, str]
 Outcome: TypeAlias = (
-    tuple[str, str]
+    tuple[str, str, str]
     | tuple[str, str, bool]
     | tuple[str, str, str, str]
     | tuple[str, str, tuple[str, ...]]
@@ -35,7 +36,7 @@ def outcome(effect: e.Effect) -> Outcome:
         case e.RegistrationAnswered():
             return ("registered", effect.rm_id, not effect.reason)
         case e.RequestRefused():
-            return ("refused", effect.rm_id)
+            return ("refused", effect.rm_id, "")
         case e.ApplicationUpdated():
             return ("state", effect.rm_id, effect.application_id, effect.state)
         case e.AllocationNew():
@@ -65,10 +66,17 @@ def verdict(
             return ("allocations rejected", effect.rm_id, bad)
 
 
-def settled(found: list[Outcome]) -> list[Outcome]:
-    """The same with neighbouring state changes in the order of their applications."""
+def settled(found: list[Outcome], stepping: bool) -> list[Outcome]:
+    """The same in an order that does not depend on what the specification leaves open."""
+    if stepping:
+        return sorted(found, key=home)
     ordered: list[Outcome] = []
     for is_state, group in itertools.groupby(found, key=lambda o: o[0] == "state"):
         members = list(group)
         ordered.extend(sorted(members, key=lambda o: o[1:3]) if is_state else members)
     return ordered
+
+
+def home(found: Outcome) -> tuple[str, str]:
+    """RM and partition of a state change or allocation; workloads put it into their names."""
+    return found[1], str(found[2]).partition("/")[0]

@@ -44,14 +44,13 @@ class Allocation:
 
 @dataclass
 class Application:
-    """An application; ``generation`` counts the states entered, so that old timers are known."""
+    """An application. ``submitted``: when it was added (APP-21)."""
 
     identity: str
     queue: str
     arrival: int
-    tags: dict[str, str]
+    submitted: int
     state: str = "New"
-    generation: int = 0
     asks: dict[str, Ask] = field(default_factory=dict)
     allocations: dict[str, Allocation] = field(default_factory=dict)
 

@@ -5,6 +5,8 @@ Each function answers one question of chapter 50 by looking at all facts again.
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.reference import arithmetic as res
 from tests.reference.state import (
     LIVE,
@@ -78,7 +80,7 @@ def headroom(partition: Partition, path: str) -> res.Limit:
 def charge_fits(partition: Partition, path: str, wanted: res.Amounts) -> bool:
     """Whether every queue up to root may grow by wanted. Rules: QUE-8 as since 1.6."""
     used = allocated(partition, path)
-    after = {t: used.get(t, 0) + amount for t, amount in wanted.items()}
+    after = {t: used.get(t, 0) + amount for t, amount in wanted.items() if amount}
     if path == "root":
         return res.fits(root_maximum(partition) or {}, after)
     if not res.fits_where_limited(maximum(partition, path), after):
@@ -166,18 +168,14 @@ def by_demand(partition: Partition, tied: list[Queue]) -> list[Queue]:
 def application_order(partition: Partition, leaf: Queue) -> list[Application]:
     """The applications worth visiting, in order. Rules: QUE-39, QUE-40."""
     candidates = [a for a in within(partition, leaf.path) if res.positive(application_pending(a))]
-    candidates.sort(key=lambda app: app.arrival)
-    keys = [lambda app: -application_priority(app)]
-    if leaf.fair:
-        usage = res.usage_key(leaf.guaranteed)
-        keys.append(lambda app: usage(application_allocated(app)))
-    elif not leaf.by_priority:
-        return candidates  # no two applications arrive at once: nothing is left to compare
-    if not leaf.by_priority:
-        keys.reverse()
-    for key in reversed(keys):
-        candidates.sort(key=key)
-    return candidates
+    usage = res.usage_key(leaf.guaranteed)
+
+    def rank(app: Application) -> tuple[Any, ...]:
+        age = usage(application_allocated(app)) if leaf.fair else app.submitted
+        urgency = -application_priority(app)
+        return (urgency, age, app.arrival) if leaf.by_priority else (age, urgency, app.arrival)
+
+    return sorted(candidates, key=rank)
 
 
 def ask_order(app: Application) -> list[Ask]:

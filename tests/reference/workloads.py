@@ -83,6 +83,7 @@ class Author:
         self.now = START
         self.names = 0
         self.single = True
+        self.configured: dict[tuple[str, str], list[str]] = {}
         self.actions = [
             (self.add_applications, 4),
             (self.send_asks, 10),
@@ -101,10 +102,7 @@ class Author:
     def write(self, length: int) -> Run:
         """The whole workload: registration, some nodes and applications, then anything."""
         for rm_id in self.rng.choice((["rm"], ["rm"], ["rm"], ["rm-b", "rm-a"])):
-            config = configurations.draw(self.rng)
-            predicates = self.rng.random() < 0.3
-            self.send(c.RegisterResourceManager(rm_id, config, predicates=predicates))
-        self.single = len(self.run.reference.partitions) == 1
+            self.register(rm_id)
         self.add_nodes()
         self.add_applications()
         self.add_applications()
@@ -117,6 +115,17 @@ class Author:
                 self.step(self.rng.randint(1, 3) if few else EVERYTHING)
         self.step(EVERYTHING)
         return self.run
+
+    def register(self, rm_id: str) -> None:
+        """A new or a known RM with a new configuration."""
+        config = configurations.draw(self.rng)
+        predicates = self.rng.random() < 0.3
+        self.send(c.RegisterResourceManager(rm_id, config, predicates=predicates))
+        partitions = self.run.reference.partitions
+        self.single = len(partitions) == 1
+        for name, partition in partitions.items():
+            if name[0] == rm_id:
+                self.configured[name] = list(partition.queues)
 
     def send(self, command: c.Command) -> None:
         """One command at the present time."""
@@ -143,10 +152,11 @@ class Author:
             self.step(0)
         self.now = arrival
 
-    def name(self, prefix: str) -> str:
-        """A fresh name whose order is not that of its making."""
+    def name(self, prefix: str, partition: Partition | None = None) -> str:
+        """A fresh name whose order is not that of its making, and that tells its partition."""
         self.names += 1
-        return f"{prefix}-{self.names * 7 % 100:02}-{self.names}"
+        home = f"{partition.name}/" if partition is not None else ""
+        return f"{home}{prefix}-{self.names * 7 % 100:02}-{self.names}"
 
     def amounts(self, low: int, high: int, chance: float = 0.7) -> dict[str, int]:
         """A random resource with at least one type."""
@@ -179,11 +189,12 @@ class Author:
 
     def new_application(self, partition: Partition) -> c.NewApplication:
         """One application, now and then one that must be refused."""
-        queue = self.rng.choice([*partition.queues, "root.none", "a", "", "root.dyn.x"])
+        configured = self.configured[partition.rm_id, partition.name]
+        queue = self.rng.choice([*configured, "root.none", "a", "", "root.dyn.x"])
         known = list(partition.applications)
         again = bool(known) and self.rng.random() < 0.05
         return c.NewApplication(
-            self.rng.choice(known) if again else self.name("app"),
+            self.rng.choice(known) if again else self.name("app", partition),
             queue="" if queue == "root" else self.rng.choice((queue, queue.upper())),
             partition=partition.name if self.rng.random() < 0.97 else "nowhere",
             user=self.rng.choice(("ann", "bob")),
@@ -219,7 +230,7 @@ class Author:
         classed = self.rng.random() < 0.5
         return c.Ask(
             application_id=app.identity if self.rng.random() < 0.98 else "app-unknown",
-            allocation_key=f"{self.name('k')}~{group}",
+            allocation_key=f"{self.name('k', partition)}~{group}",
             resource=self.amounts(low, 4),
             partition=partition.name,
             max_allocations=self.rng.choices((1, 2, 5, 0, -1), (12, 6, 4, 1, 1))[0],
@@ -290,9 +301,9 @@ class Author:
             where = self.rng.choice((where, again.node_id))
         elif pending and draw < 0.5:
             key = self.rng.choice(pending)
-            names = (self.name("reported"), key)
+            names = (self.name("reported", partition), key)
         else:
-            key = f"{self.name('k')}~x"
+            key = f"{self.name('k', partition)}~x"
             names = (self.rng.choices((key, ""), (9, 1))[0], key)
         existing = self.existing(partition, app, names, where)
         self.send(c.UpdateAllocations(partition.rm_id, allocations=(existing,)))
@@ -350,7 +361,7 @@ class Author:
         if self.rng.random() < 0.8 or not partition.applications:
             return ()
         app = self.rng.choice(list(partition.applications.values()))
-        key = f"{self.name('k')}~y"
+        key = f"{self.name('k', partition)}~y"
         identity = self.rng.choices((key, ""), (5, 1))[0]
         return (self.existing(partition, app, (identity, key), ""),)
 
@@ -377,6 +388,4 @@ class Author:
         elif draw < 0.9:
             self.send(c.UpdateNodes(self.partition().rm_id))
         else:
-            config = configurations.draw(self.rng)
-            self.send(c.RegisterResourceManager(self.partition().rm_id, config))
-            self.single = len(self.run.reference.partitions) == 1
+            self.register(self.partition().rm_id)

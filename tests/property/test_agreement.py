@@ -1,0 +1,41 @@
+"""The scheduler and the reference model take the same decisions in the same order.
+
+The reference was written from the specification alone and shares no code with the scheduler,
+so a difference is an error of one of them. Random workloads, each a few dozen commands.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.reference.driver import difference
+from tests.reference.workloads import record
+
+BLOCK = 25
+
+
+def first_difference(seeds: range, length: int) -> str:
+    """The first workload on which the two differ, "" if there is none."""
+    for seed in seeds:
+        if fault := difference(record(seed, length)):
+            return f"record({seed}, {length}): {fault}"
+    return ""
+
+
+@pytest.mark.remuda_rule("CYC-5", "CYC-10", "CYC-12", "CYC-15", "CYC-17", "QUE-33", "QUE-36")
+@pytest.mark.remuda_rule("QUE-2", "QUE-13", "QUE-38", "QUE-40", "NOD-15", "NOD-16", "SI-3", "SI-4")
+@pytest.mark.parametrize("first", range(0, 500, BLOCK))
+def test_500_workloads_are_decided_as_the_reference_decides_them(first: int) -> None:
+    assert first_difference(range(first, first + BLOCK), 50) == ""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", range(10_000, 15_000, 100))
+def test_thousands_of_workloads_are_decided_alike(first: int) -> None:
+    assert first_difference(range(first, first + 100), 50) == ""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(20_000, 20_100))
+def test_long_workloads_are_decided_alike(seed: int) -> None:
+    assert first_difference(range(seed, seed + 1), 400) == ""
