@@ -29,6 +29,7 @@ ALLOCATION_REQUEST: Final[Countable] = {1: {}, 4: {}, 2: {1: {}, 2: {}}}
 APPLICATION_REQUEST: Final[Countable] = {1: {4: {2: {}}}, 2: {}}
 NODE_REQUEST: Final[Countable] = {1: {6: {}}}
 
+_TAG_MAX: Final = 2**32 - 1
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 
 
@@ -54,6 +55,8 @@ def _count(data: memoryview, countable: Countable, left: int) -> int:
     position, end = 0, len(data)
     while position < end and left >= 0:
         tag, position = _varint(data, position)
+        if tag > _TAG_MAX:
+            raise ProtocolError("the message has a field number of more than 29 bits")
         wire_type = tag & 7
         if wire_type == _LENGTH:
             size, position = _varint(data, position)
