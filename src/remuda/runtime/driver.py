@@ -95,6 +95,10 @@ class Driver:
         """Answer a read-only question."""
         return self._scheduler.view(query)
 
+    def check(self) -> None:
+        """Let the core recompute all it counts; raises InvariantViolation."""
+        self._scheduler.check()
+
     def register(self, command: RegisterResourceManager, session: Session) -> RegistrationAnswered:
         """Replace the RM's session by a new one, or by none on failure. Rules: RM-9, RM-13."""
         self._delivery.close(command.rm_id)

@@ -173,6 +173,10 @@ class SchedulerLoop:
         """Answer a read-only question on the core thread, between two batches."""
         return self._send(Errand(partial(self._driver.view, query)))
 
+    def check(self) -> Future[None]:
+        """Let the core recompute all it counts; fails with InvariantViolation (slow)."""
+        return self._send(Errand(self._driver.check))
+
     def barrier(self) -> Future[None]:
         """Completes when all earlier inputs were handled and their effects handed out."""
         return self._send(Errand(lambda: None))

@@ -1,0 +1,211 @@
+"""Runs one shape through the in-process API and measures it.
+
+The clock runs from the request with all placeable asks to the last callback. Events and
+effects are on, requests and responses are protobuf messages, the core has its own thread: what
+is measured is what a resource manager in this process would see. A run that does not place
+every placeable ask exactly once, or leaves a wrong counter behind, is an error, not a result.
+"""
+
+from __future__ import annotations
+
+import math
+import resource
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Final
+
+from remuda.base.errors import RemudaError
+from remuda.base.message import message
+from remuda.bench.shapes import Shape
+from remuda.core import scheduler as core
+from remuda.edges.inproc import InProcessScheduler
+from remuda.runtime.process import tune_interpreter
+from remuda.si.pb import si_pb2 as si
+
+RM_ID: Final = "bench"
+MEMORY: Final = 10
+VCORE: Final = 1
+TIMEOUT_S: Final = 600.0
+
+
+@message
+class Percentiles:
+    """Microseconds per allocation; each allocation counts its response's mean."""
+
+    p50: float
+    p99: float
+
+
+@message
+class Result:
+    """One measured shape."""
+
+    shape: str
+    allocations_per_second: float
+    microseconds_per_allocation: Percentiles
+    resident_bytes: int
+    build: str
+
+
+class _Receiver:
+    """The resource manager's side: counts what was placed and when."""
+
+    def __init__(self) -> None:
+        self.placed: Counter[str] = Counter()
+        self.rejected: list[str] = []
+        self.batches: list[tuple[float, int]] = []
+        self.awaited = 0
+        self.done = threading.Event()
+
+    def update_allocation(self, response: si.AllocationResponse) -> None:
+        """Take allocations in and note the time."""
+        if response.new:
+            self.placed.update(allocation.allocationKey for allocation in response.new)
+            self.awaited -= len(response.new)
+            self.batches.append((time.perf_counter(), len(response.new)))
+        self.rejected += [entry.reason for entry in response.rejected]
+        if self.awaited <= 0 or self.rejected:
+            self.done.set()
+
+
+def measure(shape: Shape) -> Result:
+    """Run a shape once, in this process.
+
+    Raises: RemudaError if an ask was not placed once, InvariantViolation if a counter is wrong.
+    """
+    tune_interpreter()
+    receiver = _Receiver()
+    with InProcessScheduler() as scheduler:
+        _prepare(scheduler, shape, receiver)
+        request = _asks(shape, "k", shape.asks, MEMORY)
+        receiver.awaited = shape.asks
+        start = time.perf_counter()
+        scheduler.update_allocation(request)
+        receiver.done.wait(TIMEOUT_S)
+        resident = resident_bytes()
+        scheduler.wait_idle(TIMEOUT_S)
+        _judge(shape, receiver)
+        scheduler.core.check().result(TIMEOUT_S)
+    return Result(
+        shape=shape.name,
+        allocations_per_second=round(shape.asks / (receiver.batches[-1][0] - start), 1),
+        microseconds_per_allocation=_percentiles(start, receiver.batches),
+        resident_bytes=resident,
+        build=build(),
+    )
+
+
+def build() -> str:
+    """Return which build of the core runs: interpreted or compiled."""
+    return "interpreted" if (core.__file__ or "").endswith(".py") else "compiled"
+
+
+def resident_bytes() -> int:
+    """Return the memory this process holds now, or where that is unknown at its peak."""
+    statm = Path("/proc/self/statm")
+    if statm.exists():
+        return int(statm.read_text(encoding="ascii").split()[1]) * resource.getpagesize()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def configuration(shape: Shape) -> str:
+    """Return the queue configuration of a shape."""
+    lines = [
+        "partitions:",
+        "- name: default",
+        f"  nodesortpolicy: {{type: {shape.node_sort}}}",
+        "  queues:",
+        "  - name: root",
+        '    submitacl: "*"',
+        "    queues:",
+    ]
+    for number in range(shape.queues):
+        due = 1_000 * (number + 1)
+        lines += [
+            f"    - name: q{number}",
+            f"      properties: {{application.sort.policy: {shape.application_sort}}}",
+            f"      resources: {{guaranteed: {{memory: {due}, vcore: {due}m}}}}",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _prepare(scheduler: InProcessScheduler, shape: Shape, receiver: _Receiver) -> None:
+    """Register, add nodes and applications, and let the backlog settle."""
+    scheduler.register_resource_manager(
+        si.RegisterResourceManagerRequest(rmID=RM_ID, config=configuration(shape)), receiver
+    )
+    share = shape.node_share()
+    nodes = si.NodeRequest(rmID=RM_ID)
+    for number in range(shape.nodes):
+        node = nodes.nodes.add(nodeID=f"node-{number:05}", action=si.NodeInfo.CREATE)
+        node.schedulableResource.resources["memory"].value = MEMORY * share
+        node.schedulableResource.resources["vcore"].value = VCORE * share
+    scheduler.update_node(nodes)
+    applications = si.ApplicationRequest(rmID=RM_ID)
+    for application_id, queue in _applications(shape):
+        entry = applications.new.add(applicationID=application_id, queueName=queue)
+        entry.ugi.user = "bench"
+    scheduler.update_application(applications)
+    if shape.backlog:
+        scheduler.update_allocation(_asks(shape, "b", shape.backlog, MEMORY * share + 1))
+    scheduler.wait_idle(TIMEOUT_S)
+
+
+def _applications(shape: Shape) -> list[tuple[str, str]]:
+    """Return (application, queue), round robin over the queues."""
+    return [
+        (f"app-{queue}-{number}", f"root.q{queue}")
+        for number in range(shape.applications)
+        for queue in range(shape.queues)
+    ]
+
+
+def _asks(shape: Shape, prefix: str, count: int, memory: int) -> si.AllocationRequest:
+    """Return one request with equal asks, round robin over the applications."""
+    applications = _applications(shape)
+    request = si.AllocationRequest(rmID=RM_ID)
+    for number in range(count):
+        ask = request.asks.add(
+            allocationKey=f"{prefix}-{number}",
+            applicationID=applications[number % len(applications)][0],
+            maxAllocations=1,
+        )
+        ask.resourceAsk.resources["memory"].value = memory
+        ask.resourceAsk.resources["vcore"].value = VCORE
+    return request
+
+
+def _judge(shape: Shape, receiver: _Receiver) -> None:
+    """Refuse a run that did not place each placeable ask once."""
+    if receiver.rejected:
+        raise RemudaError(f"{shape.name}: an ask was rejected: {receiver.rejected[0]}")
+    wanted = {f"k-{number}" for number in range(shape.asks)}
+    if set(receiver.placed) != wanted or max(receiver.placed.values()) != 1:
+        placed = sum(receiver.placed.values())
+        raise RemudaError(f"{shape.name}: {placed} allocations for {shape.asks} placeable asks")
+
+
+def _percentiles(start: float, batches: list[tuple[float, int]]) -> Percentiles:
+    """Return percentiles over allocations, each with the mean time of its response."""
+    costs: list[tuple[float, int]] = []
+    before = start
+    for at, count in batches:
+        costs.append(((at - before) * 1e6 / count, count))
+        before = at
+    costs.sort()
+    return Percentiles(round(_at(costs, 0.50), 2), round(_at(costs, 0.99), 2))
+
+
+def _at(costs: list[tuple[float, int]], share: float) -> float:
+    """Return the cost at a share of all allocations (nearest rank)."""
+    rank = math.ceil(share * sum(count for _, count in costs))
+    seen = 0
+    for cost, count in costs:
+        seen += count
+        if seen >= rank:
+            return cost
+    return 0.0

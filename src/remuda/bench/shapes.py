@@ -1,0 +1,46 @@
+"""The shapes S1 to S8: how many nodes, queues, applications and asks, and in which orders.
+
+They are those the Go core was measured on (docs/benchmarks.md), so that figures compare. Nodes
+are equal and just large enough for all asks; queue i is guaranteed 1,000 x (i + 1) of each type.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from remuda.base.message import message
+
+
+@message
+class Shape:
+    """One shape. ``backlog``: asks that fit no node, settled before the clock starts."""
+
+    name: str
+    nodes: int
+    queues: int
+    applications: int
+    asks: int
+    node_sort: str = "fair"
+    application_sort: str = "fifo"
+    backlog: int = 0
+
+    def node_share(self) -> int:
+        """Return how many asks one node must hold."""
+        return -(-self.asks // self.nodes)
+
+
+SHAPES: Final = (
+    Shape("S1", 1_000, 10, 10, 10_000),
+    Shape("S2", 5_000, 10, 10, 50_000),
+    Shape("S3", 1_000, 100, 10, 20_000),
+    Shape("S4", 1_000, 10, 10, 20_000, node_sort="binpacking"),
+    Shape("S5", 5_000, 10, 10, 50_000, node_sort="binpacking"),
+    Shape("S6", 10_000, 100, 10, 100_000),
+    Shape("S7", 1_000, 10, 100, 20_000, application_sort="fair"),
+    Shape("S8", 1_000, 10, 10, 10_000, backlog=100_000),
+)
+
+
+def shape_named(name: str) -> Shape | None:
+    """Return the shape of a name in any case, None if there is none."""
+    return next((shape for shape in SHAPES if shape.name == name.upper()), None)
