@@ -24,9 +24,9 @@ from remuda.config.schema import Configuration, built_in
 from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.rest.app import build_app
 from remuda.edges.rest.server import RestServer
+from remuda.runtime.interpreter import tune_interpreter
 from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
-from remuda.runtime.process import tune_interpreter
 
 Address: TypeAlias = tuple[str, int]
 Load: TypeAlias = Callable[[str], Configuration]

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated, NoReturn
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Annotated, Any, Final, NoReturn
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
 import remuda
 from remuda.base.errors import ConfigError, RemudaError, UsageError
-from remuda.cli import serve
 
 _INTERRUPTED = 130
 
@@ -28,14 +31,47 @@ Examples:
   remuda COMMAND --help                   what a command does, with examples
 """
 
+# Command -> what the list of commands says; the function is remuda.cli.NAME.NAME.
+_COMMANDS: Final[Mapping[str, str]] = {
+    "serve": "Run the scheduler as a service.",
+    "simulate": "Play a workload through the scheduler on a virtual clock.",
+    "replay": "Repeat a recording and compare all decisions.",
+    "bench": "Measure allocations per second on fixed shapes.",
+}
+
+
+class _LazyCommand(TyperCommand):
+    """A command whose module is imported when it is used, not when it is listed."""
+
+    def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> Any:
+        """Parse arguments with the real command."""
+        assert self.name is not None
+        module = import_module(f"remuda.cli.{self.name}")
+        single = typer.Typer(
+            add_completion=False, context_settings={"help_option_names": ["-h", "--help"]}
+        )
+        epilog = getattr(module, "EXAMPLES", None)
+        single.command(self.name, epilog=epilog)(getattr(module, self.name))
+        return get_command(single).make_context(info_name, args, *rest, **extra)
+
+
+class _Commands(TyperGroup):
+    """All commands, in the order in which a newcomer needs them."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for name, summary in _COMMANDS.items():
+            self.commands[name] = _LazyCommand(name, help=summary)
+
+
 app = typer.Typer(
+    cls=_Commands,
     name="remuda",
     help="A universal resource scheduler: queues with guarantees and limits, decisions in order.",
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-app.command(epilog=serve.EXAMPLES)(serve.serve)
 
 
 def _print_version(wanted: bool) -> None:

@@ -11,7 +11,7 @@ import typer
 from remuda.base.errors import UsageError
 
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_DURATION: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
 
 EXAMPLES = """
 Examples:
@@ -98,18 +98,23 @@ def serve(
 
     An option on the command line wins over its environment variable.
     """
+    grpc = parse_address("--grpc-address", grpc_address)
+    rest = parse_address("--rest-address", rest_address)
+    seconds = None if duration is None else parse_duration("--duration", duration)
+
     from remuda.app import Settings, run  # noqa: PLC0415 - keeps help and completion fast
 
-    settings = Settings(
-        config=config,
-        grpc_address=parse_address("--grpc-address", grpc_address),
-        rest_address=parse_address("--rest-address", rest_address),
-        rest_cors=rest_cors,
-        demo=demo,
-        duration_seconds=None if duration is None else parse_duration("--duration", duration),
-        record=record,
+    run(
+        Settings(
+            config=config,
+            grpc_address=grpc,
+            rest_address=rest,
+            rest_cors=rest_cors,
+            demo=demo,
+            duration_seconds=seconds,
+            record=record,
+        )
     )
-    run(settings)
 
 
 def parse_address(option: str, text: str) -> tuple[str, int]:

@@ -1,0 +1,96 @@
+"""The program's frame: help, version, completion, errors, start-up time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+import remuda
+from tests.e2e.serving import environment, run_remuda
+
+COMMANDS = ["serve", "simulate", "replay", "bench"]
+
+
+def test_help_lists_all_commands_with_examples() -> None:
+    for arguments in ((), ("--help",), ("-h",)):
+        ended = run_remuda(*arguments)
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert "remuda serve --demo" in ended.stdout
+        for command in COMMANDS:
+            assert command in ended.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_teaches(command: str) -> None:
+    ended = run_remuda(command, "--help")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert f"Usage: remuda {command}" in ended.stdout
+    assert "Examples:" in ended.stdout
+    assert ended.stdout == run_remuda(command, "-h").stdout
+
+
+def test_version() -> None:
+    ended = run_remuda("--version")
+    assert (ended.returncode, ended.stdout) == (0, f"remuda {remuda.__version__}\n")
+
+
+@pytest.mark.parametrize(
+    "arguments, told",
+    [
+        (["srve"], "No such command 'srve'"),
+        (["--nope"], "--nope"),
+        (["serve", "--nope"], "--nope"),
+        (["serve", "extra"], "extra"),
+        (["serve", "--duration"], "--duration"),
+        (["serve", "--duration", "3"], "--duration: '3' is not a duration"),
+        (["serve", "--rest-address", "9080"], "--rest-address: '9080' is not HOST:PORT"),
+        (["replay"], "file"),
+    ],
+)
+def test_a_bad_command_line_is_one_line_and_code_2(arguments: list[str], told: str) -> None:
+    ended = run_remuda(*arguments)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("remuda: ")
+    assert told in line
+
+
+def test_a_bad_variable_is_one_line_and_code_2() -> None:
+    ended = run_remuda("serve", REMUDA_DEMO="perhaps")
+    assert ended.returncode == 2
+    (line,) = ended.stderr.splitlines()
+    assert "REMUDA_DEMO" in line
+
+
+def test_completion_knows_commands_and_options() -> None:
+    for words, expected in (("remuda se", ["serve"]), ("remuda serve --re", ["--record"])):
+        ended = run_remuda(
+            _REMUDA_COMPLETE="complete_bash",
+            COMP_WORDS=words,
+            COMP_CWORD=str(len(words.split()) - 1),
+        )
+        assert set(expected) <= set(ended.stdout.split())
+
+
+def test_help_is_fast_because_it_imports_nothing_heavy() -> None:
+    probe = (
+        "import sys; sys.argv = ['remuda', '--help']\n"
+        "from remuda.cli.main import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "heavy = {'asyncio', 'google', 'grpc', 'matplotlib', 'starlette', 'uvicorn', 'yaml'}\n"
+        "heavy |= {'remuda.core', 'remuda.edges', 'remuda.sim', 'remuda.bench'}\n"
+        "print('heavy', sorted(heavy & set(sys.modules)))\n"
+    )
+    started = time.perf_counter()
+    ended = subprocess.run(
+        [sys.executable, "-c", probe],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ended.stdout.splitlines()[-1] == "heavy []"
+    assert time.perf_counter() - started < 5.0, "0.3 s on an idle machine"
