@@ -27,7 +27,7 @@ from typing import Any, Self
 
 from remuda.base.errors import ConfigError, ProtocolError
 from remuda.config.load import load_configuration
-from remuda.config.schema import Configuration, built_in
+from remuda.config.schema import Configuration
 from remuda.core.messages.effects import Effect, EventRecord
 from remuda.runtime.driver import Removed
 from remuda.runtime.event_feed import EventFeed
@@ -40,11 +40,6 @@ from remuda.si.pb import si_pb2 as si
 _log = logging.getLogger("remuda.si")
 
 Load = Callable[[str], Configuration]
-
-
-def load_inline(text: str) -> Configuration:
-    """Read the configuration of a registration; an empty one is the built-in (RM-5)."""
-    return load_configuration(text) if text else built_in()
 
 
 class InProcessScheduler:
@@ -66,7 +61,7 @@ class InProcessScheduler:
         self,
         *,
         core: SchedulerLoop | None = None,
-        load: Load = load_inline,
+        load: Load = load_configuration,
         record: Path | None = None,
     ) -> None:
         self._owned = core is None

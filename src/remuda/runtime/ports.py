@@ -38,6 +38,10 @@ class Door(Protocol):
         """Answer a read-only question."""
         ...
 
+    def check(self) -> None:
+        """Recompute every counter and index; raise InvariantViolation on a difference."""
+        ...
+
 
 class Clock(Protocol):
     """Where the loop reads the time."""

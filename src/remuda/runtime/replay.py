@@ -177,13 +177,14 @@ def _inputs(lines: Iterable[Line]) -> Iterator[_Input]:
 def _lines(path: Path) -> Iterator[Line]:
     """Decode a recording line by line; a last line that was cut off is left out."""
     decoder = msgspec.json.Decoder(Line)
+    number = 0
     try:
         with path.open("rb") as file:
             for number, text in enumerate(file, start=1):
                 line = _decode(decoder, text, f"{path}:{number}")
-                if line is None:
+                if line is None and number > 1:
                     return
-                if (number == 1) != isinstance(line, Header):
+                if line is None or (number == 1) != isinstance(line, Header):
                     raise UsageError(f"{path}:{number}: not a recording of remuda")
                 yield line
     except OSError as error:

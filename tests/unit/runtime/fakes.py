@@ -1,0 +1,152 @@
+"""A scheduler without rules, to test what drives it, and collectors of what comes out."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from remuda.base.errors import InvariantViolation
+from remuda.config.schema import built_in
+from remuda.core.messages.commands import (
+    Ask,
+    Command,
+    RegisterResourceManager,
+    UnregisterResourceManager,
+    UpdateAllocations,
+    UpdateApplications,
+)
+from remuda.core.messages.effects import (
+    AllocationNew,
+    ApplicationsAnswered,
+    Effect,
+    RegistrationAnswered,
+)
+from remuda.core.messages.queries import PartitionsQuery, PartitionView, Query, View
+from remuda.core.ports import Predicates, always_true
+
+
+class FakeScheduler:
+    """Places every ask on one node, in order, unless predicates refuse it.
+
+    An application named ``fault`` raises; ``deadline_ns`` is reported until a step reaches it.
+    """
+
+    def __init__(self, predicates: Predicates = always_true) -> None:
+        self.predicates = predicates
+        self.waiting: deque[tuple[str, Ask]] = deque()
+        self.handled: list[Command] = []
+        self.limits: list[int] = []
+        self.deadline_ns: int | None = None
+        self.expired: list[int] = []
+        self.threads: set[str] = set()
+
+    def handle(self, command: Command, now_ns: int) -> list[Effect]:
+        self.threads.add(threading.current_thread().name)
+        self.handled.append(command)
+        if isinstance(command, RegisterResourceManager):
+            reason = "rmID is bad" if command.rm_id.startswith("[") else ""
+            return [RegistrationAnswered(command.rm_id, reason, "RM-1" if reason else "")]
+        if isinstance(command, UpdateApplications):
+            if any(new.application_id == "fault" for new in command.new):
+                raise ZeroDivisionError("a counter went wrong\nsecond line")
+            accepted = tuple(new.application_id for new in command.new)
+            return [ApplicationsAnswered(command.rm_id, accepted, ())]
+        if isinstance(command, UpdateAllocations):
+            self.waiting.extend((command.rm_id, ask) for ask in command.asks)
+        if isinstance(command, UnregisterResourceManager):
+            self.waiting = deque(entry for entry in self.waiting if entry[0] != command.rm_id)
+        return []
+
+    def step(self, now_ns: int, limit: int) -> list[Effect]:
+        self.limits.append(limit)
+        if self.deadline_ns is not None and self.deadline_ns <= now_ns:
+            self.expired.append(now_ns)
+            self.deadline_ns = None
+        effects: list[Effect] = []
+        while self.waiting and limit:
+            limit -= 1
+            rm_id, ask = self.waiting.popleft()
+            if not self.predicates(rm_id, ask.allocation_key, "n", True):
+                identity = f"{ask.allocation_key}-0"
+                effects.append(AllocationNew(rm_id, "default", identity, "n", ask))
+        return effects
+
+    def next_deadline(self) -> int | None:
+        return self.deadline_ns
+
+    def has_work(self) -> bool:
+        return bool(self.waiting)
+
+    def view(self, query: Query) -> View:
+        self.threads.add(threading.current_thread().name)
+        if type(query) is not PartitionsQuery:
+            raise LookupError("no such view")
+        return (
+            PartitionView(
+                rm_id="rm",
+                name="default",
+                state="Active",
+                state_time_ns=0,
+                capacity=None,
+                allocated={},
+                node_sort_policy="fair",
+                node_sort_weights={},
+                total_nodes=3,
+                total_containers=0,
+                applications={"Running": 2, "Rejected": 5},
+            ),
+        )
+
+    def check(self) -> None:
+        if self.waiting:
+            raise InvariantViolation("asks are waiting")
+
+
+class Factory:
+    """Builds the fake scheduler a loop asks for, and keeps hold of it."""
+
+    scheduler: FakeScheduler
+
+    def __call__(self, predicates: Predicates) -> FakeScheduler:
+        self.scheduler = FakeScheduler(predicates)
+        return self.scheduler
+
+
+class Sink:
+    """Collects effects; ``wait`` blocks until enough came. ``then`` runs after each batch."""
+
+    def __init__(self, then: Callable[[Sequence[Effect]], None] | None = None) -> None:
+        self.effects: list[Effect] = []
+        self.batches: list[int] = []
+        self.threads: set[str] = set()
+        self._then = then
+        self._more = threading.Condition()
+
+    def __call__(self, effects: Sequence[Effect]) -> None:
+        with self._more:
+            self.threads.add(threading.current_thread().name)
+            self.effects.extend(effects)
+            self.batches.append(len(effects))
+            self._more.notify_all()
+        if self._then is not None:
+            self._then(effects)
+
+    def wait(self, count: int) -> list[Effect]:
+        with self._more:
+            assert self._more.wait_for(lambda: len(self.effects) >= count, timeout=10)
+            return list(self.effects)
+
+    def keys(self) -> list[str]:
+        """The allocation keys placed, in order."""
+        return [e.ask.allocation_key for e in self.effects if isinstance(e, AllocationNew)]
+
+
+def registration(rm_id: str = "rm", *, predicates: bool = False) -> RegisterResourceManager:
+    """A registration with the built-in configuration."""
+    return RegisterResourceManager(rm_id, built_in(), predicates=predicates)
+
+
+def asks(*keys: str, rm_id: str = "rm") -> UpdateAllocations:
+    """A request with one ask per key."""
+    return UpdateAllocations(rm_id, asks=tuple(Ask("a", key, {"vcore": 1}) for key in keys))

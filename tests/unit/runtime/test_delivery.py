@@ -1,0 +1,108 @@
+"""The hand-over of effects to an asyncio loop keeps order, wakes rarely and is bounded."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+
+from remuda.core.messages.effects import ApplicationsAnswered, Effect, EventRecord
+from remuda.runtime.delivery import EdgeHandover
+from remuda.runtime.event_feed import EventFeed
+
+
+def numbered(number: int) -> Effect:
+    return ApplicationsAnswered("rm", (str(number),), ())
+
+
+def names(effects: Sequence[Effect]) -> list[str]:
+    return [effect.accepted[0] for effect in effects if isinstance(effect, ApplicationsAnswered)]
+
+
+def test_effects_change_threads_in_order() -> None:
+    async def receive_all() -> list[str]:
+        received: list[str] = []
+        all_there = asyncio.Event()
+
+        def receive(effects: Sequence[Effect]) -> None:
+            received.extend(names(effects))
+            if len(received) == 100:
+                all_there.set()
+
+        handover = EdgeHandover(asyncio.get_running_loop(), receive, all_there.set)
+
+        def produce() -> None:
+            for number in range(0, 100, 2):
+                handover([numbered(number), numbered(number + 1)])
+
+        producer = threading.Thread(target=produce)
+        producer.start()
+        await asyncio.wait_for(all_there.wait(), 10)
+        producer.join()
+        return received
+
+    assert asyncio.run(receive_all()) == [str(number) for number in range(100)]
+
+
+def test_many_batches_before_the_edge_runs_are_one_wake_up() -> None:
+    async def count_wake_ups() -> list[int]:
+        batches: list[int] = []
+
+        def receive(effects: Sequence[Effect]) -> None:
+            batches.append(len(effects))
+
+        handover = EdgeHandover(asyncio.get_running_loop(), receive, lambda: None)
+        for number in range(10):
+            handover([numbered(number)])
+        await asyncio.sleep(0)
+        return batches
+
+    assert asyncio.run(count_wake_ups()) == [10]
+
+
+def test_too_much_waiting_is_reported_once_and_ends_the_hand_over() -> None:
+    async def overflow() -> list[str]:
+        log: list[str] = []
+        handover = EdgeHandover(
+            asyncio.get_running_loop(),
+            lambda effects: log.extend(names(effects)),
+            lambda: log.append("overflowed"),
+            limit=2,
+        )
+        handover([numbered(1), numbered(2), numbered(3)])
+        handover([numbered(4)])
+        await asyncio.sleep(0)
+        handover([numbered(5)])
+        await asyncio.sleep(0)
+        return log
+
+    assert asyncio.run(overflow()) == ["overflowed"]
+
+
+def test_a_closed_edge_is_no_error() -> None:
+    edge = asyncio.new_event_loop()
+    received: list[str] = []
+    handover = EdgeHandover(edge, lambda effects: received.extend(names(effects)), lambda: None)
+    edge.close()
+    handover([numbered(1)])
+    assert received == []
+
+
+def event(number: int) -> EventRecord:
+    return EventRecord("rm", "default", 2, str(number), "", 2, 201, number)
+
+
+def test_a_feed_sends_what_gathered_in_order_and_drops_the_oldest() -> None:
+    batches: list[list[str]] = []
+
+    def send(records: Sequence[EventRecord]) -> None:
+        batches.append([record.object_id for record in records])
+
+    feed = EventFeed(send, interval_seconds=60, waiting_max=3)
+    feed.offer([event(1), event(2)])
+    feed.offer([event(3), event(4)])
+    feed.flush()
+    feed.flush()
+    feed.offer([event(5)])
+    feed.close()
+    assert batches == [["2", "3", "4"], ["5"]]

@@ -1,0 +1,207 @@
+"""A recording can be repeated, also after a crash, and a difference is found and named."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from remuda.base.errors import UsageError
+from remuda.config.schema import built_in
+from remuda.core.messages import commands
+from remuda.core.messages.commands import Ask, Command
+from remuda.core.ports import Predicates
+from remuda.core.scheduler import Scheduler
+from remuda.runtime.digest import EffectDigest
+from remuda.runtime.journal import JournalWriter
+from remuda.runtime.loop import SchedulerLoop
+from remuda.runtime.replay import replay
+from tests.unit.runtime.fakes import FakeScheduler
+
+GIB = 2**30
+
+
+def odd_keys_only(rm_id: str, allocation_key: str, node_id: str, allocate: bool) -> str:
+    return "" if int(allocation_key.removeprefix("k")) % 2 else "even"
+
+
+def inputs() -> list[
+    commands.UpdateNodes | commands.UpdateApplications | commands.UpdateAllocations
+]:
+    nodes = tuple(
+        commands.NodeUpdate(f"n{n}", commands.CREATE, {"vcore": 4_000, "memory": 8 * GIB})
+        for n in range(4)
+    )
+    applications = tuple(
+        commands.NewApplication(f"a{n}", user="u", groups=("g",), tags={"namespace": f"q{n}"})
+        for n in range(2)
+    )
+    asks = tuple(
+        Ask(f"a{n % 2}", f"k{n}", {"vcore": 500, "memory": GIB}, priority=n % 3) for n in range(20)
+    )
+    release = commands.AllocationRelease("a1", allocation_key="k1")
+    return [
+        commands.UpdateNodes("rm", nodes),
+        commands.UpdateApplications("rm", applications),
+        commands.UpdateAllocations("rm", asks=asks),
+        commands.UpdateAllocations("rm", releases=(release,)),
+        commands.UpdateApplications("rm", remove=(commands.ApplicationRemoval("a0"),)),
+    ]
+
+
+def record(path: Path, *, predicates: bool) -> None:
+    """Let a loop with the real core write a recording."""
+    loop = SchedulerLoop(recorder=JournalWriter(path))
+    loop.start()
+    registration = commands.RegisterResourceManager("rm", built_in(), predicates=predicates)
+    assert loop.register(registration, None, odd_keys_only).result(10).reason == ""
+    for request in inputs():
+        loop.submit(request)
+        loop.idle().result(10)
+    loop.stop()
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "predicates"])
+def recording(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    path = tmp_path / "run.jsonl"
+    record(path, predicates=request.param)
+    return path
+
+
+def lines(path: Path) -> list[bytes]:
+    return path.read_bytes().splitlines(keepends=True)
+
+
+def test_a_recording_repeats_to_the_same_effects(recording: Path) -> None:
+    result = replay(recording)
+    assert result.same
+    assert not result.unfinished
+    outcomes = [line for line in lines(recording) if line.startswith(b'["outcome"')]
+    assert result.inputs == len(outcomes) >= 1 + len(inputs())
+    assert result.digest.encode() in outcomes[-1]
+
+
+def test_a_recording_holds_the_answers_of_predicates(tmp_path: Path) -> None:
+    record(tmp_path / "r", predicates=True)
+    answers = [line for line in lines(tmp_path / "r") if line.startswith(b'["answer"')]
+    assert any(line.endswith(b',true,"even"]\n') for line in answers)
+    assert any(line.endswith(b',true,""]\n') for line in answers)
+
+
+def test_a_recording_is_for_its_owner_only(recording: Path) -> None:
+    assert stat.S_IMODE(recording.stat().st_mode) == 0o600
+
+
+def test_every_cut_through_the_file_leaves_something_that_can_be_repeated(
+    recording: Path,
+) -> None:
+    whole = recording.read_bytes()
+    complete = replay(recording).inputs
+    for part in range(1, 40):
+        recording.write_bytes(whole[: len(lines(recording)[0]) + part * len(whole) // 40])
+        result = replay(recording)
+        assert result.same, result.difference
+        assert result.inputs <= complete
+        recording.write_bytes(whole)
+
+
+def test_a_scheduler_that_decides_otherwise_is_found_at_its_first_different_input(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "run.jsonl"
+    record(path, predicates=False)
+
+    class Reversed:
+        """The real core, given its nodes in the opposite order."""
+
+        def __init__(self, predicates: Predicates) -> None:
+            inner = Scheduler(predicates)
+            self.step, self.next_deadline = inner.step, inner.next_deadline
+            self.has_work, self.view = inner.has_work, inner.view
+            self.check = inner.check
+            self._inner = inner
+
+        def handle(self, command: Command, now_ns: int) -> list[object]:
+            if isinstance(command, commands.UpdateNodes):
+                command = commands.UpdateNodes(command.rm_id, command.nodes[::-1])
+            return list(self._inner.handle(command, now_ns))
+
+    result = replay(path, Reversed)  # type: ignore[arg-type]
+    assert not result.same
+    assert result.inputs == 1
+    assert result.difference.startswith("input 2 (UpdateNodes): its ")
+    assert result.difference.endswith("effects differ from the recorded ones")
+
+
+def test_a_scheduler_that_asks_other_questions_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    record(path, predicates=True)
+    first_answer = next(line for line in lines(path) if line.startswith(b'["answer"'))
+    changed = first_answer.replace(b'"rm"', b'"other"')
+    path.write_bytes(path.read_bytes().replace(first_answer, changed, 1))
+    result = replay(path)
+    assert "predicates asked for ('rm'" in result.difference
+    assert "recorded is ('other'" in result.difference
+
+
+def test_a_fault_during_the_last_input_shows_again(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    loop = SchedulerLoop(FakeScheduler, recorder=JournalWriter(path))
+    loop.start()
+    loop.submit(commands.UpdateApplications("rm", new=(commands.NewApplication("fault"),)))
+    assert loop.ended.exception(10) is not None
+    result = replay(path, FakeScheduler)
+    assert result.inputs == 0
+    assert result.difference.startswith(
+        "input 1 (UpdateApplications): the scheduler failed: ZeroDivisionError"
+    )
+
+
+@pytest.mark.parametrize(
+    "content, complaint",
+    [
+        (b"", "empty, not a recording"),
+        (b"hello\n", ":1: not a line of a recording"),
+        (b"hello", ":1: not a recording of remuda"),
+        (b'["step",1,2]\n', ":1: not a recording of remuda"),
+        (b'["remuda-recording",99]\n', ":1: a recording of format 99; this version reads format 1"),
+        (b'["remuda-recording",1]\nrubbish\n', ":2: not a line of a recording"),
+        (b'["remuda-recording",1]\n["command",1,"Nonsense",{}]\n', ":2: not a line"),
+        (b'["remuda-recording",1]\n["command",1,"UpdateNodes",{"rm_id":3}]\n', ":2: not a line"),
+        (b'["remuda-recording",1]\n["remuda-recording",1]\n', ":2: not a recording"),
+    ],
+)
+def test_a_file_that_is_no_recording_is_refused_in_one_line(
+    tmp_path: Path, content: bytes, complaint: str
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with pytest.raises(UsageError) as caught:
+        replay(path)
+    assert complaint in str(caught.value)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_file_and_a_place_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot read"):
+        replay(tmp_path / "missing")
+    with pytest.raises(UsageError, match="cannot record to"):
+        JournalWriter(tmp_path / "missing" / "run.jsonl")
+
+
+def test_the_digest_does_not_depend_on_batches_or_on_the_order_of_a_mapping() -> None:
+    scheduler = FakeScheduler()
+    one = Ask("a", "k1", {"vcore": 1, "memory": 2})
+    same = Ask("a", "k1", {"memory": 2, "vcore": 1})
+    other = Ask("a", "k1", {"memory": 1, "vcore": 2})
+    digests = []
+    for batches in ([(one,), (one,)], [(one, same)], [(same, other)]):
+        digest = EffectDigest()
+        for batch in batches:
+            scheduler.handle(commands.UpdateAllocations("rm", asks=batch), 0)
+            digest.update(scheduler.step(0, 10))
+        digests.append(digest.hexdigest())
+    assert digests[0] == digests[1]
+    assert digests[1] != digests[2]
