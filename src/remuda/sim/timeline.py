@@ -8,6 +8,7 @@ stands in for the clock, so that there is still a picture to draw.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import final
 
 from remuda.base.message import message
@@ -72,7 +73,7 @@ class Timeline:
         if not span:
             return self.finals()
         areas = [0] * len(self.types)
-        for sample, after in zip(self.samples, self.samples[1:], strict=False):
+        for sample, after in pairwise(self.samples):
             for place, used in enumerate(sample.used):
                 areas[place] += used * (after.at - sample.at)
         return tuple(

@@ -1,0 +1,144 @@
+"""The command ``remuda simulate``: options to a scenario, a run to files and a table."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+_EPILOG = """
+Examples:
+
+  remuda simulate --nodes nodes.csv --workload tasks.csv --output result
+
+  remuda simulate --nodes 10xmemory=64000000000,vcore=32000 --workload tasks.csv --output result
+
+  remuda simulate --workload NASA-iPSC-1993-3.1-cln.swf.gz --output result
+
+  remuda simulate --nodes nodes.csv --workload tasks.csv --config queues.yaml --output result
+"""
+
+
+class Format(StrEnum):
+    """Formats of a workload file."""
+
+    AUTO = "auto"
+    ALIBABA_GPU = "alibaba-gpu"
+    PHILLY = "philly"
+    SWF = "swf"
+    REMUDA = "remuda"
+
+
+class Mode(StrEnum):
+    """How tasks come and go."""
+
+    REPLAY = "replay"
+    FILL = "fill"
+
+
+class QueueBy(StrEnum):
+    """What decides the queue of a task."""
+
+    USER = "user"
+    CLASS = "class"
+    VC = "vc"
+    NONE = "none"
+
+
+class NodeSort(StrEnum):
+    """Which node comes first."""
+
+    FAIR = "fair"
+    BINPACKING = "binpacking"
+
+
+def simulate(
+    *,
+    workload: Annotated[Path, typer.Option(metavar="FILE", help="The tasks; plain or gzip (.gz).")],
+    nodes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|SHAPE",
+            help="The cluster: a node list, or equal nodes such as 10xmemory=1000,vcore=4000. "
+            "An swf log brings its own: one node of MaxProcs.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write summary.json, allocations.csv and report.html into this directory.",
+        ),
+    ] = None,
+    format_: Annotated[
+        Format, typer.Option("--format", help="The workload's format; auto looks at the file.")
+    ] = Format.AUTO,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Queue configuration (YAML). Without it: one first-in-first-out queue per "
+            "value of --queue-by, no limits, every resource type weighs 1.",
+        ),
+    ] = None,
+    mode: Annotated[
+        Mode,
+        typer.Option(
+            help="replay: arrivals and run times of the trace. "
+            "fill: everything submitted at once, nothing ends."
+        ),
+    ] = Mode.REPLAY,
+    queue_by: Annotated[
+        QueueBy | None,
+        typer.Option(
+            help="What decides a task's queue; vc is also the column 'queue' of the remuda "
+            "format. Default: vc if the trace has it, else none."
+        ),
+    ] = None,
+    node_sort: Annotated[
+        NodeSort | None,
+        typer.Option(
+            help="Which node a task gets: the least used one (fair, the default) or the most "
+            "used one that fits (binpacking). Overrides --config."
+        ),
+    ] = None,
+    from_: Annotated[
+        str | None,
+        typer.Option("--from", metavar="S", help="Only tasks submitted at second S or later."),
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option(metavar="S", help="Only tasks submitted before second S.")
+    ] = None,
+    seed: Annotated[
+        int,
+        typer.Option(
+            help="Recorded in the results. Nothing in a simulation is random today, so every "
+            "seed gives the same schedule."
+        ),
+    ] = 0,
+) -> int:
+    """Play a trace of real or made-up work through the scheduler, on a virtual clock.
+
+    The production scheduler decides; the result says who waited how long, how full the cluster
+    was and what each queue got. Times are seconds, amounts base units of the scheduler.
+    """
+    from remuda.sim.experiment import Options, run  # noqa: PLC0415 - keeps help fast
+
+    options = Options(
+        workload=workload,
+        nodes=nodes,
+        output=output,
+        format=format_.value,
+        config=config,
+        mode=mode.value,
+        queue_by=queue_by and queue_by.value,
+        node_sort=node_sort and node_sort.value,
+        from_seconds=from_,
+        to_seconds=to,
+        seed=seed,
+    )
+    run(options, sys.stdout, sys.stderr)
+    return 0

@@ -1,0 +1,130 @@
+"""One run of ``remuda simulate``: from options to files and figures.
+
+This is the only module of the simulator that looks at the wall clock, and only to say how fast
+the run was.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+from typing import TextIO
+
+from remuda.base.errors import UsageError
+from remuda.base.message import message
+from remuda.sim import results
+from remuda.sim.metrics import Figures, measure
+from remuda.sim.queues import NONE, QueuePlan, given_queues, own_queues
+from remuda.sim.results import Speed
+from remuda.sim.selection import replayable, select
+from remuda.sim.simulator import Mode, Outcome, Scenario, simulate
+from remuda.sim.terminal import progress_bar, show
+from remuda.sim.traces.detect import AUTO, read_nodes, read_workload
+from remuda.sim.traces.rows import lines, nanoseconds
+from remuda.sim.workload import VC, NodeSpec, Workload
+
+FAIR = "fair"
+
+
+@message
+class Options:
+    """The options of a run, named as on the command line; None: not given."""
+
+    workload: Path
+    nodes: str | None = None
+    output: Path | None = None
+    format: str = AUTO
+    config: Path | None = None
+    mode: Mode = "replay"
+    queue_by: str | None = None
+    node_sort: str | None = None
+    from_seconds: str | None = None
+    to_seconds: str | None = None
+    seed: int = 0
+
+
+def run(options: Options, out: TextIO, err: TextIO) -> Figures:
+    """Play a trace, show the figures on ``out`` and write the files.
+
+    Raises: UsageError, ConfigError.
+    """
+    scenario, about = prepare(options)
+    began = perf_counter()
+    with progress_bar(len(scenario.workload.tasks), err) as progress:
+        outcome = simulate(scenario, progress)
+    wall_seconds = perf_counter() - began
+    figures = measure(scenario, outcome)
+    rate = figures.tasks_placed / wall_seconds if wall_seconds else 0.0
+    speed = Speed(wall_seconds, rate)
+    if options.output is not None:
+        files = _files(scenario, outcome, figures, about, speed)
+        results.write(options.output, files)
+    show(figures, speed, out)
+    if options.output is not None:
+        out.write(f"results: {options.output}\n")
+    return figures
+
+
+def prepare(options: Options) -> tuple[Scenario, dict[str, str]]:
+    """Return what is to be played, and the names of input and options for the results.
+
+    Raises: UsageError, ConfigError.
+    """
+    trace = read_workload(options.workload, options.format)
+    if options.mode == "replay":
+        trace = replayable(trace)
+    trace = select(
+        trace,
+        _nanoseconds("--from", options.from_seconds),
+        _nanoseconds("--to", options.to_seconds),
+    )
+    nodes = read_nodes(options.nodes, trace)
+    queue_by = options.queue_by or (VC if VC in trace.labels else NONE)
+    plan = _queues(options, trace, nodes, queue_by)
+    about = {
+        "workload": options.workload.name,
+        "nodes": Path(options.nodes).name if options.nodes else "",
+        "format": trace.format,
+        "mode": options.mode,
+        "config": options.config.name if options.config else "",
+        "queue_by": queue_by,
+        "node_sort": plan.configuration.partitions[0].node_sort_policy,
+        "from": options.from_seconds or "",
+        "to": options.to_seconds or "",
+        "seed": str(options.seed),
+    }
+    return Scenario(nodes, trace, plan, options.mode), about
+
+
+def _queues(
+    options: Options, trace: Workload, nodes: tuple[NodeSpec, ...], queue_by: str
+) -> QueuePlan:
+    if options.config is None:
+        return own_queues(trace, queue_by, nodes, options.node_sort or FAIR)
+    from remuda.config.load import load_configuration  # noqa: PLC0415 - few runs need YAML
+
+    configuration = load_configuration("".join(lines(options.config)), str(options.config))
+    return given_queues(trace, queue_by, configuration, options.node_sort)
+
+
+def _nanoseconds(option: str, text: str | None) -> int | None:
+    try:
+        return None if text is None else nanoseconds(text)
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from None
+
+
+def _files(
+    scenario: Scenario,
+    outcome: Outcome,
+    figures: Figures,
+    about: dict[str, str],
+    speed: Speed,
+) -> dict[str, str]:
+    from remuda.sim.report import page  # noqa: PLC0415 - drawing takes a second to import
+
+    return {
+        results.SUMMARY: results.summary_text(results.summary(figures, about, speed)),
+        results.ALLOCATIONS: results.allocations_text(scenario, outcome),
+        results.REPORT: page(scenario, outcome, figures, about),
+    }

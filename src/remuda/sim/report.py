@@ -1,0 +1,138 @@
+"""One page that shows a run: key figures, four charts, tables. Opens offline, as it is.
+
+Everything is inside the page, nothing is fetched, and nothing of it depends on when or where it
+was made: the same run gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from importlib.resources import files
+from typing import Final
+
+from remuda.sim import charts, series
+from remuda.sim.metrics import Figures
+from remuda.sim.simulator import Outcome, Scenario
+from remuda.sim.wording import count, duration, percent, queue_rows, task_rows, use_rows
+
+QUEUES_IN_CHART: Final = 12
+TYPES_IN_CHART: Final = 4
+QUEUES_IN_TABLE: Final = 500
+
+
+def page(scenario: Scenario, outcome: Outcome, figures: Figures, run: Mapping[str, str]) -> str:
+    """Return the report as HTML; ``run`` names input and options of the run."""
+    css = files("remuda.sim").joinpath("report.css").read_text(encoding="utf-8")
+    title = f"Simulation of {escape(run['workload'])}"
+    options = " \N{MIDDLE DOT} ".join(
+        escape(f"{name.replace('_', ' ')} {value}")
+        for name, value in run.items()
+        if name != "workload" and value
+    )
+    body = "\n".join(
+        (
+            f"<header><h1>{title}</h1><p>{options}</p></header>",
+            _tiles(scenario, figures),
+            *_charts(scenario, outcome, figures),
+            _tables(figures),
+        )
+    )
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{title}</title>\n<style>\n{css}</style>\n</head>\n"
+        f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _tiles(scenario: Scenario, figures: Figures) -> str:
+    wait = figures.wait_seconds
+    total = count(figures.tasks_total)
+    tiles = [("Tasks placed", count(figures.tasks_placed), f"of {total}")]
+    if figures.tasks_pending:
+        tiles.append(("Left pending", count(figures.tasks_pending), f"of {total}"))
+    if scenario.mode == "replay":
+        waited = figures.tasks_waited / figures.tasks_placed if figures.tasks_placed else 0.0
+        tiles.append(("Had to wait", count(figures.tasks_waited), percent(waited)))
+        tiles.append(("Mean wait", duration(wait.mean), f"95 % within {duration(wait.p95)}"))
+    nodes = f"of {count(figures.nodes_total)}"
+    tiles.append(("Nodes used", count(figures.nodes_used), nodes))
+    busiest = sorted(figures.utilisation.items(), key=lambda item: (-item[1].mean, item[0]))
+    for name, use in busiest[:2]:
+        label = f"Mean use of {name}" if scenario.mode == "replay" else f"Use of {name}"
+        tiles.append((label, percent(use.mean), f"at most {percent(use.peak)}"))
+    cells = (
+        f'<div class="tile"><dt>{escape(label)}</dt>'
+        f"<dd>{escape(value)}<small>{escape(note)}</small></dd></div>"
+        for label, value, note in tiles
+    )
+    return f'<dl class="tiles">{"".join(cells)}</dl>'
+
+
+def _charts(scenario: Scenario, outcome: Outcome, figures: Figures) -> list[str]:
+    past = series.history(scenario, outcome.timeline)
+    types = list(figures.utilisation)[:TYPES_IN_CHART]
+    given = "all resource x time given out" if scenario.mode == "replay" else "everything in use"
+    shares = ""
+    if types:
+        bars = series.shares(figures, types, QUEUES_IN_CHART)
+        text = f"Part of {given}."
+        shares = _card("Share per queue", text, charts.share_per_queue(bars))
+    waits = _card(
+        "Waiting time",
+        "Number of tasks by the time from submission to start.",
+        charts.wait_distribution(series.waits(scenario, outcome)),
+    )
+    return [
+        _card(
+            "Utilisation",
+            "Share of the cluster's capacity in use.",
+            charts.use_over_time(past),
+            kind="card wide",
+        ),
+        _card(
+            "Pending",
+            "Tasks submitted and not yet placed.",
+            charts.pending_over_time(past),
+            kind="card wide",
+        ),
+        f'<div class="pair">{shares}{waits}</div>',
+    ]
+
+
+def _card(title: str, text: str, svg: str, kind: str = "card") -> str:
+    return (
+        f'<section class="{kind}"><h2>{escape(title)}</h2><p>{escape(text)}</p>'
+        f'<div class="chart">{svg}</div></section>'
+    )
+
+
+def _tables(figures: Figures) -> str:
+    types = tuple(figures.utilisation)
+    queues = queue_rows(figures)
+    hidden = len(queues) - QUEUES_IN_TABLE
+    note = f"<p>{count(hidden)} more in summary.json.</p>" if hidden > 0 else ""
+    digest = f"SHA-256 of all decisions: <code>{figures.decisions_digest}</code>"
+    queue_header = ("queue", "tasks", "placed", "mean wait", *types)
+    return (
+        f'<div class="pair">{_table("Tasks", (), task_rows(figures))}'
+        f"{_table('Utilisation', ('resource', 'mean', 'peak', 'final'), use_rows(figures))}</div>"
+        f"{_table('Queues', queue_header, queues[:QUEUES_IN_TABLE], note)}{digest}"
+    )
+
+
+def _table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> str:
+    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in header)
+    body = "".join(_table_row(row) for row in rows)
+    return (
+        f'<section class="card"><h2>{escape(title)}</h2><div class="table"><table>'
+        f"{f'<thead><tr>{head}</tr></thead>' if head else ''}<tbody>{body}</tbody>"
+        f"</table></div>{note}</section>"
+    )
+
+
+def _table_row(row: Sequence[str]) -> str:
+    first, *others = row
+    cells = "".join(f"<td>{escape(cell)}</td>" for cell in others)
+    return f'<tr><th scope="row">{escape(first)}</th>{cells}</tr>'
