@@ -146,7 +146,7 @@ async def _demo(settings: Settings, core: SchedulerLoop, load: Load, rest_addres
 
     config = "" if settings.config else demo_configuration()
     with InProcessScheduler(core=core, load=load) as scheduler:
-        await run_demo(scheduler, config, f"http://{rest_address}", display())
+        await run_demo(scheduler, config, rest_address, display())
 
 
 async def _first(ends: list[Awaitable[object]], seconds: float | None) -> None:

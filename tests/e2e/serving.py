@@ -9,6 +9,7 @@ import sys
 import threading
 from pathlib import Path
 from queue import Queue
+from signal import SIGKILL
 from types import TracebackType
 from typing import Self
 
@@ -66,8 +67,9 @@ class Served:
         line = self._stdout.get(timeout=READY_SECONDS)
         found = re.fullmatch(r"listening grpc=(\S+:\d+) rest=(\S+:\d+)\n", line)
         if found is None:
-            self.process.kill()
-            raise AssertionError(f"not ready: {line!r}, {self.end()}")
+            ended = self.end(SIGKILL)
+            self.__exit__(None, None, None)
+            raise AssertionError(f"not ready: {line!r}, {ended}")
         self.grpc, self.rest = found.groups()
         self.client.base_url = httpx2.URL(f"http://{self.rest}")
         return self

@@ -96,7 +96,7 @@ def test_demo_stops_by_itself_and_tells_how_it_went() -> None:
     assert (code, stdout) == (0, "")
     (line,) = stderr.splitlines()
     words = line.split("  ")
-    assert words[0] == f"http://{served.rest}"
+    assert words[0] == served.rest
     assert words[1] == "nodes 100"
     counts = dict(word.rsplit(" ", 1) for word in words[2:])
     assert int(counts["running"]) > 100

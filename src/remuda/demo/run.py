@@ -28,8 +28,8 @@ async def run_demo(
 ) -> None:
     """Run the hollow cluster until cancelled; the first jobs are sent at once.
 
-    ``config`` empty: the stored configuration of the scheduler counts. ``address`` is where the
-    status line sends its reader. Raises: LoopStoppedError if the scheduler ends.
+    ``config`` empty: the stored configuration of the scheduler counts. ``address`` is that of
+    REST, for the status line. Raises: LoopStoppedError if the scheduler ends.
     """
     cluster = HollowCluster(scheduler, Workload(SEED))
     cluster.start(config)

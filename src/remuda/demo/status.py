@@ -29,16 +29,20 @@ class RateMeter:
 
 
 def describe(address: str, counters: Counters, rate: float, utilisation: Mapping[str, int]) -> str:
-    """Return the status as one line; ``utilisation`` is in percent per resource type."""
+    """Return the status as one line; ``utilisation`` is in percent per resource type.
+
+    What matters most comes first and fits 80 columns: a narrow terminal cuts the end.
+    """
     parts = [
         address,
         f"nodes {counters.nodes}",
-        f"jobs {counters.jobs}",
         f"running {counters.running}",
         f"pending {counters.pending}",
         f"placed {rate:.0f}/s",
-        *(f"{name.rpartition('/')[2]} {percent}%" for name, percent in utilisation.items()),
     ]
+    scarcest_first = sorted(utilisation.items(), key=lambda entry: (-entry[1], entry[0]))
+    parts += [f"{name.rpartition('/')[2]} {percent}%" for name, percent in scarcest_first]
+    parts.append(f"jobs {counters.jobs}")
     if counters.refused:
         parts.append(f"refused {counters.refused}")
     return "  ".join(parts)
