@@ -1,0 +1,189 @@
+"""Typed reading of nodes: which keys a mapping may have, what a word or number means.
+
+Decoding is strict: whatever is not understood is a problem at its line, never skipped. A key of
+the full schema that this release does not act on is refused by name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final, TypeAlias
+
+from remuda.base.message import message
+from remuda.config.findings import Findings
+from remuda.config.tree import ListNode, MapNode, Node, ScalarNode, is_null
+
+Entry: TypeAlias = tuple[ScalarNode, Node]
+
+_MERGE: Final = "<<"
+
+# Words that mean a boolean only when they are not quoted, and words that always do (CFG-15).
+_PLAIN_BOOLEANS: Final = {
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_BOOLEANS: Final = {
+    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "on", "On", "ON"), True),
+    **dict.fromkeys(("n", "N", "no", "No", "NO", "off", "Off", "OFF"), False),
+}
+
+_FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_SPECIAL_FLOATS: Final = {
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), "nan"),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), "inf"),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), "-inf"),
+}
+_DIGITS_MAX: Final = 400
+
+
+@message
+class Structure:
+    """The keys of one kind of mapping.
+
+    ``known``: what this release acts on. ``later``: keys of the full schema that it refuses by
+    name, with the rule they belong to.
+    """
+
+    name: str
+    known: frozenset[str]
+    later: Mapping[str, str]
+
+
+class FieldReader:
+    """Reads fields of nodes and notes what is wrong with them."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+
+    def refuse(self, node: Node, path: str, rule: str, text: str, hint: str = "") -> None:
+        """Note a problem."""
+        self._findings.add(node, path, rule, text, hint)
+
+    def not_built(self, node: Node, path: str, rule: str, what: str) -> None:
+        """Note that a part of the full schema is not supported by this release."""
+        self._findings.add(node, path, rule, f"{what} is not built yet, remove it")
+
+    def structure(self, node: Node, path: str, kind: Structure) -> dict[str, Node]:
+        """Return the values of a mapping's known keys; those that are null are left out.
+
+        Rules: CFG-13, CFG-14, CFG-18.
+        """
+        found: dict[str, Node] = {}
+        for name, (key, value) in self.mapping(node, path, kind.name).items():
+            if name in kind.known:
+                if not is_null(value):
+                    found[name] = value
+            elif name not in kind.later:
+                hint = f"the keys are {', '.join(sorted(kind.known))}"
+                if name.lower() in kind.known or name.lower() in kind.later:
+                    hint = f"keys are lower case: {name.lower()}"
+                text = f"field {name[:64]} not found in type {kind.name}"
+                self.refuse(key, path, "CFG-13", text, hint)
+            elif not is_null(value):
+                self.not_built(key, f"{path}.{name}", kind.later[name], name)
+        return found
+
+    def mapping(self, node: Node, path: str, what: str) -> dict[str, Entry]:
+        """Return a mapping's entries by key, merge keys resolved; {} for null or a wrong type.
+
+        A merged key gives way to one that is written out. Rules: CFG-11, CFG-13, CFG-14.
+        """
+        if is_null(node):
+            return {}
+        if not isinstance(node, MapNode):
+            rule = "CFG-13" if path else "CFG-12"
+            self.refuse(node, path, rule, f"cannot unmarshal: {what} must be a mapping")
+            return {}
+        return self._entries(node, path)
+
+    def _entries(self, node: MapNode, path: str) -> dict[str, Entry]:
+        own: dict[str, Entry] = {}
+        merged: list[Node] = []
+        for key, value in node.entries:
+            if not isinstance(key, ScalarNode):
+                self.refuse(key, path, "CFG-13", "cannot unmarshal: a key must be a text")
+            elif key.plain and key.text == _MERGE:
+                merged.append(value)
+            elif key.text in own:
+                first = own[key.text][0].line
+                text = f"key {key.text[:64]} already defined at line {first}"
+                self.refuse(key, path, "CFG-14", text, "remove one of them")
+            else:
+                own[key.text] = (key, value)
+        for target in self._merge_targets(merged, path):
+            for name, entry in self._entries(target, path).items():
+                own.setdefault(name, entry)
+        return own
+
+    def _merge_targets(self, merged: list[Node], path: str) -> Iterator[MapNode]:
+        for again in merged[1:]:
+            self.refuse(again, path, "CFG-14", "key << already defined", "merge a list instead")
+        for value in merged[:1]:
+            for target in value.items if isinstance(value, ListNode) else [value]:
+                if isinstance(target, MapNode):
+                    yield target
+                else:
+                    self.refuse(target, path, "CFG-11", "<< merges mappings only")
+
+    def items(self, node: Node | None, path: str, what: str) -> list[Node]:
+        """Return a list's items; [] for null, an absent node or a wrong type. Rules: CFG-18."""
+        if node is None or is_null(node):
+            return []
+        if not isinstance(node, ListNode):
+            self.refuse(node, path, "CFG-13", f"cannot unmarshal: {what} must be a list")
+            return []
+        return node.items
+
+    def text(self, node: Node | None, path: str) -> str:
+        """Return a scalar's source text, "" for null or an absent node. Rules: CFG-17."""
+        if node is None or is_null(node):
+            return ""
+        if not isinstance(node, ScalarNode):
+            self.refuse(node, path, "CFG-13", "cannot unmarshal: a text is expected here")
+            return ""
+        return node.text
+
+    def boolean(self, node: Node | None, path: str) -> bool:
+        """Return a boolean, false for null or an absent node. Rules: CFG-15."""
+        if node is None or is_null(node):
+            return False
+        if isinstance(node, ScalarNode):
+            if node.plain and node.text in _PLAIN_BOOLEANS:
+                return _PLAIN_BOOLEANS[node.text]
+            if node.text in _BOOLEANS:
+                return _BOOLEANS[node.text]
+        self.refuse(
+            node,
+            path,
+            "CFG-15",
+            f"cannot unmarshal {_shown(node)} into a boolean",
+            "write true or false, without quotes",
+        )
+        return False
+
+    def number(self, node: Node, path: str) -> float:
+        """Return a number, 0 for null; infinite and not-a-number are read too. Rules: CFG-91."""
+        if is_null(node):
+            return 0.0
+        value = _number(node.text) if isinstance(node, ScalarNode) and node.plain else None
+        if value is None:
+            text = f"cannot unmarshal {_shown(node)} into a number"
+            self.refuse(node, path, "CFG-91", text, "write a number, without quotes")
+            return 0.0
+        return value
+
+
+def _shown(node: Node) -> str:
+    if isinstance(node, ScalarNode):
+        return node.text[:64] if node.plain else f'"{node.text[:64]}"'
+    return "a list" if isinstance(node, ListNode) else "a mapping"
+
+
+def _number(text: str) -> float | None:
+    if text in _SPECIAL_FLOATS:
+        return float(_SPECIAL_FLOATS[text])
+    digits = text.replace("_", "")
+    if len(digits) <= _DIGITS_MAX and _FLOAT.fullmatch(digits):
+        return float(digits)
+    return None

@@ -1,0 +1,44 @@
+"""The problems of one configuration text, collected while it is read and checked.
+
+A user wants to see every fault at once, but a hostile text must not produce a million of them,
+so collecting ends at a limit, and texts taken from the file are cut and kept to one line.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from remuda.base.errors import ConfigError, Problem
+from remuda.config.tree import Node
+
+PROBLEMS_MAX: Final = 200
+_TEXT_MAX: Final = 400
+
+
+class Findings:
+    """Collects problems in the order in which they are found, which is that of section 6.8."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.problems: list[Problem] = []
+
+    def add(self, node: Node, path: str, rule: str, message: str, hint: str = "") -> None:
+        """Note one problem at a node; raises ConfigError when there are too many."""
+        self.problems.append(
+            Problem(one_line(path), rule, one_line(message), node.line, node.column, hint)
+        )
+        if len(self.problems) >= PROBLEMS_MAX:
+            hint = "correct the first problems and try again"
+            self.problems.append(Problem("", "CFG-5", "further problems are not shown", hint=hint))
+            self.raise_if_any()
+
+    def raise_if_any(self) -> None:
+        """Raise ConfigError if something was noted."""
+        if self.problems:
+            raise ConfigError(self.problems, self.source)
+
+
+def one_line(text: str) -> str:
+    """Return a text cut to a readable length, without line breaks or control characters."""
+    cut = text if len(text) <= _TEXT_MAX else text[:_TEXT_MAX] + "..."
+    return "".join(c if c.isprintable() else " " for c in cut)

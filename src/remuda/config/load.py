@@ -1,0 +1,225 @@
+"""Reading a configuration text: YAML to nodes, within bounds, then fields, checks and records.
+
+The text may come from anyone who can reach the scheduler, so nothing is built from it before it
+is bounded: its length, how deep it nests and how many nodes it has once aliases are expanded.
+The parser's events are consumed one by one, so a hostile text is refused as soon as it crosses
+a bound. The C parser is used where it is installed; it is about twenty times faster.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NoReturn, TypeAlias
+
+import yaml
+
+from remuda.base.errors import ConfigError, Problem
+from remuda.base.message import message
+from remuda.config.bind import bind_document
+from remuda.config.checksum import checksum
+from remuda.config.findings import Findings, one_line
+from remuda.config.schema import Configuration, built_in
+from remuda.config.tree import ListNode, MapNode, Node, ScalarNode
+from remuda.config.validate import check_partitions
+
+TEXT_BYTES_MAX: Final = 10_000_000
+DEPTH_MAX: Final = 100
+NODES_MAX: Final = 250_000
+# The C parser compares each tag directive with all before it.
+_TAG_DIRECTIVES_MAX: Final = 16
+
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+# The place of an event: line and column, from 1.
+_Place: TypeAlias = tuple[int, int]
+
+_NOWHERE: Final = (0, 0)
+
+_STR: Final = "tag:yaml.org,2002:str"
+_COLLECTION_TAGS: Final = {
+    yaml.MappingStartEvent: (None, "!", "tag:yaml.org,2002:map"),
+    yaml.SequenceStartEvent: (None, "!", "tag:yaml.org,2002:seq"),
+}
+
+
+def load_configuration(text: str, source: str = "<config>") -> Configuration:
+    """Return the configuration that a YAML text describes.
+
+    The empty text means the built-in configuration; a text without a document has no partitions.
+    ``source`` names the text in problems, for example the file.
+
+    Raises: ConfigError with every problem found, in the order of section 6.8.
+    Rules: CFG-2, CFG-5, CFG-10 to CFG-18, CFG-40 to CFG-46, CFG-61, CFG-62, CFG-70 to CFG-74,
+    CFG-80, CFG-90, CFG-91, CHK-1.
+    """
+    if not text:
+        return built_in()
+    findings = Findings(source)
+    document = compose(text, source)
+    partitions = check_partitions(bind_document(document, findings), findings)
+    findings.raise_if_any()
+    return Configuration(partitions, checksum(text))
+
+
+def compose(text: str, source: str) -> Node | None:
+    """Return the first YAML document of a text as nodes, None if there is none.
+
+    Raises: ConfigError if the text is not YAML, crosses a bound or uses a tag of its own.
+    Rules: CFG-5, CFG-10, CFG-11, CFG-17.
+    """
+    _check_bounds(text, source)
+    composer = _Composer(source)
+    try:
+        loader = _LOADER(text)
+        try:
+            return composer.first_document(loader)
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        _refuse(source, f"not YAML: {error.problem or error.context}", _place_of(mark))
+    except yaml.reader.ReaderError as error:
+        line = text.encode()[: error.position].count(b"\n") + 1
+        raise ConfigError([_problem(f"not YAML: {error.reason}", line, 1)], source) from None
+    except (yaml.YAMLError, ValueError) as error:
+        _refuse(source, f"not YAML: {error}")
+
+
+def _check_bounds(text: str, source: str) -> None:
+    try:
+        size = len(text.encode()) if len(text) <= TEXT_BYTES_MAX else len(text)
+    except UnicodeEncodeError:
+        _refuse(source, "not YAML: the text has characters that are not Unicode")
+    if size > TEXT_BYTES_MAX:
+        _refuse(source, f"the text has {size} bytes, at most {TEXT_BYTES_MAX} are read")
+    if text.count("\n%TAG") > _TAG_DIRECTIVES_MAX:
+        _refuse(source, f"more than {_TAG_DIRECTIVES_MAX} %TAG directives")
+
+
+def _problem(what: str, line: int = 0, column: int = 0) -> Problem:
+    return Problem("", "CFG-5", one_line(what), line, column, "correct the text")
+
+
+def _place_of(mark: Any) -> _Place:
+    """Return the place of a mark; the two parsers have different classes for it."""
+    return _NOWHERE if mark is None else (mark.line + 1, mark.column + 1)
+
+
+def _refuse(source: str, what: str, place: _Place = _NOWHERE) -> NoReturn:
+    """Raise ConfigError for a fault that ends reading."""
+    raise ConfigError([_problem(what, *place)], source) from None
+
+
+@message
+class _Anchored:
+    """What an alias stands for: the node, its nodes when expanded and how deep it nests."""
+
+    node: Node
+    nodes: int
+    height: int
+
+
+class _Open:
+    """A list or mapping that is being read.
+
+    ``nodes_before``: the expanded count when it began. ``height``: of what it holds so far.
+    ``key``: of a mapping, the key whose value is not read yet.
+    """
+
+    __slots__ = ("anchor", "height", "key", "node", "nodes_before")
+
+    def __init__(self, node: ListNode | MapNode, anchor: str | None, nodes_before: int) -> None:
+        self.node = node
+        self.anchor = anchor
+        self.nodes_before = nodes_before
+        self.height = 0
+        self.key: Node | None = None
+
+
+class _Composer:
+    """Builds nodes from parser events and counts them as if every alias were written out."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._nodes = 0
+        self._open: list[_Open] = []
+        self._anchors: dict[str, _Anchored] = {}
+        self._root: Node | None = None
+
+    def first_document(self, loader: yaml.SafeLoader) -> Node | None:
+        """Read events up to the end of the first document."""
+        while loader.check_event():
+            event = loader.get_event()  # type: ignore[no-untyped-call]
+            kind = type(event)
+            if kind is yaml.ScalarEvent:
+                self._scalar(event)
+            elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
+                self._begin(event)
+            elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+                self._end()
+            elif kind is yaml.AliasEvent:
+                self._alias(event)
+            elif kind is yaml.DocumentEndEvent:
+                break
+        return self._root
+
+    def _scalar(self, event: yaml.ScalarEvent) -> None:
+        place = _place_of(event.start_mark)
+        if event.tag not in (None, "!", _STR):
+            _refuse(self._source, f"the tag {event.tag} is not supported", place)
+        plain = event.tag is None and event.implicit[0]
+        node = ScalarNode(event.value, plain, *place)
+        self._count(1, 1, place)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = _Anchored(node, 1, 1)
+        self._place(node, 1)
+
+    def _begin(self, event: yaml.MappingStartEvent | yaml.SequenceStartEvent) -> None:
+        place = _place_of(event.start_mark)
+        if event.tag not in _COLLECTION_TAGS[type(event)]:
+            _refuse(self._source, f"the tag {event.tag} is not supported", place)
+        kind = MapNode if isinstance(event, yaml.MappingStartEvent) else ListNode
+        node = kind(*place)
+        before = self._nodes
+        self._count(1, 1, place)
+        if event.anchor is not None:
+            self._anchors.pop(event.anchor, None)
+        self._open.append(_Open(node, event.anchor, before))
+
+    def _end(self) -> None:
+        done = self._open.pop()
+        height = done.height + 1
+        if done.anchor is not None:
+            nodes = self._nodes - done.nodes_before
+            self._anchors[done.anchor] = _Anchored(done.node, nodes, height)
+        self._place(done.node, height)
+
+    def _alias(self, event: yaml.AliasEvent) -> None:
+        target = self._anchors.get(event.anchor or "")
+        place = _place_of(event.start_mark)
+        if target is None:
+            _refuse(self._source, f"the alias *{event.anchor} has no finished anchor", place)
+        self._count(target.nodes, target.height, place)
+        self._place(target.node, target.height)
+
+    def _count(self, nodes: int, height: int, place: _Place) -> None:
+        """Charge nodes that are about to be placed against the bounds."""
+        self._nodes += nodes
+        if self._nodes > NODES_MAX:
+            _refuse(self._source, f"more than {NODES_MAX} values, aliases expanded", place)
+        if len(self._open) + height > DEPTH_MAX:
+            _refuse(self._source, f"nested more than {DEPTH_MAX} levels deep", place)
+
+    def _place(self, node: Node, height: int) -> None:
+        """Put a finished node where it belongs: document, list, key or value."""
+        if not self._open:
+            self._root = node
+            return
+        parent = self._open[-1]
+        parent.height = max(parent.height, height)
+        if isinstance(parent.node, ListNode):
+            parent.node.items.append(node)
+        elif parent.key is None:
+            parent.key = node
+        else:
+            parent.node.entries.append((parent.key, node))
+            parent.key = None
