@@ -4,7 +4,7 @@
 - ``remuda serve`` without --duration stays running until the page ends; its addresses are free
   ones, and the default addresses in later blocks are replaced by them.
 - A ``text`` block right after a block that ran is the output it must have; a line ``...``
-  in it stands for any lines.
+  in it stands for any lines, and three dots inside a line for any text.
 - ``<!-- file: NAME -->`` before a block saves it; ``<!-- not run: REASON -->`` passes it over.
 """
 
@@ -61,9 +61,12 @@ def has_examples(page: Path) -> bool:
 
 
 def matches(expected: str, output: str) -> bool:
-    """Whether the output is as shown; a line ``...`` stands for any lines."""
-    parts = [re.escape(part) for part in re.split(r"^\.\.\.\n", expected, flags=re.MULTILINE)]
-    return re.fullmatch("(?:.*\n)*?".join(parts), output) is not None
+    """Whether the output is as shown; dots stand for any lines, or inside a line for any text."""
+    pattern = ""
+    for line in expected.splitlines():
+        text = ".*".join(re.escape(part) for part in line.split("..."))
+        pattern += "(?:.*\n)*?" if line == "..." else f"{text}\n"
+    return re.fullmatch(pattern, output) is not None
 
 
 @dataclass

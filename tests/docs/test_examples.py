@@ -36,8 +36,10 @@ def test_the_readme_has_both_kinds_of_examples() -> None:
     assert "sh" in languages
 
 
-def test_dots_stand_for_any_lines() -> None:
+def test_dots_stand_for_anything() -> None:
     assert matches("a\n...\nd\n", "a\nb\nc\nd\n")
     assert matches("a\n...\nd\n", "a\nd\n")
     assert not matches("a\nd\n", "a\nb\nd\n")
     assert not matches("a\n...\nd\n", "a\nb\n")
+    assert matches("a ... c\n", "a b c\n")
+    assert not matches("a ... c\n", "a\nb c\n")
