@@ -24,6 +24,7 @@ from remuda.config.schema import Configuration, built_in
 from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.rest.app import build_app
 from remuda.edges.rest.server import RestServer
+from remuda.runtime.errors import LoopStoppedError
 from remuda.runtime.interpreter import tune_interpreter
 from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
@@ -61,6 +62,8 @@ def run(settings: Settings) -> None:
             asyncio.run(_serve(settings, core, load, listener))
         finally:
             core.stop()
+            if core.failed:
+                raise LoopStoppedError(f"stopped after a fault of the scheduler: {core.failure}")
 
 
 def _loader(path: Path | None) -> Load:
@@ -159,8 +162,9 @@ async def _first(ends: list[Awaitable[object]], seconds: float | None) -> None:
     for task in rest:
         task.cancel()
     await asyncio.gather(*rest, return_exceptions=True)
-    for task in done:
-        task.result()
+    errors = [error for error in [task.exception() for task in done] if error is not None]
+    if errors:
+        raise errors[0]
 
 
 def _text(address: Address) -> str:

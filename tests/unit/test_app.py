@@ -1,0 +1,56 @@
+"""The composition root when the scheduler itself fails."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+import remuda.app
+from remuda.app import Settings, run
+from remuda.core.messages.commands import Command
+from remuda.core.messages.effects import Effect
+from remuda.core.messages.queries import Query, View
+from remuda.core.ports import Predicates
+from remuda.runtime.errors import LoopStoppedError
+from remuda.runtime.loop import SchedulerLoop
+
+
+class BrokenScheduler:
+    # ruff: noqa: ARG002 - the parameters are those of the door
+    def __init__(self, predicates: Predicates) -> None:
+        pass
+
+    def handle(self, command: Command, now_ns: int) -> list[Effect]:
+        raise ArithmeticError("usage is negative\nsecond line")
+
+    def step(self, now_ns: int, limit: int) -> list[Effect]:
+        return []
+
+    def next_deadline(self) -> int | None:
+        return None
+
+    def has_work(self) -> bool:
+        return False
+
+    def view(self, query: Query) -> View:
+        return ()
+
+
+def test_a_fault_of_the_core_ends_the_service_with_one_reason(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(remuda.app, "SchedulerLoop", partial(SchedulerLoop, BrokenScheduler))
+    monkeypatch.setattr(remuda.app, "tune_interpreter", lambda: None)
+    settings = Settings(
+        config=None,
+        grpc_address=("127.0.0.1", 0),
+        rest_address=("127.0.0.1", 0),
+        rest_cors=True,
+        demo=True,
+        duration_seconds=30.0,
+        record=None,
+    )
+    with pytest.raises(LoopStoppedError, match=r"ArithmeticError: usage is negative$"):
+        run(settings)
+    assert capsys.readouterr().out.startswith("listening grpc=127.0.0.1:")
