@@ -22,7 +22,7 @@ from remuda.base.message import message
 from remuda.bench.shapes import Shape
 from remuda.core import scheduler as core
 from remuda.edges.inproc import InProcessScheduler
-from remuda.runtime.process import tune_interpreter
+from remuda.runtime.interpreter import tune_interpreter
 from remuda.si.pb import si_pb2 as si
 
 RM_ID: Final = "bench"
@@ -30,10 +30,13 @@ MEMORY: Final = 10
 VCORE: Final = 1
 TIMEOUT_S: Final = 600.0
 
+# Allocations whose mean is one sample of the time per allocation.
+WINDOW: Final = 256
+
 
 @message
 class Percentiles:
-    """Microseconds per allocation; each allocation counts its response's mean."""
+    """Microseconds per allocation, over windows of consecutive allocations."""
 
     p50: float
     p99: float
@@ -190,22 +193,23 @@ def _judge(shape: Shape, receiver: _Receiver) -> None:
 
 
 def _percentiles(start: float, batches: list[tuple[float, int]]) -> Percentiles:
-    """Return percentiles over allocations, each with the mean time of its response."""
-    costs: list[tuple[float, int]] = []
+    """Return percentiles over windows of WINDOW consecutive allocations.
+
+    The first window also holds taking the request in.
+    """
+    costs: list[float] = []
     before = start
+    waiting = 0
     for at, count in batches:
-        costs.append(((at - before) * 1e6 / count, count))
-        before = at
+        waiting += count
+        if waiting >= WINDOW:
+            costs.append((at - before) * 1e6 / waiting)
+            before = at
+            waiting = 0
     costs.sort()
     return Percentiles(round(_at(costs, 0.50), 2), round(_at(costs, 0.99), 2))
 
 
-def _at(costs: list[tuple[float, int]], share: float) -> float:
-    """Return the cost at a share of all allocations (nearest rank)."""
-    rank = math.ceil(share * sum(count for _, count in costs))
-    seen = 0
-    for cost, count in costs:
-        seen += count
-        if seen >= rank:
-            return cost
-    return 0.0
+def _at(costs: list[float], share: float) -> float:
+    """Return the cost at a share of all windows (nearest rank)."""
+    return costs[max(0, math.ceil(share * len(costs)) - 1)] if costs else 0.0

@@ -44,11 +44,7 @@ def bench(
     the last callback, with events and effects on; every run checks that each ask was placed once
     and that all counters are right.
 
-    Examples:
-
-      remuda bench S1
-
-      remuda bench --runs 5 --output json
+    For example ``remuda bench S1``, or ``remuda bench --runs 5 --output json``.
     """
     shapes = _chosen(names or [])
     results = [_median(group) for group in _measure_all(shapes, runs)]

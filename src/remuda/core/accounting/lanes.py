@@ -38,17 +38,18 @@ def enqueue(partition: Partition, request: Request) -> None:
     place_group(group)
 
 
-def dequeue(partition: Partition, request: Request) -> None:
-    """Take an ask out that has nothing pending any more. Cost: O(log n)."""
+def dequeue(partition: Partition, request: Request) -> Group | None:
+    """Take an ask out that has nothing pending any more. Cost: O(log n).
+
+    Returns: its group if that has others left; the caller must place it anew.
+    """
     group = request.group
-    if group is None:
-        return
+    assert group is not None
     request.group = None
     del group.requests[request.number]
     group.order.drop(request.number)
     if group.requests:
-        place_group(group)
-        return
+        return group
     lane = group.lane
     shape = lane.shape
     del group.application.groups[shape.number]
@@ -63,6 +64,7 @@ def dequeue(partition: Partition, request: Request) -> None:
         lane.leaf.ready.put(shape.number, lane.order.first_key())
     if shape.groups == 0:
         del partition.shapes[shape.key]
+    return None
 
 
 def park(partition: Partition, lane: Lane, limiting: Queue | None) -> None:

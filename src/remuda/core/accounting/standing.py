@@ -57,16 +57,17 @@ def _show_priority(queue: Queue, parent: Queue) -> None:
     queue.shown_priority = shown
 
 
-def update_application(application: Application) -> None:
-    """Give an application and its groups their places anew. Rules: QUE-40."""
+def update_application(application: Application) -> bool:
+    """Give an application and its groups their places anew; False if it stays. Rules: QUE-40."""
     leaf = application.queue
-    if leaf is None:
-        return
+    assert leaf is not None
     standing = application_key(leaf, application)
-    if standing != application.standing:
-        application.standing = standing
-        for group in application.groups.values():
-            place_group(group)
+    if standing == application.standing:
+        return False
+    application.standing = standing
+    for group in application.groups.values():
+        place_group(group)
+    return True
 
 
 def place_group(group: Group) -> None:

@@ -6,7 +6,7 @@ Every change goes up the whole queue path in one call, so no observer sees half 
 from __future__ import annotations
 
 from remuda.core.accounting.lanes import dequeue, enqueue, wake_at_queue
-from remuda.core.accounting.standing import update_application
+from remuda.core.accounting.standing import place_group, update_application
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
@@ -28,11 +28,11 @@ def set_pending(partition: Partition, request: Request, pending: int) -> None:
     for queue in leaf.path_up:
         add_times(queue.pending, amounts, pending - before)
     if before == 0 and pending > 0:
-        if application.priorities.add(request.ask.priority):
-            _set_priority(application)
+        if application.priorities.add(request.ask.priority) and _set_priority(application):
+            update_application(application)
         enqueue(partition, request)
     elif before > 0 and pending == 0:
-        _unlist(partition, request)
+        _unlist(partition, request, used_more=False)
     partition.unsettled[leaf.path] = leaf
 
 
@@ -50,18 +50,18 @@ def charge(partition: Partition, allocation: Allocation, request: Request) -> No
         for queue in leaf.path_up:
             move(queue.pending, queue.allocated, amounts)
         request.pending -= 1
-        if request.pending == 0:
-            _unlist(partition, request)
     else:
         if request.pending:
             set_pending(partition, request, request.pending - 1)
         add(application.allocated, amounts)
         for queue in leaf.path_up:
             add(queue.allocated, amounts)
-    _raise_maximum(application)
+    _raise_maximum(application, amounts)
     application.allocations[allocation.allocation_id] = allocation
     partition.allocation_count += 1
-    if leaf.settings.application_sort == FAIR:
+    if request.pending == 0 and request.group is not None:
+        _unlist(partition, request, used_more=True)
+    elif leaf.settings.application_sort == FAIR:
         update_application(application)
     partition.unsettled[leaf.path] = leaf
     node = allocation.node
@@ -105,33 +105,50 @@ def grow_capacity(partition: Partition, amounts: Amounts, sign: int) -> None:
     add_times(partition.capacity, amounts, sign)
 
 
-def _unlist(partition: Partition, request: Request) -> None:
-    """Take an ask without pending out of its lane and its application's priorities."""
-    dequeue(partition, request)
-    if request.application.priorities.remove(request.ask.priority):
-        _set_priority(request.application)
+def _unlist(partition: Partition, request: Request, *, used_more: bool) -> None:
+    """Take an ask without pending out of its lane and its application's priorities.
+
+    ``used_more``: the application's usage changed as well, which moves it where that counts.
+    """
+    application = request.application
+    group = dequeue(partition, request)
+    moved = application.priorities.remove(request.ask.priority) and _set_priority(application)
+    leaf = application.queue
+    assert leaf is not None
+    if used_more and leaf.settings.application_sort == FAIR:
+        moved = True
+    if moved and update_application(application):
+        return
+    if group is not None:
+        place_group(group)
 
 
-def _set_priority(application: Application) -> None:
-    """Work an application's priority out again and count it in its leaf. Rules: QUE-27, QUE-28."""
+def _set_priority(application: Application) -> bool:
+    """Work an application's priority out again and count it in its leaf; False if it is the same.
+
+    Rules: QUE-27, QUE-28.
+    """
     leaf = application.queue
     assert leaf is not None
     before = application.priority
     after = application.priorities.highest()
     if before == after:
-        return
+        return False
     application.priority = after
     if before != MIN_PRIORITY:
         leaf.priorities.remove(before)
     if after != MIN_PRIORITY:
         leaf.priorities.add(after)
-    update_application(application)
+    return True
 
 
-def _raise_maximum(application: Application) -> None:
+def _raise_maximum(application: Application, amounts: Amounts) -> None:
     """Keep the largest amounts an application ever held."""
-    allocated = application.allocated
     maximum = application.max_allocated
-    if allocated.types & ~maximum.types:
-        define(maximum, allocated.types)
-    maximum.amounts = list(map(max, maximum.amounts, allocated.amounts))
+    if amounts.types & ~maximum.types:
+        define(maximum, amounts.types)
+    held = application.allocated.amounts
+    highest = maximum.amounts
+    for index, _ in amounts.pairs:
+        if held[index] > highest[index]:
+            highest[index] = held[index]

@@ -6,8 +6,8 @@ from remuda.core.accounting.lanes import park
 from remuda.core.accounting.usage import charge
 from remuda.core.apply.lifecycle import fire
 from remuda.core.apply.turn import Turn
-from remuda.core.messages import events
 from remuda.core.messages.effects import AllocationNew
+from remuda.core.messages.events import ADD, APP, APP_ALLOC, NODE, NODE_ALLOC
 from remuda.core.model import states
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.decision import Allocate, Park
@@ -64,30 +64,18 @@ def enter(turn: Turn, partition: Partition, request: Request, allocation: Alloca
     The state is announced with the total before this allocation (EVT-86).
     """
     application = request.application
-    request.made += 1
-    request.allocation_ids[allocation.allocation_id] = None
-    allocation.created_ns = turn.now_ns
+    identity = allocation.allocation_id
     resource = allocation.amounts.resource
-    turn.event(
-        partition,
-        events.NODE,
-        allocation.node.node_id,
-        events.ADD,
-        events.NODE_ALLOC,
-        allocation.allocation_id,
-        resource,
-    )
+    request.made += 1
+    request.allocation_ids[identity] = None
+    allocation.created_ns = turn.now_ns
+    node_id = allocation.node.node_id
+    turn.event(partition, NODE, node_id, ADD, NODE_ALLOC, identity, resource)
     if application.state != states.RUNNING:
         fire(turn, partition, application, states.RUN)
     charge(partition, allocation, request)
-    turn.application_event(
-        partition,
-        application,
-        events.ADD,
-        events.APP_ALLOC,
-        allocation.allocation_id,
-        resource,
-    )
+    application_id = application.record.application_id
+    turn.event(partition, APP, application_id, ADD, APP_ALLOC, identity, resource)
 
 
 def announce(turn: Turn, partition: Partition, allocation: Allocation) -> None:

@@ -119,22 +119,30 @@ class ChildOrder:
                 for name in names:
                     if self._places[name][2]:
                         return name
-        left = {pending: iter(names) for pending, names in tier.names.items()}
-        heads = {pending: next(names) for pending, names in left.items()}
+        heads = {pending: names[0] for pending, names in tier.names.items()}
+        used = dict.fromkeys(heads, 1)
         while True:
-            best = ""
-            chosen: tuple[int, ...] = ()
-            for pending, name in heads.items():
-                if (not best or name < best) and not _exceeded(pending, heads):
-                    best = name
-                    chosen = pending
-            if self._places[best][2]:
-                return best
-            following = next(left[chosen], "")
-            if following:
-                heads[chosen] = following
+            chosen = _next(heads)
+            name = heads[chosen]
+            if self._places[name][2]:
+                return name
+            names = tier.names[chosen]
+            if used[chosen] < len(names):
+                heads[chosen] = names[used[chosen]]
+                used[chosen] += 1
             else:
                 del heads[chosen]
+
+
+def _next(heads: dict[tuple[int, ...], str]) -> tuple[int, ...]:
+    """Return the pending whose head comes next: the first by name that no other exceeds."""
+    best = ""
+    chosen: tuple[int, ...] = ()
+    for pending, name in heads.items():
+        if (not best or name < best) and not _exceeded(pending, heads):
+            best = name
+            chosen = pending
+    return chosen
 
 
 def _exceeded(pending: tuple[int, ...], heads: dict[tuple[int, ...], str]) -> bool:

@@ -32,15 +32,19 @@ class _Bound:
         self.amounts: list[int] = []
         self.types: int = 0
 
-    def rise(self, amounts: list[int], types: int) -> None:
-        """Make the bound cover these amounts too."""
+    def rise(self, amounts: list[int], types: int) -> bool:
+        """Make the bound cover these amounts too; False if it did already."""
         bound = self.amounts
-        self.types |= types
-        missing = len(amounts) - len(bound)
-        if missing > 0:
-            bound.extend([0] * missing)
+        risen = False
+        if types & ~self.types:
+            self.types |= types
+            bound.extend([0] * (len(amounts) - len(bound)))
+            risen = True
         for index, amount in enumerate(amounts):
-            bound[index] = max(bound[index], amount)
+            if amount > bound[index]:
+                bound[index] = amount
+                risen = True
+        return risen
 
     def may_fit(self, amounts: Amounts) -> bool:
         """Whether a node under this bound could have room for amounts."""
@@ -80,7 +84,7 @@ class _Shelf:
 
     def __init__(self, blocks: list[_Block]) -> None:
         self.blocks = blocks
-        self.lows: list[Entry] = [block.entries[0] for block in blocks]
+        self.lows: list[Entry] = [block.entries[0] for block in blocks if block.entries]
         self.bound = _Bound()
 
 
@@ -157,26 +161,23 @@ class NodeOrder:
 
     def _insert(self, entry: Entry, node: Node) -> None:
         if not self._shelves:
-            self._shelves.append(_Shelf([_Block([entry])]))
+            self._shelves.append(_Shelf([_Block([])]))
+            self._shelves[0].lows.append(entry)
             self._lows.append(entry)
-        else:
-            place = max(0, bisect_right(self._lows, entry) - 1)
-            shelf = self._shelves[place]
-            spot = max(0, bisect_right(shelf.lows, entry) - 1)
-            block = shelf.blocks[spot]
-            insort(block.entries, entry)
-            shelf.lows[spot] = block.entries[0]
+        place = max(0, bisect_right(self._lows, entry) - 1)
+        shelf = self._shelves[place]
+        spot = max(0, bisect_right(shelf.lows, entry) - 1)
+        block = shelf.blocks[spot]
+        entries = block.entries
+        insort(entries, entry)
+        if entries[0] is entry:
+            shelf.lows[spot] = entry
             self._lows[place] = shelf.lows[0]
-            if len(block.entries) > BLOCK_LIMIT:
-                self._split(place, spot)
-        self._raise_bounds(entry, node)
-
-    def _raise_bounds(self, entry: Entry, node: Node) -> None:
-        shelf = self._shelves[bisect_right(self._lows, entry) - 1]
-        block = shelf.blocks[bisect_right(shelf.lows, entry) - 1]
         available = node.available
-        shelf.bound.rise(available.amounts, available.types)
-        block.bound.rise(available.amounts, available.types)
+        if block.bound.rise(available.amounts, available.types):
+            shelf.bound.rise(available.amounts, available.types)
+        if len(entries) > BLOCK_LIMIT:
+            self._split(place, spot)
 
     def _take(self, entry: Entry) -> None:
         place = bisect_right(self._lows, entry) - 1

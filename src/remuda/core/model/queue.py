@@ -37,8 +37,9 @@ class Queue:
     ``path_up``: the queue itself and its ancestors, leaf first. ``maximum`` and ``guaranteed``
     None: not set. ``divisors``: per type index what usage is divided by to get the share, -1
     where the type has no part in it (RES-52). ``priorities``: of the applications (leaf) or the
-    visible ones of the children (parent), ``priority`` the highest of them. ``ready``: lanes of a leaf that are not parked.
-    ``waiting``: lanes below that this queue's limit stopped, by shape number, lane number.
+    visible ones of the children (parent), ``priority`` the highest of them. ``ready``: lanes of
+    a leaf that are not parked. ``waiting``: lanes below that this queue's limit stopped, by shape
+    number, then lane number.
     """
 
     __slots__ = (

@@ -27,7 +27,8 @@ def fair_share(queue: Queue) -> float:
             ratio = 1.0
         else:
             continue
-        best = max(best, ratio)
+        if ratio > best:
+            best = ratio
     return best
 
 
