@@ -17,7 +17,6 @@ from remuda.runtime.loop import SchedulerLoop
 
 
 class BrokenScheduler:
-    # ruff: noqa: ARG002 - the parameters are those of the door
     def __init__(self, predicates: Predicates) -> None:
         pass
 
@@ -35,6 +34,9 @@ class BrokenScheduler:
 
     def view(self, query: Query) -> View:
         return ()
+
+    def check(self) -> None:
+        pass
 
 
 def test_a_fault_of_the_core_ends_the_service_with_one_reason(
