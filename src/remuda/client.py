@@ -87,6 +87,8 @@ class Client:
     ) -> None:
         """Register the resource manager, which wipes an earlier life of it, and open its streams.
 
+        Responses of the earlier life that nobody read are dropped.
+
         ``config``: queue configuration in YAML; empty: the one the scheduler has.
 
         Raises: ClientError with the scheduler's reason.
@@ -99,11 +101,13 @@ class Client:
             config=config,
             extraConfig=dict(extra_config or {}),
         )
+        self._end_streams()
+        while not self._received.empty():
+            self._received.get()
         try:
             self._stub.RegisterResourceManager(request, timeout=self._timeout, wait_for_ready=True)
         except grpc.RpcError as error:
             raise ClientError(_explain(error, self._address)) from None
-        self._end_streams()
         self._open(si.AllocationRequest, self._stub.UpdateAllocation)
         self._open(si.ApplicationRequest, self._stub.UpdateApplication)
         self._open(si.NodeRequest, self._stub.UpdateNode)

@@ -1,0 +1,120 @@
+"""A gRPC server with the real core in this process, and raw streams to talk to it."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+import grpc
+
+from remuda.base.errors import ConfigError, Problem
+from remuda.config.schema import Configuration, PartitionConfig, QueueConfig
+from remuda.edges.grpc.server import GrpcServer
+from remuda.edges.grpc.settings import GrpcSettings
+from remuda.runtime.loop import SchedulerLoop
+from remuda.si.pb import si_pb2 as si
+from remuda.si.pb.si_pb2_grpc import SchedulerStub
+
+T = TypeVar("T")
+SECONDS = 10.0
+
+
+def load(text: str) -> Configuration:
+    """One leaf, root.a, whatever the text, except for one that is bad."""
+    if text == "bad":
+        raise ConfigError([Problem("partitions", "CFG-1", "it is bad")])
+    root = QueueConfig("root", parent=True, queues=(QueueConfig("a"),))
+    return Configuration((PartitionConfig("default", root),))
+
+
+class Service:
+    """A core and a gRPC server, each on its thread; ``address`` is HOST:PORT."""
+
+    def __init__(self, settings: GrpcSettings | None = None) -> None:
+        self._settings = settings
+        self.core = SchedulerLoop()
+        self.address = ""
+        self._started: Future[tuple[str, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
+
+    async def _serve(self) -> None:
+        server = GrpcServer(self.core, load, self._settings)
+        stop = asyncio.Event()
+        address = await server.start("127.0.0.1:0")
+        self._started.set_result((address, asyncio.get_running_loop(), stop))
+        await stop.wait()
+        await server.stop(0)
+
+    def __enter__(self) -> Self:
+        self.core.start()
+        self._thread.start()
+        self.address, self._loop, self._stop = self._started.result(SECONDS)
+        self.channel = grpc.insecure_channel(self.address)
+        self.stub = SchedulerStub(self.channel)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.channel.close()
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(SECONDS)
+        self.core.stop()
+
+    def register(self, rm_id: str = "rm", config: str = "") -> None:
+        request = si.RegisterResourceManagerRequest(rmID=rm_id, config=config)
+        self.stub.RegisterResourceManager(request, timeout=SECONDS)
+
+    def nodes(self, rm_id: str = "") -> Stream[si.NodeResponse]:
+        return Stream(self.stub.UpdateNode, rm_id)
+
+    def applications(self, rm_id: str = "") -> Stream[si.ApplicationResponse]:
+        return Stream(self.stub.UpdateApplication, rm_id)
+
+    def allocations(self, rm_id: str = "") -> Stream[si.AllocationResponse]:
+        return Stream(self.stub.UpdateAllocation, rm_id)
+
+
+class Stream(Generic[T]):
+    """One open duplex stream, written and read by hand; ``rm_id`` goes into the metadata."""
+
+    def __init__(self, method: grpc.StreamStreamMultiCallable[Any, Any], rm_id: str = "") -> None:
+        self._waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        metadata = (("remuda-rm-id", rm_id),) if rm_id else ()
+        self._call = method(iter(self._waiting.get, None), metadata=metadata, timeout=SECONDS)
+
+    def send(self, request: si.AllocationRequest | si.ApplicationRequest | si.NodeRequest) -> None:
+        self._waiting.put(request)
+
+    def half_close(self) -> None:
+        self._waiting.put(None)
+
+    def receive(self) -> T:
+        """The next response; fails if the stream ends first."""
+        response: T = next(iter(self._call))
+        return response
+
+    def rest(self) -> list[T]:
+        """All responses until the stream ends well."""
+        return list(self._call)
+
+    def cancel(self) -> None:
+        self._call.cancel()
+
+    def refusal(self) -> tuple[grpc.StatusCode, str]:
+        """Wait for the end of the stream and return status and detail."""
+        try:
+            for _ in self._call:
+                pass
+        except grpc.RpcError:
+            pass
+        finally:
+            self._waiting.put(None)
+        return self._call.code(), self._call.details()

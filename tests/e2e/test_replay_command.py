@@ -1,0 +1,46 @@
+"""``remuda replay``: what it says and with which exit code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from remuda.edges.inproc import InProcessScheduler
+from remuda.si.pb import si_pb2 as si
+from tests.e2e.serving import run_remuda
+
+
+def record(path: Path) -> None:
+    with InProcessScheduler(record=path) as scheduler:
+        scheduler.register_resource_manager(si.RegisterResourceManagerRequest(rmID="rm"))
+        amounts = si.Resource(resources={"vcore": si.Quantity(value=5)})
+        node = si.NodeInfo(nodeID="n", action=si.NodeInfo.CREATE, schedulableResource=amounts)
+        scheduler.update_node(si.NodeRequest(rmID="rm", nodes=[node]))
+        scheduler.wait_idle()
+
+
+def test_the_same_decisions_exit_with_zero(tmp_path: Path) -> None:
+    record(tmp_path / "run.jsonl")
+    done = run_remuda("replay", str(tmp_path / "run.jsonl"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "run.jsonl: 2 inputs, all effects the same\n" in done.stdout
+
+
+def test_different_decisions_exit_with_one_and_name_the_input(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    record(path)
+    path.write_bytes(path.read_bytes().replace(b'"node_id":"n"', b'"node_id":"m"'))
+    done = run_remuda("replay", str(path))
+    assert done.returncode == 1
+    assert "different at input 2 (UpdateNodes): its " in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_file_that_is_no_recording_exits_with_two_and_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("hello\n")
+    for argument in (str(path), str(tmp_path / "missing")):
+        done = run_remuda("replay", argument)
+        assert done.returncode == 2
+        assert done.stdout == ""
+        assert len(done.stderr.splitlines()) == 1
+        assert argument in done.stderr
