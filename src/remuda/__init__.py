@@ -1,7 +1,7 @@
-"""A universal resource scheduler: a deterministic core, and ways to reach it.
+"""A universal resource scheduler: one deterministic core, and the ways in and out of it.
 
-Here belongs the version and nothing else; import what you need from its module, for example
-``remuda.edges.inproc`` or ``remuda.client``.
+Nothing is imported here, so that each command loads only what it needs. Start at
+``remuda.edges.inproc`` for a scheduler in your program, ``remuda.client`` for one elsewhere.
 """
 
 __version__ = "0.1.0"
