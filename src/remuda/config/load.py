@@ -13,7 +13,6 @@ from typing import Any, Final, NoReturn, TypeAlias
 import yaml
 
 from remuda.base.errors import ConfigError, Problem
-from remuda.base.message import message
 from remuda.config.bind import bind_document
 from remuda.config.checksum import checksum
 from remuda.config.findings import Findings, one_line
@@ -24,6 +23,7 @@ from remuda.config.validate import check_partitions
 TEXT_BYTES_MAX: Final = 10_000_000
 DEPTH_MAX: Final = 100
 NODES_MAX: Final = 250_000
+ANCHORS_MAX: Final = 10_000
 # The C parser compares each tag directive with all before it.
 _TAG_DIRECTIVES_MAX: Final = 16
 
@@ -34,7 +34,10 @@ _Place: TypeAlias = tuple[int, int]
 
 _NOWHERE: Final = (0, 0)
 
-_STR: Final = "tag:yaml.org,2002:str"
+# What an alias stands for: the node, its nodes when expanded and how deep it nests.
+_Anchored: TypeAlias = tuple[Node, int, int]
+
+_TEXT_TAGS: Final = ("!", "tag:yaml.org,2002:str")
 _COLLECTION_TAGS: Final = {
     yaml.MappingStartEvent: (None, "!", "tag:yaml.org,2002:map"),
     yaml.SequenceStartEvent: (None, "!", "tag:yaml.org,2002:seq"),
@@ -80,7 +83,7 @@ def compose(text: str, source: str) -> Node | None:
     except yaml.reader.ReaderError as error:
         line = text.encode()[: error.position].count(b"\n") + 1
         raise ConfigError([_problem(f"not YAML: {error.reason}", line, 1)], source) from None
-    except (yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
         _refuse(source, f"not YAML: {error}")
 
 
@@ -107,15 +110,6 @@ def _place_of(mark: Any) -> _Place:
 def _refuse(source: str, what: str, place: _Place = _NOWHERE) -> NoReturn:
     """Raise ConfigError for a fault that ends reading."""
     raise ConfigError([_problem(what, *place)], source) from None
-
-
-@message
-class _Anchored:
-    """What an alias stands for: the node, its nodes when expanded and how deep it nests."""
-
-    node: Node
-    nodes: int
-    height: int
 
 
 class _Open:
@@ -147,7 +141,7 @@ class _Composer:
 
     def first_document(self, loader: yaml.SafeLoader) -> Node | None:
         """Read events up to the end of the first document."""
-        while loader.check_event():
+        while True:
             event = loader.get_event()  # type: ignore[no-untyped-call]
             kind = type(event)
             if kind is yaml.ScalarEvent:
@@ -158,20 +152,23 @@ class _Composer:
                 self._end()
             elif kind is yaml.AliasEvent:
                 self._alias(event)
-            elif kind is yaml.DocumentEndEvent:
-                break
-        return self._root
+            elif kind is yaml.DocumentEndEvent or kind is yaml.StreamEndEvent:
+                return self._root
 
-    def _scalar(self, event: yaml.ScalarEvent) -> None:
-        place = _place_of(event.start_mark)
-        if event.tag not in (None, "!", _STR):
-            _refuse(self._source, f"the tag {event.tag} is not supported", place)
-        plain = event.tag is None and event.implicit[0]
-        node = ScalarNode(event.value, plain, *place)
-        self._count(1, 1, place)
+    def _scalar(self, event: Any) -> None:
+        # Most of the time goes here: no call that can be avoided.
+        mark = event.start_mark
+        tag = event.tag
+        if tag is not None and tag not in _TEXT_TAGS:
+            _refuse(self._source, f"the tag {tag} is not supported", _place_of(mark))
+        plain = tag is None and event.implicit[0]
+        node = ScalarNode(event.value, plain, mark.line + 1, mark.column + 1)
+        self._nodes += 1
+        if self._nodes > NODES_MAX:
+            self._count(0, 0, _place_of(mark))
         if event.anchor is not None:
-            self._anchors[event.anchor] = _Anchored(node, 1, 1)
-        self._place(node, 1)
+            self._name(event.anchor, (node, 1, 0))
+        self._place(node, 0)
 
     def _begin(self, event: yaml.MappingStartEvent | yaml.SequenceStartEvent) -> None:
         place = _place_of(event.start_mark)
@@ -189,17 +186,24 @@ class _Composer:
         done = self._open.pop()
         height = done.height + 1
         if done.anchor is not None:
-            nodes = self._nodes - done.nodes_before
-            self._anchors[done.anchor] = _Anchored(done.node, nodes, height)
+            self._name(done.anchor, (done.node, self._nodes - done.nodes_before, height))
         self._place(done.node, height)
+
+    def _name(self, anchor: str, target: _Anchored) -> None:
+        """Remember what an anchor names; the same one again replaces it."""
+        self._anchors[anchor] = target
+        if len(self._anchors) > ANCHORS_MAX:
+            place = (target[0].line, target[0].column)
+            _refuse(self._source, f"more than {ANCHORS_MAX} anchors", place)
 
     def _alias(self, event: yaml.AliasEvent) -> None:
         target = self._anchors.get(event.anchor or "")
         place = _place_of(event.start_mark)
         if target is None:
             _refuse(self._source, f"the alias *{event.anchor} has no finished anchor", place)
-        self._count(target.nodes, target.height, place)
-        self._place(target.node, target.height)
+        node, nodes, height = target
+        self._count(nodes, height, place)
+        self._place(node, height)
 
     def _count(self, nodes: int, height: int, place: _Place) -> None:
         """Charge nodes that are about to be placed against the bounds."""
@@ -215,7 +219,8 @@ class _Composer:
             self._root = node
             return
         parent = self._open[-1]
-        parent.height = max(parent.height, height)
+        if height > parent.height:
+            parent.height = height
         if isinstance(parent.node, ListNode):
             parent.node.items.append(node)
         elif parent.key is None:
