@@ -118,7 +118,7 @@ def _tables(figures: Figures) -> str:
     return (
         f'<div class="pair">{_table("Tasks", (), task_rows(figures))}'
         f"{_table('Utilisation', ('resource', 'mean', 'peak', 'final'), use_rows(figures))}</div>"
-        f"{_table('Queues', queue_header, queues[:QUEUES_IN_TABLE], note)}{digest}"
+        f"{_table('Queues', queue_header, queues[:QUEUES_IN_TABLE], note)}<footer>{digest}</footer>"
     )
 
 

@@ -1,0 +1,92 @@
+"""Published traces of real clusters, where they are at hand: figures others have measured.
+
+The data are not part of the project: REMUDA_DATA names their directory, else ../shared/data
+beside the checkout is tried. The expected figures come from independent throw-away programs
+(FILL_BASELINE.json, PHILLY_REPLAY_BASELINE.json of that directory).
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remuda.sim.experiment import Options, run
+from remuda.sim.metrics import Figures
+from tests.simulation.check_pending import check
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = Path(os.environ.get("REMUDA_DATA") or ROOT.parent / "shared" / "data")
+
+pytestmark = pytest.mark.skipif(
+    not DATA.is_dir(), reason=f"no real traces in {DATA}; REMUDA_DATA may name their directory"
+)
+
+ALIBABA = DATA / "alibaba-gpu-2023"
+ALL_NODES = ALIBABA / "openb_node_list_all_node.csv.gz"
+PHILLY = DATA / "philly" / "philly_jobs_by_vc.csv.gz"
+NASA = DATA / "swf" / "NASA-iPSC-1993-3.1-cln.swf.gz"
+GPUS_1024 = "1xgpu=1024000"
+
+
+def simulated(workload: Path, **more: Any) -> Figures:
+    return run(Options(workload, **more), io.StringIO(), io.StringIO())
+
+
+@pytest.mark.parametrize(
+    "pods, node_sort, gpu, nodes",
+    [
+        ("default", "binpacking", 0.92, 1_300),
+        ("default", "fair", 0.91, 1_523),
+        ("gpuspec33", "binpacking", 0.84, 1_300),
+        ("multigpu50", "fair", 0.91, 1_523),
+    ],
+)
+def test_alibaba_pods_fill_the_cluster(
+    tmp_path: Path, pods: str, node_sort: str, gpu: float, nodes: int
+) -> None:
+    workload = ALIBABA / f"openb_pod_list_{pods}.csv.gz"
+    began = time.monotonic()
+    figures = simulated(
+        workload,
+        nodes=str(ALL_NODES),
+        mode="fill",
+        queue_by="none",
+        node_sort=node_sort,
+        output=tmp_path,
+    )
+    assert time.monotonic() - began < 30
+    assert figures.nodes_total == 1_523
+    assert figures.utilisation["gpu"].final >= gpu
+    assert figures.nodes_used <= nodes
+    faults, pending = check(ALL_NODES, workload, tmp_path / "allocations.csv")
+    assert faults == []
+    assert pending == figures.tasks_pending
+
+
+def test_nasa_jobs_hardly_ever_wait() -> None:
+    figures = simulated(NASA, queue_by="none")
+    assert figures.nodes_total == 1
+    assert figures.tasks_total == figures.tasks_placed == 18_239
+    assert figures.tasks_waited == 6
+
+
+def test_philly_jobs_on_1024_gpus_in_one_queue() -> None:
+    figures = simulated(PHILLY, nodes=GPUS_1024, queue_by="none")
+    assert figures.tasks_total == figures.tasks_finished == 15_264
+    assert figures.tasks_waited == 11_332
+    wait = figures.wait_seconds
+    assert round(wait.mean) == 85_977
+    assert (wait.p95, wait.max) == (421_292, 3_703_824)
+    assert round(figures.utilisation["gpu"].mean, 3) == 0.565
+
+
+def test_philly_jobs_on_1024_gpus_with_a_queue_per_virtual_cluster() -> None:
+    figures = simulated(PHILLY, nodes=GPUS_1024, queue_by="vc")
+    assert figures.tasks_finished == 15_264
+    assert len(figures.queues) == 15
+    assert round(figures.utilisation["gpu"].mean, 3) == 0.565

@@ -1,0 +1,147 @@
+"""The options of ``remuda simulate`` and what is said about bad ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from remuda.base.errors import RemudaError, UsageError
+from remuda.cli.simulate import simulate
+from remuda.sim import sample
+
+SAMPLE = Path(sample.__file__).parent
+NODES = ("--nodes", str(SAMPLE / "nodes.csv"))
+WORKLOAD = ("--workload", str(SAMPLE / "workload.csv"))
+
+app = typer.Typer()
+app.command()(simulate)
+
+
+def invoke(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_a_run_writes_its_files_and_shows_its_figures(tmp_path: Path) -> None:
+    result = invoke(*NODES, *WORKLOAD, "--output", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "allocations.csv",
+        "report.html",
+        "summary.json",
+    ]
+    assert "wait p50 / p95 / p99" in result.output
+
+
+def test_all_options_reach_the_run(tmp_path: Path) -> None:
+    result = invoke(
+        *WORKLOAD,
+        *("--nodes", "30xvcore=64000,memory=274877906944,gpu=8000", "--output", tmp_path),
+        *("--format", "remuda", "--mode", "replay", "--queue-by", "class"),
+        *("--node-sort", "binpacking", "--from", "3600", "--to", "7200.5", "--seed", "42"),
+    )
+    assert result.exit_code == 0, result.output
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["run"] == {
+        "workload": "workload.csv",
+        "nodes": "30xvcore=64000,memory=274877906944,gpu=8000",
+        "format": "remuda",
+        "mode": "replay",
+        "config": "",
+        "queue_by": "class",
+        "node_sort": "binpacking",
+        "from": "3600",
+        "to": "7200.5",
+        "seed": "42",
+    }
+    assert set(summary["queues"]) == {"root.interactive", "root.probe", "root.training"}
+    assert summary["nodes_used"] < summary["nodes_total"] == 30
+
+
+def test_help_says_that_no_seed_changes_anything_today() -> None:
+    text = " ".join(invoke("--help").output.replace("│", " ").split())
+    assert "Nothing in a simulation is random today" in text
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["--workload", "absent.csv", *NODES], "absent.csv: No such file"),
+        ([*WORKLOAD], "--nodes"),
+        ([*WORKLOAD, "--nodes", "absent.csv"], "absent.csv: No such file"),
+        ([*WORKLOAD, "--nodes", "0xgpu=1"], "--nodes"),
+        ([*WORKLOAD, *NODES, "--from", "soon"], "--from: 'soon' is not a number of seconds"),
+        ([*WORKLOAD, *NODES, "--to", "-1"], "--to: '-1' is not between 0 and"),
+        ([*WORKLOAD, *NODES, "--from", "999999"], "--from, --to: no task"),
+        ([*WORKLOAD, *NODES, "--format", "philly"], "column 'job' is missing"),
+        ([*WORKLOAD, *NODES, "--config", "absent.yaml"], "absent.yaml: No such file"),
+    ],
+)
+def test_what_cannot_be_run_is_said_in_one_line(arguments: list[str], said: str) -> None:
+    result = invoke(*arguments)
+    assert isinstance(result.exception, UsageError)
+    assert said in str(result.exception)
+    assert "\n" not in str(result.exception)
+
+
+@pytest.mark.parametrize("queue_by", ["user", "class"])
+def test_a_label_the_format_does_not_have_is_refused(tmp_path: Path, queue_by: str) -> None:
+    trace = tmp_path / "jobs.csv"
+    trace.write_text("job,vc,submit_s,gpus,duration_s\n1,v,0,1,1\n")
+    result = invoke("--workload", trace, "--nodes", "1xgpu=9000", "--queue-by", queue_by)
+    assert str(result.exception).startswith(f"--queue-by {queue_by}: ")
+
+
+def test_vc_is_refused_for_swf(tmp_path: Path) -> None:
+    trace = tmp_path / "log.swf"
+    trace.write_text("; MaxProcs: 8\n" + " ".join(["1", "0", "-1", "5", "4", *["-1"] * 13]) + "\n")
+    assert invoke("--workload", trace).exit_code == 0
+    result = invoke("--workload", trace, "--queue-by", "vc")
+    assert str(result.exception).startswith("--queue-by vc: ")
+
+
+CONFIG = """
+partitions:
+  - name: default
+    queues:
+      - name: root
+        queues:
+          - name: research
+          - name: analytics
+            resources:
+              max: {vcore: 40}
+          - name: product
+"""
+
+
+def test_a_configuration_names_the_queues_and_its_limits_hold(tmp_path: Path) -> None:
+    config = tmp_path / "queues.yaml"
+    config.write_text(CONFIG)
+    limited = invoke(*NODES, *WORKLOAD, "--config", config, "--output", tmp_path / "limited")
+    free = invoke(*NODES, *WORKLOAD, "--output", tmp_path / "free")
+    assert limited.exit_code == free.exit_code == 0, limited.exception
+    waits = [
+        json.loads((tmp_path / name / "summary.json").read_text())["queues"]["root.analytics"]
+        for name in ("limited", "free")
+    ]
+    assert waits[0]["wait_mean"] > waits[1]["wait_mean"]
+    assert waits[0]["placed"] == waits[1]["placed"]
+
+
+def test_a_queue_missing_in_the_configuration_is_named(tmp_path: Path) -> None:
+    config = tmp_path / "queues.yaml"
+    config.write_text(CONFIG.replace("research", "other"))
+    result = invoke(*NODES, *WORKLOAD, "--config", config)
+    assert "the configuration has no leaf queue 'root.research'" in str(result.exception)
+    assert "workload.csv:" in str(result.exception)
+
+
+def test_a_faulty_configuration_is_refused(tmp_path: Path) -> None:
+    config = tmp_path / "queues.yaml"
+    config.write_text("partitions: [")
+    result = invoke(*NODES, *WORKLOAD, "--config", config)
+    assert isinstance(result.exception, RemudaError)
+    assert str(config) in str(result.exception)
