@@ -94,7 +94,7 @@ def _check_bounds(text: str, source: str) -> None:
         _refuse(source, "not YAML: the text has characters that are not Unicode")
     if size > TEXT_BYTES_MAX:
         _refuse(source, f"the text has {size} bytes, at most {TEXT_BYTES_MAX} are read")
-    if text.count("\n%TAG") > _TAG_DIRECTIVES_MAX:
+    if text.count("%TAG") > _TAG_DIRECTIVES_MAX:
         _refuse(source, f"more than {_TAG_DIRECTIVES_MAX} %TAG directives")
 
 
