@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-_EPILOG = """
+EXAMPLES = """
 Examples:
 
   remuda simulate --nodes nodes.csv --workload tasks.csv --output result

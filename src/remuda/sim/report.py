@@ -73,11 +73,11 @@ def _tiles(scenario: Scenario, figures: Figures) -> str:
 def _charts(scenario: Scenario, outcome: Outcome, figures: Figures) -> list[str]:
     past = series.history(scenario, outcome.timeline)
     types = list(figures.utilisation)[:TYPES_IN_CHART]
-    given = "all resource x time given out" if scenario.mode == "replay" else "everything in use"
+    given = "all use over time" if scenario.mode == "replay" else "everything in use"
     shares = ""
     if types:
         bars = series.shares(figures, types, QUEUES_IN_CHART)
-        text = f"Part of {given}."
+        text = f"Part of {given}, by resource."
         shares = _card("Share per queue", text, charts.share_per_queue(bars))
     waits = _card(
         "Waiting time",

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+import remuda
 from remuda.base.errors import RemudaError, UsageError
 from remuda.cli.simulate import simulate
 from remuda.sim import sample
@@ -59,6 +63,24 @@ def test_all_options_reach_the_run(tmp_path: Path) -> None:
     }
     assert set(summary["queues"]) == {"root.interactive", "root.probe", "root.training"}
     assert summary["nodes_used"] < summary["nodes_total"] == 30
+
+
+def test_a_bad_row_ends_the_program_with_one_line_and_code_2(tmp_path: Path) -> None:
+    trace = tmp_path / "tasks.csv"
+    trace.write_text("task,submit,duration,gpu\na,0,1,1\nb,0,long,1\n")
+    program = "from remuda.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "simulate", "--nodes=1xgpu=1", f"--workload={trace}"],
+        env={**os.environ, "PYTHONPATH": str(Path(remuda.__file__).parent.parent)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    complaint = f"{trace}:3: column 'duration' 'long' is not a number of seconds"
+    assert done.stderr == f"remuda: {complaint}\n"
 
 
 def test_help_says_that_no_seed_changes_anything_today() -> None:
