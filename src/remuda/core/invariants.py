@@ -80,7 +80,7 @@ def _applications(partition: Partition) -> None:
         _require(equal(application.pending, wanted), partition, f"{name} pending is wrong")
         right = priorities.counts() == application.priorities.counts()
         _require(right, partition, f"{name}: priorities are miscounted")
-        highest = application.priority == priorities.highest()
+        highest = application.priority == priorities.highest
         _require(highest, partition, f"{name}: its priority is stale")
         leaf = application.queue
         placed = leaf is not None and leaf.applications.get(application.application_id)
@@ -144,7 +144,7 @@ def _queues(partition: Partition) -> None:
                 priorities.add(shown)
         right = priorities.counts() == queue.priorities.counts()
         _require(right, partition, f"{name}: priorities are miscounted")
-        right = queue.priority == priorities.highest()
+        right = queue.priority == priorities.highest
         right = right and (queue.parent is None or queue.shown_priority == shown_priority(queue))
         _require(right, partition, f"{name} shows a wrong priority")
 
@@ -157,7 +157,7 @@ def _applications_below(queue: Queue) -> list[Application]:
 
 def _priorities_below(queue: Queue) -> list[int]:
     if queue.leaf:
-        return [each.priorities.highest() for each in queue.applications.values()]
+        return [each.priorities.highest for each in queue.applications.values()]
     return [child.shown_priority for child in queue.children.values()]
 
 
@@ -187,7 +187,7 @@ def _lanes(partition: Partition) -> None:
             groups[number] = groups.get(number, 0) + len(lane.groups)
             _lane(partition, leaf, lane)
         ready = sorted(n for n, lane in leaf.lanes.items() if not lane.parked)
-        _require(leaf.ready.members() == ready, partition, f"ready lanes of {leaf.path}")
+        _require(sorted(leaf.ready.keys) == ready, partition, f"ready lanes of {leaf.path}")
     for shape in partition.shapes.values():
         held = groups.get(shape.number, 0)
         _require(shape.groups == held, partition, f"shape {shape.key} counts wrong groups")
@@ -204,9 +204,9 @@ def _lane(partition: Partition, leaf: Queue, lane: Lane) -> None:
         _require(application.standing == right, partition, f"{name}: a stale application key")
         first = min(group.requests.values(), key=lambda each: each.sort_key)
         key = (*right, *first.sort_key)
-        _require(lane.order.key(number) == key, partition, f"{name}: a stale group key")
+        _require(lane.order.keys.get(number) == key, partition, f"{name}: a stale group key")
     if not lane.parked:
-        ready = leaf.ready.key(lane.shape.number)
+        ready = leaf.ready.keys.get(lane.shape.number)
         _require(ready == lane.order.first_key(), partition, f"{name}: a stale lane key")
         return
     limiting = lane.parked_at

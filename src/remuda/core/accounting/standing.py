@@ -35,7 +35,7 @@ def settle(partition: Partition) -> None:
 
 
 def _update(queue: Queue, parent: Queue) -> None:
-    priority = queue.priorities.highest()
+    priority = queue.priorities.highest
     if priority != queue.priority:
         queue.priority = priority
         _show_priority(queue, parent)
@@ -98,4 +98,4 @@ def _renew_shares(partition: Partition) -> None:
 
 
 def _settle_root(root: Queue) -> None:
-    root.priority = root.priorities.highest()
+    root.priority = root.priorities.highest

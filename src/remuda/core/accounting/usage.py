@@ -28,7 +28,9 @@ def set_pending(partition: Partition, request: Request, pending: int) -> None:
     for queue in leaf.path_up:
         add_times(queue.pending, amounts, pending - before)
     if before == 0 and pending > 0:
-        if application.priorities.add(request.ask.priority) and _set_priority(application):
+        application.priorities.add(request.ask.priority)
+        if application.priority != application.priorities.highest:
+            _set_priority(application)
             update_application(application)
         enqueue(partition, request)
     elif before > 0 and pending == 0:
@@ -112,10 +114,12 @@ def _unlist(partition: Partition, request: Request, *, used_more: bool) -> None:
     """
     application = request.application
     group = dequeue(partition, request)
-    moved = application.priorities.remove(request.ask.priority) and _set_priority(application)
+    application.priorities.remove(request.ask.priority)
     leaf = application.queue
     assert leaf is not None
-    if used_more and leaf.settings.application_sort == FAIR:
+    moved = used_more and leaf.settings.application_sort == FAIR
+    if application.priority != application.priorities.highest:
+        _set_priority(application)
         moved = True
     if moved and update_application(application):
         return
@@ -123,23 +127,15 @@ def _unlist(partition: Partition, request: Request, *, used_more: bool) -> None:
         place_group(group)
 
 
-def _set_priority(application: Application) -> bool:
-    """Work an application's priority out again and count it in its leaf; False if it is the same.
-
-    Rules: QUE-27, QUE-28.
-    """
+def _set_priority(application: Application) -> None:
+    """Take over an application's new highest priority and count it in its leaf. Rules: QUE-28."""
     leaf = application.queue
     assert leaf is not None
-    before = application.priority
-    after = application.priorities.highest()
-    if before == after:
-        return False
-    application.priority = after
-    if before != MIN_PRIORITY:
-        leaf.priorities.remove(before)
-    if after != MIN_PRIORITY:
-        leaf.priorities.add(after)
-    return True
+    if application.priority != MIN_PRIORITY:
+        leaf.priorities.remove(application.priority)
+    application.priority = application.priorities.highest
+    if application.priority != MIN_PRIORITY:
+        leaf.priorities.add(application.priority)
 
 
 def _raise_maximum(application: Application, amounts: Amounts) -> None:

@@ -6,7 +6,7 @@ from remuda.core.accounting.lanes import park
 from remuda.core.accounting.usage import charge
 from remuda.core.apply.lifecycle import fire
 from remuda.core.apply.turn import Turn
-from remuda.core.messages.effects import AllocationNew
+from remuda.core.messages.effects import AllocationNew, EventRecord
 from remuda.core.messages.events import ADD, APP, APP_ALLOC, NODE, NODE_ALLOC
 from remuda.core.model import states
 from remuda.core.model.allocation import Allocation
@@ -14,7 +14,6 @@ from remuda.core.model.decision import Allocate, Park
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.request import Request
-from remuda.core.model.vectors import fits
 
 
 def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
@@ -25,7 +24,6 @@ def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
     request = decision.request
     node = decision.node
     assert request.pending > 0, "an ask without pending was chosen"
-    assert fits(node.available, request.amounts), "a node without room was chosen"
     application = request.application
     allocation = Allocation(
         next_allocation_id(request), request.ask, request.amounts, application, node
@@ -68,14 +66,18 @@ def enter(turn: Turn, partition: Partition, request: Request, allocation: Alloca
     resource = allocation.amounts.resource
     request.made += 1
     request.allocation_ids[identity] = None
-    allocation.created_ns = turn.now_ns
     node_id = allocation.node.node_id
-    turn.event(partition, NODE, node_id, ADD, NODE_ALLOC, identity, resource)
+    now_ns = turn.now_ns
+    allocation.created_ns = now_ns
+    rm_id, name = partition.rm_id, partition.name
+    turn.emit(EventRecord(rm_id, name, NODE, node_id, identity, ADD, NODE_ALLOC, now_ns, resource))
     if application.state != states.RUNNING:
         fire(turn, partition, application, states.RUN)
     charge(partition, allocation, request)
     application_id = application.record.application_id
-    turn.event(partition, APP, application_id, ADD, APP_ALLOC, identity, resource)
+    turn.emit(
+        EventRecord(rm_id, name, APP, application_id, identity, ADD, APP_ALLOC, now_ns, resource)
+    )
 
 
 def announce(turn: Turn, partition: Partition, allocation: Allocation) -> None:

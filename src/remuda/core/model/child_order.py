@@ -79,7 +79,7 @@ class ChildOrder:
 
     def has_ready(self) -> bool:
         """Whether first would find a child."""
-        return len(self._ready) > 0
+        return bool(self._ready.keys)
 
     def first(self) -> str:
         """Return the ready child to serve next, "" when there is none. Rules: QUE-33, QUE-36."""

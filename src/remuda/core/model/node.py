@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import final
 
 from remuda.core.model.allocation import Allocation
-from remuda.core.model.vectors import Amounts, Vector, add, subtract
+from remuda.core.model.vectors import Amounts, Vector, add, move, subtract
 
 
 @final
@@ -49,14 +49,12 @@ class Node:
     def put(self, allocation: Allocation) -> None:
         """Take an allocation in; the fit was checked before, or must not be (SI-41)."""
         self.allocations[allocation.key()] = allocation
-        add(self.allocated, allocation.amounts)
-        subtract(self.available, allocation.amounts)
+        move(self.available, self.allocated, allocation.amounts)
 
     def remove(self, allocation: Allocation) -> None:
         """Give an allocation's room back."""
         del self.allocations[allocation.key()]
-        subtract(self.allocated, allocation.amounts)
-        add(self.available, allocation.amounts)
+        move(self.allocated, self.available, allocation.amounts)
 
     def resize(self, total: Amounts) -> None:
         """Change the capacity. Rules: NOD-5."""

@@ -15,37 +15,36 @@ MAX_PRIORITY: Final = 2**31 - 1
 
 @final
 class PriorityCount:
-    """A multiset of priorities. Rules: QUE-27, QUE-28."""
+    """A multiset of priorities; ``highest`` is MIN_PRIORITY when empty. Rules: QUE-27, QUE-28."""
 
-    __slots__ = ("_counts", "_heap")
+    __slots__ = ("_counts", "_heap", "highest")
 
     def __init__(self) -> None:
         self._counts: dict[int, int] = {}
         self._heap: list[int] = []
+        self.highest: int = MIN_PRIORITY
 
-    def add(self, priority: int) -> bool:
-        """Count one more at a priority; True if there was none. Cost: O(log n)."""
+    def add(self, priority: int) -> None:
+        """Count one more at a priority. Cost: O(log n)."""
         count = self._counts.get(priority, 0)
         self._counts[priority] = count + 1
         if count == 0:
             heappush(self._heap, -priority)
-        return count == 0
+            if priority > self.highest:
+                self.highest = priority
 
-    def remove(self, priority: int) -> bool:
-        """Count one less at a priority that was added; True if there is none left."""
+    def remove(self, priority: int) -> None:
+        """Count one less at a priority that was added."""
         count = self._counts[priority]
-        if count == 1:
-            del self._counts[priority]
-            return True
-        self._counts[priority] = count - 1
-        return False
-
-    def highest(self) -> int:
-        """Return the highest priority, MIN_PRIORITY when there is none."""
-        heap = self._heap
-        while heap and -heap[0] not in self._counts:
-            heappop(heap)
-        return -heap[0] if heap else MIN_PRIORITY
+        if count > 1:
+            self._counts[priority] = count - 1
+            return
+        del self._counts[priority]
+        if priority == self.highest:
+            heap = self._heap
+            while heap and -heap[0] not in self._counts:
+                heappop(heap)
+            self.highest = -heap[0] if heap else MIN_PRIORITY
 
     def counts(self) -> dict[int, int]:
         """Return priority -> count, sorted, for checks."""

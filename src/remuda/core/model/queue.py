@@ -99,4 +99,4 @@ class Queue:
 
     def has_ready(self) -> bool:
         """Whether something in or below this queue may be placed."""
-        return len(self.ready) > 0 if self.leaf else self.child_order.has_ready()
+        return bool(self.ready.keys) if self.leaf else self.child_order.has_ready()

@@ -19,24 +19,27 @@ _SMALL = 64
 
 @final
 class Ranking:
-    """Numbered members by key, smallest first."""
+    """Numbered members by key, smallest first.
 
-    __slots__ = ("_heap", "_keys")
+    ``keys``: number -> key; changed by ``put`` and ``drop`` only. ``_first`` remembers the answer
+    of ``first`` until a change may make it wrong, -1 then.
+    """
+
+    __slots__ = ("_first", "_heap", "keys")
 
     def __init__(self) -> None:
         self._heap: list[tuple[SortKey, int]] = []
-        self._keys: dict[int, SortKey] = {}
-
-    def __len__(self) -> int:
-        """Return how many members there are."""
-        return len(self._keys)
+        self._first: int = -1
+        self.keys: dict[int, SortKey] = {}
 
     def put(self, number: int, key: SortKey) -> None:
         """Add a member or change its key. Cost: O(log n)."""
-        keys = self._keys
-        if keys.get(number) == key:
+        keys = self.keys
+        old = keys.get(number)
+        if old is not None and old == key:
             return
         keys[number] = key
+        self._first = -1
         heap = self._heap
         if len(heap) > _SMALL and len(heap) > _SLACK * len(keys):
             self._heap = [(each, member) for member, each in keys.items()]
@@ -46,30 +49,25 @@ class Ranking:
 
     def drop(self, number: int) -> None:
         """Take a member out; unknown numbers are fine."""
-        self._keys.pop(number, None)
-        if not self._keys:
+        self.keys.pop(number, None)
+        self._first = -1
+        if not self.keys:
             self._heap.clear()
 
     def first(self) -> int:
         """Return the member with the smallest key, or -1 when there is none."""
+        if self._first >= 0:
+            return self._first
         heap = self._heap
-        keys = self._keys
+        keys = self.keys
         while heap:
-            entry = heap[0]
-            if keys.get(entry[1]) is entry[0]:
-                return entry[1]
+            key, number = heap[0]
+            if keys.get(number) is key:
+                self._first = number
+                return number
             heappop(heap)
         return -1
 
     def first_key(self) -> SortKey:
         """Return the smallest key. Must not be called when empty."""
-        self.first()
-        return self._heap[0][0]
-
-    def key(self, number: int) -> SortKey | None:
-        """Return the key of a member, None if it is not one."""
-        return self._keys.get(number)
-
-    def members(self) -> list[int]:
-        """Return all members by number."""
-        return sorted(self._keys)
+        return self.keys[self.first()]

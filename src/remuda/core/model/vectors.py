@@ -148,15 +148,17 @@ def subtract(vector: Vector, amounts: Amounts) -> None:
         values[index] -= amount
 
 
-def move(wanted: Vector, used: Vector, amounts: Amounts) -> None:
-    """Take amounts from what is wanted and add them to what is used, in place."""
-    if amounts.types & ~used.types:
-        define(used, amounts.types)
-    left = wanted.amounts
-    taken = used.amounts
+def move(source: Vector, target: Vector, amounts: Amounts) -> None:
+    """Take amounts from one vector and add them to another, in place."""
+    types = amounts.types
+    if types & ~target.types or types & ~source.types:
+        define(source, types)
+        define(target, types)
+    left = source.amounts
+    right = target.amounts
     for index, amount in amounts.pairs:
         left[index] -= amount
-        taken[index] += amount
+        right[index] += amount
 
 
 def add_times(vector: Vector, amounts: Amounts, times: int) -> None:

@@ -69,7 +69,7 @@ def _application_view(
         max_used=types.resource(application.max_allocated),
         pending=types.resource(application.pending),
         rejected_message=application.reject_reason,
-        max_request_priority=application.priorities.highest(),
+        max_request_priority=application.priority,
         state_log=tuple(application.state_log),
         requests=tuple([_request_view(partition, each) for each in pending]),
         allocations=tuple([allocation_view(partition, each) for each in allocations]),
