@@ -67,25 +67,27 @@ class _Bound:
 
 @final
 class _Block:
-    """Neighbours in the order."""
+    """Neighbours in the order. ``tight``: the bound is no more than what they have."""
 
-    __slots__ = ("bound", "entries")
+    __slots__ = ("bound", "entries", "tight")
 
     def __init__(self, entries: list[Entry]) -> None:
         self.entries = entries
         self.bound = _Bound()
+        self.tight: bool = False
 
 
 @final
 class _Shelf:
-    """Neighbouring blocks; ``lows`` are the first entries of the blocks."""
+    """Neighbouring blocks; ``lows`` are their first entries. ``tight``: as for blocks."""
 
-    __slots__ = ("blocks", "bound", "lows")
+    __slots__ = ("blocks", "bound", "lows", "tight")
 
     def __init__(self, blocks: list[_Block]) -> None:
         self.blocks = blocks
         self.lows: list[Entry] = [block.entries[0] for block in blocks if block.entries]
         self.bound = _Bound()
+        self.tight: bool = False
 
 
 @final
@@ -128,7 +130,8 @@ class NodeOrder:
                     node = self._search(block, amounts, accept)
                     if node is not None:
                         return node
-            self._tighten_shelf(shelf)
+            if not shelf.tight:
+                self._tighten_shelf(shelf)
         return None
 
     def entries(self) -> list[Entry]:
@@ -156,7 +159,8 @@ class NodeOrder:
             node = nodes[entry[1]]
             if fits(node.available, amounts) and (accept is None or accept(node)):
                 return node
-        self._tighten(block)
+        if not block.tight:
+            self._tighten(block)
         return None
 
     def _insert(self, entry: Entry, node: Node) -> None:
@@ -183,8 +187,10 @@ class NodeOrder:
         place = bisect_right(self._lows, entry) - 1
         shelf = self._shelves[place]
         spot = bisect_right(shelf.lows, entry) - 1
-        entries = shelf.blocks[spot].entries
+        block = shelf.blocks[spot]
+        entries = block.entries
         del entries[bisect_left(entries, entry)]
+        block.tight = shelf.tight = False
         if entries:
             shelf.lows[spot] = entries[0]
         else:
@@ -219,11 +225,13 @@ class NodeOrder:
 
     def _tighten(self, block: _Block) -> None:
         block.bound = _Bound()
+        block.tight = True
         for entry in block.entries:
             available = self._nodes[entry[1]].available
             block.bound.rise(available.amounts, available.types)
 
     def _tighten_shelf(self, shelf: _Shelf) -> None:
         shelf.bound = _Bound()
+        shelf.tight = all(block.tight for block in shelf.blocks)
         for block in shelf.blocks:
             shelf.bound.rise(block.bound.amounts, block.bound.types)
