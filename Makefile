@@ -43,9 +43,10 @@ check: setup ## lint, types, import contracts, house rules, generated code
 	@$(BIN)/python -m tools.rules --check
 	@$(BIN)/python tools/gen_si.py --check
 
-fix: setup ## repair what the linter and the formatter can
+fix: setup ## repair what a program can repair
 	@$(BIN)/ruff check --fix $(SOURCES)
 	@$(BIN)/ruff format $(SOURCES)
+	@$(BIN)/python -m tools.tidy --shrink
 
 rules: setup ## per chapter of docs/spec: how many rules have a passing test
 	@$(BIN)/python -m tools.rules

@@ -41,9 +41,7 @@ def compile_core(folder: Path, level: str = "2") -> None:
     """
     folder.mkdir(parents=True, exist_ok=True)
     package = folder / "remuda"
-    shutil.copytree(
-        ROOT / "src" / "remuda", package, ignore=shutil.ignore_patterns("__pycache__")
-    )
+    shutil.copytree(ROOT / "src" / "remuda", package, ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "setup.py").write_text(
         SETUP.format(files=modules(package), level=level), encoding="utf-8"
     )

@@ -109,3 +109,9 @@ def test_the_list_of_uncited_functions_may_only_shrink() -> None:
     assert list(tidy.ratchet(["a:f"], ["a:f"])) == []
     assert [line.split()[0] for line in tidy.ratchet(["a:f", "a:g"], ["a:f"])] == ["a:g"]
     assert [line.split()[0] for line in tidy.ratchet([], ["a:f"])] == ["a:f"]
+
+
+def test_shrinking_takes_off_what_is_fine_and_adds_nothing() -> None:
+    files = [Module(CORE, '"""Why."""\ndef first(): ...\ndef second(): ...\n')]
+    allowed = [f"{CORE}:first", f"{CORE}:gone"]
+    assert tidy.shrink(files, allowed) == [f"{CORE}:first"]
