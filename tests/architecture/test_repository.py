@@ -53,6 +53,17 @@ def test_the_package_says_its_version_licence_and_types() -> None:
     assert (ROOT / "src/remuda/py.typed").exists()
 
 
+def test_every_data_file_of_the_package_is_installed() -> None:
+    patterns = PROJECT["tool"]["setuptools"]["package-data"]["*"]
+    files = [path for path in (ROOT / "src/remuda").rglob("*") if path.is_file()]
+    left_out = [
+        path
+        for path in files
+        if path.suffix not in {".py", ".pyc"} and not any(map(path.match, patterns))
+    ]
+    assert left_out == []
+
+
 def make(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["make", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
