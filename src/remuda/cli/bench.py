@@ -20,6 +20,16 @@ from remuda.base.errors import UsageError
 from remuda.bench.run import Result, measure
 from remuda.bench.shapes import SHAPES, Shape, shape_named
 
+EXAMPLES = """
+Examples:
+
+  remuda bench                            all shapes, once each
+
+  remuda bench S1 S8 --runs 5             the median of five runs
+
+  remuda bench --output json              figures for machines
+"""
+
 
 class Output(StrEnum):
     """How the figures are printed."""
@@ -43,8 +53,6 @@ def bench(
     Each shape runs in a process of its own. The time is taken from the request with all asks to
     the last callback, with events and effects on; every run checks that each ask was placed once
     and that all counters are right.
-
-    For example ``remuda bench S1``, or ``remuda bench --runs 5 --output json``.
     """
     shapes = _chosen(names or [])
     results = [_median(group) for group in _measure_all(shapes, runs)]

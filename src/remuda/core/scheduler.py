@@ -121,18 +121,17 @@ class Scheduler:
 
     def view(self, query: Query) -> View:
         """Answer a read-only question with frozen records. Rules: REST-21, REST-76."""
-        types = self._cluster.types
         if isinstance(query, PartitionsQuery):
             return partition_views(self._cluster)
         partition = find_partition(self._cluster, query.partition, query.rm_id)
         if partition is None:
             return None
         if isinstance(query, QueuesQuery):
-            return queue_view(types, partition, partition.root)
+            return queue_view(partition, partition.root)
         if isinstance(query, NodesQuery):
-            return node_views(types, partition)
+            return node_views(partition)
         if isinstance(query, ApplicationsQuery):
-            return application_views(types, partition, query.queue)
+            return application_views(partition, query.queue)
         assert_never(query)
 
     def check(self) -> None:

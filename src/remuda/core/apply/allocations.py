@@ -31,7 +31,7 @@ def recover_allocations(
         ask = existing.ask
         partition = turn.cluster.partition(rm_id, ask.partition)
         node = partition.nodes.get(existing.node_id) if partition else None
-        reason, rule = refusal(turn, partition, existing, node)
+        reason, rule = refusal(partition, existing, node)
         if partition is None or node is None or reason:
             rejected.append(Rejection(ask.allocation_key, reason, rule, ask.application_id))
             continue
@@ -48,7 +48,7 @@ def recover_allocations(
 
 
 def refusal(
-    turn: Turn, partition: Partition | None, existing: ExistingAllocation, node: Node | None
+    partition: Partition | None, existing: ExistingAllocation, node: Node | None
 ) -> tuple[str, str]:
     """Return why an existing allocation is refused, with the rule. Rules: SI-40, SI-43."""
     ask = existing.ask
@@ -65,11 +65,11 @@ def refusal(
     application = partition.applications.get(ask.application_id)
     if application is None or application.state == states.FAILING:
         return f"application '{ask.application_id}' is not live in the partition", "SI-40"
-    return _content_refusal(turn, application, existing)
+    return _content_refusal(partition, application, existing, node)
 
 
 def _content_refusal(
-    turn: Turn, application: Application, existing: ExistingAllocation
+    partition: Partition, application: Application, existing: ExistingAllocation, node: Node
 ) -> tuple[str, str]:
     ask = existing.ask
     if ask.placeholder:
@@ -78,10 +78,10 @@ def _content_refusal(
         return "gang scheduling is not built yet: placeholders are refused", "GANG-40"
     if any(amount < 0 for amount in ask.resource.values()):
         return f"allocation '{existing.allocation_id}' has a negative amount", "SI-40"
-    if not turn.cluster.types.room_for(ask.resource):
+    if not partition.types.room_for(ask.resource):
         return f"more than {TYPES_LIMIT} different resource types", "SI-40"
     known = application.allocations.get(existing.allocation_id)
-    if known is not None and known.node.node_id != existing.node_id:
+    if known is not None and known.node is not node:
         return (
             f"allocation '{existing.allocation_id}' is on node '{known.node.node_id}' already",
             "SI-43",
@@ -97,13 +97,13 @@ def recover(
     application = partition.applications[ask.application_id]
     if existing.allocation_id in application.allocations:
         return None
-    amounts = turn.cluster.types.amounts(ask.resource)
+    amounts = partition.types.amounts(ask.resource)
     allocation = Allocation(existing.allocation_id, ask, amounts, application, node)
     request = application.requests.get(ask.allocation_key)
     if request is None:
         created_ns = _creation_ns(ask, turn.now_ns)
         request = Request(partition.next_number(), ask, amounts, application, created_ns)
-        application.requests[ask.allocation_key] = request
+        application.admit(request)
     allocation.requested_ns = request.created_ns
     if application.state == states.NEW:
         fire(turn, partition, application, states.RUN)

@@ -95,7 +95,7 @@ def _remove(turn: Turn, rm_id: str, removal: ApplicationRemoval) -> None:
     if not partition or not application:
         return
     drop_requests(turn, partition, application)
-    if not application.allocations:
+    if not application.allocations and application.state != states.COMPLETING:
         fire(turn, partition, application, states.COMPLETE)
     partition.applications.pop(application.application_id, None)
     leave_queue(turn, partition, application)

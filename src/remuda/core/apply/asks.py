@@ -23,7 +23,7 @@ def add_asks(turn: Turn, rm_id: str, asks: tuple[Ask, ...]) -> None:
     rejected: list[Rejection] = []
     for ask in asks:
         partition = turn.cluster.partition(rm_id, ask.partition)
-        reason, rule = refusal(turn, partition, ask)
+        reason, rule = refusal(partition, ask)
         if partition is None or reason:
             rejected.append(Rejection(ask.allocation_key, reason, rule, ask.application_id))
         else:
@@ -32,7 +32,7 @@ def add_asks(turn: Turn, rm_id: str, asks: tuple[Ask, ...]) -> None:
         turn.emit(AsksRejected(rm_id, tuple(rejected)))
 
 
-def refusal(turn: Turn, partition: Partition | None, ask: Ask) -> tuple[str, str]:
+def refusal(partition: Partition | None, ask: Ask) -> tuple[str, str]:
     """Return why an ask is refused, with the rule; ("", "") if it is not. Rules: SI-31, QUE-45."""
     if partition is None:
         return f"partition '{ask.partition or 'default'}' doesn't exist", "SI-31"
@@ -47,10 +47,10 @@ def refusal(turn: Turn, partition: Partition | None, ask: Ask) -> tuple[str, str
         return f"placeholder ask '{ask.allocation_key}' has no task group name", "SI-31"
     if ask.placeholder:
         return "gang scheduling is not built yet: placeholder asks are refused", "GANG-1"
-    return _amount_refusal(turn, ask)
+    return _amount_refusal(partition, ask)
 
 
-def _amount_refusal(turn: Turn, ask: Ask) -> tuple[str, str]:
+def _amount_refusal(partition: Partition, ask: Ask) -> tuple[str, str]:
     key = ask.allocation_key
     if ask.max_allocations < 1:
         return f"ask '{key}' asks for {ask.max_allocations} allocations, at least 1", "SI-31"
@@ -60,7 +60,7 @@ def _amount_refusal(turn: Turn, ask: Ask) -> tuple[str, str]:
     if min(amounts) < 0:
         names = sorted(name for name, amount in ask.resource.items() if amount < 0)
         return f"ask '{key}' has negative amounts of {', '.join(names)}", "SI-31"
-    if not turn.cluster.types.room_for(ask.resource):
+    if not partition.types.room_for(ask.resource):
         return f"ask '{key}' would exceed {TYPES_LIMIT} different resource types", "SI-31"
     return "", ""
 
@@ -85,13 +85,13 @@ def _add(turn: Turn, partition: Partition, application: Application, ask: Ask) -
     """Add an ask or replace the one with its key. Rules: SI-32 to SI-34, QUE-46, APP-4."""
     request = application.requests.get(ask.allocation_key)
     if request is None:
-        amounts = turn.cluster.types.amounts(ask.resource)
+        amounts = partition.types.amounts(ask.resource)
         number = partition.next_number()
         request = Request(number, ask, amounts, application, turn.now_ns)
-        application.requests[ask.allocation_key] = request
+        application.admit(request)
     elif request.ask != ask:
         set_pending(partition, request, 0)
-        request.replace(ask, turn.cluster.types.amounts(ask.resource))
+        request.replace(ask, partition.types.amounts(ask.resource))
     pending = max(0, ask.max_allocations - request.made)
     if pending and application.state in (states.NEW, states.COMPLETING):
         fire(turn, partition, application, states.RUN)

@@ -46,11 +46,12 @@ def set_aside(partition: Partition, decision: Park) -> None:
 def next_allocation_id(request: Request) -> str:
     """Return the identity of an ask's next allocation, never one seen before.
 
-    Rules: CYC-18, SI-35. A recovered allocation may bear an identity of this form.
+    Rules: CYC-18, SI-35. A recovered allocation, or one of an earlier ask with this key, may bear
+    an identity of this form.
     """
     number = request.made
     allocation_id = f"{request.ask.allocation_key}-{number}"
-    while allocation_id in request.allocation_ids:
+    while allocation_id in request.application.allocations:
         number += 1
         allocation_id = f"{request.ask.allocation_key}-{number}"
     return allocation_id

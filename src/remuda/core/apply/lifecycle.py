@@ -55,6 +55,8 @@ def drop_request(turn: Turn, partition: Partition, application: Application, key
     request = application.requests.pop(key)
     if request.pending:
         set_pending(partition, request, 0)
+    if request.allocation_ids:
+        application.detached[key] = request.allocation_ids
     turn.application_event(
         partition,
         application,
@@ -79,7 +81,7 @@ def leave_queue(turn: Turn, partition: Partition, application: Application) -> N
         events.QUEUE_APP,
         application.application_id,
     )
-    allocated = turn.cluster.types.resource(application.allocated)
+    allocated = partition.types.resource(application.allocated)
     turn.application_event(
         partition, application, events.REMOVE, events.DETAILS_NONE, resource=allocated
     )
@@ -96,7 +98,7 @@ def _leave(application: Application, left: str, entered: str) -> None:
 def _announce(
     turn: Turn, partition: Partition, application: Application, event: str, cause: str
 ) -> None:
-    allocated = turn.cluster.types.resource(application.allocated)
+    allocated = partition.types.resource(application.allocated)
     detail = states.STATE_DETAIL[application.state]
     turn.application_event(
         partition, application, events.SET, detail, resource=allocated, message=cause

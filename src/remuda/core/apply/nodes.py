@@ -1,4 +1,8 @@
-"""Adds, changes, drains and removes nodes (rules: chapter 70 section 9)."""
+"""Adds, changes, drains and removes nodes (rules: chapter 70 section 9).
+
+Every way in which a node gains room, or becomes another one for predicates, ends in ``_offer``:
+it puts the node where its score belongs and wakes the asks that may fit it now.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from remuda.core.apply.allocations import refusal as allocation_refusal
 from remuda.core.apply.releases import end_on_node
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import commands, events
-from remuda.core.messages.commands import NodeUpdate, UpdateNodes
+from remuda.core.messages.commands import ExistingAllocation, NodeUpdate, UpdateNodes
 from remuda.core.messages.effects import NodesAnswered, Rejection
 from remuda.core.model import states
 from remuda.core.model.cluster import plain_name
@@ -50,7 +54,7 @@ def _apply(turn: Turn, rm_id: str, update: NodeUpdate) -> tuple[str, str]:
     if partition is None:
         return f"partition '{name or 'default'}' doesn't exist", "NODE-10"
     for resource in (update.capacity, update.occupied):
-        if resource is not None and not turn.cluster.types.room_for(resource):
+        if resource is not None and not partition.types.room_for(resource):
             return f"more than {TYPES_LIMIT} different resource types", "RES-1"
     if update.action in (commands.CREATE, commands.CREATE_DRAIN):
         return _create(turn, partition, update)
@@ -62,20 +66,18 @@ def _apply(turn: Turn, rm_id: str, update: NodeUpdate) -> tuple[str, str]:
 
 def _create(turn: Turn, partition: Partition, update: NodeUpdate) -> tuple[str, str]:
     """Add a node with what already runs on it. Rules: NODE-1 to NODE-6, EVT-47, EVT-58."""
-    types = turn.cluster.types
-    capacity = types.amounts(update.capacity or {})
-    occupied = types.amounts(update.occupied or {})
-    schedulable = update.action == commands.CREATE
-    node = Node(update.node_id, capacity, occupied, schedulable)
-    reason, rule = _create_refusal(turn, partition, update, node)
+    reason, rule = _create_refusal(partition, update)
     if reason:
         return reason, rule
-    node.attributes = dict(update.attributes)
-    node.attributes[PARTITION_ATTRIBUTE] = f"[{partition.rm_id}]{partition.name}"
-    node.weights = score_weights(node, types, partition.node_sort_weights)
+    node = _build(partition, update)
+    fault, sound = _first_fault(partition, update, node)
+    if fault[0]:
+        _take_back(turn, partition, update.existing[:sound], node)
+        return fault
     partition.nodes[node.node_id] = node
+    node.schedulable = update.action == commands.CREATE
     _schedulable_event(turn, partition, node)
-    _resize_partition(turn, partition, None, capacity)
+    _resize_partition(turn, partition, None, node.total)
     for existing in update.existing:
         recover(turn, partition, existing, node)
     turn.event(
@@ -84,33 +86,65 @@ def _create(turn: Turn, partition: Partition, update: NodeUpdate) -> tuple[str, 
         node.node_id,
         events.ADD,
         events.DETAILS_NONE,
-        resource=capacity.resource,
+        resource=node.total.resource,
         message="Node added to the scheduler",
     )
     _offer(partition, node)
     return "", ""
 
 
-def _create_refusal(
-    turn: Turn, partition: Partition, update: NodeUpdate, node: Node
-) -> tuple[str, str]:
-    """Return why a node is refused. It is all or nothing, existing allocations included."""
+def _create_refusal(partition: Partition, update: NodeUpdate) -> tuple[str, str]:
+    """Return why a node is refused, whatever runs on it. Rules: NODE-1, SI-12."""
     if not update.node_id:
         return "node ID is empty", "SI-12"
     if partition.state != states.ACTIVE:
         return f"partition {partition.name} is not active", "NODE-1"
     if update.node_id in partition.nodes:
         return f"node '{update.node_id}' exists already", "NODE-1"
-    for existing in update.existing:
-        own = existing.ask.partition
-        if own and plain_name(partition.rm_id, own) != partition.name:
-            return f"allocation '{existing.allocation_id}' names partition '{own}'", "RM-25"
-        if existing.node_id and existing.node_id != update.node_id:
-            return f"allocation '{existing.allocation_id}' names another node", "NODE-6"
-        reason, rule = allocation_refusal(turn, partition, existing, node)
-        if reason:
-            return reason, rule
     return "", ""
+
+
+def _build(partition: Partition, update: NodeUpdate) -> Node:
+    """Build a node that is not in the partition yet, and not schedulable. Rules: NODE-2."""
+    types = partition.types
+    capacity = types.amounts(update.capacity or {})
+    node = Node(update.node_id, capacity, types.amounts(update.occupied or {}), schedulable=False)
+    node.attributes = dict(update.attributes)
+    node.attributes[PARTITION_ATTRIBUTE] = f"[{partition.rm_id}]{partition.name}"
+    node.weights = score_weights(node, types, partition.node_sort_weights)
+    return node
+
+
+def _first_fault(
+    partition: Partition, update: NodeUpdate, node: Node
+) -> tuple[tuple[str, str], int]:
+    """Return what is wrong with the first bad existing allocation, and how many come before it.
+
+    Rules: NODE-6, RM-25.
+    """
+    for number, existing in enumerate(update.existing):
+        identity, own = existing.allocation_id, existing.ask.partition
+        reason, rule = allocation_refusal(partition, existing, node)
+        if own and plain_name(partition.rm_id, own) != partition.name:
+            reason, rule = f"allocation '{identity}' names partition '{own}'", "RM-25"
+        elif existing.node_id not in ("", update.node_id):
+            reason, rule = f"allocation '{identity}' names node '{existing.node_id}'", "NODE-6"
+        if reason:
+            return (reason, rule), number
+    return ("", ""), len(update.existing)
+
+
+def _take_back(
+    turn: Turn, partition: Partition, sound: tuple[ExistingAllocation, ...], node: Node
+) -> None:
+    """Add what came before the fault and take it back, without telling the RM of either.
+
+    All counters end as they were; an application that had nothing else goes to Completing.
+    Rules: NODE-6.
+    """
+    for existing in sound:
+        recover(turn, partition, existing, node)
+    end_on_node(turn, partition, node)
 
 
 def _update(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) -> tuple[str, str]:
@@ -124,9 +158,9 @@ def _update(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) ->
             partition, events.NODE, node.node_id, events.SET, events.NODE_READY, message=text
         )
     if update.capacity is not None:
-        _set_capacity(turn, partition, node, turn.cluster.types.amounts(update.capacity))
+        _set_capacity(turn, partition, node, partition.types.amounts(update.capacity))
     if update.occupied is not None:
-        _set_occupied(turn, partition, node, turn.cluster.types.amounts(update.occupied))
+        _set_occupied(turn, partition, node, partition.types.amounts(update.occupied))
     node.refused.clear()
     _offer(partition, node)
     return "", ""
@@ -137,7 +171,7 @@ def _set_capacity(turn: Turn, partition: Partition, node: Node, capacity: Amount
         return
     old = node.total
     node.resize(capacity)
-    node.weights = score_weights(node, turn.cluster.types, partition.node_sort_weights)
+    node.weights = score_weights(node, partition.types, partition.node_sort_weights)
     turn.event(
         partition,
         events.NODE,
@@ -240,7 +274,7 @@ def _resize_partition(
     root = partition.root
     root.maximum = partition.capacity if positive(partition.capacity) else None
     partition.shares_stale = True
-    shown = turn.cluster.types.resource(partition.capacity) if root.maximum else None
+    shown = partition.types.resource(partition.capacity) if root.maximum else None
     turn.event(partition, events.QUEUE, root.path, events.SET, events.QUEUE_MAX, resource=shown)
     if root.waiting:
         wake_at_queue(partition, root)

@@ -12,6 +12,7 @@ from remuda.core.messages.effects import RegistrationAnswered
 from remuda.core.model.cluster import ResourceManager
 from remuda.core.model.node_order import NodeOrder
 from remuda.core.model.partition import Partition
+from remuda.core.model.vectors import ResourceTypes
 from remuda.core.policy.node_score import effective_weights, scorer
 
 RM_ID_LIMIT: Final = 256
@@ -59,9 +60,9 @@ def rm_id_fault(rm_id: str) -> str:
 
 def _build(turn: Turn, command: RegisterResourceManager, config: PartitionConfig) -> Partition:
     """Build a partition from its configuration. Rules: PAR-2, NOD-17, QUE-1."""
-    types = turn.cluster.types
+    types = ResourceTypes()
     root = build_queue(types, config.root, None)
-    partition = Partition(command.rm_id, config.name, root, turn.now_ns)
+    partition = Partition(command.rm_id, config.name, types, root, turn.now_ns)
     partition.placement_rules = config.placement_rules
     partition.predicates = command.predicates
     partition.node_sort_policy = config.node_sort_policy

@@ -58,10 +58,7 @@ def named_allocations(application: Application, release: AllocationRelease) -> l
         found = live.get(release.allocation_id)
         return [] if found is None else [found]
     if release.allocation_key:
-        request = application.requests.get(release.allocation_key)
-        if request is not None:
-            return [live[allocation_id] for allocation_id in request.allocation_ids]
-        return [each for each in live.values() if each.ask.allocation_key == release.allocation_key]
+        return [live[identity] for identity in application.identities(release.allocation_key)]
     return list(live.values())
 
 
@@ -122,9 +119,11 @@ def _end(turn: Turn, partition: Partition, allocation: Allocation, termination_t
 
 def _refund(partition: Partition, allocation: Allocation) -> None:
     refund(partition, allocation)
-    request = allocation.application.requests.get(allocation.ask.allocation_key)
-    if request is not None:
-        request.allocation_ids.pop(allocation.allocation_id, None)
+    application = allocation.application
+    key = allocation.ask.allocation_key
+    application.identities(key).pop(allocation.allocation_id, None)
+    if key in application.detached and not application.detached[key]:
+        del application.detached[key]
 
 
 def _removal_event(turn: Turn, partition: Partition, allocation: Allocation, detail: int) -> None:

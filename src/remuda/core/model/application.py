@@ -21,7 +21,8 @@ class Application:
     """One application of a partition (chapter 80 section 1).
 
     ``queue`` is the leaf it is in, None once it left. ``generation`` counts state changes, so
-    that a timer of an earlier state does nothing (APP-17). ``groups``: by shape number.
+    that a timer of an earlier state does nothing (APP-17). ``detached``: live allocations by key
+    where the ask is gone. ``groups``: by shape number.
     ``standing``: the current place among the applications of the leaf (QUE-40). ``priority``: the
     highest of the asks with something pending (QUE-27).
     """
@@ -29,6 +30,7 @@ class Application:
     __slots__ = (
         "allocated",
         "allocations",
+        "detached",
         "finished_ns",
         "generation",
         "groups",
@@ -68,6 +70,7 @@ class Application:
         self.priority: int = MIN_PRIORITY
         self.requests: dict[str, Request] = {}
         self.allocations: dict[str, Allocation] = {}
+        self.detached: dict[str, dict[str, None]] = {}
         self.groups: dict[int, Group] = {}
         self.standing: SortKey = ()
 
@@ -75,3 +78,19 @@ class Application:
     def application_id(self) -> str:
         """The ID the RM gave it."""
         return self.record.application_id
+
+    def identities(self, allocation_key: str) -> dict[str, None]:
+        """Return the IDs of the live allocations of a key, oldest first.
+
+        The allocations of a key may outlive its ask, and the key come back with another one.
+        """
+        request = self.requests.get(allocation_key)
+        if request is not None:
+            return request.allocation_ids
+        return self.detached.get(allocation_key, {})
+
+    def admit(self, request: Request) -> None:
+        """Take a new ask in, with what is still allocated under its key."""
+        key = request.ask.allocation_key
+        request.allocation_ids = self.detached.pop(key, {})
+        self.requests[key] = request

@@ -7,7 +7,6 @@ from typing import final
 from remuda.core.messages.commands import RegisterResourceManager
 from remuda.core.model.deadlines import Deadlines
 from remuda.core.model.partition import Partition
-from remuda.core.model.vectors import ResourceTypes
 
 
 @final
@@ -23,12 +22,11 @@ class ResourceManager:
 
 @final
 class Cluster:
-    """The whole state. ``types`` is shared: an index means the same type everywhere."""
+    """The whole state."""
 
-    __slots__ = ("deadlines", "managers", "types")
+    __slots__ = ("deadlines", "managers")
 
     def __init__(self) -> None:
-        self.types = ResourceTypes()
         self.deadlines = Deadlines()
         self.managers: dict[str, ResourceManager] = {}
 

@@ -12,18 +12,18 @@ from remuda.core.model.node import Node
 from remuda.core.model.node_order import NodeOrder
 from remuda.core.model.queue import Queue
 from remuda.core.model.request import Shape, ShapeKey
-from remuda.core.model.vectors import Vector
+from remuda.core.model.vectors import ResourceTypes, Vector
 
 
 @final
 class Partition:
     """One partition of one RM (RM-21).
 
-    ``name`` is plain. ``capacity``: sum over all nodes, schedulable or not (NODE-4).
-    ``shapes``: those with pending asks; ``starved``: those with lanes that wait for a node.
-    ``shares_stale``: the divisors of shares must be worked out again before the next decision.
-    ``unsettled``: leaves, by path, whose place in the tree must be worked out again before that.
-    ``ended``: applications that left, by number; ``rejected`` likewise.
+    ``name`` is plain. ``types``: the resource types seen here; each partition has its own.
+    ``capacity``: sum over all nodes, schedulable or not (NODE-4). ``shapes``: those with pending
+    asks; ``starved``: those with lanes that wait for a node. ``shares_stale``: the divisors of
+    shares must be worked out again before the next decision. ``unsettled``: leaves, by path, whose
+    place in the tree must be. ``ended``: applications that left, by number; ``rejected`` likewise.
     """
 
     __slots__ = (
@@ -48,12 +48,16 @@ class Partition:
         "starved",
         "state",
         "state_ns",
+        "types",
         "unsettled",
     )
 
-    def __init__(self, rm_id: str, name: str, root: Queue, now_ns: int) -> None:
+    def __init__(
+        self, rm_id: str, name: str, types: ResourceTypes, root: Queue, now_ns: int
+    ) -> None:
         self.rm_id = rm_id
         self.name = name
+        self.types = types
         self.root = root
         self.state: str = states.ACTIVE
         self.state_ns = now_ns

@@ -16,6 +16,7 @@ from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
 
 QUEUE_NAME: Final = re.compile(r"[a-zA-Z0-9_:#/@-]{1,64}")
+DEFAULT_QUEUE: Final = "root.default"
 RECOVERY_QUEUE: Final = "root.@recovery@"
 NO_MATCH: Final = "application rejected: no placement rule matched"
 
@@ -23,13 +24,15 @@ NO_MATCH: Final = "application rejected: no placement rule matched"
 def place(partition: Partition, record: NewApplication) -> str:
     """Return the path of the first rule that gives a usable queue, "" if none does.
 
-    Rules: PLC-55 to PLC-61. A path that does not exist yet may be created (PLC-63).
+    Rules: PLC-55 to PLC-62. A path that does not exist yet may be created (PLC-63); the default
+    queue, the last resort, must exist.
     """
     for rule in partition.placement_rules:
         path = _run(partition, rule, record)
         if path and _usable(partition, path):
             return path
-    return ""
+    default = partition.queue(DEFAULT_QUEUE)
+    return DEFAULT_QUEUE if default is not None and _usable(partition, DEFAULT_QUEUE) else ""
 
 
 def tag_value(record: NewApplication, name: str) -> str:

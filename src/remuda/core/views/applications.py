@@ -13,11 +13,10 @@ from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
 from remuda.core.model.request import Request
-from remuda.core.model.vectors import ResourceTypes
 
 
 def application_views(
-    types: ResourceTypes, partition: Partition, path: str
+    partition: Partition, path: str
 ) -> tuple[ApplicationView, ...] | UnknownQueue:
     """Return the live applications of a queue, or of all queues, by ID. Rules: REST-76, REST-77."""
     applications = partition.applications
@@ -27,7 +26,7 @@ def application_views(
             return UnknownQueue()
         applications = queue.applications
     found = [applications[application_id] for application_id in sorted(applications)]
-    return tuple([_application_view(types, partition, each) for each in found])
+    return tuple([_application_view(partition, each) for each in found])
 
 
 def allocation_view(partition: Partition, allocation: Allocation) -> AllocationView:
@@ -48,10 +47,9 @@ def allocation_view(partition: Partition, allocation: Allocation) -> AllocationV
     )
 
 
-def _application_view(
-    types: ResourceTypes, partition: Partition, application: Application
-) -> ApplicationView:
+def _application_view(partition: Partition, application: Application) -> ApplicationView:
     record = application.record
+    types = partition.types
     pending = [each for each in application.requests.values() if each.pending]
     pending.sort(key=lambda each: each.ask.allocation_key)
     allocations = sorted(application.allocations.values(), key=lambda each: each.allocation_id)

@@ -5,17 +5,16 @@ from __future__ import annotations
 from remuda.core.messages.queries import NodeView
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
-from remuda.core.model.vectors import ResourceTypes
 from remuda.core.views.applications import allocation_view
 
 
-def node_views(types: ResourceTypes, partition: Partition) -> tuple[NodeView, ...]:
+def node_views(partition: Partition) -> tuple[NodeView, ...]:
     """Return all nodes of a partition by ID. Rules: REST-20, REST-85."""
     nodes = partition.nodes
-    return tuple([_node_view(types, partition, nodes[node_id]) for node_id in sorted(nodes)])
+    return tuple([_node_view(partition, nodes[node_id]) for node_id in sorted(nodes)])
 
 
-def _node_view(types: ResourceTypes, partition: Partition, node: Node) -> NodeView:
+def _node_view(partition: Partition, node: Node) -> NodeView:
     allocations = [allocation_view(partition, each) for each in node.allocations.values()]
     allocations.sort(key=lambda each: (each.application_id, each.allocation_id))
     return NodeView(
@@ -23,9 +22,9 @@ def _node_view(types: ResourceTypes, partition: Partition, node: Node) -> NodeVi
         partition=partition.name,
         attributes=dict(sorted(node.attributes.items())),
         capacity=dict(node.total.resource),
-        allocated=types.resource(node.allocated),
+        allocated=partition.types.resource(node.allocated),
         occupied=dict(node.occupied.resource),
-        available=types.resource(node.available),
+        available=partition.types.resource(node.available),
         schedulable=node.schedulable,
         ready=node.ready(),
         allocations=tuple(allocations),

@@ -6,13 +6,13 @@ from remuda.core.messages.queries import PartitionView, QueueView
 from remuda.core.model.cluster import Cluster
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import FAIR, Queue
-from remuda.core.model.vectors import ResourceTypes, Vector, define
+from remuda.core.model.vectors import Vector, define
 
 
 def partition_views(cluster: Cluster) -> tuple[PartitionView, ...]:
     """Return all partitions by (name, RM ID). Rules: REST-67, REST-69."""
     partitions = sorted(cluster.partitions(), key=lambda each: (each.name, each.rm_id))
-    return tuple([_partition_view(cluster.types, each) for each in partitions])
+    return tuple([_partition_view(each) for each in partitions])
 
 
 def find_partition(cluster: Cluster, name: str, rm_id: str) -> Partition | None:
@@ -24,9 +24,10 @@ def find_partition(cluster: Cluster, name: str, rm_id: str) -> Partition | None:
     return None
 
 
-def queue_view(types: ResourceTypes, partition: Partition, queue: Queue) -> QueueView:
+def queue_view(partition: Partition, queue: Queue) -> QueueView:
     """Return a queue with all below it. Rules: REST-70, REST-71, REST-74, REST-75."""
     children = [queue.children[name] for name in sorted(queue.children)]
+    types = partition.types
     settings = queue.settings
     room = headroom(queue)
     return QueueView(
@@ -49,7 +50,7 @@ def queue_view(types: ResourceTypes, partition: Partition, queue: Queue) -> Queu
         priority_sorting=settings.sort_by_priority,
         priority_fence=settings.priority_fence,
         priority_offset=settings.priority_offset,
-        children=tuple([queue_view(types, partition, child) for child in children]),
+        children=tuple([queue_view(partition, child) for child in children]),
     )
 
 
@@ -75,7 +76,8 @@ def _amount(vector: Vector, index: int) -> int:
     return vector.amounts[index] if index < len(vector.amounts) else 0
 
 
-def _partition_view(types: ResourceTypes, partition: Partition) -> PartitionView:
+def _partition_view(partition: Partition) -> PartitionView:
+    types = partition.types
     counts: dict[str, int] = {}
     for group in (
         partition.applications.values(),
