@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -105,7 +105,13 @@ class AnyRequests(RuleBasedStateMachine):
 
 def check_machine(examples: int, steps: int) -> None:
     """Let the machine run; it raises at the first broken invariant."""
-    chosen = settings(max_examples=examples, stateful_step_count=steps, deadline=None)
+    chosen = settings(
+        max_examples=examples,
+        stateful_step_count=steps,
+        deadline=None,
+        phases=[Phase.reuse, Phase.generate, Phase.shrink],
+        report_multiple_bugs=False,
+    )
     run_state_machine_as_test(AnyRequests, settings=chosen)
 
 

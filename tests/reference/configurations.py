@@ -51,7 +51,7 @@ def partition(rng: random.Random, name: str) -> PartitionConfig:
 
 def names(rng: random.Random) -> list[str]:
     """One to four sibling names, not in order."""
-    return rng.sample(["a", "b", "c", "d", "e"], rng.choice((1, 2, 2, 3, 4)))
+    return rng.sample(["a", "b", "c", "d", "default"], rng.choice((1, 2, 2, 3, 4)))
 
 
 def queue(rng: random.Random, name: str, depth: int) -> QueueConfig:

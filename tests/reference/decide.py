@@ -33,31 +33,34 @@ def descend(partition: Partition, queue: Queue, predicates: Predicates) -> Decis
 def try_leaf(partition: Partition, leaf: Queue, predicates: Predicates) -> Decision | None:
     """Applications in order, their asks in order. Rules: CYC-11, CYC-12."""
     headroom = sums.headroom(partition, leaf.path)
+    nodes = sums.node_order(partition)
+    free = sums.available(partition)
     for app in sums.application_order(partition, leaf):
         for ask in sums.ask_order(app):
             if not res.fits_where_limited(headroom, ask.resource):
                 continue
-            for node in candidates(partition, ask):
-                if accepts(partition, app, ask, node, predicates):
-                    return app, ask, node
+            for node in candidates(nodes, ask):
+                decision = (app, ask, node)
+                if accepted(partition, decision, free[node.identity], predicates):
+                    return decision
     return None
 
 
-def candidates(partition: Partition, ask: Ask) -> list[Node]:
+def candidates(nodes: list[Node], ask: Ask) -> list[Node]:
     """The nodes an ask may try, in order. Rules: CYC-14 as since 1.7, CYC-15."""
     if ask.required_node:
-        required = partition.nodes.get(ask.required_node)
-        return [required] if required is not None else []
-    return [node for node in sums.node_order(partition) if node.schedulable]
+        return [node for node in nodes if node.identity == ask.required_node]
+    return [node for node in nodes if node.schedulable]
 
 
-def accepts(
-    partition: Partition, app: Application, ask: Ask, node: Node, predicates: Predicates
+def accepted(
+    partition: Partition, decision: Decision, free: res.Amounts, predicates: Predicates
 ) -> bool:
     """Whether an ask can go to a node. Rules: CYC-15, CYC-17."""
+    app, ask, node = decision
     return (
         res.fits(node.capacity, ask.resource)
-        and res.fits(sums.available(partition, node), ask.resource)
+        and res.fits(free, ask.resource)
         and not predicates(partition.rm_id, ask.key, node.identity, True)
         and sums.charge_fits(partition, app.queue, ask.resource)
     )

@@ -94,9 +94,9 @@ def state_difference(scheduler: Scheduler, partition: Partition) -> str:
     for node in nodes:
         assert isinstance(node, q.NodeView)
         found[node.node_id] = (plain(node.available), node.schedulable)
+    free = sums.available(partition)
     for known in partition.nodes.values():
-        free = plain(sums.available(partition, known))
-        wanted[known.identity] = (free, known.schedulable)
+        wanted[known.identity] = (plain(free[known.identity]), known.schedulable)
     if found == wanted:
         return ""
     wrong = sorted(k for k in {*found, *wanted} if found.get(k) != wanted.get(k))

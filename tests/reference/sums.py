@@ -184,21 +184,18 @@ def ask_order(app: Application) -> list[Ask]:
     return sorted(wanting, key=lambda ask: (-ask.priority, ask.arrival))
 
 
-def available(partition: Partition, node: Node) -> dict[str, int]:
-    """What is left on a node; may be negative. Rules: NODE-3."""
-    used = res.total(
-        allocation.resource
-        for app in partition.applications.values()
-        for allocation in app.allocations.values()
-        if allocation.node_id == node.identity
-    )
-    return res.subtract(res.subtract(node.capacity, node.occupied), used)
+def available(partition: Partition) -> dict[str, dict[str, int]]:
+    """What is left on each node; may be negative. Rules: NODE-3."""
+    left = {n.identity: res.subtract(n.capacity, n.occupied) for n in partition.nodes.values()}
+    for app in partition.applications.values():
+        for allocation in app.allocations.values():
+            left[allocation.node_id] = res.subtract(left[allocation.node_id], allocation.resource)
+    return left
 
 
-def node_score(partition: Partition, node: Node) -> float:
+def node_score(partition: Partition, node: Node, free: res.Amounts) -> float:
     """The lower, the earlier. Rules: NOD-16 to NOD-19."""
     weights = partition.node_weights or {"vcore": 1.0, "memory": 1.0}
-    free = available(partition, node)
     weighted = whole = 0.0
     for type_name in sorted(node.capacity):
         weight, size = weights.get(type_name, 0.0), node.capacity[type_name]
@@ -211,5 +208,9 @@ def node_score(partition: Partition, node: Node) -> float:
 
 def node_order(partition: Partition) -> list[Node]:
     """All nodes in policy order. Rules: NOD-15."""
-    nodes = partition.nodes.values()
-    return sorted(nodes, key=lambda node: (node_score(partition, node), node.identity))
+    free = available(partition)
+
+    def rank(node: Node) -> tuple[float, str]:
+        return node_score(partition, node, free[node.identity]), node.identity
+
+    return sorted(partition.nodes.values(), key=rank)

@@ -69,9 +69,12 @@ def refuse_some(rm_id: str, allocation_key: str, node_id: str, allocate: bool) -
     return f"class {group} does not like {node_id}" if refused else ""
 
 
-def record(seed: int, length: int = 50) -> Run:
-    """Draw the workload of a seed and run it on the reference."""
-    return Author(seed).write(length)
+def record(seed: int, length: int = 50, crowd: int = 1) -> Run:
+    """Draw the workload of a seed and run it on the reference.
+
+    ``crowd`` multiplies the nodes and asks it starts with.
+    """
+    return Author(seed).write(length, crowd)
 
 
 class Author:
@@ -99,13 +102,16 @@ class Author:
 
     # -------------------------------------------------------------------------- the frame
 
-    def write(self, length: int) -> Run:
+    def write(self, length: int, crowd: int) -> Run:
         """The whole workload: registration, some nodes and applications, then anything."""
         for rm_id in self.rng.choice((["rm"], ["rm"], ["rm"], ["rm-b", "rm-a"])):
             self.register(rm_id)
-        self.add_nodes()
+        for _ in range(crowd):
+            self.add_nodes()
         self.add_applications()
         self.add_applications()
+        for _ in range(crowd):
+            self.send_asks()
         acts, weights = zip(*self.actions, strict=True)
         for _ in range(length):
             self.rng.choices(acts, weights)[0]()
