@@ -92,9 +92,22 @@ class _Shelf:
 
 @final
 class NodeOrder:
-    """The schedulable nodes of a partition by (score, node ID). Rules: NOD-15."""
+    """The schedulable nodes of a partition by (score, node ID). Rules: NOD-15.
 
-    __slots__ = ("_entries", "_lows", "_nodes", "_shelves", "score")
+    ``_found`` is the result of the last search, for ``_wanted``. While no other node was put or
+    dropped since, and it moved forward at most, nothing before it can fit: packing nodes finds the
+    same one again without a search. Whatever else happens makes it None.
+    """
+
+    __slots__ = (
+        "_entries",
+        "_found",
+        "_lows",
+        "_nodes",
+        "_shelves",
+        "_wanted",
+        "score",
+    )
 
     def __init__(self, score: Callable[[Node], float]) -> None:
         self.score = score
@@ -102,11 +115,15 @@ class NodeOrder:
         self._lows: list[Entry] = []
         self._entries: dict[str, Entry] = {}
         self._nodes: dict[str, Node] = {}
+        self._found: Node | None = None
+        self._wanted: Amounts | None = None
 
     def put(self, node: Node) -> None:
         """Add a node or move it to where its score belongs. Rules: NOD-14."""
         entry: Entry = (self.score(node), node.node_id)
         old = self._entries.get(node.node_id)
+        if node is not self._found or old is None or entry > old:
+            self._found = None
         if old is not None:
             self._take(old)
         self._entries[node.node_id] = entry
@@ -115,6 +132,7 @@ class NodeOrder:
 
     def drop(self, node_id: str) -> None:
         """Take a node out; unknown IDs are fine."""
+        self._found = None
         entry = self._entries.pop(node_id, None)
         if entry is not None:
             del self._nodes[node_id]
@@ -122,12 +140,21 @@ class NodeOrder:
 
     def first_fit(self, amounts: Amounts, accept: Callable[[Node], bool] | None) -> Node | None:
         """Return the first node in order that fits and is accepted. Rules: CYC-15, NOD-20."""
+        found = self._found
+        repeated = found is not None and self._wanted is amounts and accept is None
+        if found is None or not repeated or not fits(found.available, amounts):
+            found = self._search(amounts, accept)
+            self._found = found
+            self._wanted = amounts
+        return found
+
+    def _search(self, amounts: Amounts, accept: Callable[[Node], bool] | None) -> Node | None:
         for shelf in self._shelves:
             if not shelf.bound.may_fit(amounts):
                 continue
             for block in shelf.blocks:
                 if block.bound.may_fit(amounts):
-                    node = self._search(block, amounts, accept)
+                    node = self._search_block(block, amounts, accept)
                     if node is not None:
                         return node
             if not shelf.tight:
@@ -151,7 +178,7 @@ class NodeOrder:
             if not bound.covers(self._nodes[entry[1]])
         ]
 
-    def _search(
+    def _search_block(
         self, block: _Block, amounts: Amounts, accept: Callable[[Node], bool] | None
     ) -> Node | None:
         nodes = self._nodes

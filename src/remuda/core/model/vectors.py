@@ -33,9 +33,10 @@ class Amounts:
     zero, all that a fit check looks at. ``types``, ``need_types``: bit masks of the two.
     ``resource``: the same by name, for effects and views; nobody changes it. ``number``: equal
     numbers mean equal amounts (not the other way round), so it serves as a short key.
+    ``negative``: some amount is below zero.
     """
 
-    __slots__ = ("need", "need_types", "number", "pairs", "resource", "types")
+    __slots__ = ("need", "need_types", "negative", "number", "pairs", "resource", "types")
 
     def __init__(
         self, number: int, pairs: tuple[tuple[int, int], ...], resource: dict[str, int]
@@ -43,6 +44,7 @@ class Amounts:
         self.number = number
         self.pairs = pairs
         self.resource = resource
+        self.negative: bool = min([amount for _, amount in pairs], default=0) < 0
         self.need: tuple[tuple[int, int], ...] = tuple([p for p in pairs if p[1] > 0])
         self.types: int = _mask(pairs)
         self.need_types: int = _mask(self.need)
@@ -86,6 +88,13 @@ class ResourceTypes:
         """Whether all types of a resource are known or can still be learned."""
         new = sum(1 for name in resource if name not in self._indexes)
         return len(self.names) + new <= TYPES_LIMIT
+
+    def admit(self, resource: Mapping[str, int]) -> Amounts | None:
+        """Turn a sparse map from outside into amounts; None if it has too many new types."""
+        found = self._known.get(tuple(resource.items()))
+        if found is None and self.room_for(resource):
+            found = self.amounts(resource)
+        return found
 
     def amounts(self, resource: Mapping[str, int]) -> Amounts:
         """Turn a sparse map into amounts, learning its types. Rules: RES-11, RES-13.
