@@ -6,12 +6,17 @@ name, so that nothing in a file is ever ignored.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import field
+from typing import Final
 
 from remuda.base.message import message
 
 Resource = Mapping[str, int]
+
+# One element of a queue's path, configured or made by placement (CFG-30).
+QUEUE_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 @message

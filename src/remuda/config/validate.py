@@ -13,10 +13,9 @@ from typing import Final
 from remuda.config.bind import NodeSortDraft, PartitionDraft, QueueDraft, RuleDraft
 from remuda.config.findings import Findings
 from remuda.config.quotas import QuotaCheck
-from remuda.config.schema import PartitionConfig, PlacementRuleConfig
+from remuda.config.schema import QUEUE_NAME, PartitionConfig, PlacementRuleConfig
 from remuda.config.tree import Node
 
-_QUEUE_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _RULE_NAME: Final = re.compile(r"[_a-zA-Z][a-zA-Z0-9_]*")
 
 _RULES_BUILT: Final = ("provided", "tag")
@@ -115,7 +114,7 @@ def _check_children(queue: QueueDraft, level: int, findings: Findings) -> None:
     seen: dict[str, int] = {}
     for child in queue.queues:
         path = f"{child.path}.name"
-        if not _QUEUE_NAME.fullmatch(child.name):
+        if not QUEUE_NAME.fullmatch(child.name):
             text = f"invalid child name {child.name!r} at level {level}"
             hint = "use 1 to 64 letters, digits, - and _"
             findings.add(child.node, path, "CFG-61", text, hint)

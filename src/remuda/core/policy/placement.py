@@ -6,16 +6,14 @@ A rule answers with a full path, which may name a queue that still has to be mad
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
-from remuda.config.schema import PlacementRuleConfig
+from remuda.config.schema import QUEUE_NAME, PlacementRuleConfig
 from remuda.core.messages.commands import NewApplication
 from remuda.core.model import states
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
 
-QUEUE_NAME: Final = re.compile(r"[a-zA-Z0-9_:#/@-]{1,64}")
 DEFAULT_QUEUE: Final = "root.default"
 RECOVERY_QUEUE: Final = "root.@recovery@"
 NO_MATCH: Final = "application rejected: no placement rule matched"
