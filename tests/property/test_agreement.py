@@ -14,11 +14,11 @@ from tests.reference.workloads import record
 BLOCK = 25
 
 
-def first_difference(seeds: range, length: int) -> str:
+def first_difference(seeds: range, length: int = 50, crowd: int = 1) -> str:
     """The first workload on which the two differ, "" if there is none."""
     for seed in seeds:
-        if fault := difference(record(seed, length)):
-            return f"record({seed}, {length}): {fault}"
+        if fault := difference(record(seed, length, crowd)):
+            return f"record({seed}, {length}, {crowd}): {fault}"
     return ""
 
 
@@ -26,16 +26,34 @@ def first_difference(seeds: range, length: int) -> str:
 @pytest.mark.remuda_rule("QUE-2", "QUE-13", "QUE-38", "QUE-40", "NOD-15", "NOD-16", "SI-3", "SI-4")
 @pytest.mark.parametrize("first", range(0, 500, BLOCK))
 def test_500_workloads_are_decided_as_the_reference_decides_them(first: int) -> None:
-    assert first_difference(range(first, first + BLOCK), 50) == ""
+    assert first_difference(range(first, first + BLOCK)) == ""
+
+
+@pytest.mark.remuda_rule("NOD-15", "NOD-16", "CYC-15")
+@pytest.mark.parametrize("seed", range(900, 908))
+def test_a_hundred_nodes_are_tried_in_the_same_order(seed: int) -> None:
+    assert first_difference(range(seed, seed + 1), 30, 50) == ""
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("first", range(10_000, 15_000, 100))
 def test_thousands_of_workloads_are_decided_alike(first: int) -> None:
-    assert first_difference(range(first, first + 100), 50) == ""
+    assert first_difference(range(first, first + 100)) == ""
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(20_000, 20_100))
 def test_long_workloads_are_decided_alike(seed: int) -> None:
-    assert first_difference(range(seed, seed + 1), 400) == ""
+    assert first_difference(range(seed, seed + 1), 300) == ""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(21_000, 21_060))
+def test_many_nodes_are_tried_alike(seed: int) -> None:
+    assert first_difference(range(seed, seed + 1), 60, 100) == ""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [22_002])
+def test_more_than_a_thousand_nodes_are_tried_alike(seed: int) -> None:
+    assert first_difference(range(seed, seed + 1), 40, 600) == ""

@@ -259,13 +259,20 @@ class Author:
         return {REQUIRED_NODE: self.rng.choice((node.identity, node.identity, "node-unknown"))}
 
     def send_asks_again(self) -> None:
-        """An ask that is known already, unchanged or changed."""
+        """An ask that is or was known, unchanged or changed."""
         found = self.application()
         if found is None or not found[1].asks:
             return
         partition, app = found
         old = self.rng.choice(list(app.asks.values()))
         changed = self.rng.random() < 0.7
+        live = any(allocation.key == old.key for allocation in app.allocations.values())
+        if not live and self.rng.random() < 0.4:
+            release = c.AskRelease(app.identity, old.key, partition.name)
+            self.send(c.UpdateAllocations(partition.rm_id, ask_releases=(release,)))
+            if self.rng.random() < 0.5:
+                self.pass_time()
+                self.step(EVERYTHING)
         ask = c.Ask(
             application_id=app.identity,
             allocation_key=old.key,

@@ -107,7 +107,7 @@ def test_two_hundred_histories_break_no_invariant(first: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("first", range(30_000, 34_000, 100))
+@pytest.mark.parametrize("first", range(30_000, 32_000, 100))
 def test_thousands_of_histories_break_no_invariant(first: int) -> None:
     for seed in range(first, first + 100):
         check_history(seed, 60)

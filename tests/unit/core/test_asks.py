@@ -147,6 +147,24 @@ def test_a_reported_identity_is_not_given_out_again(door: Door) -> None:
     door.scheduler.check()
 
 
+@pytest.mark.remuda_rule("SI-35", "CYC-18")
+@pytest.mark.parametrize("reported", [True, False])
+def test_no_identity_is_given_out_twice_while_the_key_is_known(door: Door, reported: bool) -> None:
+    if reported:
+        door.existing("app", "k-1", "n1", ONE, key="k")
+    else:
+        door.ask("app", "k", ONE, 1)
+        door.place()
+        door.release_ask("app", "k")
+    door.ask("app", "k", ONE, 5)
+    given: list[str] = []
+    while placed := door.place(1):
+        given += [identity for identity, _ in placed]
+        door.release("app", placed[0][0])
+    assert len(given) == len(set(given)) >= 4
+    assert ("k-1" if reported else "k-0") not in given
+
+
 @pytest.mark.remuda_rule("SI-50", "SI-51", "QUE-27")
 def test_released_asks_are_not_pending_any_more(door: Door) -> None:
     for key in ("x", "y", "z"):
