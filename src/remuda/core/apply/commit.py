@@ -44,16 +44,19 @@ def set_aside(partition: Partition, decision: Park) -> None:
 
 
 def next_allocation_id(request: Request) -> str:
-    """Return the identity of an ask's next allocation, never one seen before.
+    """Return the identity of an ask's next allocation, never one given out before.
 
     Rules: CYC-18, SI-35. A recovered allocation, or one of an earlier ask with this key, may bear
     an identity of this form.
     """
-    number = request.made
-    allocation_id = f"{request.ask.allocation_key}-{number}"
-    while allocation_id in request.application.allocations:
+    live = request.application.allocations
+    key = request.ask.allocation_key
+    number = max(request.made, request.next_identity)
+    allocation_id = f"{key}-{number}"
+    while allocation_id in live:
         number += 1
-        allocation_id = f"{request.ask.allocation_key}-{number}"
+        allocation_id = f"{key}-{number}"
+    request.next_identity = number + 1
     return allocation_id
 
 

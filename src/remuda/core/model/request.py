@@ -55,8 +55,9 @@ class Shape:
 
 @final
 class Request:
-    """One ask: ``pending`` allocations still to come, ``made`` so far (SI-34, SI-35).
+    """One ask: ``pending`` allocations still to come, ``made`` so far (SI-34).
 
+    ``next_identity``: the least number for the identity of the next allocation (SI-35).
     ``allocation_ids`` are the live allocations of the key, in order of creation. ``sort_key``:
     the place among the asks of the application (QUE-44).
     """
@@ -70,6 +71,7 @@ class Request:
         "created_ns",
         "group",
         "made",
+        "next_identity",
         "number",
         "pending",
         "sort_key",
@@ -85,6 +87,7 @@ class Request:
         self.created_ns = created_ns
         self.pending: int = 0
         self.made: int = 0
+        self.next_identity: int = 0
         self.attempted: bool = False
         self.group: Group | None = None
         self.allocation_ids: dict[str, None] = {}
