@@ -93,7 +93,7 @@ class InProcessScheduler:
             self._forget(request.rmID)
             raise
         with self._registering:
-            answer = self._core.register(command, binding.receive, binding.fits).result()
+            answer = self._core.register(command, binding.receive, binding.predicates).result()
             self._replace_binding(request.rmID, None if answer.reason else binding)
         if answer.reason:
             binding.close()
@@ -243,7 +243,7 @@ class _Binding:
                 _log.error("a callback of the resource manager failed, ignored: %r", error)
                 _log.debug("traceback of the callback", exc_info=True)
 
-    def fits(self, rm_id: str, allocation_key: str, node_id: str, allocate: bool) -> str:
+    def predicates(self, rm_id: str, allocation_key: str, node_id: str, allocate: bool) -> str:
         """Ask the callback about a node; what it raises is the reason against it (SI-80)."""
         assert rm_id == self._rm_id
         assert self._predicates is not None

@@ -12,12 +12,16 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from remuda.core.messages.effects import Effect
 from remuda.core.ports import Predicates
 from remuda.runtime.ports import EffectSink
 
 _log = logging.getLogger("remuda.runtime")
+
+# Effects that may wait for an edge before it is given up.
+HANDOVER_LIMIT: Final = 1_000_000
 
 
 def no_sink(effects: Sequence[Effect]) -> None:
@@ -127,7 +131,7 @@ class Delivery:
             _log.error("a receiver of scheduler effects failed, ignored: %r", error)
             _log.debug("traceback of the receiver's failure", exc_info=True)
 
-    def fits(self, rm_id: str, allocation_key: str, node_id: str, allocate: bool) -> str:
+    def predicates(self, rm_id: str, allocation_key: str, node_id: str, allocate: bool) -> str:
         """The predicate port of the core: the owner's answer, "" without predicates (SI-80)."""
         session = self._sessions.get(rm_id)
         if session is None or session.predicates is None:
@@ -147,7 +151,7 @@ class EdgeHandover:
         loop: asyncio.AbstractEventLoop,
         receive: EffectSink,
         overflowed: Callable[[], None],
-        limit: int = 1_000_000,
+        limit: int = HANDOVER_LIMIT,
     ) -> None:
         self._loop = loop
         self._receive = receive

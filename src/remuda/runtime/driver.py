@@ -7,6 +7,7 @@ of handling, recording and handing out in another. Only the core thread calls th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from remuda.base.errors import ProtocolError
 from remuda.base.message import message
@@ -16,19 +17,25 @@ from remuda.core.messages.commands import (
     UnregisterResourceManager,
 )
 from remuda.core.messages.effects import Effect, RegistrationAnswered
-from remuda.core.messages.queries import PartitionsQuery, PartitionView, Query, View
+from remuda.core.messages.queries import (
+    ApplicationsQuery,
+    PartitionsQuery,
+    PartitionView,
+    Query,
+    View,
+)
 from remuda.core.ports import Predicates
 from remuda.runtime.delivery import Delivery, Session
 from remuda.runtime.ports import Clock, Recorder, SchedulerFactory
 
-# Allocations per step: about 10 ms interpreted, 2 ms compiled, the longest the core thread
-# keeps the interpreter and the longest an observer waits (performance study, section 5.6).
-BURST = 256
+# Decisions per step: about 10 ms of work, the longest the core thread keeps the interpreter
+# and the longest an input or a query waits for its turn.
+BURST: Final = 256
 
 
 @message
 class Removed:
-    """What an RM owned when it left (RM-19)."""
+    """What an RM owned when it left; of its applications only those still live (RM-19)."""
 
     partitions: int
     applications: int
@@ -45,10 +52,10 @@ class Driver:
         clock: Clock,
         recorder: Recorder | None,
     ) -> None:
-        port: Predicates = delivery.fits
+        predicates: Predicates = delivery.predicates
         if recorder is not None:
-            port = recorder.listen(port)
-        self._scheduler = make_scheduler(port)
+            predicates = recorder.listen(predicates)
+        self._scheduler = make_scheduler(predicates)
         self._delivery = delivery
         self._clock = clock
         self._recorder = recorder
@@ -117,14 +124,21 @@ class Driver:
         views = self._scheduler.view(PartitionsQuery())
         assert isinstance(views, tuple)
         own = [v for v in views if isinstance(v, PartitionView) and v.rm_id == rm_id]
+        removed = Removed(
+            partitions=len(own),
+            applications=sum(self._live_applications(view) for view in own),
+            nodes=sum(view.total_nodes for view in own),
+        )
         self._delivery.close(rm_id)
         self.handle(UnregisterResourceManager(rm_id))
         self.hand_out()
-        return Removed(
-            partitions=len(own),
-            applications=sum(_live(view) for view in own),
-            nodes=sum(view.total_nodes for view in own),
-        )
+        return removed
+
+    def _live_applications(self, partition: PartitionView) -> int:
+        query = ApplicationsQuery(partition.name, rm_id=partition.rm_id)
+        views = self._scheduler.view(query)
+        assert isinstance(views, tuple)
+        return len(views)
 
     def close(self) -> None:
         """Finish the recording."""
@@ -136,7 +150,3 @@ class Driver:
             self._recorder.effects(effects)
         self._outgoing.extend(effects)
         return effects
-
-
-def _live(view: PartitionView) -> int:
-    return sum(count for state, count in view.applications.items() if state != "Rejected")

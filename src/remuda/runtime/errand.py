@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 from remuda.base.errors import RemudaError
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 def promise() -> Future[T]:
@@ -22,7 +23,7 @@ def promise() -> Future[T]:
     return future
 
 
-class Errand(Generic[T]):
+class Errand(Generic[T_co]):
     """``work`` to run on the core thread; its result or error completes ``future``.
 
     ``touches_core``: the work changes the scheduler, so an error other than a refusal
@@ -31,10 +32,10 @@ class Errand(Generic[T]):
 
     __slots__ = ("future", "touches_core", "work")
 
-    def __init__(self, work: Callable[[], T], *, touches_core: bool = False) -> None:
+    def __init__(self, work: Callable[[], T_co], *, touches_core: bool = False) -> None:
         self.work = work
         self.touches_core = touches_core
-        self.future: Future[T] = promise()
+        self.future: Future[T_co] = promise()
 
     def carry_out(self) -> None:
         """Run the work and complete the future. Core thread."""

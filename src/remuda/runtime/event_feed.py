@@ -11,13 +11,14 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from remuda.core.messages.effects import EventRecord
 
 _log = logging.getLogger("remuda.runtime")
 
-INTERVAL_SECONDS = 2.0
-WAITING_MAX = 100_000
+INTERVAL_SECONDS: Final = 2.0
+WAITING_LIMIT: Final = 100_000
 
 
 class EventFeed:
@@ -28,11 +29,11 @@ class EventFeed:
         send: Callable[[Sequence[EventRecord]], None],
         *,
         interval_seconds: float = INTERVAL_SECONDS,
-        waiting_max: int = WAITING_MAX,
+        waiting_limit: int = WAITING_LIMIT,
     ) -> None:
         self._send = send
         self._interval = interval_seconds
-        self._waiting: deque[EventRecord] = deque(maxlen=waiting_max)
+        self._waiting: deque[EventRecord] = deque(maxlen=waiting_limit)
         self._sending = threading.Lock()
         self._something = threading.Event()
         self._closing = threading.Event()

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from remuda.runtime.errors import LoopStoppedError
 
 T = TypeVar("T")
 
 # Elements waiting in the inbox before senders block: about 100 MB of asks.
-CAPACITY = 200_000
+CAPACITY: Final = 200_000
 
 
 class Inbox(Generic[T]):

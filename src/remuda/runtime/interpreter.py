@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import gc
 import sys
+from typing import Final
 
-SWITCH_INTERVAL_SECONDS = 0.0005
+SWITCH_INTERVAL_SECONDS: Final = 0.0005
 
 # Objects created before a young collection, young before a middle one, middle before a full one.
-COLLECTION_THRESHOLDS = (50_000, 20, 100)
+COLLECTION_THRESHOLDS: Final = (50_000, 20, 100)
 
 
 def tune_interpreter() -> None:

@@ -14,7 +14,7 @@ import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -26,7 +26,7 @@ from remuda.runtime.digest import EffectDigest
 
 _log = logging.getLogger("remuda.runtime")
 
-FORMAT = 1
+FORMAT: Final = 1
 
 
 class Header(msgspec.Struct, array_like=True, tag="remuda-recording"):

@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from remuda.core.messages.commands import (
     RegisterResourceManager,
@@ -45,13 +45,13 @@ T = TypeVar("T")
 Request: TypeAlias = UpdateApplications | UpdateAllocations | UpdateNodes
 
 # Elements handled before the next step.
-BATCH = 1_024
+BATCH: Final = 1_024
 
 # Bounds of one sleep: a deadline that does not go away costs little, an hour fits every platform.
-PAUSE_NS_MIN = 1_000_000
-PAUSE_NS_MAX = 3_600_000_000_000
+PAUSE_NS_MIN: Final = 1_000_000
+PAUSE_NS_LIMIT: Final = 3_600_000_000_000
 
-STOPPED = "the scheduler was stopped"
+STOPPED: Final = "the scheduler was stopped"
 
 
 def weight(request: Request) -> int:
@@ -91,8 +91,8 @@ class SchedulerLoop:
     ) -> None:
         self._delivery = Delivery()
         self._driver = Driver(make_scheduler, self._delivery, clock or WallClock(), recorder)
-        self._inbox: Inbox[Request | Errand[Any]] = Inbox(inbox_capacity)
-        self._batch: deque[Request | Errand[Any]] = deque()
+        self._inbox: Inbox[Request | Errand[object]] = Inbox(inbox_capacity)
+        self._batch: deque[Request | Errand[object]] = deque()
         self._idle_waiters: list[Future[None]] = []
         self._progressing = False
         self._stopping = False
@@ -170,7 +170,7 @@ class SchedulerLoop:
         return self._send(Errand(partial(self._driver.unregister, rm_id), touches_core=True))
 
     def query(self, query: Query) -> Future[View]:
-        """Answer a read-only question on the core thread, between two batches."""
+        """Answer a read-only question on the core thread, in its turn among the inputs."""
         return self._send(Errand(partial(self._driver.view, query)))
 
     def check(self) -> Future[None]:
@@ -190,9 +190,9 @@ class SchedulerLoop:
         return waiter
 
     def subscribe(self, observer: EffectSink) -> Callable[[], None]:
-        """Show every batch of effects, of all RMs, to ``observer``; the result ends that.
+        """Show every batch of effects, of all RMs, to ``observer``; calling the result ends that.
 
-        Called on the core thread; it must return quickly.
+        ``observer`` is called on the core thread and must return quickly.
         """
         return self._delivery.observe(observer)
 
@@ -237,7 +237,7 @@ class SchedulerLoop:
         rest_ns = self._driver.rest_ns()
         if rest_ns is None:
             return None
-        return min(max(rest_ns, PAUSE_NS_MIN), PAUSE_NS_MAX) / 1e9
+        return min(max(rest_ns, PAUSE_NS_MIN), PAUSE_NS_LIMIT) / 1e9
 
     def _fail(self, error: BaseException) -> None:
         first_line = str(error).partition("\n")[0]

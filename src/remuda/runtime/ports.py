@@ -23,7 +23,7 @@ class Door(Protocol):
         ...
 
     def step(self, now_ns: int, limit: int) -> list[Effect]:
-        """Run due timers, then make at most ``limit`` allocations."""
+        """Run due timers, then make at most ``limit`` decisions."""
         ...
 
     def next_deadline(self) -> int | None:

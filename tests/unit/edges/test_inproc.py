@@ -316,9 +316,13 @@ def test_two_rms_with_the_same_names_do_not_meet(scheduler: InProcessScheduler) 
 
 
 @pytest.mark.remuda_rule("RM-19")
-def test_unregistering_counts_what_went_and_sends_nothing(scheduler: InProcessScheduler) -> None:
+def test_unregistering_counts_what_lived_and_sends_nothing(scheduler: InProcessScheduler) -> None:
     rm = Rm()
     start(scheduler, rm, "n1", "n2")
+    scheduler.update_application(application("gone"))
+    removal = si.RemoveApplicationRequest(applicationID="gone")
+    scheduler.update_application(si.ApplicationRequest(rmID="rm", remove=[removal]))
+    scheduler.update_application(application("a"))  # taken already: rejected
     scheduler.wait_idle()
     heard = list(rm.log)
     removed = scheduler.unregister_resource_manager("rm")

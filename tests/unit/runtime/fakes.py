@@ -22,7 +22,13 @@ from remuda.core.messages.effects import (
     Effect,
     RegistrationAnswered,
 )
-from remuda.core.messages.queries import PartitionsQuery, PartitionView, Query, View
+from remuda.core.messages.queries import (
+    ApplicationsQuery,
+    PartitionsQuery,
+    PartitionView,
+    Query,
+    View,
+)
 from remuda.core.ports import Predicates, always_true
 
 
@@ -80,6 +86,8 @@ class FakeScheduler:
 
     def view(self, query: Query) -> View:
         self.threads.add(threading.current_thread().name)
+        if isinstance(query, ApplicationsQuery):
+            return ()
         if type(query) is not PartitionsQuery:
             raise LookupError("no such view")
         return (
@@ -94,7 +102,7 @@ class FakeScheduler:
                 node_sort_weights={},
                 total_nodes=3,
                 total_containers=0,
-                applications={"Running": 2, "Rejected": 5},
+                applications={"Completed": 2, "Rejected": 5},
             ),
         )
 

@@ -98,7 +98,7 @@ def test_a_feed_sends_what_gathered_in_order_and_drops_the_oldest() -> None:
     def send(records: Sequence[EventRecord]) -> None:
         batches.append([record.object_id for record in records])
 
-    feed = EventFeed(send, interval_seconds=60, waiting_max=3)
+    feed = EventFeed(send, interval_seconds=60, waiting_limit=3)
     feed.offer([event(1), event(2)])
     feed.offer([event(3), event(4)])
     feed.flush()

@@ -193,7 +193,7 @@ def test_unregistering_counts_what_was_removed_and_is_silent(
     sink = Sink()
     loop.register(registration(), sink).result(10)
     heard = len(sink.effects)
-    assert loop.unregister("rm").result(10) == Removed(partitions=1, applications=2, nodes=3)
+    assert loop.unregister("rm").result(10) == Removed(partitions=1, applications=0, nodes=3)
     assert not loop.registered("rm")
     assert len(sink.effects) == heard
 
