@@ -25,7 +25,6 @@ from remuda.core.model.vectors import (
     add,
     add_times,
     equal,
-    fits,
     positive,
     subtract,
     trimmed,
@@ -68,6 +67,7 @@ def _applications(partition: Partition) -> None:
             _require(held is allocation, partition, f"{name}: an allocation is not on its node")
             node = partition.nodes.get(allocation.node.node_id)
             _require(node is allocation.node, partition, f"{name}: its node is unknown")
+        _identities(partition, application)
         wanted = Vector()
         priorities = PriorityCount()
         for request in application.requests.values():
@@ -85,6 +85,25 @@ def _applications(partition: Partition) -> None:
         leaf = application.queue
         placed = leaf is not None and leaf.applications.get(application.application_id)
         _require(placed is application, partition, f"{name} is not in its queue")
+
+
+def _identities(partition: Partition, application: Application) -> None:
+    """Every live allocation is listed once under its key, with its ask or where that is gone."""
+    name = f"application {application.application_id}"
+    listed: list[str] = []
+    for key, request in application.requests.items():
+        listed += request.allocation_ids
+        enough = request.made + request.adopted >= len(request.allocation_ids)
+        _require(enough, partition, f"{name}: ask {key} made less than it has")
+    for key, identities in application.detached.items():
+        listed += identities
+        gone = key not in application.requests and len(identities) > 0
+        _require(gone, partition, f"{name}: key {key} is detached and not")
+    live = sorted(application.allocations)
+    _require(sorted(listed) == live, partition, f"{name}: lists {listed}, has {live}")
+    for identity, allocation in application.allocations.items():
+        own = identity in application.identities(allocation.ask.allocation_key)
+        _require(own, partition, f"{name}: {identity} is listed under another key")
 
 
 def _amounts(application: Application) -> list[Amounts]:
@@ -164,11 +183,7 @@ def _priorities_below(queue: Queue) -> list[int]:
 def _child_orders(partition: Partition) -> None:
     """Every parent orders exactly its children with pending, by their current numbers."""
     for parent in partition.queues():
-        expected = [
-            child.name
-            for child in parent.children.values()
-            if trimmed(child.pending) and child.state != states.STOPPED
-        ]
+        expected = [child.name for child in parent.children.values() if trimmed(child.pending)]
         listed = parent.child_order.names()
         _require(sorted(expected) == listed, partition, f"children of {parent.path} are wrong")
         for name in expected:
@@ -219,14 +234,19 @@ def _lane(partition: Partition, leaf: Queue, lane: Lane) -> None:
     listed = lane.shape.waiting.get(lane.number)
     _require(listed is lane, partition, f"{name} waits for no node")
     if not partition.predicates:
-        able = [n.node_id for n in partition.nodes.values() if _takes(n, lane)]
+        able = [n.node_id for n in partition.nodes.values() if _has_room(n, lane)]
         _require(not able, partition, f"{name} waits though {able} fit it")
 
 
-def _takes(node: Node, lane: Lane) -> bool:
+def _has_room(node: Node, lane: Lane) -> bool:
+    """Whether a node could take a lane's asks, worked out apart from what parked them."""
     required = lane.shape.required_node
-    reachable = required == node.node_id or (not required and node.schedulable)
-    return reachable and fits(node.available, lane.shape.amounts)
+    if required and required != node.node_id:
+        return False
+    free = node.available.amounts
+    wanted = [(index, amount) for index, amount in lane.shape.amounts.pairs if amount > 0]
+    fit = all(index < len(free) and free[index] >= amount for index, amount in wanted)
+    return fit and (node.schedulable or required != "")
 
 
 _CHECKS: Final[tuple[Callable[[Partition], None], ...]] = (

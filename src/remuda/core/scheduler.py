@@ -15,7 +15,7 @@ from remuda.core.accounting.standing import settle
 from remuda.core.apply.allocations import recover_allocations
 from remuda.core.apply.applications import update_applications
 from remuda.core.apply.asks import add_asks, release_asks
-from remuda.core.apply.commit import allocate, set_aside
+from remuda.core.apply.commit import allocate, park_lane
 from remuda.core.apply.expiry import expire_due
 from remuda.core.apply.nodes import update_nodes
 from remuda.core.apply.registration import register, unregister
@@ -52,13 +52,13 @@ from remuda.core.views.partitions import find_partition, partition_views, queue_
 class Scheduler:
     """Partitions of all RMs, and what happens to them."""
 
-    __slots__ = ("_cluster", "_partitions", "_predicates", "_turn_of")
+    __slots__ = ("_after", "_cluster", "_partitions", "_predicates")
 
     def __init__(self, predicates: Predicates = always_true) -> None:
         self._cluster = Cluster()
         self._predicates = predicates
         self._partitions: list[Partition] = []
-        self._turn_of: int = 0
+        self._after: int = 0
 
     def handle(self, command: Command, now_ns: int) -> list[Effect]:
         """Apply one command and return what it caused.
@@ -84,31 +84,25 @@ class Scheduler:
     def step(self, now_ns: int, limit: int) -> list[Effect]:
         """Run due timers, then make at most ``limit`` decisions.
 
-        A decision places one allocation or sets a lane aside in which nothing fits; partitions
-        take turns, one allocation each. However a run is split into steps, the effects are the
-        same. Call again while ``has_work`` says so. Rules: CYC-1, CYC-3, SI-11.
+        A decision places one allocation or parks a lane in which nothing fits. Partitions take
+        turns: after an allocation in one, the next is asked first. However a run is split into
+        steps, the effects are the same. Call again while ``has_work`` says so.
+        Rules: CYC-1, CYC-3, SI-11.
         """
         turn = Turn(self._cluster, now_ns)
         expire_due(turn)
         self._settle()
-        left = limit
-        idle = 0
-        while left > 0 and idle < len(self._partitions):
-            partition = self._partitions[self._turn_of % len(self._partitions)]
+        for _ in range(limit):
+            partition = self._next_partition()
+            if partition is None:
+                break
             decision = decide(partition, self._predicates)
-            if decision is None:
-                idle += 1
-                self._turn_of += 1
-                continue
-            left -= 1
-            idle = 0
             if isinstance(decision, Allocate):
                 allocate(turn, partition, decision)
-                self._turn_of += 1
+                self._after = self._partitions.index(partition) + 1
             else:
-                set_aside(partition, decision)
+                park_lane(partition, decision)
             settle(partition)
-        self._turn_of %= max(1, len(self._partitions))
         return turn.effects
 
     def next_deadline(self) -> int | None:
@@ -137,6 +131,15 @@ class Scheduler:
     def check(self) -> None:
         """Recompute every counter and index; raise InvariantViolation on a difference."""
         invariants.check(self._cluster)
+
+    def _next_partition(self) -> Partition | None:
+        """Return the partition whose turn it is among those with work."""
+        count = len(self._partitions)
+        for number in range(self._after, self._after + count):
+            partition = self._partitions[number % count]
+            if has_work(partition):
+                return partition
+        return None
 
     def _settle(self) -> None:
         for partition in self._partitions:

@@ -7,13 +7,12 @@ changed enough for its shape: the limit of one queue, or the room on one node.
 from __future__ import annotations
 
 from remuda.core.accounting.standing import place_group
+from remuda.core.messages.tags import REQUIRED_NODE
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
 from remuda.core.model.request import Group, Lane, Request, Shape, ShapeKey
 from remuda.core.model.vectors import Amounts, fits, fits_limit
-
-REQUIRED_NODE_TAG = "yunikorn.apache.org/requiredNode"
 
 
 def enqueue(partition: Partition, request: Request) -> None:
@@ -93,9 +92,7 @@ def wake_at_queue(partition: Partition, queue: Queue) -> None:
 def wake_for_node(partition: Partition, node: Node) -> None:
     """Wake the shapes that fit a node which changed or gained room."""
     for shape in list(partition.starved.values()):
-        required = shape.required_node
-        reachable = required == node.node_id or (not required and node.schedulable)
-        if reachable and fits(node.available, shape.amounts):
+        if shape.reaches(node) and fits(node.available, shape.amounts):
             _wake_shape(partition, shape)
 
 
@@ -125,7 +122,7 @@ def _shape(partition: Partition, request: Request) -> Shape:
     if partition.predicates:
         application_id = request.application.application_id
         constraint = ask.equivalence or f"{application_id}|{ask.allocation_key}"
-    required = ask.tags.get(REQUIRED_NODE_TAG, "")
+    required = ask.tags.get(REQUIRED_NODE, "")
     key: ShapeKey = (request.amounts.number, required, constraint)
     shape = partition.shapes.get(key)
     if shape is None:

@@ -7,7 +7,6 @@ request or an allocation made there.
 
 from __future__ import annotations
 
-from remuda.core.model import states
 from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
 from remuda.core.model.priorities import MIN_PRIORITY
@@ -40,7 +39,7 @@ def _update(queue: Queue, parent: Queue) -> None:
         queue.priority = priority
         _show_priority(queue, parent)
     pending = trimmed(queue.pending)
-    if pending and queue.state != states.STOPPED:
+    if pending:
         numbers = child_numbers(parent, queue)
         parent.child_order.put(queue.name, numbers, pending, queue.has_ready())
     else:

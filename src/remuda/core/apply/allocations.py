@@ -10,9 +10,11 @@ from remuda.core.apply.lifecycle import fire
 from remuda.core.apply.turn import Turn
 from remuda.core.messages.commands import Ask, ExistingAllocation
 from remuda.core.messages.effects import AllocationNew, AllocationsRejected, Rejection
+from remuda.core.messages.tags import CREATION_TIME
 from remuda.core.model import states
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
+from remuda.core.model.deadlines import SECOND_NS
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.request import Request
@@ -54,8 +56,6 @@ def refusal(
     ask = existing.ask
     if partition is None:
         return f"partition '{ask.partition or 'default'}' doesn't exist", "SI-40"
-    if partition.state == states.STOPPED:
-        return f"partition {partition.name} is stopped", "SI-40"
     if not existing.allocation_id:
         return f"allocation of key '{ask.allocation_key}' has no allocation ID", "SI-40"
     if not ask.allocation_key:
@@ -113,7 +113,7 @@ def recover(
 
 def _creation_ns(ask: Ask, now_ns: int) -> int:
     """Return the creation time the RM gives, else the time of arrival. Rules: SI-45."""
-    text = ask.tags.get("creationTime", "")
+    text = ask.tags.get(CREATION_TIME, "")
     if text.isascii() and text.isdigit() and len(text) <= 11:
-        return int(text) * 1_000_000_000
+        return int(text) * SECOND_NS
     return now_ns

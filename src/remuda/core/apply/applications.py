@@ -14,10 +14,11 @@ from remuda.core.messages.commands import (
     UpdateApplications,
 )
 from remuda.core.messages.effects import ApplicationsAnswered, Rejection
+from remuda.core.messages.tags import NODE_SORT_POLICY, application_tag
 from remuda.core.model import states
 from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
-from remuda.core.policy.placement import NO_MATCH, place, tag_value
+from remuda.core.policy.placement import NO_MATCH, place
 
 
 def update_applications(turn: Turn, command: UpdateApplications) -> None:
@@ -47,7 +48,7 @@ def _add(turn: Turn, rm_id: str, record: NewApplication) -> Rejection | None:
         return Rejection(record.application_id, reason, "SI-20")
     application = Application(partition.next_number(), record, turn.now_ns)
     turn.application_event(partition, application, events.ADD, events.DETAILS_NONE)
-    reason, rule = _refusal(turn, partition, record)
+    reason, rule = _refusal(partition, record)
     path = ""
     if not reason:
         path = place(partition, record)
@@ -70,20 +71,18 @@ def _add(turn: Turn, rm_id: str, record: NewApplication) -> Rejection | None:
     return None
 
 
-def _refusal(turn: Turn, partition: Partition, record: NewApplication) -> tuple[str, str]:
+def _refusal(partition: Partition, record: NewApplication) -> tuple[str, str]:
     """Return why an application is refused before placement, with the rule. Rules: SI-20, SI-12."""
     application_id = record.application_id
     if not application_id:
         return "application ID is empty", "SI-12"
     if not record.user:
         return f"user of application {application_id} is missing", "SI-24"
-    if partition.state != states.ACTIVE:
-        return f"partition {partition.name} is stopped, application rejected", "SI-20"
     if application_id in partition.applications:
         return f"application {application_id} already existed in partition", "SI-20"
     if any(record.placeholder_ask.values()):
         return f"gang application {application_id}: gang scheduling is not built yet", "GANG-1"
-    if tag_value(record, "node.sort.policy"):
+    if application_tag(record.tags, NODE_SORT_POLICY):
         return "unsupported node sort policy: a policy per application is not built yet", "NOD-23"
     return "", ""
 

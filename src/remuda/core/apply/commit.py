@@ -35,7 +35,7 @@ def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
     announce(turn, partition, allocation)
 
 
-def set_aside(partition: Partition, decision: Park) -> None:
+def park_lane(partition: Partition, decision: Park) -> None:
     """Park a lane in which nothing can be placed now. Rules: CYC-12."""
     request = decision.lane.first()
     request.attempted = True

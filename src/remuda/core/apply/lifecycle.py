@@ -6,12 +6,10 @@ from remuda.core.accounting.usage import count_running, set_pending
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.messages.effects import ApplicationUpdated
+from remuda.core.messages.tags import STATEAWARE_DISABLE, application_tag
 from remuda.core.model import deadlines, states
 from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
-from remuda.core.policy.placement import tag_value
-
-STATEAWARE_DISABLE = "application.stateaware.disable"
 
 
 def fire(
@@ -120,7 +118,7 @@ def _enter(turn: Turn, partition: Partition, application: Application, left: str
     if entered == states.STARTING:
         application.started_ns = turn.now_ns
         count_running(application, 1)
-        quick = tag_value(application.record, STATEAWARE_DISABLE) != ""
+        quick = application_tag(application.record.tags, STATEAWARE_DISABLE) != ""
         delay = 0 if quick else deadlines.STARTING_TIMEOUT_NS
         turn.set_timer(partition, deadlines.STATE_TIMER, delay, application)
     elif entered == states.RUNNING and left == states.COMPLETING:

@@ -18,14 +18,12 @@ from remuda.core.apply.turn import Turn
 from remuda.core.messages import commands, events
 from remuda.core.messages.commands import ExistingAllocation, NodeUpdate, UpdateNodes
 from remuda.core.messages.effects import NodesAnswered, Rejection
-from remuda.core.model import states
+from remuda.core.messages.tags import NODE_PARTITION
 from remuda.core.model.cluster import plain_name
-from remuda.core.model.node import Node, is_ready
+from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.vectors import TYPES_LIMIT, Amounts, copy, equal, positive, vector_of
 from remuda.core.policy.node_score import score_weights
-
-PARTITION_ATTRIBUTE: Final = "si/node-partition"
 
 
 def update_nodes(turn: Turn, command: UpdateNodes) -> None:
@@ -49,7 +47,7 @@ def update_nodes(turn: Turn, command: UpdateNodes) -> None:
 
 def _apply(turn: Turn, rm_id: str, update: NodeUpdate) -> tuple[str, str]:
     """Do one action; return why it was refused and the rule. Rules: NODE-1, NODE-9, NODE-10."""
-    name = update.attributes.get(PARTITION_ATTRIBUTE, "")
+    name = update.attributes.get(NODE_PARTITION, "")
     partition = turn.cluster.partition(rm_id, name)
     if partition is None:
         return f"partition '{name or 'default'}' doesn't exist", "NODE-10"
@@ -97,8 +95,6 @@ def _create_refusal(partition: Partition, update: NodeUpdate) -> tuple[str, str]
     """Return why a node is refused, whatever runs on it. Rules: NODE-1, SI-12."""
     if not update.node_id:
         return "node ID is empty", "SI-12"
-    if partition.state != states.ACTIVE:
-        return f"partition {partition.name} is not active", "NODE-1"
     if update.node_id in partition.nodes:
         return f"node '{update.node_id}' exists already", "NODE-1"
     return "", ""
@@ -110,7 +106,7 @@ def _build(partition: Partition, update: NodeUpdate) -> Node:
     capacity = types.amounts(update.capacity or {})
     node = Node(update.node_id, capacity, types.amounts(update.occupied or {}), schedulable=False)
     node.attributes = dict(update.attributes)
-    node.attributes[PARTITION_ATTRIBUTE] = f"[{partition.rm_id}]{partition.name}"
+    node.attributes[NODE_PARTITION] = f"[{partition.rm_id}]{partition.name}"
     node.weights = score_weights(node, types, partition.node_sort_weights)
     return node
 
@@ -149,11 +145,12 @@ def _take_back(
 
 def _update(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) -> tuple[str, str]:
     """Change capacity, occupied amount or attributes. Rules: NODE-7, NODE-8, NOD-5."""
-    attributes = {k: v for k, v in update.attributes.items() if k != PARTITION_ATTRIBUTE}
+    attributes = {k: v for k, v in update.attributes.items() if k != NODE_PARTITION}
     was_ready = node.ready()
     node.attributes.update(attributes)
-    if was_ready != node.ready():
-        text = "ready: true" if is_ready(node.attributes) else "ready: false"
+    ready = node.ready()
+    if was_ready != ready:
+        text = "ready: true" if ready else "ready: false"
         turn.event(
             partition, events.NODE, node.node_id, events.SET, events.NODE_READY, message=text
         )

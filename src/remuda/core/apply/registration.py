@@ -62,10 +62,11 @@ def _build(turn: Turn, command: RegisterResourceManager, config: PartitionConfig
     """Build a partition from its configuration. Rules: PAR-2, NOD-17, QUE-1."""
     types = ResourceTypes()
     root = build_queue(types, config.root, None)
-    partition = Partition(command.rm_id, config.name, types, root, turn.now_ns)
+    order = NodeOrder(scorer(config.node_sort_policy))
+    partition = Partition(command.rm_id, config.name, types, root, order)
+    partition.state_ns = turn.now_ns
     partition.placement_rules = config.placement_rules
     partition.predicates = command.predicates
     partition.node_sort_policy = config.node_sort_policy
     partition.node_sort_weights = effective_weights(config.node_sort_weights)
-    partition.node_order = NodeOrder(scorer(config.node_sort_policy))
     return partition

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from remuda.core.accounting.lanes import wake_for_node
 from remuda.core.accounting.usage import refund
 from remuda.core.apply.lifecycle import complete_if_idle
@@ -22,14 +24,14 @@ from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 
 # EVT-27: the event detail of each way to end. A release without type is one by the RM (SI-60).
-REMOVAL_DETAIL = {
+REMOVAL_DETAIL: Final = {
     UNKNOWN_TERMINATION_TYPE: events.ALLOC_CANCEL,
     STOPPED_BY_RM: events.ALLOC_CANCEL,
     TIMEOUT: events.ALLOC_TIMEOUT,
     PREEMPTED_BY_SCHEDULER: events.ALLOC_PREEMPT,
 }
 
-RELEASED_BY_RM = "allocation remove as per RM request"
+RELEASED_BY_RM: Final = "allocation remove as per RM request"
 
 
 def release_allocations(turn: Turn, rm_id: str, releases: tuple[AllocationRelease, ...]) -> None:
@@ -46,7 +48,7 @@ def release_allocations(turn: Turn, rm_id: str, releases: tuple[AllocationReleas
             continue  # SI-64: there is no placeholder this could confirm
         allocations = named_allocations(application, release)
         for allocation in allocations:
-            _end(turn, partition, allocation, release.termination_type)
+            _end(turn, partition, allocation, REMOVAL_DETAIL[release.termination_type])
         if allocations and release.termination_type in (STOPPED_BY_RM, UNKNOWN_TERMINATION_TYPE):
             turn.emit(released_by_rm(partition, allocations, RELEASED_BY_RM))
 
@@ -93,10 +95,7 @@ def end_on_node(turn: Turn, partition: Partition, node: Node) -> AllocationsRele
     message = f"Node {node.node_id} Removed"
     released: list[ReleasedAllocation] = []
     for allocation in list(node.allocations.values()):
-        _refund(partition, allocation)
-        complete_if_idle(turn, partition, allocation.application)
-        _removal_event(turn, partition, allocation, events.ALLOC_NODEREMOVED)
-        node_returns(turn, partition, allocation)
+        _end(turn, partition, allocation, events.ALLOC_NODEREMOVED)
         released.append(_released(partition, allocation, message))
     return AllocationsReleased(partition.rm_id, tuple(released)) if released else None
 
@@ -109,11 +108,11 @@ def released_by_rm(
     return AllocationsReleased(partition.rm_id, released)
 
 
-def _end(turn: Turn, partition: Partition, allocation: Allocation, termination_type: int) -> None:
+def _end(turn: Turn, partition: Partition, allocation: Allocation, detail: int) -> None:
     """End one allocation: application, its state, node, in the order of EVT-87."""
     _refund(partition, allocation)
     complete_if_idle(turn, partition, allocation.application)
-    _removal_event(turn, partition, allocation, REMOVAL_DETAIL[termination_type])
+    _removal_event(turn, partition, allocation, detail)
     node_returns(turn, partition, allocation)
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from remuda.core.accounting.lanes import fits_queue
-from remuda.core.model import states
 from remuda.core.model.decision import Allocate, Decision, Park
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
@@ -25,20 +24,11 @@ from remuda.core.ports import Predicates
 
 def has_work(partition: Partition) -> bool:
     """Whether a partition has an ask worth trying. Rules: CYC-4, CYC-5."""
-    return (
-        partition.root.maximum is not None
-        and partition.state != states.STOPPED
-        and partition.root.has_ready()
-    )
+    return partition.root.maximum is not None and partition.root.has_ready()
 
 
-def decide(partition: Partition, predicates: Predicates) -> Decision | None:
-    """Return the next decision of a partition, None when nothing is worth trying.
-
-    Rules: CYC-4, CYC-10, CYC-11, CYC-12.
-    """
-    if not has_work(partition):
-        return None
+def decide(partition: Partition, predicates: Predicates) -> Decision:
+    """Return the next decision of a partition that has work. Rules: CYC-10, CYC-11, CYC-12."""
     lane = _first_lane(partition.root)
     amounts = lane.shape.amounts
     for queue in lane.leaf.path_up:

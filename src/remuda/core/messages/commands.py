@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from remuda.base.message import message
 from remuda.config.schema import Configuration
@@ -21,11 +21,11 @@ Resource: TypeAlias = Mapping[str, int]
 Tags: TypeAlias = Mapping[str, str]
 
 # TerminationType of si.proto: why an allocation or ask ends.
-UNKNOWN_TERMINATION_TYPE = 0
-STOPPED_BY_RM = 1
-TIMEOUT = 2
-PREEMPTED_BY_SCHEDULER = 3
-PLACEHOLDER_REPLACED = 4
+UNKNOWN_TERMINATION_TYPE: Final = 0
+STOPPED_BY_RM: Final = 1
+TIMEOUT: Final = 2
+PREEMPTED_BY_SCHEDULER: Final = 3
+PLACEHOLDER_REPLACED: Final = 4
 
 
 @message
@@ -89,7 +89,7 @@ class Ask:
     """A request for up to ``max_allocations`` equal allocations (SI-31 to SI-39).
 
     ``equivalence``: asks of one RM with the same non-empty text get the same predicate answers
-    on the same node, so one answer serves all of them.
+    on the same node, so a node that refused one is not asked about again until it changes.
     """
 
     application_id: str
@@ -151,13 +151,13 @@ class UpdateAllocations:
 
 
 # ActionFromRM of si.proto: what to do with a node.
-UNKNOWN_ACTION = 0
-CREATE = 1
-UPDATE = 2
-DRAIN_NODE = 3
-DECOMISSION = 4
-DRAIN_TO_SCHEDULABLE = 5
-CREATE_DRAIN = 6
+UNKNOWN_ACTION: Final = 0
+CREATE: Final = 1
+UPDATE: Final = 2
+DRAIN_NODE: Final = 3
+DECOMISSION: Final = 4
+DRAIN_TO_SCHEDULABLE: Final = 5
+CREATE_DRAIN: Final = 6
 
 
 @message

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-REQUEST: Final = 1
 APP: Final = 2
 NODE: Final = 3
 QUEUE: Final = 4
@@ -31,7 +30,6 @@ APP_COMPLETING: Final = 207
 APP_COMPLETED: Final = 208
 APP_FAILING: Final = 209
 APP_FAILED: Final = 210
-APP_RESUMING: Final = 211
 APP_EXPIRED: Final = 212
 
 NODE_DECOMISSION: Final = 300
@@ -48,5 +46,4 @@ QUEUE_APP: Final = 405
 ALLOC_CANCEL: Final = 500
 ALLOC_PREEMPT: Final = 501
 ALLOC_TIMEOUT: Final = 502
-ALLOC_REPLACED: Final = 503
 ALLOC_NODEREMOVED: Final = 504

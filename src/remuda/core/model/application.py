@@ -93,4 +93,5 @@ class Application:
         """Take a new ask in, with what is still allocated under its key."""
         key = request.ask.allocation_key
         request.allocation_ids = self.detached.pop(key, {})
+        request.adopted = len(request.allocation_ids)
         self.requests[key] = request

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import final
+from typing import Final, final
 
+from remuda.core.messages.tags import READY
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.vectors import Amounts, Vector, add, move, subtract
+
+_FALSE: Final = ("0", "f", "F", "false", "FALSE", "False")
 
 
 @final
@@ -70,9 +72,4 @@ class Node:
 
     def ready(self) -> bool:
         """Return the ready flag; absent or unreadable means ready. Rules: NODE-2."""
-        return is_ready(self.attributes)
-
-
-def is_ready(attributes: Mapping[str, str]) -> bool:
-    """Read the attribute ``ready`` as boolean text. Rules: NODE-2, NOD-1."""
-    return attributes.get("ready", "true") not in ("0", "f", "F", "false", "FALSE", "False")
+        return self.attributes.get(READY, "true") not in _FALSE

@@ -13,56 +13,13 @@ from collections.abc import Callable
 from typing import Final, TypeAlias, final
 
 from remuda.core.model.node import Node
-from remuda.core.model.vectors import Amounts, fits
+from remuda.core.model.vectors import Amounts, Vector, amount_at, define, fits
 
 Entry: TypeAlias = tuple[float, str]
 
 # Nodes per block and blocks per shelf; a search looks at about one of each and all shelves.
 BLOCK_LIMIT: Final = 32
 SHELF_LIMIT: Final = 32
-
-
-@final
-class _Bound:
-    """At least what each of some nodes has available, and the types that covers."""
-
-    __slots__ = ("amounts", "types")
-
-    def __init__(self) -> None:
-        self.amounts: list[int] = []
-        self.types: int = 0
-
-    def rise(self, amounts: list[int], types: int) -> bool:
-        """Make the bound cover these amounts too; False if it did already."""
-        bound = self.amounts
-        risen = False
-        if types & ~self.types:
-            self.types |= types
-            bound.extend([0] * (len(amounts) - len(bound)))
-            risen = True
-        for index, amount in enumerate(amounts):
-            if amount > bound[index]:
-                bound[index] = amount
-                risen = True
-        return risen
-
-    def may_fit(self, amounts: Amounts) -> bool:
-        """Whether a node under this bound could have room for amounts."""
-        if amounts.need_types & ~self.types:
-            return False
-        bound = self.amounts
-        for index, amount in amounts.need:
-            if bound[index] < amount:
-                return False
-        return True
-
-    def covers(self, node: Node) -> bool:
-        """Whether the bound is at least what a node has, for checks."""
-        known = len(self.amounts)
-        for index, amount in enumerate(node.available.amounts):
-            if amount > (self.amounts[index] if index < known else 0):
-                return False
-        return True
 
 
 @final
@@ -73,7 +30,7 @@ class _Block:
 
     def __init__(self, entries: list[Entry]) -> None:
         self.entries = entries
-        self.bound = _Bound()
+        self.bound = Vector()
         self.tight: bool = False
 
 
@@ -86,7 +43,7 @@ class _Shelf:
     def __init__(self, blocks: list[_Block]) -> None:
         self.blocks = blocks
         self.lows: list[Entry] = [block.entries[0] for block in blocks if block.entries]
-        self.bound = _Bound()
+        self.bound = Vector()
         self.tight: bool = False
 
 
@@ -150,10 +107,10 @@ class NodeOrder:
 
     def _search(self, amounts: Amounts, accept: Callable[[Node], bool] | None) -> Node | None:
         for shelf in self._shelves:
-            if not shelf.bound.may_fit(amounts):
+            if not fits(shelf.bound, amounts):
                 continue
             for block in shelf.blocks:
-                if block.bound.may_fit(amounts):
+                if fits(block.bound, amounts):
                     node = self._search_block(block, amounts, accept)
                     if node is not None:
                         return node
@@ -175,7 +132,7 @@ class NodeOrder:
             for block in shelf.blocks
             for entry in block.entries
             for bound in (shelf.bound, block.bound)
-            if not bound.covers(self._nodes[entry[1]])
+            if not _covers(bound, self._nodes[entry[1]])
         ]
 
     def _search_block(
@@ -204,9 +161,8 @@ class NodeOrder:
         if entries[0] is entry:
             shelf.lows[spot] = entry
             self._lows[place] = shelf.lows[0]
-        available = node.available
-        if block.bound.rise(available.amounts, available.types):
-            shelf.bound.rise(available.amounts, available.types)
+        if _rise(block.bound, node.available):
+            _rise(shelf.bound, node.available)
         if len(entries) > BLOCK_LIMIT:
             self._split(place, spot)
 
@@ -251,14 +207,33 @@ class NodeOrder:
             self._tighten_shelf(right)
 
     def _tighten(self, block: _Block) -> None:
-        block.bound = _Bound()
+        block.bound = Vector()
         block.tight = True
         for entry in block.entries:
-            available = self._nodes[entry[1]].available
-            block.bound.rise(available.amounts, available.types)
+            _rise(block.bound, self._nodes[entry[1]].available)
 
     def _tighten_shelf(self, shelf: _Shelf) -> None:
-        shelf.bound = _Bound()
+        shelf.bound = Vector()
         shelf.tight = all(block.tight for block in shelf.blocks)
         for block in shelf.blocks:
-            shelf.bound.rise(block.bound.amounts, block.bound.types)
+            _rise(shelf.bound, block.bound)
+
+
+def _rise(bound: Vector, available: Vector) -> bool:
+    """Make a bound cover these amounts too; False if it did already."""
+    highest = bound.amounts
+    risen = False
+    if available.types & ~bound.types:
+        define(bound, available.types)
+        risen = True
+    for index, amount in enumerate(available.amounts):
+        if amount > highest[index]:
+            highest[index] = amount
+            risen = True
+    return risen
+
+
+def _covers(bound: Vector, node: Node) -> bool:
+    """Whether a bound is at least what a node has, for checks."""
+    amounts = enumerate(node.available.amounts)
+    return all(amount <= amount_at(bound, index) for index, amount in amounts)

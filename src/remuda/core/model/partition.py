@@ -53,18 +53,23 @@ class Partition:
     )
 
     def __init__(
-        self, rm_id: str, name: str, types: ResourceTypes, root: Queue, now_ns: int
+        self,
+        rm_id: str,
+        name: str,
+        types: ResourceTypes,
+        root: Queue,
+        node_order: NodeOrder,
     ) -> None:
         self.rm_id = rm_id
         self.name = name
         self.types = types
         self.root = root
         self.state: str = states.ACTIVE
-        self.state_ns = now_ns
+        self.state_ns: int = 0
         self.placement_rules: tuple[PlacementRuleConfig, ...] = ()
         self.node_sort_policy: str = "fair"
         self.node_sort_weights: Mapping[str, float] = {}
-        self.node_order = NodeOrder(lambda node: 0.0)
+        self.node_order = node_order
         self.nodes: dict[str, Node] = {}
         self.capacity = Vector()
         self.applications: dict[str, Application] = {}

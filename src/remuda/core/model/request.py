@@ -16,6 +16,7 @@ from remuda.core.model.vectors import Amounts
 
 if TYPE_CHECKING:
     from remuda.core.model.application import Application
+    from remuda.core.model.node import Node
     from remuda.core.model.queue import Queue
 
 # Number of the amounts, required node, predicate class.
@@ -52,17 +53,28 @@ class Shape:
         self.groups: int = 0
         self.waiting: dict[int, Lane] = {}
 
+    def reaches(self, node: Node) -> bool:
+        """Whether such an ask may use a node at all, room and predicates apart.
+
+        Rules: NOD-8 (a required node may be draining).
+        """
+        if self.required_node:
+            return self.required_node == node.node_id
+        return node.schedulable
+
 
 @final
 class Request:
     """One ask: ``pending`` allocations still to come, ``made`` so far (SI-34).
 
+    ``adopted``: how many an earlier ask of the key had left running when this one came.
     ``next_identity``: the least number for the identity of the next allocation (SI-35).
     ``allocation_ids`` are the live allocations of the key, in order of creation. ``sort_key``:
     the place among the asks of the application (QUE-44).
     """
 
     __slots__ = (
+        "adopted",
         "allocation_ids",
         "amounts",
         "application",
@@ -87,6 +99,7 @@ class Request:
         self.created_ns = created_ns
         self.pending: int = 0
         self.made: int = 0
+        self.adopted: int = 0
         self.next_identity: int = 0
         self.attempted: bool = False
         self.group: Group | None = None

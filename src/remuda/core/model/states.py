@@ -63,6 +63,5 @@ STATE_DETAIL: Final[dict[str, int]] = {
 }
 
 # States of queues and partitions (chapter 80 section 2).
+# Nothing moves them yet.
 ACTIVE: Final = "Active"
-DRAINING: Final = "Draining"
-STOPPED: Final = "Stopped"

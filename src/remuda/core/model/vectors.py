@@ -15,8 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, final
 
-INT64_MAX: Final = 2**63 - 1
-INT64_MIN: Final = -(2**63)
+from remuda.base.resources import sat
 
 # More resource types than any cluster has; beyond it a request is refused.
 TYPES_LIMIT: Final = 256
@@ -116,7 +115,7 @@ class ResourceTypes:
     def resource(self, vector: Vector) -> dict[str, int]:
         """Return a vector by name, sorted, each amount cut to 64 bits. Rules: RES-11, RES-25."""
         found = {
-            name: max(INT64_MIN, min(INT64_MAX, vector.amounts[index]))
+            name: sat(vector.amounts[index])
             for index, name in enumerate(self.names)
             if vector.types >> index & 1
         }
@@ -193,17 +192,19 @@ def fits(free: Vector, amounts: Amounts) -> bool:
 def fits_limit(limit: Vector, used: Vector, amounts: Amounts) -> bool:
     """Whether used + amounts stay within a limit, on the types of amounts.
 
-    A type the limit does not name is unlimited. Rules: RES-30, QUE-8 in its later form.
+    A type the limit does not name is unlimited. Rules: RES-30, QUE-8 [>=1.6].
     """
     if not amounts.need_types & limit.types:
         return True
-    known = len(used.amounts)
     for index, amount in amounts.need:
-        if limit.types >> index & 1:
-            taken = used.amounts[index] if index < known else 0
-            if amount > limit.amounts[index] - taken:
-                return False
+        if limit.types >> index & 1 and amount > limit.amounts[index] - amount_at(used, index):
+            return False
     return True
+
+
+def amount_at(vector: Vector, index: int) -> int:
+    """Return the amount of a type; one the vector does not reach is 0."""
+    return vector.amounts[index] if index < len(vector.amounts) else 0
 
 
 def vector_of(amounts: Amounts) -> Vector:

@@ -10,12 +10,11 @@ from typing import Final
 
 from remuda.config.schema import QUEUE_NAME, PlacementRuleConfig
 from remuda.core.messages.commands import NewApplication
-from remuda.core.model import states
+from remuda.core.messages.tags import application_tag
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
 
 DEFAULT_QUEUE: Final = "root.default"
-RECOVERY_QUEUE: Final = "root.@recovery@"
 NO_MATCH: Final = "application rejected: no placement rule matched"
 
 
@@ -33,15 +32,6 @@ def place(partition: Partition, record: NewApplication) -> str:
     return DEFAULT_QUEUE if default is not None and _usable(partition, DEFAULT_QUEUE) else ""
 
 
-def tag_value(record: NewApplication, name: str) -> str:
-    """Return an application tag, its name in any case, "" if absent. Rules: SI-26, PLC-34."""
-    wanted = name.lower()
-    for key in sorted(record.tags):
-        if key.lower() == wanted:
-            return record.tags[key]
-    return ""
-
-
 def nearest(partition: Partition, path: str) -> tuple[Queue, list[str]]:
     """Return the deepest existing queue on a path and the names missing below it."""
     found = partition.root
@@ -56,7 +46,7 @@ def nearest(partition: Partition, path: str) -> tuple[Queue, list[str]]:
 
 def _run(partition: Partition, rule: PlacementRuleConfig, record: NewApplication) -> str:
     """Return the path one rule gives, "" for no match. Rules: PLC-20 to PLC-28, PLC-30, PLC-34."""
-    own = record.queue if rule.name == "provided" else tag_value(record, rule.value)
+    own = record.queue if rule.name == "provided" else application_tag(record.tags, rule.value)
     own = own.lower()
     if not own:
         return ""
@@ -68,10 +58,8 @@ def _run(partition: Partition, rule: PlacementRuleConfig, record: NewApplication
 
 
 def _usable(partition: Partition, path: str) -> bool:
-    """Whether a result may be taken, or made. Rules: PLC-57, PLC-59, PLC-61, PLC-64, PLC-74."""
+    """Whether a result may be taken, or made. Rules: PLC-57, PLC-59, PLC-64."""
     queue, missing = nearest(partition, path)
-    if path == RECOVERY_QUEUE or queue.state == states.DRAINING:
-        return False
     if not missing:
         return queue.leaf
     return not queue.leaf and all(QUEUE_NAME.fullmatch(name) for name in missing)

@@ -12,7 +12,6 @@ SORT_POLICY: Final = "application.sort.policy"
 SORT_PRIORITY: Final = "application.sort.priority"
 PRIORITY_POLICY: Final = "priority.policy"
 PRIORITY_OFFSET: Final = "priority.offset"
-PREEMPTION_POLICY: Final = "preemption.policy"
 
 
 def inherited(parent: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
@@ -25,8 +24,6 @@ def inherited(parent: Mapping[str, str], own: Mapping[str, str]) -> dict[str, st
         merged[PRIORITY_POLICY] = "default"
     if PRIORITY_OFFSET in merged:
         merged[PRIORITY_OFFSET] = "0"
-    if merged.get(PREEMPTION_POLICY, "disabled").lower() != "disabled":
-        merged[PREEMPTION_POLICY] = "default"
     merged.update(own)
     return merged
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from remuda.core.model.queue import Queue
-from remuda.core.model.vectors import Vector
+from remuda.core.model.vectors import Vector, amount_at
 
 NO_PART = -1
 
@@ -46,7 +46,7 @@ def fair_maximum(queue: Queue, above: Vector | None) -> Vector | None:
     merged.types = above.types | own.types
     for index in range(merged.types.bit_length()):
         source = own if own.types >> index & 1 else above
-        merged.amounts.append(source.amounts[index] if index < len(source.amounts) else 0)
+        merged.amounts.append(amount_at(source, index))
     return merged
 
 
@@ -78,9 +78,7 @@ def usage_shares(used: Vector, total: Vector | None) -> tuple[float, ...]:
     for index, amount in enumerate(used.amounts):
         if amount == 0:
             continue
-        due = 0
-        if total is not None and index < len(total.amounts):
-            due = total.amounts[index]
+        due = amount_at(total, index) if total is not None else 0
         found.append(amount / due if due else amount)
     found.sort(reverse=True)
     return tuple(found)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from remuda.core.accounting.lanes import REQUIRED_NODE_TAG
 from remuda.core.messages.queries import (
     AllocationView,
     ApplicationView,
     RequestView,
     UnknownQueue,
 )
+from remuda.core.messages.tags import REQUIRED_NODE
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
@@ -83,7 +83,7 @@ def _request_view(partition: Partition, request: Request) -> RequestView:
         resource=dict(request.amounts.resource),
         pending_count=request.pending,
         priority=ask.priority,
-        required_node=ask.tags.get(REQUIRED_NODE_TAG, ""),
+        required_node=ask.tags.get(REQUIRED_NODE, ""),
         application_id=ask.application_id,
         partition=partition.name,
         originator=ask.originator,

@@ -6,7 +6,7 @@ from remuda.core.messages.queries import PartitionView, QueueView
 from remuda.core.model.cluster import Cluster
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import FAIR, Queue
-from remuda.core.model.vectors import Vector, define
+from remuda.core.model.vectors import Vector, amount_at, define
 
 
 def partition_views(cluster: Cluster) -> tuple[PartitionView, ...]:
@@ -65,15 +65,11 @@ def headroom(queue: Queue) -> Vector | None:
     for index in range(len(room.amounts)):
         choices: list[int] = []
         if maximum.types >> index & 1:
-            choices.append(_amount(maximum, index) - _amount(queue.allocated, index))
+            choices.append(amount_at(maximum, index) - amount_at(queue.allocated, index))
         if above is not None and above.types >> index & 1:
-            choices.append(_amount(above, index))
+            choices.append(amount_at(above, index))
         room.amounts[index] = min(choices, default=0)
     return room
-
-
-def _amount(vector: Vector, index: int) -> int:
-    return vector.amounts[index] if index < len(vector.amounts) else 0
 
 
 def _partition_view(partition: Partition) -> PartitionView:

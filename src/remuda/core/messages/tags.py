@@ -1,0 +1,30 @@
+"""Names of tags and attributes that mean something to the scheduler (chapter 70 section 10).
+
+All others are kept and shown, and mean nothing here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+# Tags of asks and existing allocations.
+REQUIRED_NODE: Final = "yunikorn.apache.org/requiredNode"
+CREATION_TIME: Final = "creationTime"
+
+# Tags of applications; their names are compared without regard to case (SI-26).
+STATEAWARE_DISABLE: Final = "application.stateaware.disable"
+NODE_SORT_POLICY: Final = "node.sort.policy"
+
+# Attributes of nodes.
+NODE_PARTITION: Final = "si/node-partition"
+READY: Final = "ready"
+
+
+def application_tag(tags: Mapping[str, str], name: str) -> str:
+    """Return an application tag, its name in any case, "" if absent. Rules: SI-26, PLC-34."""
+    wanted = name.lower()
+    for key in sorted(tags):
+        if key.lower() == wanted:
+            return tags[key]
+    return ""
