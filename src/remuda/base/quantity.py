@@ -1,4 +1,4 @@
-"""Quantities as texts of a configuration file, such as ``10Gi`` or ``500m`` (RES-5 to RES-9).
+"""Quantities as texts of a configuration file, such as ``10Gi`` or ``500m`` (RES-5 to RES-8).
 
 A quantity is an unsigned whole number and an optional suffix. The type ``vcore`` is counted in
 milli-cores: its numbers are multiplied by 1000 unless the suffix ``m`` says they are milli-cores
@@ -8,7 +8,6 @@ already. No other type takes that suffix, and no other name means the same (RES-
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Final
 
 from remuda.base.errors import RemudaError
@@ -71,18 +70,3 @@ def _factor(name: str, suffix: str) -> int:
     if suffix not in _FACTORS:
         raise QuantityError("invalid suffix")
     return _FACTORS[suffix] * scale
-
-
-def parse_quantities(texts: Mapping[str, str] | None) -> dict[str, int]:
-    """Return the resource of a configuration map; an absent map gives the empty one.
-
-    The first bad value fails the map: QuantityError with the type's name and the text of RES-8.
-    Zero is a value and is kept. Rules: RES-9.
-    """
-    result: dict[str, int] = {}
-    for name, text in (texts or {}).items():
-        try:
-            result[name] = parse_quantity(name, text)
-        except QuantityError as error:
-            raise QuantityError(f"{name}: {error}") from None
-    return result

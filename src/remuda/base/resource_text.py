@@ -1,12 +1,11 @@
-"""Resources as they leave and enter the core: wire, REST, texts, tag values (RES-10 to RES-12).
+"""Resources as texts: in event messages and errors (RES-12) and in application tags (RES-10).
 
-Everything that goes out is sorted by type name, so equal resources give equal bytes.
+A tag comes from whoever submits an application, so reading one takes nothing for granted.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 
 from remuda.base.errors import RemudaError
 from remuda.base.resources import MAX, MIN, Resource
@@ -14,19 +13,6 @@ from remuda.base.resources import MAX, MIN, Resource
 
 class ResourceTextError(RemudaError):
     """A tag value that should hold a resource does not."""
-
-
-def from_wire(entries: Mapping[str, int | None] | None) -> dict[str, int]:
-    """Read a wire message's map: no message is the empty resource, no quantity is 0.
-
-    Quantities are in base units already and are not checked here. Rules: RES-3, RES-11.
-    """
-    return {name: value or 0 for name, value in (entries or {}).items()}
-
-
-def to_wire(resource: Resource | None) -> dict[str, int]:
-    """Return the map for the wire and for REST: zeros are sent, None is empty. Rules: RES-11."""
-    return dict(sorted((resource or {}).items()))
 
 
 def printable(resource: Resource | None) -> str:

@@ -1,10 +1,10 @@
-"""Quantity texts: the tables of RES-5 to RES-9 and QTY-1 to QTY-6."""
+"""Quantity texts: the tables of RES-5 to RES-8 and QTY-1 to QTY-6."""
 
 from __future__ import annotations
 
 import pytest
 
-from remuda.base.quantity import QuantityError, parse_quantities, parse_quantity
+from remuda.base.quantity import QuantityError, parse_quantity
 
 MAX = 9223372036854775807
 
@@ -130,27 +130,3 @@ def test_the_result_must_fit_64_bits() -> None:
 def test_a_number_of_a_million_digits_is_an_overflow_at_once() -> None:
     assert outcome("memory", "9" * 1_000_000) == OVERFLOW
     assert outcome("memory", "0" * 1_000_000 + "7") == 7
-
-
-@pytest.mark.remuda_rule("RES-9")
-def test_a_map_is_read_key_by_key_and_the_first_bad_value_fails_it() -> None:
-    assert parse_quantities({"memory": "1G", "vcore": "500m"}) == {
-        "memory": 1000000000,
-        "vcore": 500,
-    }
-    with pytest.raises(QuantityError, match=r"^memory: invalid suffix$"):
-        parse_quantities({"vcore": "1", "memory": "1m", "pods": "x"})
-
-
-@pytest.mark.remuda_rule("RES-9")
-def test_an_absent_or_empty_map_is_the_empty_resource_and_zero_is_kept() -> None:
-    assert parse_quantities(None) == {}
-    assert parse_quantities({}) == {}
-    assert parse_quantities({"memory": "0"}) == {"memory": 0}
-
-
-@pytest.mark.remuda_rule("RES-4")
-def test_a_map_with_cpu_is_an_error_or_a_type_of_its_own() -> None:
-    with pytest.raises(QuantityError, match=r"^cpu: invalid suffix$"):
-        parse_quantities({"cpu": "500m"})
-    assert parse_quantities({"cpu": "2", "vcore": "2"}) == {"cpu": 2, "vcore": 2000}

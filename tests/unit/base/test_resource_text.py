@@ -1,41 +1,10 @@
-"""Resources on their way in and out: RES-2, RES-3, RES-10 to RES-12."""
+"""Resources as texts: RES-10 and RES-12."""
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from remuda.base.resource_text import (
-    ResourceTextError,
-    from_wire,
-    parse_tag,
-    printable,
-    to_wire,
-)
-
-
-@pytest.mark.remuda_rule("RES-2", "RES-3")
-def test_amounts_from_the_wire_are_base_units_and_taken_as_they_are() -> None:
-    sent = {"vcore": 1500, "memory": 2**31, "pods": 110, "nvidia.com/gpu": -1}
-    assert from_wire(sent) == {
-        "vcore": 1500,
-        "memory": 2147483648,
-        "pods": 110,
-        "nvidia.com/gpu": -1,
-    }
-
-
-@pytest.mark.remuda_rule("RES-11")
-def test_no_message_is_the_empty_resource_and_no_quantity_is_zero() -> None:
-    assert from_wire(None) == {}
-    assert from_wire({"memory": None, "vcore": 1}) == {"memory": 0, "vcore": 1}
-    assert to_wire(None) == {}
-
-
-@pytest.mark.remuda_rule("RES-11")
-def test_zeros_are_sent_and_names_are_sorted() -> None:
-    assert list(to_wire({"vcore": 0, "memory": 5}).items()) == [("memory", 5), ("vcore", 0)]
+from remuda.base.resource_text import ResourceTextError, parse_tag, printable
 
 
 @pytest.mark.remuda_rule("RES-12")
@@ -99,10 +68,3 @@ def test_anything_else_in_a_tag_is_refused_in_one_line(text: str) -> None:
         parse_tag(text)
     assert str(refused.value)
     assert "\n" not in str(refused.value)
-
-
-@pytest.mark.remuda_rule("RES-10", "RES-11")
-def test_what_goes_out_comes_back() -> None:
-    resource = {"memory": 1, "vcore": 0, "pods": -3}
-    text = json.dumps({"resources": {k: {"value": v} for k, v in to_wire(resource).items()}})
-    assert parse_tag(text) == resource
