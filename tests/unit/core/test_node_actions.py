@@ -228,6 +228,22 @@ def test_one_bad_allocation_refuses_the_node_and_takes_everything_back() -> None
     door.scheduler.check()
 
 
+@pytest.mark.remuda_rule("NODE-6")
+def test_an_application_that_loses_its_only_allocation_so_completes() -> None:
+    door = Door(leaf("a"))
+    door.app("app")
+    brought = (
+        existing_allocation("app", "x", "", {"vcore": 2}),
+        existing_allocation("nobody", "z", "", {"vcore": 2}),
+    )
+    door.node("n1", SIZE, existing=brought)
+    assert door.state("app") == "Completing"
+    door.node("n1", SIZE)
+    door.ask("app", "k", {"vcore": 2})
+    assert [node for _, node in door.place()] == ["n1"]
+    assert door.state("app") == "Running"
+
+
 @pytest.mark.remuda_rule("RM-25", "NODE-6")
 @pytest.mark.parametrize("home, accepted", [("", True), ("default", True), ("other", False)])
 def test_an_allocation_brought_must_not_name_another_partition(home: str, accepted: bool) -> None:
