@@ -1,7 +1,8 @@
 """The shapes S1 to S8: how many nodes, queues, applications and asks, and in which orders.
 
-They are those the Go core was measured on (docs/benchmarks.md), so that figures compare. Nodes
-are equal and just large enough for all asks; queue i is guaranteed 1,000 x (i + 1) of each type.
+They are the shapes of the reference figures in docs/benchmarks.md, which were taken with the Go
+core of Apache YuniKorn. Nodes are equal and just large enough for all placeable asks; queue i is
+guaranteed 1,000 x (i + 1) of each type.
 """
 
 from __future__ import annotations
