@@ -7,7 +7,7 @@ not change. Every key ends in something unique, so the order never rests on inse
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, heapreplace
 from typing import TypeAlias, final
 
 SortKey: TypeAlias = tuple[object, ...]
@@ -41,7 +41,9 @@ class Ranking:
         keys[number] = key
         self._first = -1
         heap = self._heap
-        if len(heap) > _SMALL and len(heap) > _SLACK * len(keys):
+        if heap and heap[0][1] == number:
+            heapreplace(heap, (key, number))
+        elif len(heap) > _SMALL and len(heap) > _SLACK * len(keys):
             self._heap = [(each, member) for member, each in keys.items()]
             heapify(self._heap)
         else:
@@ -51,8 +53,11 @@ class Ranking:
         """Take a member out; unknown numbers are fine."""
         self.keys.pop(number, None)
         self._first = -1
+        heap = self._heap
+        if heap and heap[0][1] == number:
+            heappop(heap)
         if not self.keys:
-            self._heap.clear()
+            heap.clear()
 
     def first(self) -> int:
         """Return the member with the smallest key, or -1 when there is none."""
