@@ -8,7 +8,7 @@ a bound. The C parser is used where it is installed; it is about twenty times fa
 
 from __future__ import annotations
 
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import Final, NoReturn, Protocol, TypeAlias
 
 import yaml
 
@@ -102,8 +102,15 @@ def _problem(what: str, line: int = 0, column: int = 0) -> Problem:
     return Problem("", "CFG-5", one_line(what), line, column, "correct the text")
 
 
-def _place_of(mark: Any) -> _Place:
-    """Return the place of a mark; the two parsers have different classes for it."""
+class _Mark(Protocol):
+    """A place in the text, from 0; the two parsers have different classes for it."""
+
+    line: int
+    column: int
+
+
+def _place_of(mark: _Mark | None) -> _Place:
+    """Return the place of a mark."""
     return _NOWHERE if mark is None else (mark.line + 1, mark.column + 1)
 
 
@@ -155,9 +162,10 @@ class _Composer:
             elif kind is yaml.DocumentEndEvent or kind is yaml.StreamEndEvent:
                 return self._root
 
-    def _scalar(self, event: Any) -> None:
+    def _scalar(self, event: yaml.ScalarEvent) -> None:
         # Most of the time goes here: no call that can be avoided.
         mark = event.start_mark
+        assert mark is not None
         tag = event.tag
         if tag is not None and tag not in _TEXT_TAGS:
             _refuse(self._source, f"the tag {tag} is not supported", _place_of(mark))
