@@ -12,7 +12,7 @@ import asyncio
 import logging
 import signal
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TypeAlias
@@ -20,7 +20,7 @@ from typing import TypeAlias
 from remuda.base.errors import UsageError
 from remuda.base.message import message
 from remuda.config.load import load_configuration
-from remuda.config.schema import Configuration, built_in
+from remuda.config.schema import Configuration, Load, built_in
 from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.rest.app import build_app
 from remuda.edges.rest.server import RestServer
@@ -30,7 +30,6 @@ from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
 
 Address: TypeAlias = tuple[str, int]
-Load: TypeAlias = Callable[[str], Configuration]
 
 
 @message

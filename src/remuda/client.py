@@ -21,21 +21,20 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from types import TracebackType
-from typing import Any, Self, TypeAlias, TypeVar, cast
+from typing import Any, Final, Self, TypeAlias, TypeVar, cast
 
 import grpc
 
 from remuda.si.pb import si_pb2 as si
 from remuda.si.pb.si_pb2_grpc import SchedulerStub
+from remuda.si.wire import RM_ID_METADATA, Request, Response, resource
 
-Request: TypeAlias = si.AllocationRequest | si.ApplicationRequest | si.NodeRequest
-Response: TypeAlias = si.AllocationResponse | si.ApplicationResponse | si.NodeResponse
 Amounts: TypeAlias = Mapping[str, int]
 
 E = TypeVar("E")
 
 # Nodes or asks in one message; a response to a longer list might exceed the usual 4 MiB.
-PER_MESSAGE = 1_000
+PER_MESSAGE: Final = 1_000
 
 
 class ClientError(Exception):
@@ -276,7 +275,7 @@ class Client:
         """Open one stream and the thread that reads it."""
         waiting: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         call = method(
-            iter(waiting.get, None), metadata=(("remuda-rm-id", self.rm_id),), wait_for_ready=True
+            iter(waiting.get, None), metadata=((RM_ID_METADATA, self.rm_id),), wait_for_ready=True
         )
         self._requests[kind] = waiting
         name = f"remuda-{kind.__name__}"
@@ -347,11 +346,6 @@ class Client:
             verdict = self._verdicts.pop((kind, name), None)
         if verdict is not None:
             verdict.set_result(reason)
-
-
-def resource(amounts: Amounts) -> si.Resource:
-    """Return amounts in base units (vcore thousandths, memory bytes) as a message."""
-    return si.Resource(resources={name: si.Quantity(value=n) for name, n in amounts.items()})
 
 
 def _parts(entries: list[E]) -> Iterator[list[E]]:

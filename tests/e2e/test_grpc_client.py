@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from remuda.client import Client, ClientError, resource
+from remuda.client import Client, ClientError
 from remuda.si.pb import si_pb2 as si
+from remuda.si.wire import resource
 from tests.e2e.grpc_service import Service
 from tests.e2e.serving import FREE_PORTS, Served, environment
 
@@ -27,8 +28,9 @@ partitions:
 
 PROGRAM = """
 import sys
-from remuda.client import Client, resource
+from remuda.client import Client
 from remuda.si.pb import si_pb2 as si
+from remuda.si.wire import resource
 
 with Client(sys.argv[1], "another-process") as client:
     client.register(sys.argv[2])

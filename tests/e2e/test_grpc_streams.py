@@ -264,7 +264,7 @@ def test_states_arrive_before_what_they_cause_when_both_streams_are_read(
 
 @pytest.mark.remuda_rule("SI-105")
 def test_a_message_above_the_receive_limit_is_resource_exhausted() -> None:
-    with Service(GrpcSettings(receive_bytes_max=10_000)) as service:
+    with Service(GrpcSettings(receive_bytes_limit=10_000)) as service:
         service.register()
         stream = service.allocations("rm")
         stream.send(asks(1, tag="x" * 10_001))
@@ -273,7 +273,7 @@ def test_a_message_above_the_receive_limit_is_resource_exhausted() -> None:
 
 @pytest.mark.remuda_rule("SI-105")
 def test_the_default_receive_limit_is_64_mebibytes() -> None:
-    assert GrpcSettings().receive_bytes_max == 67_108_864
+    assert GrpcSettings().receive_bytes_limit == 67_108_864
 
 
 def test_too_many_elements_in_one_message_are_resource_exhausted(service: Service) -> None:
@@ -292,7 +292,7 @@ def test_too_many_elements_in_one_message_are_resource_exhausted(service: Servic
 
 @pytest.mark.remuda_rule("RM-16")
 def test_an_rm_that_takes_no_responses_has_to_register_again() -> None:
-    with Service(GrpcSettings(outbound_messages_max=8)) as service:
+    with Service(GrpcSettings(outbound_messages_limit=8)) as service:
         applications = prepare(service)
         nodes = service.nodes("rm")
         for number in range(12):

@@ -52,7 +52,7 @@ _PROPERTIES_LATER: Final = frozenset(
 )
 
 # Longer than any legal name (CFG-30): what is cut off cannot make a difference.
-_NAME_SHOWN_MAX: Final = 65
+_NAME_SHOWN_LIMIT: Final = 65
 
 
 @message
@@ -175,7 +175,7 @@ class _Binder:
             else {}
         )
         return QueueDraft(
-            name=name[:_NAME_SHOWN_MAX],
+            name=name[:_NAME_SHOWN_LIMIT],
             node=found.get("name", node),
             path=path,
             parent=self._fields.boolean(found.get("parent"), f"{path}.parent"),

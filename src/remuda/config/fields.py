@@ -34,7 +34,7 @@ _SPECIAL_FLOATS: Final = {
     **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), "inf"),
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), "-inf"),
 }
-_DIGITS_MAX: Final = 400
+_DIGITS_LIMIT: Final = 400
 
 
 @message
@@ -184,6 +184,6 @@ def _number(text: str) -> float | None:
     if text in _SPECIAL_FLOATS:
         return float(_SPECIAL_FLOATS[text])
     digits = text.replace("_", "")
-    if len(digits) <= _DIGITS_MAX and _FLOAT.fullmatch(digits):
+    if len(digits) <= _DIGITS_LIMIT and _FLOAT.fullmatch(digits):
         return float(digits)
     return None

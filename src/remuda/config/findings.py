@@ -11,8 +11,8 @@ from typing import Final
 from remuda.base.errors import ConfigError, Problem
 from remuda.config.tree import Node
 
-PROBLEMS_MAX: Final = 200
-_TEXT_MAX: Final = 400
+PROBLEMS_LIMIT: Final = 200
+_TEXT_LIMIT: Final = 400
 
 
 class Findings:
@@ -27,7 +27,7 @@ class Findings:
         self.problems.append(
             Problem(one_line(path), rule, one_line(message), node.line, node.column, hint)
         )
-        if len(self.problems) >= PROBLEMS_MAX:
+        if len(self.problems) >= PROBLEMS_LIMIT:
             hint = "correct the first problems and try again"
             self.problems.append(Problem("", "CFG-5", "further problems are not shown", hint=hint))
             self.raise_if_any()
@@ -40,5 +40,5 @@ class Findings:
 
 def one_line(text: str) -> str:
     """Return a text cut to a readable length, without line breaks or control characters."""
-    cut = text if len(text) <= _TEXT_MAX else text[:_TEXT_MAX] + "..."
+    cut = text if len(text) <= _TEXT_LIMIT else text[:_TEXT_LIMIT] + "..."
     return "".join(c if c.isprintable() else " " for c in cut)

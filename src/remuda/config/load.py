@@ -20,12 +20,12 @@ from remuda.config.schema import Configuration, built_in
 from remuda.config.tree import ListNode, MapNode, Node, ScalarNode
 from remuda.config.validate import check_partitions
 
-TEXT_BYTES_MAX: Final = 10_000_000
-DEPTH_MAX: Final = 100
-NODES_MAX: Final = 250_000
-ANCHORS_MAX: Final = 10_000
+TEXT_BYTES_LIMIT: Final = 10_000_000
+DEPTH_LIMIT: Final = 100
+NODES_LIMIT: Final = 250_000
+ANCHORS_LIMIT: Final = 10_000
 # The C parser compares each tag directive with all before it.
-_TAG_DIRECTIVES_MAX: Final = 16
+_TAG_DIRECTIVES_LIMIT: Final = 16
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -89,13 +89,13 @@ def compose(text: str, source: str) -> Node | None:
 
 def _check_bounds(text: str, source: str) -> None:
     try:
-        size = len(text.encode()) if len(text) <= TEXT_BYTES_MAX else len(text)
+        size = len(text.encode()) if len(text) <= TEXT_BYTES_LIMIT else len(text)
     except UnicodeEncodeError:
         _refuse(source, "not YAML: the text has characters that are not Unicode")
-    if size > TEXT_BYTES_MAX:
-        _refuse(source, f"the text has {size} bytes, at most {TEXT_BYTES_MAX} are read")
-    if text.count("%TAG") > _TAG_DIRECTIVES_MAX:
-        _refuse(source, f"more than {_TAG_DIRECTIVES_MAX} %TAG directives")
+    if size > TEXT_BYTES_LIMIT:
+        _refuse(source, f"the text has {size} bytes, at most {TEXT_BYTES_LIMIT} are read")
+    if text.count("%TAG") > _TAG_DIRECTIVES_LIMIT:
+        _refuse(source, f"more than {_TAG_DIRECTIVES_LIMIT} %TAG directives")
 
 
 def _problem(what: str, line: int = 0, column: int = 0) -> Problem:
@@ -172,7 +172,7 @@ class _Composer:
         plain = tag is None and event.implicit[0]
         node = ScalarNode(event.value, plain, mark.line + 1, mark.column + 1)
         self._nodes += 1
-        if self._nodes > NODES_MAX:
+        if self._nodes > NODES_LIMIT:
             self._count(0, 0, _place_of(mark))
         if event.anchor is not None:
             self._name(event.anchor, (node, 1, 0))
@@ -200,9 +200,9 @@ class _Composer:
     def _name(self, anchor: str, target: _Anchored) -> None:
         """Remember what an anchor names; the same one again replaces it."""
         self._anchors[anchor] = target
-        if len(self._anchors) > ANCHORS_MAX:
+        if len(self._anchors) > ANCHORS_LIMIT:
             place = (target[0].line, target[0].column)
-            _refuse(self._source, f"more than {ANCHORS_MAX} anchors", place)
+            _refuse(self._source, f"more than {ANCHORS_LIMIT} anchors", place)
 
     def _alias(self, event: yaml.AliasEvent) -> None:
         target = self._anchors.get(event.anchor or "")
@@ -216,10 +216,10 @@ class _Composer:
     def _count(self, nodes: int, height: int, place: _Place) -> None:
         """Charge nodes that are about to be placed against the bounds."""
         self._nodes += nodes
-        if self._nodes > NODES_MAX:
-            _refuse(self._source, f"more than {NODES_MAX} values, aliases expanded", place)
-        if len(self._open) + height > DEPTH_MAX:
-            _refuse(self._source, f"nested more than {DEPTH_MAX} levels deep", place)
+        if self._nodes > NODES_LIMIT:
+            _refuse(self._source, f"more than {NODES_LIMIT} values, aliases expanded", place)
+        if len(self._open) + height > DEPTH_LIMIT:
+            _refuse(self._source, f"nested more than {DEPTH_LIMIT} levels deep", place)
 
     def _place(self, node: Node, height: int) -> None:
         """Put a finished node where it belongs: document, list, key or value."""

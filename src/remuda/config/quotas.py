@@ -20,7 +20,7 @@ from remuda.config.findings import Findings
 from remuda.config.schema import QueueConfig
 
 # Resource types that the queues of one partition may name.
-TYPES_MAX: Final = 256
+TYPES_LIMIT: Final = 256
 
 _TYPES_SHOWN: Final = 8
 
@@ -114,11 +114,11 @@ class QuotaCheck:
     def _known(self, name: str, at: TextAt) -> bool:
         """Whether a type is among those the partition may name; notes the first that is not."""
         self._types.add(name)
-        if len(self._types) <= TYPES_MAX:
+        if len(self._types) <= TYPES_LIMIT:
             return True
         if not self._types_reported:
             self._types_reported = True
-            text = f"more than {TYPES_MAX} resource types in one partition"
+            text = f"more than {TYPES_LIMIT} resource types in one partition"
             self._findings.add(at.node, at.path, "CFG-70", text, "remove some")
         return False
 

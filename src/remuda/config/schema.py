@@ -7,13 +7,13 @@ name, so that nothing in a file is ever ignored.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import Final
+from typing import Final, TypeAlias
 
 from remuda.base.message import message
 
-Resource = Mapping[str, int]
+Resource: TypeAlias = Mapping[str, int]
 
 # One element of a queue's path, configured or made by placement (CFG-30).
 QUEUE_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -65,6 +65,11 @@ class Configuration:
 
     partitions: tuple[PartitionConfig, ...]
     checksum: str = ""
+
+
+# Turns the configuration text of a registration, which may be empty, into records; raises
+# ConfigError (RM-5, RM-6).
+Load: TypeAlias = Callable[[str], Configuration]
 
 
 def built_in() -> Configuration:

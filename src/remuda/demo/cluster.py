@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from remuda.base.message import message
 from remuda.core.messages.queries import PartitionsQuery, PartitionView, QueuesQuery, QueueView
 from remuda.demo.workload import NODES, Job, Workload
 from remuda.edges.inproc import InProcessScheduler
 from remuda.si.pb import si_pb2 as si
+from remuda.si.wire import resource
 
-RM_ID = "demo"
+RM_ID: Final = "demo"
 
 
 @message
@@ -144,7 +146,7 @@ class HollowCluster:
                     "si/rackname": f"/rack-{number % 4}",
                     "si/node-partition": self._partition,
                 },
-                schedulableResource=_resource(shape.capacity),
+                schedulableResource=resource(shape.capacity),
             )
             for shape in NODES
             for number in range(1, shape.count + 1)
@@ -224,7 +226,7 @@ class HollowCluster:
             allocationKey=f"{job.application_id}-task",
             applicationID=job.application_id,
             partitionName=self._partition,
-            resourceAsk=_resource(job.resource),
+            resourceAsk=resource(job.resource),
             maxAllocations=job.tasks,
         )
 
@@ -234,9 +236,3 @@ def _leaves(queue: QueueView) -> Iterable[QueueView]:
         yield queue
     for child in queue.children:
         yield from _leaves(child)
-
-
-def _resource(amounts: Mapping[str, int]) -> si.Resource:
-    return si.Resource(
-        resources={name: si.Quantity(value=amount) for name, amount in amounts.items()}
-    )

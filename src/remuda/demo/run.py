@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Mapping
 from importlib.resources import files
+from typing import Final
 
 from remuda.base.scores import abs_used_capacity
 from remuda.core.messages.queries import PartitionsQuery, PartitionView
@@ -14,8 +15,8 @@ from remuda.demo.status import Display, RateMeter, describe
 from remuda.demo.workload import Workload
 from remuda.edges.inproc import InProcessScheduler
 
-TICK_SECONDS = 0.1
-SEED = 2026
+TICK_SECONDS: Final = 0.1
+SEED: Final = 2026
 
 
 def demo_configuration() -> str:

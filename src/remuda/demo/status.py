@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Mapping
-from typing import Protocol, TextIO
+from typing import Final, Protocol, TextIO
 
 from remuda.demo.cluster import Counters
 
 # Seconds over which the placement rate is averaged.
-RATE_SECONDS = 5.0
+RATE_SECONDS: Final = 5.0
 
 
 class RateMeter:

@@ -27,19 +27,18 @@ from typing import Any, Self
 
 from remuda.base.errors import ConfigError, ProtocolError
 from remuda.config.load import load_configuration
-from remuda.config.schema import Configuration
+from remuda.config.schema import Load
 from remuda.core.messages.effects import Effect, EventRecord
 from remuda.runtime.driver import Removed
 from remuda.runtime.event_feed import EventFeed
 from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
 from remuda.si.codec_in import RequestReader, registration
-from remuda.si.codec_out import Response, ResponseWriter, event_message
+from remuda.si.codec_out import ResponseWriter, event_message
 from remuda.si.pb import si_pb2 as si
+from remuda.si.wire import Response
 
 _log = logging.getLogger("remuda.si")
-
-Load = Callable[[str], Configuration]
 
 
 class InProcessScheduler:

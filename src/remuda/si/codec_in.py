@@ -12,10 +12,12 @@ Protobuf lists hold no unset elements in Python, so there is nothing to skip for
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from remuda.base.errors import ProtocolError
-from remuda.config.schema import Configuration
+from remuda.base.resources import Resource
+from remuda.config.schema import Load
 from remuda.core.messages.commands import (
     CREATE_DRAIN,
     PLACEHOLDER_REPLACED,
@@ -29,26 +31,25 @@ from remuda.core.messages.commands import (
     NewApplication,
     NodeUpdate,
     RegisterResourceManager,
-    Resource,
     Tags,
     UpdateAllocations,
     UpdateApplications,
     UpdateNodes,
 )
-from remuda.si.limits import ID_LENGTH_MAX
+from remuda.si.limits import ID_LENGTH_LIMIT
 from remuda.si.pb import si_pb2 as si
 
 _log = logging.getLogger("remuda.si")
 
-_NO_TAGS: Tags = {}
+_NO_TAGS: Final[Tags] = {}
 
 # Different resources remembered per RM; beyond it the memory starts anew.
-_RESOURCES_MAX = 4_096
+_RESOURCES_LIMIT: Final = 4_096
 
 
 def registration(
     request: si.RegisterResourceManagerRequest,
-    load: Callable[[str], Configuration],
+    load: Load,
     *,
     predicates: bool = False,
 ) -> RegisterResourceManager:
@@ -149,7 +150,7 @@ class RequestReader:
 
     def _ask(self, entry: si.AllocationAsk) -> Ask:
         key, application_id = entry.allocationKey, entry.applicationID
-        if len(key) > ID_LENGTH_MAX or len(application_id) > ID_LENGTH_MAX:
+        if len(key) > ID_LENGTH_LIMIT or len(application_id) > ID_LENGTH_LIMIT:
             raise _too_long()
         victim, preemptor = _preemption(entry)
         # Positional: keywords would cost a tenth of the whole translation.
@@ -211,7 +212,7 @@ class RequestReader:
         amounts = self._resources.get(wire)
         if amounts is None:
             amounts = {name: quantity.value for name, quantity in resource.resources.items()}
-            if len(self._resources) >= _RESOURCES_MAX:
+            if len(self._resources) >= _RESOURCES_LIMIT:
                 self._resources.clear()
             self._resources[wire] = amounts
         return amounts
@@ -252,10 +253,10 @@ def _termination(number: int) -> int:
 
 
 def _id(text: str) -> str:
-    if len(text) > ID_LENGTH_MAX:
+    if len(text) > ID_LENGTH_LIMIT:
         raise _too_long()
     return text
 
 
 def _too_long() -> ProtocolError:
-    return ProtocolError(f"an identifier has more than {ID_LENGTH_MAX} characters")
+    return ProtocolError(f"an identifier has more than {ID_LENGTH_LIMIT} characters")

@@ -9,10 +9,11 @@ allocation are kept as bytes and merged, at half the price of filling a protobuf
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias, assert_never
+from collections.abc import Sequence
+from typing import Final, TypeAlias, assert_never
 
-from remuda.core.messages.commands import Ask, Resource
+from remuda.base.resources import Resource
+from remuda.core.messages.commands import Ask
 from remuda.core.messages.effects import (
     AllocationNew,
     AllocationsRejected,
@@ -27,16 +28,15 @@ from remuda.core.messages.effects import (
     RequestRefused,
 )
 from remuda.si.pb import si_pb2 as si
+from remuda.si.wire import Response, resource
 
 _log = logging.getLogger("remuda.si")
 
-Response: TypeAlias = si.AllocationResponse | si.ApplicationResponse | si.NodeResponse
-
 # Allocations or application updates in one response.
-COALESCED_MAX = 1_000
+COALESCED_LIMIT: Final = 1_000
 
 # Different shapes of asks remembered per RM; beyond it the memory starts anew.
-_SHAPES_MAX = 4_096
+_SHAPES_LIMIT: Final = 4_096
 
 
 class ResponseWriter:
@@ -54,10 +54,10 @@ class ResponseWriter:
             kind = type(effect)
             if kind is EventRecord:
                 continue
-            if updates and (kind is not ApplicationUpdated or len(updates) == COALESCED_MAX):
+            if updates and (kind is not ApplicationUpdated or len(updates) == COALESCED_LIMIT):
                 responses.append(_application_updates(updates))
                 updates = []
-            if run and (kind is not AllocationNew or len(run) == COALESCED_MAX):
+            if run and (kind is not AllocationNew or len(run) == COALESCED_LIMIT):
                 responses.append(self._placements(run))
                 run = []
             if isinstance(effect, AllocationNew):
@@ -111,25 +111,16 @@ class ResponseWriter:
         if known is not None:
             return known[1]
         shape = si.Allocation(
-            resourcePerAlloc=resource_message(ask.resource),
+            resourcePerAlloc=resource(ask.resource),
             preemptionPolicy=si.PreemptionPolicy(
                 allowPreemptSelf=ask.allow_preempt_self,
                 allowPreemptOther=ask.allow_preempt_other,
             ),
         ).SerializeToString()
-        if len(self._shapes) >= _SHAPES_MAX:
+        if len(self._shapes) >= _SHAPES_LIMIT:
             self._shapes.clear()
         self._shapes[key] = (ask.resource, shape)
         return shape
-
-
-def resource_message(amounts: Mapping[str, int] | None) -> si.Resource:
-    """Return amounts as a message; zeros are sent, nothing at all is an empty one (RES-11)."""
-    message = si.Resource()
-    if amounts:
-        for name, amount in amounts.items():
-            message.resources[name].value = amount
-    return message
 
 
 def event_message(event: EventRecord) -> si.EventRecord:
@@ -142,12 +133,12 @@ def event_message(event: EventRecord) -> si.EventRecord:
         eventChangeType=si.EventRecord.ChangeType.ValueType(event.change),
         eventChangeDetail=si.EventRecord.ChangeDetail.ValueType(event.detail),
         referenceID=event.reference_id,
-        resource=resource_message(event.resource),
+        resource=resource(event.resource),
     )
 
 
-def split_encoded(response: Response, bytes_max: int) -> list[bytes]:
-    """Encode a response, cut into several of the same kind where it exceeds ``bytes_max``.
+def split_encoded(response: Response, bytes_limit: int) -> list[bytes]:
+    """Encode a response, cut into several of the same kind where it exceeds ``bytes_limit``.
 
     A receiver must accept several responses for one cause (SI-75); one that takes 4 MiB, the
     usual limit of clients, could not take a long list in one piece. A single element is never
@@ -155,7 +146,7 @@ def split_encoded(response: Response, bytes_max: int) -> list[bytes]:
     """
     encoded = response.SerializeToString()
     fields = response.ListFields()
-    if len(encoded) <= bytes_max or sum(len(entries) for _, entries in fields) <= 1:
+    if len(encoded) <= bytes_limit or sum(len(entries) for _, entries in fields) <= 1:
         return [encoded]
     halves: list[bytes] = []
     if len(fields) > 1:
@@ -167,7 +158,7 @@ def split_encoded(response: Response, bytes_max: int) -> list[bytes]:
     for name, entries in parts:
         part = type(response)()
         getattr(part, name).extend(entries)
-        halves += split_encoded(part, bytes_max)
+        halves += split_encoded(part, bytes_limit)
     return halves
 
 

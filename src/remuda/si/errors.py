@@ -1,7 +1,7 @@
-"""Refusals at the edge that depend on the wire, not on the state of the scheduler.
+"""The refusal that depends on the wire and not on the state of the scheduler.
 
-Both are told to the caller at once, before anything reaches the scheduler; the edges map them
-to a raised error in process and to a status over gRPC.
+It is told to the sender at once, before anything reaches the scheduler; over gRPC it has a
+status of its own.
 """
 
 from __future__ import annotations

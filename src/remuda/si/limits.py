@@ -14,10 +14,10 @@ from remuda.base.errors import ProtocolError
 from remuda.si.errors import MessageTooLargeError
 
 # Elements (asks, allocations, releases, nodes, applications, groups) one message may carry.
-ELEMENTS_MAX: Final = 100_000
+ELEMENTS_LIMIT: Final = 100_000
 
 # Characters an identifier may have.
-ID_LENGTH_MAX: Final = 1_024
+ID_LENGTH_LIMIT: Final = 1_024
 
 # The shortest element on the wire: one byte of tag, one byte of length.
 _ELEMENT_BYTES_MIN: Final = 2
@@ -29,11 +29,11 @@ ALLOCATION_REQUEST: Final[Countable] = {1: {}, 4: {}, 2: {1: {}, 2: {}}}
 APPLICATION_REQUEST: Final[Countable] = {1: {4: {2: {}}}, 2: {}}
 NODE_REQUEST: Final[Countable] = {1: {6: {}}}
 
-_TAG_MAX: Final = 2**32 - 1
+_TAG_LIMIT: Final = 2**32 - 1
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 
 
-def refuse_too_many(data: bytes, countable: Countable, limit: int = ELEMENTS_MAX) -> None:
+def refuse_too_many(data: bytes, countable: Countable, limit: int = ELEMENTS_LIMIT) -> None:
     """Refuse a message with more than ``limit`` elements, wherever they are nested.
 
     Raises: MessageTooLargeError; ProtocolError if the bytes are no protobuf message.
@@ -55,7 +55,7 @@ def _count(data: memoryview, countable: Countable, left: int) -> int:
     position, end = 0, len(data)
     while position < end and left >= 0:
         tag, position = _varint(data, position)
-        if tag > _TAG_MAX:
+        if tag > _TAG_LIMIT:
             raise ProtocolError("the message has a field number of more than 29 bits")
         wire_type = tag & 7
         if wire_type == _LENGTH:

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from remuda.base.errors import ConfigError, Problem
 from remuda.config import load
-from remuda.config.findings import PROBLEMS_MAX
-from remuda.config.load import DEPTH_MAX, load_configuration
+from remuda.config.findings import PROBLEMS_LIMIT
+from remuda.config.load import DEPTH_LIMIT, load_configuration
 
 STATUS = Path("/proc/self/status")
 
-CPU_SECONDS_MAX = 1.0
-MEGABYTES_MAX = 200
+CPU_SECONDS_LIMIT = 1.0
+MEGABYTES_LIMIT = 200
 
 needs_c_parser = pytest.mark.skipif(
     not hasattr(yaml, "CSafeLoader"), reason="the time bounds hold for the C parser of PyYAML"
@@ -115,11 +115,13 @@ def test_a_hostile_text_is_refused_within_a_second_and_200_megabytes(
     file = tmp_path / "queues.yaml"
     file.write_text(HOSTILE[name]())
     seconds, problems, longest, *peak = measure(file)
-    assert 1 <= problems <= PROBLEMS_MAX + 1
+    assert 1 <= problems <= PROBLEMS_LIMIT + 1
     assert longest < 1_000
-    assert all(kibibytes / 1024 < MEGABYTES_MAX for kibibytes in peak)
+    assert all(kibibytes / 1024 < MEGABYTES_LIMIT for kibibytes in peak)
     # A machine that does something else too may need several tries to show its speed.
-    assert seconds < CPU_SECONDS_MAX or any(measure(file)[0] < CPU_SECONDS_MAX for _ in range(5))
+    assert seconds < CPU_SECONDS_LIMIT or any(
+        measure(file)[0] < CPU_SECONDS_LIMIT for _ in range(5)
+    )
 
 
 def test_ten_megabytes_are_read_and_a_byte_more_is_not() -> None:
@@ -139,27 +141,27 @@ def nested(levels: int) -> str:
 
 
 def test_queues_nest_as_deep_as_the_bound_allows() -> None:
-    deepest = (DEPTH_MAX - 4) // 2
+    deepest = (DEPTH_LIMIT - 4) // 2
     (partition,) = load_configuration(nested(deepest)).partitions
     depth, queue = 0, partition.root
     while queue.queues:
         depth, queue = depth + 1, queue.queues[0]
     assert depth == deepest
     (problem,) = refusal(nested(deepest + 1))
-    assert f"nested more than {DEPTH_MAX} levels deep" in problem.message
+    assert f"nested more than {DEPTH_LIMIT} levels deep" in problem.message
 
 
 def test_aliases_cannot_hide_depth() -> None:
     lines = ["a0: &a0 [x]"] + [f"a{n}: &a{n} [*a{n - 1}]" for n in range(1, 200)]
     (problem,) = refusal("\n".join(lines))
     assert "levels deep" in problem.message
-    assert problem.line == DEPTH_MAX
+    assert problem.line == DEPTH_LIMIT
 
 
 def test_collecting_problems_ends_at_a_limit() -> None:
     queues = ", ".join("{name: a b}" for _ in range(1000))
     problems = refusal(f"partitions: [{{queues: [{queues}]}}]")
-    assert len(problems) == PROBLEMS_MAX + 1
+    assert len(problems) == PROBLEMS_LIMIT + 1
     assert problems[0].rule == "CFG-61"
     assert problems[-1].message == "further problems are not shown"
 

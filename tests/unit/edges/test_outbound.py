@@ -120,7 +120,7 @@ def test_a_response_that_was_not_handed_over_is_given_to_the_next_stream() -> No
 
 @pytest.mark.remuda_rule("RM-16")
 @pytest.mark.parametrize(
-    "settings", [GrpcSettings(outbound_messages_max=2), GrpcSettings(outbound_bytes_max=12)]
+    "settings", [GrpcSettings(outbound_messages_limit=2), GrpcSettings(outbound_bytes_limit=12)]
 )
 def test_beyond_the_limit_everything_is_dropped_for_good(settings: GrpcSettings) -> None:
     async def scenario() -> list[bool]:
@@ -137,4 +137,4 @@ def test_beyond_the_limit_everything_is_dropped_for_good(settings: GrpcSettings)
 
 @pytest.mark.remuda_rule("RM-15")
 def test_by_default_a_hundred_thousand_responses_are_kept() -> None:
-    assert GrpcSettings().outbound_messages_max == 100_000
+    assert GrpcSettings().outbound_messages_limit == 100_000

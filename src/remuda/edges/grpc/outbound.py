@@ -14,11 +14,13 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 from enum import Enum
+from typing import Final
 
 from remuda.core.messages.effects import Effect
 from remuda.edges.grpc.settings import GrpcSettings
-from remuda.si.codec_out import Response, ResponseWriter, split_encoded
+from remuda.si.codec_out import ResponseWriter, split_encoded
 from remuda.si.pb import si_pb2 as si
+from remuda.si.wire import Response
 
 
 class Kind(Enum):
@@ -29,7 +31,7 @@ class Kind(Enum):
     NODE = "UpdateNode"
 
 
-_KIND_OF: dict[type[Response], Kind] = {
+_KIND_OF: Final[dict[type[Response], Kind]] = {
     si.AllocationResponse: Kind.ALLOCATION,
     si.ApplicationResponse: Kind.APPLICATION,
     si.NodeResponse: Kind.NODE,
@@ -64,14 +66,14 @@ class Outbound:
             return
         for response in self._writer.responses(effects):
             lane = self._lanes[_KIND_OF[type(response)]]
-            for encoded in split_encoded(response, self._settings.send_bytes_max):
+            for encoded in split_encoded(response, self._settings.send_bytes_limit):
                 self._number += 1
                 lane.waiting.append((self._number, encoded))
                 self._messages += 1
                 self._bytes += len(encoded)
         if (
-            self._messages > self._settings.outbound_messages_max
-            or self._bytes > self._settings.outbound_bytes_max
+            self._messages > self._settings.outbound_messages_limit
+            or self._bytes > self._settings.outbound_bytes_limit
         ):
             self.overflow()
         self._wake()

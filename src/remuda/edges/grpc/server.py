@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 import grpc
 import grpc.aio
 
 from remuda.base.errors import ConfigError, UsageError
-from remuda.config.schema import Configuration
+from remuda.config.schema import Load
 from remuda.edges.grpc.outbound import Kind
 from remuda.edges.grpc.sessions import RefusalError, Session, lost
 from remuda.edges.grpc.settings import GrpcSettings
@@ -23,10 +24,10 @@ from remuda.runtime.loop import SchedulerLoop
 from remuda.si.codec_in import registration
 from remuda.si.pb import si_pb2 as si
 
-SERVICE = "si.v1.Scheduler"
+SERVICE: Final = "si.v1.Scheduler"
 
 # Characters of a status text; it travels in a header, which has a limit of its own.
-DETAIL_LENGTH_MAX = 2_000
+DETAIL_LENGTH_LIMIT: Final = 2_000
 
 
 class GrpcServer:
@@ -43,7 +44,7 @@ class GrpcServer:
     def __init__(
         self,
         core: SchedulerLoop,
-        load: Callable[[str], Configuration],
+        load: Load,
         settings: GrpcSettings | None = None,
     ) -> None:
         self._core = core
@@ -53,7 +54,7 @@ class GrpcServer:
         self._registering = asyncio.Lock()
         self._server = grpc.aio.server(
             options=(
-                ("grpc.max_receive_message_length", self._settings.receive_bytes_max),
+                ("grpc.max_receive_message_length", self._settings.receive_bytes_limit),
                 ("grpc.so_reuseport", 0),
             )
         )
@@ -148,4 +149,4 @@ class GrpcServer:
 
 
 async def _abort(context: Context, refusal: RefusalError) -> None:
-    await context.abort(refusal.code, refusal.detail[:DETAIL_LENGTH_MAX])
+    await context.abort(refusal.code, refusal.detail[:DETAIL_LENGTH_LIMIT])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from remuda.si.limits import ELEMENTS_MAX
+from remuda.si.limits import ELEMENTS_LIMIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,15 +12,15 @@ class GrpcSettings:
     """Limits of a gRPC server.
 
     Attributes:
-        receive_bytes_max: longest message accepted; longer: RESOURCE_EXHAUSTED (SI-105).
-        elements_max: elements in one message; more: RESOURCE_EXHAUSTED.
-        send_bytes_max: longer responses are cut in several; clients take 4 MiB by default.
-        outbound_messages_max: responses that may wait for an RM (RM-15, RM-16).
-        outbound_bytes_max: bytes that may wait for an RM, as above.
+        receive_bytes_limit: longest message accepted; longer: RESOURCE_EXHAUSTED (SI-105).
+        elements_limit: elements in one message; more: RESOURCE_EXHAUSTED.
+        send_bytes_limit: longer responses are cut in several; clients take 4 MiB by default.
+        outbound_messages_limit: responses that may wait for an RM (RM-15, RM-16).
+        outbound_bytes_limit: bytes that may wait for an RM, as above.
     """
 
-    receive_bytes_max: int = 64 * 1024 * 1024
-    elements_max: int = ELEMENTS_MAX
-    send_bytes_max: int = 3 * 1024 * 1024
-    outbound_messages_max: int = 100_000
-    outbound_bytes_max: int = 256 * 1024 * 1024
+    receive_bytes_limit: int = 64 * 1024 * 1024
+    elements_limit: int = ELEMENTS_LIMIT
+    send_bytes_limit: int = 3 * 1024 * 1024
+    outbound_messages_limit: int = 100_000
+    outbound_bytes_limit: int = 256 * 1024 * 1024

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -19,25 +19,23 @@ from remuda.base.errors import ProtocolError
 from remuda.edges.grpc.outbound import Kind
 from remuda.edges.grpc.sessions import RefusalError, Session
 from remuda.edges.grpc.settings import GrpcSettings
+from remuda.runtime import loop
 from remuda.runtime.errors import LoopStoppedError
-from remuda.runtime.loop import Request, SchedulerLoop
 from remuda.si import limits
 from remuda.si.codec_in import RequestReader
 from remuda.si.errors import MessageTooLargeError
 from remuda.si.pb import si_pb2 as si
+from remuda.si.wire import RM_ID_METADATA, Request
 
-RM_ID_METADATA = "remuda-rm-id"
-
-WireRequest: TypeAlias = si.AllocationRequest | si.ApplicationRequest | si.NodeRequest
 Context: TypeAlias = grpc.aio.ServicerContext[bytes, bytes]
 
 
 # How the requests of one kind are counted, unpacked and translated.
 _Format: TypeAlias = tuple[
-    type[WireRequest], limits.Countable, Callable[[RequestReader, Any], Request]
+    type[Request], limits.Countable, Callable[[RequestReader, Any], loop.Request]
 ]
 
-_FORMATS: dict[Kind, _Format] = {
+_FORMATS: Final[dict[Kind, _Format]] = {
     Kind.ALLOCATION: (si.AllocationRequest, limits.ALLOCATION_REQUEST, RequestReader.allocations),
     Kind.APPLICATION: (
         si.ApplicationRequest,
@@ -55,7 +53,7 @@ class Stream:
         self,
         kind: Kind,
         context: Context,
-        core: SchedulerLoop,
+        core: loop.SchedulerLoop,
         find: Callable[[str], Session],
         settings: GrpcSettings,
     ) -> None:
@@ -73,7 +71,7 @@ class Stream:
         """
         metadata = dict(self._context.invocation_metadata() or ())
         rm_id = str(metadata.get(RM_ID_METADATA, ""))
-        first: WireRequest | None = None
+        first: Request | None = None
         if not rm_id:
             first = await self._receive()
             if first is None:
@@ -92,7 +90,7 @@ class Stream:
             session.detach(self._kind, end)
 
     async def _serve(
-        self, session: Session, end: asyncio.Future[RefusalError], first: WireRequest | None
+        self, session: Session, end: asyncio.Future[RefusalError], first: Request | None
     ) -> None:
         """Read and write until the first of both, or the session, ends the stream."""
         tasks: list[asyncio.Future[None]] = [
@@ -109,7 +107,7 @@ class Stream:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _take_requests(self, session: Session, first: WireRequest | None) -> None:
+    async def _take_requests(self, session: Session, first: Request | None) -> None:
         """Submit requests in order, waiting while the inbox is full, until the client ends them.
 
         Then wait until the answers to them were sent.
@@ -138,13 +136,13 @@ class Stream:
             await self._context.write(await outbound.next(self._kind))
             outbound.done(self._kind)
 
-    async def _receive(self) -> WireRequest | None:
+    async def _receive(self) -> Request | None:
         """Return the next request, None after the last one."""
         data: object = await self._context.read()
         if not isinstance(data, bytes):
             return None
         with refusing():
-            limits.refuse_too_many(data, self._countable, self._settings.elements_max)
+            limits.refuse_too_many(data, self._countable, self._settings.elements_limit)
             return self._format.FromString(data)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from remuda.base.message import message
 from remuda.core.messages.queries import (
@@ -115,7 +115,7 @@ async def applications(views: Views, asked: Asked) -> object:
     return [dao.application(view) for view in found if isinstance(view, ApplicationView)]
 
 
-ROUTES: Mapping[str, Handler] = {
+ROUTES: Final[Mapping[str, Handler]] = {
     "/ws/v1/partitions": partitions,
     "/ws/v1/partition/{partition}/queues": queues,
     "/ws/v1/partition/{partition}/queue/{queue}": queue,

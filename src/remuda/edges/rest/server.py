@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Iterator
+from typing import Final
 
 import h11
 import uvicorn
@@ -18,16 +19,16 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 # Seconds from the first moment a request could come to the end of its header (REST-3).
-HEADER_SECONDS = 10.0
+HEADER_SECONDS: Final = 10.0
 
 # Bytes of one request header.
-MAX_HEADER = 64 * 1024
+HEADER_LIMIT: Final = 64 * 1024
 
 # Connections at a time; further requests are answered 503.
-MAX_CONNECTIONS = 512
+CONNECTIONS_LIMIT: Final = 512
 
 # Seconds that running requests get when the server stops (REST-2).
-GRACE_SECONDS = 5
+GRACE_SECONDS: Final = 5
 
 
 class TimedProtocol(H11Protocol):
@@ -95,8 +96,8 @@ class RestServer:
             access_log=False,
             proxy_headers=False,
             server_header=False,
-            limit_concurrency=MAX_CONNECTIONS,
-            h11_max_incomplete_event_size=MAX_HEADER,
+            limit_concurrency=CONNECTIONS_LIMIT,
+            h11_max_incomplete_event_size=HEADER_LIMIT,
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
         self._listener = listener

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from remuda.edges.rest.app import MAX_BODY
+from remuda.edges.rest.app import BODY_LIMIT
 from remuda.runtime.errors import LoopStoppedError
 
 Fake = Any  # FakeViews of conftest.py; tests are not a package
@@ -242,7 +242,7 @@ def test_failures_are_told_without_detail(
 
 
 def test_large_bodies_are_refused(client: TestClient) -> None:
-    answer = client.request("GET", "/ws/v1/partitions", content=b"x" * (MAX_BODY + 1))
+    answer = client.request("GET", "/ws/v1/partitions", content=b"x" * (BODY_LIMIT + 1))
     assert answer.json() == error(413, "Request body is too large")
     assert answer.headers["connection"] == "close"
     assert client.request("GET", "/ws/v1/partitions", content=b"{}").status_code == 200

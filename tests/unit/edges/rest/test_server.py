@@ -11,7 +11,7 @@ import pytest
 
 from remuda.edges.rest import server as server_module
 from remuda.edges.rest.app import build_app
-from remuda.edges.rest.server import MAX_HEADER, RestServer, TimedProtocol
+from remuda.edges.rest.server import HEADER_LIMIT, RestServer, TimedProtocol
 
 
 @asynccontextmanager
@@ -97,7 +97,7 @@ def test_a_second_slow_header_on_a_kept_connection_ends_it(
 def test_a_huge_header_is_refused(views: object) -> None:
     async def run() -> None:
         async with serving(views) as port:
-            unfinished = b"GET /ws/v1/partitions HTTP/1.1\r\nX: " + b"x" * MAX_HEADER
+            unfinished = b"GET /ws/v1/partitions HTTP/1.1\r\nX: " + b"x" * HEADER_LIMIT
             assert (await exchange(port, unfinished)).startswith(b"HTTP/1.1 400")
 
     asyncio.run(run())
@@ -106,7 +106,7 @@ def test_a_huge_header_is_refused(views: object) -> None:
 def test_requests_beyond_the_connection_limit_are_answered_503(
     views: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_module, "MAX_CONNECTIONS", 2)
+    monkeypatch.setattr(server_module, "CONNECTIONS_LIMIT", 2)
 
     async def run() -> None:
         async with serving(views) as port:

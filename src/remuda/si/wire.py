@@ -1,0 +1,30 @@
+"""What both ends of the wire have in common: kinds of messages, a metadata key, amounts.
+
+The scheduler's edges, the client and the demo's resource manager speak the same interface;
+what more than one of them needs to speak it stands here once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, TypeAlias
+
+from remuda.si.pb import si_pb2 as si
+
+Request: TypeAlias = si.AllocationRequest | si.ApplicationRequest | si.NodeRequest
+Response: TypeAlias = si.AllocationResponse | si.ApplicationResponse | si.NodeResponse
+
+# Metadata key that names the RM of a stream before its first message does (SI-101).
+RM_ID_METADATA: Final = "remuda-rm-id"
+
+
+def resource(amounts: Mapping[str, int] | None) -> si.Resource:
+    """Return amounts in base units (vcore thousandths, memory bytes) as a message.
+
+    Zeros are sent, nothing at all is an empty message (RES-11).
+    """
+    message = si.Resource()
+    if amounts:
+        for name, amount in amounts.items():
+            message.resources[name].value = amount
+    return message
