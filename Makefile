@@ -6,10 +6,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SOURCES := src tests tools
+COMPILED := build/compiled
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help setup run test check fix rules long bench proto lock clean
+.PHONY: help setup run test check fix rules long bench compile proto lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +57,11 @@ long: setup ## the large random runs, of which `make test` holds a slice
 
 bench: setup ## measure allocations per second on the shapes of docs/benchmarks.md
 	@$(BIN)/remuda bench
+
+compile: setup ## a copy of the package with a compiled core, in build/compiled (needs a C compiler)
+	@rm -rf $(COMPILED)
+	@$(BIN)/python tools/compile_core.py $(COMPILED)
+	@echo "compile: to run it, set PYTHONPATH=$(COMPILED)"
 
 proto: setup ## generate src/remuda/si/pb from proto/
 	@$(BIN)/python tools/gen_si.py

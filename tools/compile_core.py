@@ -1,11 +1,12 @@
 """Compile the core with mypyc into a folder, from the sources as they are.
 
-Plain Python is the product; this proves that the very same files also compile. Message records
-stay out: they are dataclasses built by a decorator of our own, and no faster compiled.
+Plain Python is the product; this proves that the very same files also compile, and serves those
+who want the speed. Message records stay out: they are dataclasses built by a decorator of our
+own, and no faster compiled. `make compile` runs
 
     python tools/compile_core.py FOLDER
 
-leaves in FOLDER a copy of the package ``remuda`` whose core modules are compiled.
+which leaves in FOLDER, a new one, a copy of the package ``remuda`` with a compiled core.
 """
 
 from __future__ import annotations
@@ -54,5 +55,22 @@ def compile_core(folder: Path, level: str = "2") -> None:
     )
 
 
+def main() -> int:
+    """Compile into the folder named on the command line; 0 on success."""
+    if len(sys.argv) != 2:
+        print("usage: python tools/compile_core.py FOLDER")
+        return 2
+    try:
+        compile_core(Path(sys.argv[1]))
+    except FileExistsError as error:
+        print(f"compile: {error.filename} exists; name a new folder")
+        return 2
+    except subprocess.CalledProcessError as failure:
+        print(failure.stderr, end="")
+        print("compile: mypyc or the C compiler refused; what they said is above")
+        return 1
+    return 0
+
+
 if __name__ == "__main__":
-    compile_core(Path(sys.argv[1]))
+    sys.exit(main())
