@@ -12,15 +12,6 @@ from tests.unit.core.door import DAY, MINUTE, SECOND, START, Door, answers, leaf
 ONE = {"vcore": 1}
 
 
-@pytest.fixture
-def door() -> Door:
-    """A node and a new application."""
-    found = Door(leaf("a"))
-    found.node("n1", {"vcore": 10})
-    found.app("app")
-    return found
-
-
 def through(door: Door, state: str) -> None:
     """Bring the application into a state."""
     if state == "New":

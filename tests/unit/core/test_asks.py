@@ -6,18 +6,9 @@ import pytest
 
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
-from tests.unit.core.door import Door, answers, leaf, of, released, states
+from tests.unit.core.door import Door, answers, of, released, states
 
 ONE = {"vcore": 1}
-
-
-@pytest.fixture
-def door() -> Door:
-    """A leaf, a node of ten cores and a new application."""
-    found = Door(leaf("a"))
-    found.node("n1", {"vcore": 10})
-    found.app("app")
-    return found
 
 
 def rejected(effects: list[e.Effect]) -> list[str]:

@@ -120,8 +120,7 @@ def _shape(partition: Partition, request: Request) -> Shape:
     ask = request.ask
     constraint = ""
     if partition.predicates:
-        application_id = request.application.application_id
-        constraint = ask.equivalence or f"{application_id}|{ask.allocation_key}"
+        constraint = f"class {ask.equivalence}" if ask.equivalence else f"ask {request.number}"
     required = ask.tags.get(REQUIRED_NODE, "")
     key: ShapeKey = (request.amounts.number, required, constraint)
     shape = partition.shapes.get(key)

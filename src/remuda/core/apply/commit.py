@@ -99,6 +99,7 @@ def announce(turn: Turn, partition: Partition, allocation: Allocation) -> None:
 
 def _remember_refusals(request: Request, refused: list[Node]) -> None:
     """Keep refusals that hold for the whole predicate class until the node changes."""
-    if request.ask.equivalence:
+    group = request.group
+    if group is not None and not group.lane.shape.volatile:
         for node in refused:
-            node.refused.add(request.ask.equivalence)
+            node.refused.add(group.lane.shape.constraint)

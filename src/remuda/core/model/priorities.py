@@ -6,11 +6,15 @@ counting keeps that exact when the last holder of the highest goes away.
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Final, final
 
 MIN_PRIORITY: Final = -(2**31)
 MAX_PRIORITY: Final = 2**31 - 1
+
+# Stale heap entries tolerated before the heap is rebuilt; keeps memory proportional to content.
+_SLACK: Final = 4
+_SMALL: Final = 64
 
 
 @final
@@ -29,7 +33,11 @@ class PriorityCount:
         count = self._counts.get(priority, 0)
         self._counts[priority] = count + 1
         if count == 0:
-            heappush(self._heap, -priority)
+            if len(self._heap) > _SMALL and len(self._heap) > _SLACK * len(self._counts):
+                self._heap = [-each for each in self._counts]
+                heapify(self._heap)
+            else:
+                heappush(self._heap, -priority)
             if priority > self.highest:
                 self.highest = priority
 

@@ -1,0 +1,83 @@
+"""The ordered structures under the core, against plain sorting, and their memory."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from remuda.core.model.child_order import ChildOrder
+from remuda.core.model.priorities import MIN_PRIORITY, PriorityCount
+from remuda.core.model.ranking import Ranking
+
+
+def test_a_ranking_always_knows_its_smallest() -> None:
+    draw = random.Random(1)
+    ranking = Ranking()
+    plain: dict[int, tuple[int, int]] = {}
+    for _ in range(5_000):
+        number = draw.randrange(40)
+        if draw.random() < 0.3:
+            ranking.drop(number)
+            plain.pop(number, None)
+        else:
+            plain[number] = (draw.randrange(9), number)
+            ranking.put(number, plain[number])
+        expected = min(plain, key=lambda each: plain[each]) if plain else -1
+        assert ranking.first() == expected
+
+
+def test_a_ranking_does_not_grow_with_its_history() -> None:
+    ranking = Ranking()
+    ranking.put(0, (0,))
+    for turn in range(10_000):
+        ranking.put(1 + turn % 10, (1 + turn,))
+    assert len(ranking._heap) <= 100
+
+
+@pytest.mark.remuda_rule("QUE-27", "QUE-28")
+def test_the_highest_priority_is_that_of_what_is_left() -> None:
+    draw = random.Random(2)
+    count = PriorityCount()
+    held: list[int] = []
+    for _ in range(5_000):
+        if held and draw.random() < 0.5:
+            gone = held.pop(draw.randrange(len(held)))
+            count.remove(gone)
+        else:
+            held.append(draw.randrange(-5, 6))
+            count.add(held[-1])
+        assert count.highest == max(held, default=MIN_PRIORITY)
+
+
+def test_priorities_that_come_and_go_leave_nothing_behind() -> None:
+    count = PriorityCount()
+    count.add(9)
+    for _ in range(10_000):
+        count.add(3)
+        count.remove(3)
+    assert len(count._heap) <= 100
+
+
+@pytest.mark.remuda_rule("QUE-36")
+def test_equal_children_are_served_by_name_unless_another_has_more_pending() -> None:
+    order = ChildOrder()
+    order.put("a", (0, 0.5), (1,), ready=True)
+    order.put("b", (0, 0.5), (0, 5), ready=True)
+    order.put("c", (0, 0.5), (2,), ready=True)
+    assert order.first() == "b"  # c has more than a, b and c cannot be compared
+    order.put("b", (0, 0.5), (0, 5), ready=False)
+    assert order.first() == "c"
+    order.drop("c")
+    assert order.first() == "a"
+    order.put("d", (0, 0.4), (1,), ready=True)
+    assert order.first() == "d"
+
+
+def test_children_that_cannot_be_served_still_count_in_the_order() -> None:
+    order = ChildOrder()
+    order.put("a", (0, 0.0), (1,), ready=True)
+    order.put("x", (0, 0.0), (3, 0, 1), ready=False)
+    order.put("c", (0, 0.0), (0, 9), ready=True)
+    # Served in this order: c (nobody exceeds it, before x by name), x, a.
+    assert order.first() == "c"
