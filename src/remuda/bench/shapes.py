@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from remuda.base.message import message
+from remuda.config.schema import NODE_SORT_BINPACKING, NODE_SORT_FAIR
 
 
 @message
@@ -21,7 +22,7 @@ class Shape:
     queues: int
     applications: int
     asks: int
-    node_sort: str = "fair"
+    node_sort: str = NODE_SORT_FAIR
     application_sort: str = "fifo"
     backlog: int = 0
 
@@ -34,8 +35,8 @@ SHAPES: Final = (
     Shape("S1", 1_000, 10, 10, 10_000),
     Shape("S2", 5_000, 10, 10, 50_000),
     Shape("S3", 1_000, 100, 10, 20_000),
-    Shape("S4", 1_000, 10, 10, 20_000, node_sort="binpacking"),
-    Shape("S5", 5_000, 10, 10, 50_000, node_sort="binpacking"),
+    Shape("S4", 1_000, 10, 10, 20_000, node_sort=NODE_SORT_BINPACKING),
+    Shape("S5", 5_000, 10, 10, 50_000, node_sort=NODE_SORT_BINPACKING),
     Shape("S6", 10_000, 100, 10, 100_000),
     Shape("S7", 1_000, 10, 100, 20_000, application_sort="fair"),
     Shape("S8", 1_000, 10, 10, 10_000, backlog=100_000),

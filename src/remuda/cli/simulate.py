@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
-EXAMPLES = """
+from remuda.config.schema import NODE_SORT_BINPACKING, NODE_SORT_FAIR
+
+EXAMPLES: Final = """
 Examples:
 
   remuda simulate --nodes nodes.csv --workload tasks.csv --output result
@@ -51,8 +53,8 @@ class QueueBy(StrEnum):
 class NodeSort(StrEnum):
     """Which node comes first."""
 
-    FAIR = "fair"
-    BINPACKING = "binpacking"
+    FAIR = NODE_SORT_FAIR
+    BINPACKING = NODE_SORT_BINPACKING
 
 
 def simulate(

@@ -18,6 +18,10 @@ Resource: TypeAlias = Mapping[str, int]
 # One element of a queue's path, configured or made by placement (CFG-30).
 QUEUE_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
+# Which node comes first: the least used one, or the most used one that fits (CFG-90).
+NODE_SORT_FAIR: Final = "fair"
+NODE_SORT_BINPACKING: Final = "binpacking"
+
 
 @message
 class QueueConfig:
@@ -55,7 +59,7 @@ class PartitionConfig:
     name: str
     root: QueueConfig
     placement_rules: tuple[PlacementRuleConfig, ...] = (PlacementRuleConfig("provided"),)
-    node_sort_policy: str = "fair"
+    node_sort_policy: str = NODE_SORT_FAIR
     node_sort_weights: Mapping[str, float] = field(default_factory=dict)
 
 

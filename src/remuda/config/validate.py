@@ -13,7 +13,13 @@ from typing import Final
 from remuda.config.bind import NodeSortDraft, PartitionDraft, QueueDraft, RuleDraft
 from remuda.config.findings import Findings
 from remuda.config.quotas import QuotaCheck
-from remuda.config.schema import QUEUE_NAME, PartitionConfig, PlacementRuleConfig
+from remuda.config.schema import (
+    NODE_SORT_BINPACKING,
+    NODE_SORT_FAIR,
+    QUEUE_NAME,
+    PartitionConfig,
+    PlacementRuleConfig,
+)
 from remuda.config.tree import Node
 
 _RULE_NAME: Final = re.compile(r"[_a-zA-Z][a-zA-Z0-9_]*")
@@ -21,7 +27,7 @@ _RULE_NAME: Final = re.compile(r"[_a-zA-Z][a-zA-Z0-9_]*")
 _RULES_BUILT: Final = ("provided", "tag")
 _RULES_LATER: Final = ("fixed", "test", "user")
 
-_NODE_SORT_POLICIES: Final = ("", "fair", "binpacking")
+_NODE_SORT_POLICIES: Final = (NODE_SORT_FAIR, NODE_SORT_BINPACKING)
 
 
 def check_partitions(
@@ -48,7 +54,7 @@ def _partition(draft: PartitionDraft, seen: dict[str, int], findings: Findings) 
         name=name,
         root=root_config,
         placement_rules=rules or (PlacementRuleConfig("provided"),),
-        node_sort_policy=(policy.text if policy else "") or "fair",
+        node_sort_policy=(policy.text if policy else "") or NODE_SORT_FAIR,
         node_sort_weights={
             resource: 0.0 if math.isnan(weight) else weight
             for resource, (weight, _) in draft.node_sort.weights.items()
@@ -165,9 +171,10 @@ def _check_rule(draft: RuleDraft, number: int, findings: Findings) -> None:
 def _check_node_sort(draft: NodeSortDraft, findings: Findings) -> None:
     """See that policy and weights mean something. Rules: CFG-90, CFG-91."""
     policy = draft.policy
-    if policy is not None and policy.text not in _NODE_SORT_POLICIES:
+    if policy is not None and policy.text not in ("", *_NODE_SORT_POLICIES):
         text = f"undefined policy: {policy.text[:64]}"
-        findings.add(policy.node, policy.path, "CFG-90", text, "write fair or binpacking")
+        hint = f"write {' or '.join(_NODE_SORT_POLICIES)}"
+        findings.add(policy.node, policy.path, "CFG-90", text, hint)
     for name, (weight, at) in draft.weights.items():
         if weight < 0:
             text = f"negative resource weight for {name[:64]}: {at.text[:64]}"

@@ -12,6 +12,7 @@ from typing import TextIO
 
 from remuda.base.errors import UsageError
 from remuda.base.message import message
+from remuda.config.schema import NODE_SORT_FAIR
 from remuda.sim import results
 from remuda.sim.metrics import Figures, measure
 from remuda.sim.queues import NONE, QueuePlan, given_queues, own_queues
@@ -22,8 +23,6 @@ from remuda.sim.terminal import progress_bar, show
 from remuda.sim.traces.detect import AUTO, read_nodes, read_workload
 from remuda.sim.traces.rows import lines, nanoseconds
 from remuda.sim.workload import VC, NodeSpec, Workload
-
-FAIR = "fair"
 
 
 @message
@@ -100,7 +99,7 @@ def _queues(
     options: Options, trace: Workload, nodes: tuple[NodeSpec, ...], queue_by: str
 ) -> QueuePlan:
     if options.config is None:
-        return own_queues(trace, queue_by, nodes, options.node_sort or FAIR)
+        return own_queues(trace, queue_by, nodes, options.node_sort or NODE_SORT_FAIR)
     from remuda.config.load import load_configuration  # noqa: PLC0415 - few runs need YAML
 
     configuration = load_configuration("".join(lines(options.config)), str(options.config))
