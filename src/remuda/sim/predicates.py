@@ -7,12 +7,12 @@ the predicate port; here the RM is a table of models.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import final
+from typing import Final, final
 
 from remuda.core.ports import Predicates, always_true
 from remuda.sim.workload import NodeSpec, Task
 
-ANY_MODEL = "any"
+ANY_MODEL: Final = "any"
 
 
 def equivalence(task: Task) -> str:

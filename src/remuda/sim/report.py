@@ -14,7 +14,7 @@ from typing import Final
 from remuda.sim import charts, series
 from remuda.sim.metrics import Figures
 from remuda.sim.simulator import Outcome, Scenario
-from remuda.sim.wording import count, duration, percent, queue_rows, task_rows, use_rows
+from remuda.sim.wording import Table, count, duration, percent, tables
 
 QUEUES_IN_CHART: Final = 12
 TYPES_IN_CHART: Final = 4
@@ -109,24 +109,21 @@ def _card(title: str, text: str, svg: str, kind: str = "card") -> str:
 
 
 def _tables(figures: Figures) -> str:
-    types = tuple(figures.utilisation)
-    queues = queue_rows(figures)
-    hidden = len(queues) - QUEUES_IN_TABLE
-    note = f"<p>{count(hidden)} more in summary.json.</p>" if hidden > 0 else ""
+    tasks, use, queues = tables(figures, QUEUES_IN_TABLE)
+    hidden = len(figures.queues) - len(queues.rows)
+    note = f"<p>{count(hidden)} more in summary.json.</p>" if hidden else ""
     digest = f"SHA-256 of all decisions: <code>{figures.decisions_digest}</code>"
-    queue_header = ("queue", "tasks", "placed", "mean wait", *types)
     return (
-        f'<div class="pair">{_table("Tasks", (), task_rows(figures))}'
-        f"{_table('Utilisation', ('resource', 'mean', 'peak', 'final'), use_rows(figures))}</div>"
-        f"{_table('Queues', queue_header, queues[:QUEUES_IN_TABLE], note)}<footer>{digest}</footer>"
+        f'<div class="pair">{_table(tasks)}{_table(use)}</div>'
+        f"{_table(queues, note)}<footer>{digest}</footer>"
     )
 
 
-def _table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> str:
-    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in header)
-    body = "".join(_table_row(row) for row in rows)
+def _table(table: Table, note: str = "") -> str:
+    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in table.header)
+    body = "".join(_table_row(row) for row in table.rows)
     return (
-        f'<section class="card"><h2>{escape(title)}</h2><div class="table"><table>'
+        f'<section class="card"><h2>{escape(table.title)}</h2><div class="table"><table>'
         f"{f'<thead><tr>{head}</tr></thead>' if head else ''}<tbody>{body}</tbody>"
         f"</table></div>{note}</section>"
     )

@@ -11,7 +11,7 @@ import io
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from remuda.base.errors import UsageError
 from remuda.base.message import message
@@ -33,7 +33,7 @@ class Speed:
     allocations_per_second: float
 
 
-def summary(figures: Figures, run: dict[str, str], speed: Speed) -> dict[str, Any]:
+def summary(figures: Figures, run: dict[str, str], speed: Speed) -> dict[str, object]:
     """Return the content of summary.json; ``run`` names input and options."""
     return {"run": run, **asdict(figures), **asdict(speed)}
 
@@ -52,7 +52,7 @@ def write(directory: Path, content: dict[str, str]) -> None:
         raise UsageError(f"--output: {where}: {error.strerror or error}") from None
 
 
-def summary_text(content: dict[str, Any]) -> str:
+def summary_text(content: dict[str, object]) -> str:
     """Return a summary as JSON."""
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 

@@ -14,11 +14,11 @@ from remuda.base.message import message
 from remuda.sim.metrics import Figures
 from remuda.sim.simulator import Outcome, Scenario
 from remuda.sim.timeline import Sample, Timeline
+from remuda.sim.wording import unit_of
 from remuda.sim.workload import SECOND_NS
 
 PIECES: Final = 400
 
-_UNITS: Final = ((2 * 86_400, 86_400, "days"), (2 * 3_600, 3_600, "hours"), (120, 60, "minutes"))
 _WAITS: Final = (
     (0, "not at all"),
     (1, "up to 1 s"),
@@ -63,11 +63,9 @@ def history(scenario: Scenario, timeline: Timeline) -> History:
     seconds = (samples[-1].at - samples[0].at) / SECOND_NS
     if not seconds:
         samples = [*samples, Sample(samples[-1].at + SECOND_NS, 0, ())]
-    for at_least, size, unit in _UNITS:
-        if seconds >= at_least:
-            label = f"{unit} since the first submission"
-            return _history(timeline, samples, size * SECOND_NS, label)
-    return _history(timeline, samples, SECOND_NS, "seconds since the first submission")
+    unit = unit_of(seconds)
+    label = f"{unit.name} since the first submission"
+    return _history(timeline, samples, unit.seconds * SECOND_NS, label)
 
 
 def _history(timeline: Timeline, samples: Sequence[Sample], unit: int, label: str) -> History:

@@ -1,8 +1,8 @@
 """Plays a trace through the scheduler's one door, on a clock that jumps from event to event.
 
-The simulator is a resource manager like any other: it registers, adds nodes, submits one
-application per task, and releases what it was given when the task's run time is over. It never
-decides anything, so what it shows is what the served scheduler would do.
+The simulator is a resource manager like any other: it registers, adds nodes, submits each task
+as an ask of its application, and releases what it was given when the task's run time is over.
+It never decides anything, so what it shows is what the served scheduler would do.
 
 At one instant ends come before arrivals, and deciding takes no time. A task without run time
 ends right after the decisions of its instant, and the scheduler decides again.
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
-from typing import Final, Literal, Protocol, TypeAlias, final
+from typing import Final, Literal, TypeAlias, final
 
 from remuda.base.errors import UsageError
 from remuda.base.message import message
@@ -40,6 +40,7 @@ from remuda.core.messages.effects import (
 )
 from remuda.core.ports import always_true
 from remuda.core.scheduler import Scheduler
+from remuda.runtime.ports import Door
 from remuda.sim.predicates import equivalence, predicates_for
 from remuda.sim.queues import QueuePlan
 from remuda.sim.timeline import Timeline
@@ -87,26 +88,6 @@ class Outcome:
     timeline: Timeline
 
 
-class Door(Protocol):
-    """What a simulation needs of `remuda.core.scheduler.Scheduler`."""
-
-    def handle(self, command: Command, now_ns: int) -> list[Effect]:
-        """Apply one command."""
-        ...
-
-    def step(self, now_ns: int, limit: int) -> list[Effect]:
-        """Run due timers and make at most ``limit`` decisions."""
-        ...
-
-    def has_work(self) -> bool:
-        """Whether a step would find something to decide."""
-        ...
-
-    def next_deadline(self) -> int | None:
-        """When a timer is due."""
-        ...
-
-
 def simulate(scenario: Scenario, progress: Progress) -> Outcome:
     """Play a scenario to its end. ``progress`` is told how many tasks are through.
 
@@ -143,7 +124,7 @@ class _Run:
         # (end, number of the decision, allocation ID): what ends next, oldest decision first.
         self._ends: list[tuple[int, int, str]] = []
         self._ended = 0
-        self._now = -1
+        self._now_ns = -1
         # Tasks submitted and not ended, per application: it lives as long as there are any.
         self._live: dict[str, int] = {}
 
@@ -168,15 +149,15 @@ class _Run:
         waiting = sorted(range(len(tasks)), key=lambda place: (tasks[place].submit_ns, place))
         waiting.reverse()
         while waiting or self._ends:
-            now = self._next_instant(waiting)
-            self._end_due(now)
+            now_ns = self._next_instant(waiting)
+            self._end_due(now_ns)
             arriving: list[int] = []
-            while waiting and tasks[waiting[-1]].submit_ns == now:
+            while waiting and tasks[waiting[-1]].submit_ns == now_ns:
                 arriving.append(waiting.pop())
             if arriving:
-                self._submit(arriving, now)
-            self._decide(now)
-            self.timeline.settle(now)
+                self._submit(arriving, now_ns)
+            self._decide(now_ns)
+            self.timeline.settle(now_ns)
             self._progress(self._ended)
 
     def _next_instant(self, waiting: Sequence[int]) -> int:
@@ -184,20 +165,20 @@ class _Run:
         times = [self._ends[0][0]] if self._ends else []
         if waiting:
             times.append(self._tasks[waiting[-1]].submit_ns)
-        deadline = self._door.next_deadline()
-        if deadline is not None:
-            times.append(deadline - EPOCH_NS)
-        now = min(times)
-        assert now > self._now or deadline is None or now < deadline - EPOCH_NS, (
-            f"the timer due at {deadline} ns is still due after its time"
+        deadline_ns = self._door.next_deadline()
+        if deadline_ns is not None:
+            times.append(deadline_ns - EPOCH_NS)
+        now_ns = min(times)
+        assert now_ns > self._now_ns or deadline_ns is None or now_ns < deadline_ns - EPOCH_NS, (
+            f"the timer due at {deadline_ns} ns is still due after its time"
         )
-        self._now = now
-        return now
+        self._now_ns = now_ns
+        return now_ns
 
-    def _end_due(self, now: int) -> None:
+    def _end_due(self, now_ns: int) -> None:
         releases: list[AllocationRelease] = []
         removals: list[ApplicationRemoval] = []
-        while self._ends and self._ends[0][0] == now:
+        while self._ends and self._ends[0][0] == now_ns:
             _, number, allocation_id = heappop(self._ends)
             task = self._tasks[self.placements[number].task]
             application_id = task.application_id
@@ -209,11 +190,11 @@ class _Run:
                 del self._live[application_id]
                 removals.append(ApplicationRemoval(application_id))
         if releases:
-            self._tell(UpdateAllocations(RM_ID, releases=tuple(releases)), now)
+            self._tell(UpdateAllocations(RM_ID, releases=tuple(releases)), now_ns)
         if removals:
-            self._tell(UpdateApplications(RM_ID, remove=tuple(removals)), now)
+            self._tell(UpdateApplications(RM_ID, remove=tuple(removals)), now_ns)
 
-    def _submit(self, places: Sequence[int], now: int) -> None:
+    def _submit(self, places: Sequence[int], now_ns: int) -> None:
         new: list[NewApplication] = []
         asks: list[Ask] = []
         for place in places:
@@ -234,36 +215,36 @@ class _Run:
             )
         self.timeline.arrived(len(asks))
         if new:
-            self._tell(UpdateApplications(RM_ID, tuple(new)), now)
-        self._tell(UpdateAllocations(RM_ID, asks=tuple(asks)), now)
+            self._tell(UpdateApplications(RM_ID, tuple(new)), now_ns)
+        self._tell(UpdateAllocations(RM_ID, asks=tuple(asks)), now_ns)
 
-    def _decide(self, now: int) -> None:
+    def _decide(self, now_ns: int) -> None:
         """Let the scheduler allocate until nothing more can be placed at this instant."""
         working = True
         while working:
-            for effect in self._door.step(now + EPOCH_NS, STEP_LIMIT):
+            for effect in self._door.step(now_ns + EPOCH_NS, STEP_LIMIT):
                 if type(effect) is AllocationNew:
-                    self._start(effect, now)
+                    self._start(effect, now_ns)
             if self._scenario.mode == "fill":
                 self._progress(len(self.placements))
             working = self._door.has_work()
 
-    def _start(self, effect: AllocationNew, now: int) -> None:
+    def _start(self, effect: AllocationNew, now_ns: int) -> None:
         place = self._place_of[effect.ask.allocation_key]
         task = self._tasks[place]
         number = len(self.placements)
         self.timeline.started(task.resource)
         if self._scenario.mode == "fill":
-            self.placements.append(Placement(place, effect.node_id, 0, now, None))
+            self.placements.append(Placement(place, effect.node_id, 0, now_ns, None))
             self.timeline.settle(number + 1)
             return
         assert task.duration_ns is not None, "an untimed task in a replay"
-        end = now + task.duration_ns
-        self.placements.append(Placement(place, effect.node_id, task.submit_ns, now, end))
-        heappush(self._ends, (end, number, effect.allocation_id))
+        end_ns = now_ns + task.duration_ns
+        self.placements.append(Placement(place, effect.node_id, task.submit_ns, now_ns, end_ns))
+        heappush(self._ends, (end_ns, number, effect.allocation_id))
 
-    def _tell(self, command: Command, now: int) -> None:
-        for effect in self._door.handle(command, now + EPOCH_NS):
+    def _tell(self, command: Command, now_ns: int) -> None:
+        for effect in self._door.handle(command, now_ns + EPOCH_NS):
             refusal = _refusal(effect)
             if refusal is not None:
                 raise UsageError(self._explained(*refusal))

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, TextIO
 
 from remuda.sim.metrics import Figures
 from remuda.sim.results import Speed
 from remuda.sim.simulator import Progress
-from remuda.sim.wording import queue_rows, speed_line, task_rows, use_rows
+from remuda.sim.wording import Table, speed_line, tables
 
 QUEUE_ROWS_LIMIT: Final = 20
-
-_Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]
 
 
 def show(figures: Figures, speed: Speed, out: TextIO) -> None:
     """Write the figures of a run."""
-    for title, header, rows in _tables(figures):
+    for table in tables(figures, QUEUE_ROWS_LIMIT):
         if out.isatty():
-            _show_rich(title, header, rows, out)
+            _show_rich(table, out)
         else:
-            _show_plain(title, header, rows, out)
+            _show_plain(table, out)
     hidden = len(figures.queues) - QUEUE_ROWS_LIMIT
     if hidden > 0:
         out.write(f"... and {hidden} more queues\n")
@@ -47,38 +45,25 @@ def _silent(done: int) -> None:
     """Nobody is watching."""
 
 
-def _tables(figures: Figures) -> list[_Table]:
-    types = tuple(figures.utilisation)
-    queue_header = ("queue", "tasks", "placed", "mean wait", *types)
-    return [
-        ("Tasks", (), task_rows(figures)),
-        ("Utilisation", ("resource", "mean", "peak", "final"), use_rows(figures)),
-        ("Share per queue", queue_header, queue_rows(figures)[:QUEUE_ROWS_LIMIT]),
-    ]
-
-
-def _show_rich(
-    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], out: TextIO
-) -> None:
-    from rich.console import Console  # noqa: PLC0415 - only terminals need it
-    from rich.table import Table  # noqa: PLC0415
+def _show_rich(table: Table, out: TextIO) -> None:
+    from rich import table as rich_table  # noqa: PLC0415 - only terminals need it
+    from rich.console import Console  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
-    table = Table(title=title, title_justify="left", show_header=bool(header))
+    header = table.header
+    shown = rich_table.Table(title=table.title, title_justify="left", show_header=bool(header))
     for place in range(len(header) or 2):
         name = header[place] if header else ""
-        table.add_column(Text(name), justify="right" if place else "left")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    Console(file=out).print(table)
+        shown.add_column(Text(name), justify="right" if place else "left")
+    for row in table.rows:
+        shown.add_row(*(Text(cell) for cell in row))
+    Console(file=out).print(shown)
 
 
-def _show_plain(
-    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], out: TextIO
-) -> None:
-    lines = [header, *rows] if header else list(rows)
+def _show_plain(table: Table, out: TextIO) -> None:
+    lines = [table.header, *table.rows] if table.header else list(table.rows)
     widths = [max(len(line[place]) for line in lines) for place in range(len(lines[0]))]
-    out.write(f"{title}\n")
+    out.write(f"{table.title}\n")
     for line in lines:
         first, *others = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
         rest = [cell.strip().rjust(width) for cell, width in zip(others, widths[1:], strict=True)]

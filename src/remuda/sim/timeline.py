@@ -37,7 +37,7 @@ class Timeline:
                 totals[name] = totals.get(name, 0) + amount
         self.types = tuple(name for name in sorted(totals) if totals[name] > 0)
         self.capacity = tuple(totals[name] for name in self.types)
-        self.peak = [0] * len(self.types)
+        self._peak = [0] * len(self.types)
         self.samples: list[Sample] = []
         self._pending = 0
         self._used = [0] * len(self.types)
@@ -51,7 +51,7 @@ class Timeline:
         self._pending -= 1
         for place, name in enumerate(self.types):
             self._used[place] += resource.get(name, 0)
-            self.peak[place] = max(self.peak[place], self._used[place])
+            self._peak[place] = max(self._peak[place], self._used[place])
 
     def ended(self, resource: Mapping[str, int]) -> None:
         """Note that a task gave its node back."""
@@ -82,7 +82,7 @@ class Timeline:
 
     def peaks(self) -> tuple[float, ...]:
         """Return the highest share of each type that was ever in use."""
-        return tuple(most / total for most, total in zip(self.peak, self.capacity, strict=True))
+        return tuple(most / total for most, total in zip(self._peak, self.capacity, strict=True))
 
     def finals(self) -> tuple[float, ...]:
         """Return the share of each type in use at the end."""

@@ -1,25 +1,48 @@
-"""Figures as people read them; the terminal and the report use the same words."""
+"""Figures as people read them; the terminal and the report use the same words and tables."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
+from remuda.base.message import message
 from remuda.sim.metrics import Figures
 from remuda.sim.results import Speed
 
-_UNITS: Final = (
-    (2 * 86_400, 86_400, "d"),
-    (2 * 3_600, 3_600, "h"),
-    (2 * 60, 60, "min"),
-)
+
+@message
+class Unit:
+    """A unit of time: its seconds, symbol and name."""
+
+    seconds: int
+    symbol: str
+    name: str
+
+
+_SECOND: Final = Unit(1, "s", "seconds")
+_UNITS: Final = (Unit(86_400, "d", "days"), Unit(3_600, "h", "hours"), Unit(60, "min", "minutes"))
+
+
+@message
+class Table:
+    """One table; its first column names the rows. Without a header it is label and value."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def unit_of(seconds: float) -> Unit:
+    """Return the largest unit of which a duration has at least two, else the second."""
+    return next((unit for unit in _UNITS if seconds >= 2 * unit.seconds), _SECOND)
 
 
 def duration(seconds: float) -> str:
-    """Return a duration in the largest unit of which there are at least two."""
-    for at_least, size, unit in _UNITS:
-        if seconds >= at_least:
-            return f"{seconds / size:,.1f} {unit}"
-    return f"{seconds:.3f}".rstrip("0").rstrip(".") + " s"
+    """Return a duration in its unit."""
+    unit = unit_of(seconds)
+    if unit is not _SECOND:
+        return f"{seconds / unit.seconds:,.1f} {unit.symbol}"
+    return f"{seconds:.3f}".rstrip("0").rstrip(".") + f" {unit.symbol}"
 
 
 def percent(share: float) -> str:
@@ -32,7 +55,21 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
-def task_rows(figures: Figures) -> list[tuple[str, str]]:
+def tables(figures: Figures, queues_limit: int) -> tuple[Table, Table, Table]:
+    """Return the tables of tasks, of use and of the first ``queues_limit`` queues."""
+    types = tuple(figures.utilisation)
+    return (
+        Table("Tasks", (), _task_rows(figures)),
+        Table("Utilisation", ("resource", "mean", "peak", "final"), _use_rows(figures)),
+        Table(
+            "Queues",
+            ("queue", "tasks", "placed", "mean wait", *types),
+            _queue_rows(figures)[:queues_limit],
+        ),
+    )
+
+
+def _task_rows(figures: Figures) -> list[tuple[str, str]]:
     """Return what became of the tasks and how long they waited, label and value."""
     wait = figures.wait_seconds
     return [
@@ -50,7 +87,7 @@ def task_rows(figures: Figures) -> list[tuple[str, str]]:
     ]
 
 
-def use_rows(figures: Figures) -> list[tuple[str, ...]]:
+def _use_rows(figures: Figures) -> list[tuple[str, ...]]:
     """Return one row per resource: name, mean, peak and final use."""
     return [
         (name, percent(use.mean), percent(use.peak), percent(use.final))
@@ -58,7 +95,7 @@ def use_rows(figures: Figures) -> list[tuple[str, ...]]:
     ]
 
 
-def queue_rows(figures: Figures) -> list[tuple[str, ...]]:
+def _queue_rows(figures: Figures) -> list[tuple[str, ...]]:
     """Return one row per queue: path, tasks, placed, mean wait, then its share per resource."""
     return [
         (

@@ -20,6 +20,9 @@ USER: Final = "user"
 CLASS: Final = "class"
 VC: Final = "vc"
 
+# GPUs are counted in thousandths, so that tasks can share one.
+WHOLE_GPU: Final = 1_000
+
 
 @message
 class NodeSpec:
@@ -32,7 +35,7 @@ class NodeSpec:
 
 @message
 class Task:
-    """One row of a trace: an application with one ask.
+    """One row of a trace: one ask of an application.
 
     ``line`` is the row's place in its file. ``duration_ns`` None: the trace does not know the
     run time. ``labels``: what is known of the task, by USER, CLASS and VC. ``models``: the node

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import typer
@@ -14,8 +15,10 @@ from typer.testing import CliRunner, Result
 
 import remuda
 from remuda.base.errors import RemudaError, UsageError
-from remuda.cli.simulate import simulate
-from remuda.sim import sample
+from remuda.cli.simulate import Format, Mode, NodeSort, QueueBy, simulate
+from remuda.config.load import load_configuration
+from remuda.sim import queues, sample, simulator, workload
+from remuda.sim.traces import detect
 
 SAMPLE = Path(sample.__file__).parent
 NODES = ("--nodes", str(SAMPLE / "nodes.csv"))
@@ -27,6 +30,20 @@ app.command()(simulate)
 
 def invoke(*arguments: object) -> Result:
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_the_choices_offered_are_those_the_simulator_has() -> None:
+    assert {each.value for each in Format} == {detect.AUTO, *detect.READERS}
+    assert {each.value for each in Mode} == set(get_args(simulator.Mode))
+    labels = {workload.USER, workload.CLASS, workload.VC}
+    assert {each.value for each in QueueBy} == {queues.NONE, *labels}
+
+
+@pytest.mark.parametrize("policy", list(NodeSort))
+def test_every_node_order_offered_is_one_of_the_configuration(policy: NodeSort) -> None:
+    text = f"partitions: [{{name: p, queues: [], nodesortpolicy: {{type: {policy.value}}}}}]"
+    (partition,) = load_configuration(text).partitions
+    assert partition.node_sort_policy == policy.value
 
 
 def test_a_run_writes_its_files_and_shows_its_figures(tmp_path: Path) -> None:

@@ -194,7 +194,7 @@ def test_terminals_get_tables_and_names_are_no_markup(tmp_path: Path) -> None:
     workload.write_text("task,submit,duration,[red]gpu\na,0,1,1\n")
     _, text = simulated(None, Terminal(), workload=workload, nodes="1x[red]gpu=2")
     assert "[red]gpu" in text
-    assert "Share per queue" in text
+    assert "Queues" in text
 
 
 def test_many_queues_are_cut_in_the_terminal(tmp_path: Path) -> None:

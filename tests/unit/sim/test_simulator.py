@@ -10,6 +10,7 @@ import pytest
 from remuda.base.errors import UsageError
 from remuda.core.messages.commands import Command
 from remuda.core.messages.effects import Effect
+from remuda.core.messages.queries import Query, View
 from remuda.core.scheduler import Scheduler
 from remuda.sim.predicates import ModelPredicates, equivalence, predicates_for
 from remuda.sim.queues import own_queues
@@ -189,6 +190,12 @@ class Watched:
 
     def has_work(self) -> bool:
         return self.core.has_work()
+
+    def view(self, query: Query) -> View:
+        return self.core.view(query)
+
+    def check(self) -> None:
+        self.core.check()
 
 
 def test_the_virtual_clock_never_goes_back_and_serves_the_timers() -> None:

@@ -9,15 +9,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from remuda.sim.traces.rows import Row, csv_header, csv_rows, unique
-from remuda.sim.workload import CLASS, NodeSpec, Task, Workload
+from remuda.sim.traces.rows import Row, csv_header, csv_rows, gather, unique
+from remuda.sim.workload import CLASS, WHOLE_GPU, NodeSpec, Task, Workload
 
 NAME: Final = "alibaba-gpu"
 NODE_COLUMNS: Final = ("sn", "cpu_milli", "memory_mib", "gpu")
 POD_COLUMNS: Final = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
 
 _MIB: Final = 1 << 20
-_WHOLE_GPU: Final = 1_000
 _TIMES: Final = ("creation_time", "deletion_time")
 
 
@@ -30,7 +29,7 @@ def read_nodes(path: Path) -> tuple[NodeSpec, ...]:
     return tuple(
         NodeSpec(
             unique(row, "sn", row.name("sn"), seen),
-            _amounts(row, row.amount("gpu", _WHOLE_GPU)),
+            _amounts(row, row.amount("gpu", WHOLE_GPU)),
             row.text("model"),
         )
         for row in csv_rows(path, NODE_COLUMNS)
@@ -45,16 +44,10 @@ def read_workload(path: Path) -> Workload:
     header = csv_header(path)
     timed = all(column in header for column in _TIMES)
     seen: dict[str, int] = {}
-    tasks: list[Task] = []
-    skipped = 0
-    for row in csv_rows(path, POD_COLUMNS):
-        task = _task(row, seen, timed)
-        if task.resource:
-            tasks.append(task)
-        else:
-            skipped += 1
+    rows = csv_rows(path, POD_COLUMNS)
+    tasks, skipped = gather(_task(row, seen, timed) for row in rows)
     labels = (CLASS,) if "qos" in header else ()
-    return Workload(str(path), NAME, tuple(tasks), skipped, labels, timed)
+    return Workload(str(path), NAME, tasks, skipped, labels, timed)
 
 
 def _task(row: Row, seen: dict[str, int], timed: bool) -> Task:
@@ -76,9 +69,9 @@ def _gpu(row: Row) -> int:
     """Return the thousandths of GPUs a pod asks for."""
     count = row.amount("num_gpu")
     if count != 1:
-        return row.amount("num_gpu", _WHOLE_GPU)
+        return row.amount("num_gpu", WHOLE_GPU)
     milli = row.amount("gpu_milli")
-    if milli > _WHOLE_GPU:
+    if milli > WHOLE_GPU:
         raise row.bad("gpu_milli", f"'{milli}' is more than the one GPU of num_gpu")
     return milli
 

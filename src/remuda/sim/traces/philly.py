@@ -9,13 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from remuda.sim.traces.rows import Row, csv_rows, unique
-from remuda.sim.workload import VC, Task, Workload
+from remuda.sim.traces.rows import Row, csv_rows, gather, unique
+from remuda.sim.workload import VC, WHOLE_GPU, Task, Workload
 
 NAME: Final = "philly"
 COLUMNS: Final = ("job", "vc", "submit_s", "gpus", "duration_s")
-
-_WHOLE_GPU: Final = 1_000
 
 
 def read_workload(path: Path) -> Workload:
@@ -24,20 +22,14 @@ def read_workload(path: Path) -> Workload:
     Raises: UsageError.
     """
     seen: dict[str, int] = {}
-    tasks: list[Task] = []
-    skipped = 0
-    for row in csv_rows(path, COLUMNS):
-        task = _task(row, seen)
-        if task.resource:
-            tasks.append(task)
-        else:
-            skipped += 1
-    return Workload(str(path), NAME, tuple(tasks), skipped, (VC,))
+    rows = csv_rows(path, COLUMNS)
+    tasks, skipped = gather(_task(row, seen) for row in rows)
+    return Workload(str(path), NAME, tasks, skipped, (VC,))
 
 
 def _task(row: Row, seen: dict[str, int]) -> Task:
     name = unique(row, "job", row.name("job"), seen)
-    gpu = row.amount("gpus", _WHOLE_GPU)
+    gpu = row.amount("gpus", WHOLE_GPU)
     return Task(
         task_id=name,
         line=row.line,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from remuda.base.errors import UsageError
-from remuda.sim.traces.rows import Row, csv_header, csv_rows, unique
+from remuda.sim.traces.rows import Row, csv_header, csv_rows, gather, unique
 from remuda.sim.workload import CLASS, USER, VC, NodeSpec, Task, Workload
 
 NAME: Final = "remuda"
@@ -47,15 +47,9 @@ def read_workload(path: Path) -> Workload:
     labels = tuple(label for label, column in _LABEL_COLUMNS.items() if column in header)
     resources = _resources(path, (*TASK_COLUMNS, *_LABEL_COLUMNS.values(), *_OTHER_COLUMNS))
     seen: dict[str, int] = {}
-    tasks: list[Task] = []
-    skipped = 0
-    for row in csv_rows(path, TASK_COLUMNS):
-        task = _task(row, seen, labels, resources)
-        if task.resource:
-            tasks.append(task)
-        else:
-            skipped += 1
-    return Workload(str(path), NAME, tuple(tasks), skipped, labels)
+    rows = csv_rows(path, TASK_COLUMNS)
+    tasks, skipped = gather(_task(row, seen, labels, resources) for row in rows)
+    return Workload(str(path), NAME, tasks, skipped, labels)
 
 
 def _resources(path: Path, others: Sequence[str]) -> list[str]:

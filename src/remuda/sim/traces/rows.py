@@ -10,14 +10,14 @@ from __future__ import annotations
 import csv
 import gzip
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
 from pathlib import Path
 from typing import Final, Protocol, final
 
 from remuda.base.errors import UsageError
 from remuda.sim.shape import AMOUNT_LIMIT
-from remuda.sim.workload import SECOND_NS
+from remuda.sim.workload import SECOND_NS, Task
 
 BYTES_LIMIT: Final = 4 << 30
 LINE_LIMIT: Final = 1 << 16
@@ -156,6 +156,18 @@ def unique(row: Row, column: str, name: str, seen: dict[str, int]) -> str:
     if before != row.line:
         raise row.bad(column, f"'{name}' is there already, in line {before}")
     return name
+
+
+def gather(tasks: Iterable[Task]) -> tuple[tuple[Task, ...], int]:
+    """Return the tasks that ask for something, and how many rows ask for nothing."""
+    wanted: list[Task] = []
+    skipped = 0
+    for task in tasks:
+        if task.resource:
+            wanted.append(task)
+        else:
+            skipped += 1
+    return tuple(wanted), skipped
 
 
 def csv_header(path: Path) -> list[str]:

@@ -7,11 +7,12 @@ those at the top describe the machine. Fields count from 1, as in the format's d
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from remuda.base.errors import UsageError
-from remuda.sim.traces.rows import Row, lines, unique
+from remuda.sim.traces.rows import Row, gather, lines, unique
 from remuda.sim.workload import CLASS, USER, NodeSpec, Task, Workload
 
 NAME: Final = "swf"
@@ -37,20 +38,19 @@ def read_workload(path: Path) -> Workload:
     Raises: UsageError.
     """
     seen: dict[str, int] = {}
-    tasks: list[Task] = []
-    skipped = 0
     processors = 0
-    for number, line in enumerate(lines(path), start=1):
-        if line.lstrip().startswith(";"):
-            match = _MAX_PROCS.fullmatch(line.strip())
-            processors = int(match[1]) if match else processors
-        elif line.strip():
-            task = _task(_row(path, number, line), seen)
-            if task.resource:
-                tasks.append(task)
-            else:
-                skipped += 1
-    return Workload(str(path), NAME, tuple(tasks), skipped, (USER, CLASS), processors=processors)
+
+    def rows() -> Iterator[Row]:
+        nonlocal processors
+        for number, line in enumerate(lines(path), start=1):
+            if line.lstrip().startswith(";"):
+                match = _MAX_PROCS.fullmatch(line.strip())
+                processors = int(match[1]) if match else processors
+            elif line.strip():
+                yield _row(path, number, line)
+
+    tasks, skipped = gather(_task(row, seen) for row in rows())
+    return Workload(str(path), NAME, tasks, skipped, (USER, CLASS), processors=processors)
 
 
 def machine(workload: Workload) -> tuple[NodeSpec, ...]:
