@@ -19,9 +19,9 @@ from typer.main import get_command
 import remuda
 from remuda.base.errors import ConfigError, RemudaError, UsageError
 
-_INTERRUPTED = 130
+_INTERRUPTED: Final = 130
 
-_EPILOG = """
+_EPILOG: Final = """
 Examples:
 
   remuda serve --demo                     a scheduler with a cluster to watch

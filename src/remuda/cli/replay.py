@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
-from remuda.runtime.replay import replay as repeat
-
-EXAMPLES = """
+EXAMPLES: Final = """
 Examples:
 
   remuda serve --demo --duration 10s --record demo.jsonl
@@ -25,7 +23,9 @@ def replay(
 
     Exit code 0: the same; 1: they differ, and where first; 2: the file cannot be read.
     """
-    result = repeat(file)
+    from remuda.runtime import replay as recording  # noqa: PLC0415 - keeps help fast
+
+    result = recording.replay(file)
     if not result.same:
         print(f"{file}: different at {result.difference}")
         raise typer.Exit(1)

@@ -13,7 +13,7 @@ from remuda.base.errors import UsageError
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
 
-EXAMPLES = """
+EXAMPLES: Final = """
 Examples:
 
   remuda serve --demo --duration 30s
