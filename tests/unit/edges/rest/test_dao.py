@@ -16,27 +16,15 @@ from remuda.core.messages.queries import (
     AllocationView,
     ApplicationView,
     NodeView,
-    PartitionView,
     QueueView,
     RequestView,
 )
 from remuda.edges.rest import dao
+from tests.unit.edges.rest.conftest import partition_view
 
 OPENAPI = Path(__file__).parents[4] / "docs" / "spec" / "openapi.yaml"
 
-PARTITION = PartitionView(
-    rm_id="rm-a",
-    name="default",
-    state="Active",
-    state_time_ns=1767225600100000000,
-    capacity={"memory": 250, "vcore": 25000},
-    allocated={"memory": 10, "vcore": 1000},
-    node_sort_policy="fair",
-    node_sort_weights={"memory": 1.0, "vcore": 1.0},
-    total_nodes=2,
-    total_containers=1,
-    applications={"Accepted": 1, "Starting": 1},
-)
+PARTITION = partition_view()
 
 QUEUE = QueueView(
     path="root.etl",
