@@ -10,7 +10,8 @@ from __future__ import annotations
 import csv
 import gzip
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
 from pathlib import Path
 from typing import Final, Protocol, final
@@ -100,7 +101,7 @@ def nanoseconds(text: str) -> int:
     return int((number * SECOND_NS).to_integral_value(ROUND_HALF_EVEN))
 
 
-def lines(path: Path) -> Iterator[str]:
+def lines(path: Path) -> Generator[str]:
     """Yield the lines of a UTF-8 file, plain or gzip.
 
     Raises: UsageError, when the file cannot be read, is no text or is too large.
@@ -181,20 +182,21 @@ def csv_rows(path: Path, required: Sequence[str]) -> Iterator[Row]:
     Raises: UsageError, when a required column is missing or a row has a wrong length.
     """
     source = str(path)
-    reader = csv.reader(lines(path))
-    header = _header(path, reader)
-    missing = [column for column in required if column not in header]
-    if missing:
-        raise UsageError(f"{source}:1: column '{missing[0]}' is missing")
-    twice = [column for number, column in enumerate(header) if column in header[:number]]
-    if twice:
-        raise UsageError(f"{source}:1: column '{twice[0]}' is there twice")
-    columns = {column: place for place, column in enumerate(header)}
-    for values in _records(path, reader):
-        if len(values) != len(header):
-            found = f"{len(values)} columns, the header has {len(header)}"
-            raise UsageError(f"{source}:{reader.line_num}: the row has {found}")
-        yield Row(source, reader.line_num, columns, values)
+    with closing(lines(path)) as text:
+        reader = csv.reader(text)
+        header = _header(path, reader)
+        missing = [column for column in required if column not in header]
+        if missing:
+            raise UsageError(f"{source}:1: column '{missing[0]}' is missing")
+        twice = [column for number, column in enumerate(header) if column in header[:number]]
+        if twice:
+            raise UsageError(f"{source}:1: column '{twice[0]}' is there twice")
+        columns = {column: place for place, column in enumerate(header)}
+        for values in _records(path, reader):
+            if len(values) != len(header):
+                found = f"{len(values)} columns, the header has {len(header)}"
+                raise UsageError(f"{source}:{reader.line_num}: the row has {found}")
+            yield Row(source, reader.line_num, columns, values)
 
 
 def _header(path: Path, reader: Iterator[list[str]]) -> list[str]:
