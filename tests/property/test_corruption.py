@@ -19,7 +19,7 @@ from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
 from remuda.core.model.request import Lane, Request
 from remuda.core.model.vectors import Vector
-from tests.unit.core.door import Door, leaf, parent
+from tests.unit.core.door import Caller, leaf, parent
 
 Corruption = Callable[["World"], None]
 
@@ -29,7 +29,9 @@ class World:
 
     def __init__(self) -> None:
         a = leaf("a", maximum={"vcore": 4}, guaranteed={"vcore": 2})
-        self.door = Door(parent("p", a, leaf("b", properties={"application.sort.policy": "fair"})))
+        self.door = Caller(
+            parent("p", a, leaf("b", properties={"application.sort.policy": "fair"}))
+        )
         door = self.door
         door.node("n1", {"vcore": 8, "memory": 8}, occupied={"memory": 1})
         door.node("n2", {"vcore": 2, "memory": 2})

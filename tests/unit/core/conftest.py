@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.core.door import Door, leaf
+from tests.unit.core.door import Caller, leaf
 
 
 @pytest.fixture
-def door() -> Door:
+def door() -> Caller:
     """A leaf, a node of ten cores and a new application."""
-    found = Door(leaf("a"))
+    found = Caller(leaf("a"))
     found.node("n1", {"vcore": 10})
     found.app("app")
     return found

@@ -65,8 +65,8 @@ def partition(
     return PartitionConfig(name, root, **other)
 
 
-class Door:
-    """One scheduler with one registered RM; ``now`` is the time of every call."""
+class Caller:
+    """One registered RM and the scheduler it calls; ``now`` is the time of every call."""
 
     def __init__(
         self,

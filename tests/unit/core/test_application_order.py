@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from remuda.core.messages import commands as c
-from tests.unit.core.door import Door, leaf
+from tests.unit.core.door import Caller, leaf
 
 PRIORITY, POLICY = "application.sort.priority", "application.sort.policy"
 
 
 def three_applications(policy: str, priority: str) -> list[str]:
     """old: low priority, much used; mid: high priority, some; new: high priority, little."""
-    door = Door(leaf("a", properties={POLICY: policy, PRIORITY: priority}))
+    door = Caller(leaf("a", properties={POLICY: policy, PRIORITY: priority}))
     door.node("n1", {"vcore": 1000, "memory": 1000})
     for name, used, wanted in (("old", 30, 1), ("mid", 20, 5), ("new", 10, 5)):
         door.now += 1
@@ -39,7 +39,7 @@ def test_the_four_comparators(policy: str, priority: str, order: str) -> None:
 
 @pytest.mark.remuda_rule("QUE-40")
 def test_fair_compares_usage_before_priority_when_priority_is_disabled() -> None:
-    door = Door(leaf("a", properties={POLICY: "fair", PRIORITY: "disabled"}))
+    door = Caller(leaf("a", properties={POLICY: "fair", PRIORITY: "disabled"}))
     door.node("n1", {"vcore": 1000})
     for name, used, wanted in (("much", 20, 9), ("little", 10, 1), ("equal", 10, 2)):
         door.app(name)
@@ -50,7 +50,7 @@ def test_fair_compares_usage_before_priority_when_priority_is_disabled() -> None
 
 @pytest.mark.remuda_rule("QUE-40")
 def test_applications_of_one_instant_are_ordered_by_priority_then_by_arrival() -> None:
-    door = Door(leaf("a", properties={PRIORITY: "disabled"}))
+    door = Caller(leaf("a", properties={PRIORITY: "disabled"}))
     door.node("n1", {"vcore": 10})
     new = tuple(c.NewApplication(name, "root.a", user="ann") for name in ("z", "y", "x"))
     door.send(c.UpdateApplications(door.rm, new))
@@ -70,7 +70,7 @@ def test_applications_of_one_instant_are_ordered_by_priority_then_by_arrival() -
 def test_fair_usage_is_relative_to_the_guarantee_of_the_leaf(
     guaranteed: dict[str, int] | None, first: str
 ) -> None:
-    door = Door(leaf("a", guaranteed=guaranteed, properties={POLICY: "fair"}))
+    door = Caller(leaf("a", guaranteed=guaranteed, properties={POLICY: "fair"}))
     door.node("n1", {"vcore": 100, "memory": 10000})
     for name, used in (("bytes", {"memory": 500}), ("cores", {"vcore": 8})):
         door.app(name)
@@ -93,7 +93,7 @@ def test_fair_usage_is_relative_to_the_guarantee_of_the_leaf(
 def test_fair_usage_compares_the_largest_shares_first_then_the_next(
     earlier: dict[str, int], later: dict[str, int], first: str
 ) -> None:
-    door = Door(leaf("a", guaranteed={"m": 10, "c": 10}, properties={POLICY: "fair"}))
+    door = Caller(leaf("a", guaranteed={"m": 10, "c": 10}, properties={POLICY: "fair"}))
     door.node("n1", {"m": 100, "c": 100})
     for name, used in (("earlier", earlier), ("later", later)):
         door.app(name)
@@ -104,7 +104,7 @@ def test_fair_usage_compares_the_largest_shares_first_then_the_next(
 
 @pytest.mark.remuda_rule("QUE-40")
 def test_fair_takes_turns() -> None:
-    door = Door(leaf("a", properties={POLICY: "fair"}))
+    door = Caller(leaf("a", properties={POLICY: "fair"}))
     door.node("n1", {"vcore": 6})
     for name in ("x", "y"):
         door.app(name)
@@ -114,7 +114,7 @@ def test_fair_takes_turns() -> None:
 
 @pytest.mark.remuda_rule("QUE-40", "QUE-27")
 def test_fifo_serves_the_first_completely_unless_priority_says_otherwise() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.node("n1", {"vcore": 10})
     for name in ("x", "y"):
         door.now += 1
@@ -126,7 +126,7 @@ def test_fifo_serves_the_first_completely_unless_priority_says_otherwise() -> No
 
 @pytest.mark.remuda_rule("QUE-44", "SI-32")
 def test_asks_are_ordered_by_priority_then_by_age() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.node("n1", {"vcore": 10})
     door.app("app")
     for key, priority in (("b", 0), ("a", 0), ("d", 5), ("c", 5), ("e", -1)):
@@ -137,7 +137,7 @@ def test_asks_are_ordered_by_priority_then_by_age() -> None:
 
 @pytest.mark.remuda_rule("QUE-44", "QUE-46")
 def test_asks_of_one_instant_keep_their_order() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.node("n1", {"vcore": 10})
     door.app("app")
     asks = tuple(c.Ask("app", key, {"vcore": 1}) for key in ("c", "a", "b", "d"))
@@ -148,7 +148,7 @@ def test_asks_of_one_instant_keep_their_order() -> None:
 
 @pytest.mark.remuda_rule("QUE-46", "SI-33", "CYC-12")
 def test_an_ask_sent_again_keeps_its_place_and_is_placed_once() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.node("n1", {"vcore": 10})
     door.app("app")
     for key in ("first", "second"):
@@ -163,7 +163,7 @@ def test_an_ask_sent_again_keeps_its_place_and_is_placed_once() -> None:
 
 @pytest.mark.remuda_rule("QUE-46")
 def test_an_ask_that_was_replaced_and_released_is_never_placed() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.app("app")
     door.ask("app", "k", {"vcore": 1})
     door.ask("app", "k", {"vcore": 1}, priority=4)

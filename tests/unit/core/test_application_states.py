@@ -7,12 +7,12 @@ import pytest
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.messages import queries as q
-from tests.unit.core.door import DAY, MINUTE, SECOND, START, Door, answers, leaf, of, states
+from tests.unit.core.door import DAY, MINUTE, SECOND, START, Caller, answers, leaf, of, states
 
 ONE = {"vcore": 1}
 
 
-def through(door: Door, state: str) -> None:
+def through(door: Caller, state: str) -> None:
     """Bring the application into a state."""
     if state == "New":
         return
@@ -28,7 +28,7 @@ def through(door: Door, state: str) -> None:
 
 
 @pytest.mark.remuda_rule("APP-1", "APP-4", "APP-6", "SI-12")
-def test_the_usual_life(door: Door) -> None:
+def test_the_usual_life(door: Caller) -> None:
     assert door.state("app") == "New"
     assert states(door.ask("app", "k", ONE, 3)) == [("app", "Accepted")]
     assert states(door.step(1)) == [("app", "Starting")]
@@ -41,7 +41,7 @@ def test_the_usual_life(door: Door) -> None:
 
 
 @pytest.mark.remuda_rule("APP-1", "SI-78")
-def test_updates_carry_manager_and_time(door: Door) -> None:
+def test_updates_carry_manager_and_time(door: Caller) -> None:
     door.now += 5
     (update,) = of(door.ask("app", "k", ONE), e.ApplicationUpdated)
     assert (update.rm_id, update.application_id) == ("rm", "app")
@@ -49,7 +49,7 @@ def test_updates_carry_manager_and_time(door: Door) -> None:
 
 
 @pytest.mark.remuda_rule("APP-1", "REST-77")
-def test_the_log_holds_every_state_entered_but_new(door: Door) -> None:
+def test_the_log_holds_every_state_entered_but_new(door: Caller) -> None:
     door.now += 1
     door.ask("app", "k", ONE)
     door.now += 1
@@ -59,14 +59,14 @@ def test_the_log_holds_every_state_entered_but_new(door: Door) -> None:
 
 
 @pytest.mark.remuda_rule("APP-16", "APP-4")
-def test_starting_lasts_five_minutes(door: Door) -> None:
+def test_starting_lasts_five_minutes(door: Caller) -> None:
     through(door, "Starting")
     assert states(door.wait(5 * MINUTE - 1)) == []
     assert states(door.wait(1)) == [("app", "Running")]
 
 
 @pytest.mark.remuda_rule("APP-16")
-def test_the_tag_ends_starting_at_once(door: Door) -> None:
+def test_the_tag_ends_starting_at_once(door: Caller) -> None:
     door.app("quick", tags={"application.stateaware.disable": "yes"})
     door.ask("quick", "q", ONE)
     door.step()
@@ -75,7 +75,7 @@ def test_the_tag_ends_starting_at_once(door: Door) -> None:
 
 
 @pytest.mark.remuda_rule("APP-2", "APP-17")
-def test_leaving_a_state_cancels_its_timer(door: Door) -> None:
+def test_leaving_a_state_cancels_its_timer(door: Caller) -> None:
     through(door, "Starting")
     door.wait(4 * MINUTE)
     door.ask("app", "more", ONE)
@@ -101,7 +101,7 @@ def test_leaving_a_state_cancels_its_timer(door: Door) -> None:
         ("Completing", "Running"),
     ],
 )
-def test_an_ask_in_each_state(door: Door, state: str, after: str) -> None:
+def test_an_ask_in_each_state(door: Caller, state: str, after: str) -> None:
     through(door, state)
     found = states(door.ask("app", "more", ONE))
     assert found == ([("app", after)] if after != state else [])
@@ -119,7 +119,7 @@ def test_an_ask_in_each_state(door: Door, state: str, after: str) -> None:
         ("Completing", "Running"),
     ],
 )
-def test_a_real_allocation_in_each_state(door: Door, state: str, after: str) -> None:
+def test_a_real_allocation_in_each_state(door: Caller, state: str, after: str) -> None:
     through(door, state)
     door.existing("app", "x", "n1", ONE)
     assert door.state("app") == after
@@ -127,14 +127,14 @@ def test_a_real_allocation_in_each_state(door: Door, state: str, after: str) -> 
 
 @pytest.mark.remuda_rule("APP-8", "SI-51")
 @pytest.mark.parametrize("state", ["Accepted", "Starting", "Running"])
-def test_with_nothing_left_it_completes(door: Door, state: str) -> None:
+def test_with_nothing_left_it_completes(door: Caller, state: str) -> None:
     through(door, state)
     found = states(door.release_ask("app")) + states(door.release("app"))
     assert found == [("app", "Completing")]
 
 
 @pytest.mark.remuda_rule("APP-3", "APP-14")
-def test_completed_leaves_queue_and_lists_in_the_same_step(door: Door) -> None:
+def test_completed_leaves_queue_and_lists_in_the_same_step(door: Caller) -> None:
     through(door, "Completing")
     door.wait(30 * SECOND)
     assert door.apps() == {}
@@ -145,7 +145,7 @@ def test_completed_leaves_queue_and_lists_in_the_same_step(door: Door) -> None:
 
 
 @pytest.mark.remuda_rule("APP-3", "QUE-23", "APP-19")
-def test_starting_and_running_applications_are_counted(door: Door) -> None:
+def test_starting_and_running_applications_are_counted(door: Caller) -> None:
     counts = []
     for action in (
         lambda: None,
@@ -163,7 +163,7 @@ def test_starting_and_running_applications_are_counted(door: Door) -> None:
 
 
 @pytest.mark.remuda_rule("APP-15", "APP-18", "SI-22")
-def test_ended_applications_are_kept_for_three_days(door: Door) -> None:
+def test_ended_applications_are_kept_for_three_days(door: Caller) -> None:
     def count(state: str) -> int:
         views = door.scheduler.view(q.PartitionsQuery())
         assert isinstance(views, tuple)
@@ -182,7 +182,7 @@ def test_ended_applications_are_kept_for_three_days(door: Door) -> None:
 
 
 @pytest.mark.remuda_rule("APP-16")
-def test_the_next_deadline_is_never_after_a_timer(door: Door) -> None:
+def test_the_next_deadline_is_never_after_a_timer(door: Caller) -> None:
     through(door, "Starting")
     deadline = door.scheduler.next_deadline()
     assert deadline is not None
@@ -195,7 +195,7 @@ def test_the_next_deadline_is_never_after_a_timer(door: Door) -> None:
 
 @pytest.mark.remuda_rule("APP-1")
 def test_timers_of_one_instant_act_in_the_order_they_were_set() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     names = ["z", "a", "m"]
     door.send(
         c.UpdateApplications(

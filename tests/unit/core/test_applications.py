@@ -13,7 +13,7 @@ from tests.unit.core.door import (
     DAY,
     PROVIDED,
     SECOND,
-    Door,
+    Caller,
     answers,
     leaf,
     of,
@@ -35,7 +35,7 @@ def verdict(effects: list[e.Effect]) -> tuple[list[str], list[str]]:
 
 @pytest.mark.remuda_rule("SI-20", "SI-21", "SI-4", "QUE-43")
 def test_one_answer_with_both_verdicts() -> None:
-    door = Door(leaf("a"), parent("p", leaf("q")))
+    door = Caller(leaf("a"), parent("p", leaf("q")))
     door.app("old")
     new = (
         c.NewApplication("good", "root.a", user="ann"),
@@ -71,7 +71,7 @@ def test_one_answer_with_both_verdicts() -> None:
     ],
 )
 def test_the_reason_names_the_cause(new: c.NewApplication, reason: str) -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.app("old")
     (answer,) = of(door.send(c.UpdateApplications(door.rm, (new,))), e.ApplicationsAnswered)
     assert reason in answer.rejected[0].reason
@@ -79,7 +79,7 @@ def test_the_reason_names_the_cause(new: c.NewApplication, reason: str) -> None:
 
 @pytest.mark.remuda_rule("SI-20", "SI-30")
 def test_a_request_cannot_replace_an_application_by_the_same_id() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.app("app")
     new = (c.NewApplication("app", "root.a", user="ann"),)
     request = c.UpdateApplications(door.rm, new, (c.ApplicationRemoval("app"),))
@@ -90,7 +90,7 @@ def test_a_request_cannot_replace_an_application_by_the_same_id() -> None:
 
 @pytest.mark.remuda_rule("SI-3", "SI-30")
 def test_a_new_application_may_be_removed_in_the_same_request() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     new = (c.NewApplication("app", "root.a", user="ann"),)
     request = c.UpdateApplications(door.rm, new, (c.ApplicationRemoval("app"),))
     assert verdict(door.send(request)) == (["app"], [])
@@ -99,7 +99,7 @@ def test_a_new_application_may_be_removed_in_the_same_request() -> None:
 
 @pytest.mark.remuda_rule("SI-29", "SI-79")
 def test_removing_a_running_application_returns_everything() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.node("n1", {"vcore": 4})
     door.app("app")
     door.ask("app", "k", ONE, 3)
@@ -117,7 +117,7 @@ def test_removing_a_running_application_returns_everything() -> None:
 
 @pytest.mark.remuda_rule("SI-29", "EVT-89")
 def test_removing_an_application_that_runs_nothing_ends_it() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.app("app")
     door.ask("app", "k", ONE)
     found = answers(door.remove("app"))
@@ -127,7 +127,7 @@ def test_removing_an_application_that_runs_nothing_ends_it() -> None:
 
 @pytest.mark.remuda_rule("SI-29")
 def test_removing_a_new_application_or_none_is_silent() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.app("app")
     assert answers(door.remove("app")) == []
     assert answers(door.remove("app")) == []
@@ -137,7 +137,7 @@ def test_removing_a_new_application_or_none_is_silent() -> None:
 @pytest.mark.remuda_rule("SI-29")
 @pytest.mark.parametrize("state", ["New", "Accepted", "Starting", "Completing"])
 def test_a_removed_application_is_never_heard_of_again(state: str) -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.node("n1", {"vcore": 4})
     door.app("app")
     if state != "New":
@@ -154,7 +154,7 @@ def test_a_removed_application_is_never_heard_of_again(state: str) -> None:
 
 @pytest.mark.remuda_rule("SI-23")
 def test_the_id_of_an_ended_application_is_free() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     assert verdict(door.app("app", "root.none")) == ([], ["app"])
     assert verdict(door.app("app")) == (["app"], [])
     door.ask("app", "k", ONE)
@@ -165,7 +165,7 @@ def test_the_id_of_an_ended_application_is_free() -> None:
 
 @pytest.mark.remuda_rule("SI-22", "SI-20", "REST-67")
 def test_a_rejected_duplicate_hides_nothing() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.app("app")
     door.ask("app", "k", ONE)
     door.app("app")
@@ -183,7 +183,7 @@ def test_a_rejected_duplicate_hides_nothing() -> None:
 def placed(rules: tuple[PlacementRuleConfig, ...], queue: str = "", **tags: str) -> str:
     """The queue an application goes to, "" if it is refused."""
     queues = (leaf("a"), parent("p", leaf("x")))
-    door = Door(partitions=[partition(*queues, placement_rules=rules)])
+    door = Caller(partitions=[partition(*queues, placement_rules=rules)])
     door.app("app", queue, tags=tags)
     found = door.apps()
     return found["app"].queue if found else ""
@@ -239,7 +239,7 @@ def test_the_first_rule_that_gives_an_open_queue_wins() -> None:
 @pytest.mark.remuda_rule("PLC-62")
 @pytest.mark.parametrize("configured, queue", [(True, "root.default"), (False, "")])
 def test_the_default_queue_takes_what_no_rule_takes(configured: bool, queue: str) -> None:
-    door = Door(leaf("default" if configured else "other"))
+    door = Caller(leaf("default" if configured else "other"))
     door.app("app", "root.unknown")
     found = door.apps()
     assert (found["app"].queue if found else "") == queue
@@ -247,7 +247,7 @@ def test_the_default_queue_takes_what_no_rule_takes(configured: bool, queue: str
 
 @pytest.mark.remuda_rule("PLC-64", "PLC-66", "QUE-1", "OBJ-1")
 def test_missing_queues_are_made_dynamic_the_last_a_leaf() -> None:
-    door = Door(partitions=[partition(leaf("a"), placement_rules=(CREATING,))])
+    door = Caller(partitions=[partition(leaf("a"), placement_rules=(CREATING,))])
     door.app("app", "root.x.Y")
     middle, last = door.queue("root.x"), door.queue("root.x.y")
     assert (middle.leaf, middle.managed, middle.maximum) == (False, False, None)
@@ -260,7 +260,7 @@ def test_missing_queues_are_made_dynamic_the_last_a_leaf() -> None:
 
 @pytest.mark.remuda_rule("PLC-68", "OBJ-5", "OBJ-6", "QUE-4")
 def test_empty_dynamic_queues_go_and_configured_ones_stay() -> None:
-    door = Door(partitions=[partition(leaf("a"), placement_rules=(CREATING,))])
+    door = Caller(partitions=[partition(leaf("a"), placement_rules=(CREATING,))])
     door.app("app", "root.x.y")
     door.wait(11 * SECOND)
     assert [child.path for child in door.queue("root").children] == ["root.a", "root.x"]

@@ -6,7 +6,7 @@ import pytest
 
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
-from tests.unit.core.door import Door, answers, of, released, states
+from tests.unit.core.door import Caller, answers, of, released, states
 
 ONE = {"vcore": 1}
 
@@ -17,7 +17,7 @@ def rejected(effects: list[e.Effect]) -> list[str]:
 
 
 @pytest.mark.remuda_rule("SI-31", "SI-4", "QUE-45")
-def test_five_refused_asks_are_one_answer(door: Door) -> None:
+def test_five_refused_asks_are_one_answer(door: Caller) -> None:
     asks = (
         c.Ask("app", "zero", {"vcore": 0}),
         c.Ask("app", "good", ONE),
@@ -43,14 +43,14 @@ def test_five_refused_asks_are_one_answer(door: Door) -> None:
     "ask",
     [c.Ask("nobody", "k", ONE), c.Ask("app", "", ONE), c.Ask("app", "k", {}), c.Ask("", "k", ONE)],
 )
-def test_an_ask_needs_an_application_a_key_and_a_size(door: Door, ask: c.Ask) -> None:
+def test_an_ask_needs_an_application_a_key_and_a_size(door: Caller, ask: c.Ask) -> None:
     found = door.send(c.UpdateAllocations(door.rm, asks=(ask,)))
     assert rejected(found) == [ask.allocation_key]
     assert door.state("app") == "New"
 
 
 @pytest.mark.remuda_rule("SI-31", "APP-14")
-def test_a_completed_application_takes_no_asks(door: Door) -> None:
+def test_a_completed_application_takes_no_asks(door: Caller) -> None:
     door.ask("app", "k", ONE)
     door.release_ask("app")
     door.wait(31_000_000_000)
@@ -58,14 +58,14 @@ def test_a_completed_application_takes_no_asks(door: Door) -> None:
 
 
 @pytest.mark.remuda_rule("SI-32", "APP-4", "APP-5")
-def test_an_accepted_ask_has_no_answer_beyond_the_first_state(door: Door) -> None:
+def test_an_accepted_ask_has_no_answer_beyond_the_first_state(door: Caller) -> None:
     assert states(door.ask("app", "k", {"vcore": 2}, 3)) == [("app", "Accepted")]
     assert answers(door.ask("app", "other", ONE)) == []
     assert door.queue("root").pending == {"vcore": 7}
 
 
 @pytest.mark.remuda_rule("SI-34", "SI-35")
-def test_an_ask_replayed_after_it_was_placed_is_not_placed_again(door: Door) -> None:
+def test_an_ask_replayed_after_it_was_placed_is_not_placed_again(door: Caller) -> None:
     door.ask("app", "k", ONE, 2)
     assert door.place() == [("k-0", "n1"), ("k-1", "n1")]
     assert answers(door.ask("app", "k", ONE, 2)) == []
@@ -74,7 +74,7 @@ def test_an_ask_replayed_after_it_was_placed_is_not_placed_again(door: Door) -> 
 
 
 @pytest.mark.remuda_rule("SI-34", "SI-35")
-def test_a_raised_total_gives_exactly_the_difference(door: Door) -> None:
+def test_a_raised_total_gives_exactly_the_difference(door: Caller) -> None:
     door.ask("app", "k", ONE, 2)
     door.place()
     door.ask("app", "k", ONE, 3)
@@ -82,7 +82,7 @@ def test_a_raised_total_gives_exactly_the_difference(door: Door) -> None:
 
 
 @pytest.mark.remuda_rule("SI-34")
-def test_a_lowered_total_is_counted_from_the_first_allocation(door: Door) -> None:
+def test_a_lowered_total_is_counted_from_the_first_allocation(door: Caller) -> None:
     door.ask("app", "k", ONE, 5)
     door.step(3)
     door.ask("app", "k", ONE, 2)
@@ -95,7 +95,7 @@ def test_a_lowered_total_is_counted_from_the_first_allocation(door: Door) -> Non
 
 
 @pytest.mark.remuda_rule("SI-33")
-def test_a_changed_ask_changes_what_is_pending_not_what_was_placed(door: Door) -> None:
+def test_a_changed_ask_changes_what_is_pending_not_what_was_placed(door: Caller) -> None:
     door.ask("app", "k", {"vcore": 2}, 3)
     door.step(1)
     door.ask("app", "k", {"vcore": 3, "memory": 1}, 3)
@@ -106,7 +106,7 @@ def test_a_changed_ask_changes_what_is_pending_not_what_was_placed(door: Door) -
 
 
 @pytest.mark.remuda_rule("SI-34", "APP-4", "SI-33")
-def test_an_unchanged_ask_does_not_wake_a_completing_application(door: Door) -> None:
+def test_an_unchanged_ask_does_not_wake_a_completing_application(door: Caller) -> None:
     door.ask("app", "k", ONE)
     door.place()
     assert states(door.release("app", "k-0")) == [("app", "Completing")]
@@ -115,7 +115,7 @@ def test_an_unchanged_ask_does_not_wake_a_completing_application(door: Door) -> 
 
 
 @pytest.mark.remuda_rule("SI-35", "CYC-18")
-def test_identities_stay_unique_when_a_key_returns_while_its_work_runs(door: Door) -> None:
+def test_identities_stay_unique_when_a_key_returns_while_its_work_runs(door: Caller) -> None:
     door.ask("app", "k", ONE, 2)
     door.place()
     door.release_ask("app", "k")
@@ -128,7 +128,7 @@ def test_identities_stay_unique_when_a_key_returns_while_its_work_runs(door: Doo
 
 
 @pytest.mark.remuda_rule("SI-35", "CYC-18", "SI-41")
-def test_a_reported_identity_is_not_given_out_again(door: Door) -> None:
+def test_a_reported_identity_is_not_given_out_again(door: Caller) -> None:
     # A manager that comes back reports what it runs under the identities it was given.
     door.existing("app", "k-1", "n1", ONE, key="k")
     door.ask("app", "k", ONE, 3)
@@ -140,7 +140,9 @@ def test_a_reported_identity_is_not_given_out_again(door: Door) -> None:
 
 @pytest.mark.remuda_rule("SI-35", "CYC-18")
 @pytest.mark.parametrize("reported", [True, False])
-def test_no_identity_is_given_out_twice_while_the_key_is_known(door: Door, reported: bool) -> None:
+def test_no_identity_is_given_out_twice_while_the_key_is_known(
+    door: Caller, reported: bool
+) -> None:
     if reported:
         door.existing("app", "k-1", "n1", ONE, key="k")
     else:
@@ -157,7 +159,7 @@ def test_no_identity_is_given_out_twice_while_the_key_is_known(door: Door, repor
 
 
 @pytest.mark.remuda_rule("SI-50", "SI-51", "QUE-27")
-def test_released_asks_are_not_pending_any_more(door: Door) -> None:
+def test_released_asks_are_not_pending_any_more(door: Caller) -> None:
     for key in ("x", "y", "z"):
         door.ask("app", key, ONE, 2)
     assert answers(door.release_ask("app", "y")) == []
@@ -168,7 +170,7 @@ def test_released_asks_are_not_pending_any_more(door: Door) -> None:
 
 
 @pytest.mark.remuda_rule("SI-50", "SI-52")
-def test_releases_of_asks_that_mean_nothing_are_ignored(door: Door) -> None:
+def test_releases_of_asks_that_mean_nothing_are_ignored(door: Caller) -> None:
     door.ask("app", "k", ONE)
     assert answers(door.release_ask("app", "unknown")) == []
     assert answers(door.release_ask("nobody")) == []
@@ -179,7 +181,7 @@ def test_releases_of_asks_that_mean_nothing_are_ignored(door: Door) -> None:
 
 
 @pytest.mark.remuda_rule("SI-51", "APP-8")
-def test_releasing_the_last_ask_completes_only_what_runs_nothing(door: Door) -> None:
+def test_releasing_the_last_ask_completes_only_what_runs_nothing(door: Caller) -> None:
     door.ask("app", "k", ONE, 3)
     door.step(1)
     assert answers(door.release_ask("app", "k")) == []
@@ -190,7 +192,7 @@ def test_releasing_the_last_ask_completes_only_what_runs_nothing(door: Door) -> 
 
 
 @pytest.mark.remuda_rule("SI-3")
-def test_the_lists_of_a_request_are_worked_in_order(door: Door) -> None:
+def test_the_lists_of_a_request_are_worked_in_order(door: Caller) -> None:
     door.existing("app", "old", "n1", ONE)
     request = c.UpdateAllocations(
         door.rm,

@@ -9,7 +9,7 @@ from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from tests.unit.core.door import (
     REQUIRED_NODE,
-    Door,
+    Caller,
     answers,
     leaf,
     of,
@@ -21,7 +21,7 @@ from tests.unit.core.door import (
 
 @pytest.mark.remuda_rule("CYC-12", "CYC-15")
 def test_an_ask_that_fits_nowhere_does_not_hold_up_the_next() -> None:
-    door = Door(leaf("a", maximum={"vcore": 5}))
+    door = Caller(leaf("a", maximum={"vcore": 5}))
     door.node("n1", {"vcore": 4, "memory": 4})
     door.app("app")
     door.ask("app", "beyond-queue", {"vcore": 6}, priority=9)
@@ -34,7 +34,7 @@ def test_an_ask_that_fits_nowhere_does_not_hold_up_the_next() -> None:
 
 @pytest.mark.remuda_rule("CYC-12", "CYC-25")
 def test_order_is_kept_when_room_comes_back() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.node("n1", {"vcore": 4})
     door.app("app")
     door.ask("app", "big", {"vcore": 4}, 2)
@@ -46,7 +46,7 @@ def test_order_is_kept_when_room_comes_back() -> None:
 
 @pytest.mark.remuda_rule("CYC-10")
 def test_the_first_queue_is_served_until_the_order_changes() -> None:
-    door = Door(parent("p", leaf("a"), leaf("b")), leaf("q"))
+    door = Caller(parent("p", leaf("a"), leaf("b")), leaf("q"))
     door.node("n1", {"vcore": 100})
     for name, path in (("a", "root.p.a"), ("b", "root.p.b"), ("q", "root.q")):
         door.app(name, path)
@@ -63,7 +63,7 @@ def test_a_node_the_manager_refuses_is_passed_over() -> None:
         asked.append((rm_id, allocation_key, node_id, allocate))
         return "" if node_id == "n2" else "no"
 
-    door = Door(leaf("a"), predicates=predicates)
+    door = Caller(leaf("a"), predicates=predicates)
     for name in ("n1", "n2", "n3"):
         door.node(name, {"vcore": 2})
     door.app("app")
@@ -78,7 +78,7 @@ def test_predicates_are_asked_only_for_managers_that_have_them() -> None:
     def predicates(rm_id: str, allocation_key: str, node_id: str, allocate: bool) -> str:
         raise AssertionError(f"asked for {rm_id} {allocation_key} {node_id} {allocate}")
 
-    door = Door(predicates=predicates)
+    door = Caller(predicates=predicates)
     command = c.RegisterResourceManager("rm", Configuration((partition(leaf("a")),)))
     door.send(command)
     door.node("n1", {"vcore": 1})
@@ -96,7 +96,7 @@ def test_predicates_are_asked_after_the_resources_fit() -> None:
         asked.append(node_id)
         return ""
 
-    door = Door(leaf("a"), predicates=predicates)
+    door = Caller(leaf("a"), predicates=predicates)
     door.node("small", {"vcore": 1})
     door.node("good", {"vcore": 4})
     door.app("app")
@@ -107,7 +107,7 @@ def test_predicates_are_asked_after_the_resources_fit() -> None:
 
 @pytest.mark.remuda_rule("CYC-14", "SI-39", "NOD-8")
 def test_a_required_node_is_the_only_one_tried() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.node("n1", {"vcore": 4})
     door.node("n2", {"vcore": 1})
     door.node("n3", {"vcore": 4}, c.CREATE_DRAIN)
@@ -128,7 +128,7 @@ def test_a_required_node_is_the_only_one_tried() -> None:
 
 @pytest.mark.remuda_rule("CYC-18", "SI-35", "SI-76")
 def test_allocations_are_numbered_per_ask() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.node("n1", {"vcore": 10})
     door.app("app")
     door.ask("app", "k", {"vcore": 1}, 3, tags={"a": "b"}, priority=4)
@@ -142,7 +142,7 @@ def test_allocations_are_numbered_per_ask() -> None:
 
 @pytest.mark.remuda_rule("CYC-4", "SI-11")
 def test_without_nodes_nothing_happens() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.app("app")
     door.ask("app", "k", {"vcore": 1})
     assert answers(door.step()) == []
@@ -154,7 +154,7 @@ def test_without_nodes_nothing_happens() -> None:
 
 @pytest.mark.remuda_rule("CYC-3")
 def test_partitions_take_turns() -> None:
-    door = Door(partitions=[partition(leaf("a"), name=name) for name in ("x", "default", "y")])
+    door = Caller(partitions=[partition(leaf("a"), name=name) for name in ("x", "default", "y")])
     for home in ("x", "default", "y"):
         door.node(f"n-{home}", {"vcore": 100}, home=home)
         door.app(f"app-{home}", partition=home)
@@ -165,7 +165,7 @@ def test_partitions_take_turns() -> None:
 
 @pytest.mark.remuda_rule("CYC-3", "CYC-4")
 def test_a_partition_without_work_holds_up_nobody() -> None:
-    door = Door(partitions=[partition(leaf("a"), name=name) for name in ("a", "b", "c")])
+    door = Caller(partitions=[partition(leaf("a"), name=name) for name in ("a", "b", "c")])
     door.app("stuck", partition="a")
     door.ask("stuck", "stuck", {"vcore": 1}, partition="a")
     door.node("n", {"vcore": 100}, home="c")
@@ -176,7 +176,7 @@ def test_a_partition_without_work_holds_up_nobody() -> None:
 
 @pytest.mark.remuda_rule("SI-79", "APP-4")
 def test_the_state_is_told_before_the_allocation_that_caused_it() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.node("n1", {"vcore": 10})
     door.app("app")
     accepted = answers(door.ask("app", "k", {"vcore": 1}, 3))

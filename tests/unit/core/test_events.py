@@ -47,7 +47,7 @@ from tests.unit.core.door import (
     DAY,
     SECOND,
     START,
-    Door,
+    Caller,
     events,
     existing_allocation,
     leaf,
@@ -61,9 +61,9 @@ SIZE = {"vcore": 10}
 
 
 @pytest.fixture
-def door() -> Door:
+def door() -> Caller:
     """A node and a new application."""
-    found = Door(leaf("a"))
+    found = Caller(leaf("a"))
     found.node("n1", SIZE)
     found.app("app")
     return found
@@ -76,7 +76,7 @@ def records(effects: list[e.Effect]) -> list[e.EventRecord]:
 
 @pytest.mark.remuda_rule("EVT-62", "EVT-71")
 def test_registration_creates_queues_root_first_then_depth_first() -> None:
-    door = Door(parent("p", leaf("z"), leaf("y")), leaf("b", maximum=ONE))
+    door = Caller(parent("p", leaf("z"), leaf("y")), leaf("b", maximum=ONE))
     names = ["root", "root.p", "root.p.z", "root.p.y", "root.b"]
     assert events(door.first) == [(QUEUE, name, ADD, DETAILS_NONE) for name in names]
 
@@ -84,7 +84,7 @@ def test_registration_creates_queues_root_first_then_depth_first() -> None:
 @pytest.mark.remuda_rule("EVT-58", "EVT-47", "EVT-52", "EVT-73", "UPD-4")
 @pytest.mark.parametrize("action, flag", [(c.CREATE, "true"), (c.CREATE_DRAIN, "false")])
 def test_creating_a_node(action: int, flag: str) -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     found = door.node("n1", SIZE, action)
     assert events(found) == [
         (NODE, "n1", SET, NODE_SCHEDULABLE),
@@ -102,7 +102,7 @@ def test_creating_a_node(action: int, flag: str) -> None:
 
 @pytest.mark.remuda_rule("EVT-58", "EVT-20", "EVT-29", "EVT-49")
 def test_creating_a_node_with_work() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.app("app")
     found = events(door.node("n1", SIZE, existing=(existing_allocation("app", "k", "", ONE),)))
     assert found[:2] == [(NODE, "n1", SET, NODE_SCHEDULABLE), (QUEUE, "root", SET, QUEUE_MAX)]
@@ -118,7 +118,7 @@ def test_creating_a_node_with_work() -> None:
 
 
 @pytest.mark.remuda_rule("EVT-60", "UPD-2", "NODE-5")
-def test_a_refused_node_leaves_no_record(door: Door) -> None:
+def test_a_refused_node_leaves_no_record(door: Caller) -> None:
     assert events(door.node("n1", SIZE)) == []
     assert events(door.node("n2", SIZE, home="nowhere")) == []
     bad = (existing_allocation("nobody", "k", "", ONE),)
@@ -126,7 +126,7 @@ def test_a_refused_node_leaves_no_record(door: Door) -> None:
 
 
 @pytest.mark.remuda_rule("EVT-58", "EVT-48", "EVT-61", "UPD-3", "EVT-73", "EVT-27")
-def test_removing_a_node(door: Door) -> None:
+def test_removing_a_node(door: Caller) -> None:
     door.ask("app", "k", ONE)
     door.place()
     found = door.node("n1", action=c.DECOMISSION)
@@ -144,7 +144,7 @@ def test_removing_a_node(door: Door) -> None:
 
 
 @pytest.mark.remuda_rule("EVT-58", "EVT-59", "EVT-52")
-def test_the_schedulable_flag_is_told_on_change_and_on_removal(door: Door) -> None:
+def test_the_schedulable_flag_is_told_on_change_and_on_removal(door: Caller) -> None:
     drained = records(door.node("n1", action=c.DRAIN_NODE))
     assert [r.message for r in drained] == ["schedulable: false"]
     assert events(door.node("n1", action=c.DRAIN_NODE)) == []
@@ -156,7 +156,7 @@ def test_the_schedulable_flag_is_told_on_change_and_on_removal(door: Door) -> No
 
 
 @pytest.mark.remuda_rule("EVT-53", "EVT-54", "EVT-73", "NOD-5", "NODE-7", "RES-35")
-def test_updates_of_a_node_are_told_when_a_value_differs(door: Door) -> None:
+def test_updates_of_a_node_are_told_when_a_value_differs(door: Caller) -> None:
     bigger = {"vcore": 12, "gpu": 0}
     found = door.node("n1", bigger, c.UPDATE)
     assert sorted(events(found)) == sorted(
@@ -175,7 +175,7 @@ def test_updates_of_a_node_are_told_when_a_value_differs(door: Door) -> None:
 
 
 @pytest.mark.remuda_rule("EVT-51", "EVT-59", "NODE-12")
-def test_readiness_is_told_on_change(door: Door) -> None:
+def test_readiness_is_told_on_change(door: Caller) -> None:
     off = records(door.node("n1", action=c.UPDATE, attributes={"ready": "false"}))
     assert [(r.detail, r.message) for r in off] == [(NODE_READY, "ready: false")]
     assert events(door.node("n1", action=c.UPDATE, attributes={"ready": "false"})) == []
@@ -185,7 +185,7 @@ def test_readiness_is_told_on_change(door: Door) -> None:
 
 @pytest.mark.remuda_rule("EVT-15", "EVT-65")
 def test_adding_an_application() -> None:
-    found = Door(leaf("a")).app("app")
+    found = Caller(leaf("a")).app("app")
     assert events(found) == [
         (APP, "app", ADD, DETAILS_NONE),
         (QUEUE, "root.a", ADD, QUEUE_APP),
@@ -195,7 +195,7 @@ def test_adding_an_application() -> None:
 
 @pytest.mark.remuda_rule("EVT-63", "EVT-65", "EVT-64", "PLC-68")
 def test_dynamic_queues_come_and_go() -> None:
-    door = Door(partitions=[partition(leaf("a"), placement_rules=(CREATING,))])
+    door = Caller(partitions=[partition(leaf("a"), placement_rules=(CREATING,))])
     assert events(door.app("app", "root.x.y")) == [
         (APP, "app", ADD, DETAILS_NONE),
         (QUEUE, "root.x", ADD, QUEUE_DYNAMIC),
@@ -211,7 +211,7 @@ def test_dynamic_queues_come_and_go() -> None:
 
 @pytest.mark.remuda_rule("EVT-25", "EVT-26")
 def test_a_rejected_application_gives_two_records() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     found = door.app("app", "root.none")
     assert events(found) == [(APP, "app", ADD, DETAILS_NONE), (APP, "app", SET, APP_REJECT)]
     (answer,) = of(found, e.ApplicationsAnswered)
@@ -220,7 +220,7 @@ def test_a_rejected_application_gives_two_records() -> None:
 
 
 @pytest.mark.remuda_rule("EVT-84", "EVT-86", "EVT-16", "EVT-17", "EVT-20", "EVT-49", "EVT-57")
-def test_from_the_first_ask_to_the_second_allocation(door: Door) -> None:
+def test_from_the_first_ask_to_the_second_allocation(door: Caller) -> None:
     asked = door.ask("app", "k", ONE, 3)
     assert events(asked) == [(APP, "app", SET, APP_ACCEPTED), (APP, "app", ADD, APP_REQUEST)]
     request = records(asked)[1]
@@ -246,7 +246,7 @@ def test_from_the_first_ask_to_the_second_allocation(door: Door) -> None:
 
 
 @pytest.mark.remuda_rule("EVT-29", "EVT-17")
-def test_an_ask_sent_again_is_told_again(door: Door) -> None:
+def test_an_ask_sent_again_is_told_again(door: Caller) -> None:
     door.ask("app", "k", ONE)
     found = door.ask("app", "k", {"vcore": 2})
     assert events(found) == [(APP, "app", ADD, APP_REQUEST)]
@@ -263,7 +263,7 @@ def test_an_ask_sent_again_is_told_again(door: Door) -> None:
         (c.PREEMPTED_BY_SCHEDULER, ALLOC_PREEMPT),
     ],
 )
-def test_releasing_an_allocation(door: Door, kind: int, detail: int) -> None:
+def test_releasing_an_allocation(door: Caller, kind: int, detail: int) -> None:
     door.ask("app", "k", ONE, 2)
     door.place()
     found = door.release("app", "k-0", kind=kind)
@@ -277,7 +277,7 @@ def test_releasing_an_allocation(door: Door, kind: int, detail: int) -> None:
 
 
 @pytest.mark.remuda_rule("EVT-18", "EVT-30")
-def test_releasing_asks(door: Door) -> None:
+def test_releasing_asks(door: Caller) -> None:
     door.ask("app", "k", ONE, 2)
     door.ask("app", "other", {"vcore": 100})
     door.step(2)
@@ -288,7 +288,7 @@ def test_releasing_asks(door: Door) -> None:
 
 
 @pytest.mark.remuda_rule("EVT-89", "EVT-22", "EVT-66", "EVT-30", "EVT-31")
-def test_removing_a_running_application(door: Door) -> None:
+def test_removing_a_running_application(door: Caller) -> None:
     door.ask("app", "k", ONE, 2)
     door.ask("app", "other", {"vcore": 100})
     door.place()
@@ -309,7 +309,7 @@ def test_removing_a_running_application(door: Door) -> None:
 
 
 @pytest.mark.remuda_rule("EVT-89")
-def test_removing_an_application_that_runs_nothing(door: Door) -> None:
+def test_removing_an_application_that_runs_nothing(door: Caller) -> None:
     door.ask("app", "k", ONE)
     assert events(door.remove("app")) == [
         (APP, "app", REMOVE, REQUEST_CANCEL),
@@ -321,7 +321,7 @@ def test_removing_an_application_that_runs_nothing(door: Door) -> None:
 
 
 @pytest.mark.remuda_rule("EVT-16", "EVT-22", "EVT-30", "EVT-31", "EVT-66")
-def test_ending_by_itself(door: Door) -> None:
+def test_ending_by_itself(door: Caller) -> None:
     door.ask("app", "k", ONE)
     door.place()
     door.release("app", "k-0")
@@ -335,7 +335,7 @@ def test_ending_by_itself(door: Door) -> None:
 
 @pytest.mark.remuda_rule("EVT-13", "EVT-1")
 def test_every_record_names_its_manager_and_partition() -> None:
-    door = Door(partitions=[partition(leaf("a"), name="gpu")])
+    door = Caller(partitions=[partition(leaf("a"), name="gpu")])
     found = door.first + door.node("n1", SIZE, home="gpu") + door.app("app", partition="gpu")
     assert {(r.rm_id, r.partition) for r in records(found)} == {("rm", "gpu")}
     assert len(records(found)) == 7

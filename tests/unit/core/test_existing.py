@@ -6,15 +6,15 @@ import pytest
 
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
-from tests.unit.core.door import Door, answers, leaf, of, partition, states
+from tests.unit.core.door import Caller, answers, leaf, of, partition, states
 
 ONE = {"vcore": 1}
 
 
 @pytest.fixture
-def door() -> Door:
+def door() -> Caller:
     """Two nodes and a new application."""
-    found = Door(leaf("a"))
+    found = Caller(leaf("a"))
     found.node("n1", {"vcore": 10})
     found.node("n2", {"vcore": 10}, c.CREATE_DRAIN)
     found.app("app")
@@ -27,7 +27,7 @@ def placed(effects: list[e.Effect]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.remuda_rule("SI-40", "SI-4", "SI-42")
-def test_refused_allocations_are_answered_together_after_the_accepted(door: Door) -> None:
+def test_refused_allocations_are_answered_together_after_the_accepted(door: Caller) -> None:
     def one(app: str, identity: str, node_id: str, **other: object) -> c.ExistingAllocation:
         ask = c.Ask(app, f"key-{identity}", {"vcore": 1}, **other)  # type: ignore[arg-type]
         return c.ExistingAllocation(ask, identity, node_id)
@@ -51,7 +51,7 @@ def test_refused_allocations_are_answered_together_after_the_accepted(door: Door
 
 
 @pytest.mark.remuda_rule("SI-41", "APP-6")
-def test_reported_work_moves_a_new_application_on(door: Door) -> None:
+def test_reported_work_moves_a_new_application_on(door: Caller) -> None:
     assert states(door.existing("app", "x", "n1", ONE)) == [
         ("app", "Accepted"),
         ("app", "Starting"),
@@ -61,7 +61,7 @@ def test_reported_work_moves_a_new_application_on(door: Door) -> None:
 
 
 @pytest.mark.remuda_rule("SI-41", "SI-34", "SI-35")
-def test_an_ask_without_pending_stands_behind_reported_work(door: Door) -> None:
+def test_an_ask_without_pending_stands_behind_reported_work(door: Caller) -> None:
     door.existing("app", "k", "n1", ONE)
     assert not any(door.queue("root").pending.values())
     door.ask("app", "k", ONE)
@@ -71,7 +71,7 @@ def test_an_ask_without_pending_stands_behind_reported_work(door: Door) -> None:
 
 
 @pytest.mark.remuda_rule("SI-43")
-def test_the_same_allocation_twice_changes_nothing_and_is_answered(door: Door) -> None:
+def test_the_same_allocation_twice_changes_nothing_and_is_answered(door: Caller) -> None:
     for _ in range(2):
         assert placed(door.existing("app", "k", "n1", ONE)) == [("k", "n1")]
     assert door.queue("root").allocated == ONE
@@ -80,7 +80,7 @@ def test_the_same_allocation_twice_changes_nothing_and_is_answered(door: Door) -
 
 
 @pytest.mark.remuda_rule("SI-43")
-def test_an_allocation_known_on_another_node_is_refused(door: Door) -> None:
+def test_an_allocation_known_on_another_node_is_refused(door: Caller) -> None:
     door.existing("app", "k", "n1", ONE)
     found = answers(door.existing("app", "k", "n2", ONE))
     assert [type(x).__name__ for x in found] == ["AllocationsRejected"]
@@ -89,7 +89,7 @@ def test_an_allocation_known_on_another_node_is_refused(door: Door) -> None:
 
 
 @pytest.mark.remuda_rule("SI-43", "REC-3")
-def test_an_allocation_of_the_scheduler_may_be_reported_back(door: Door) -> None:
+def test_an_allocation_of_the_scheduler_may_be_reported_back(door: Caller) -> None:
     door.ask("app", "k", ONE, 2)
     door.step(1)
     assert placed(door.existing("app", "k-0", "n1", ONE, key="k")) == [("k-0", "n1")]
@@ -98,7 +98,7 @@ def test_an_allocation_of_the_scheduler_may_be_reported_back(door: Door) -> None
 
 
 @pytest.mark.remuda_rule("SI-44")
-def test_a_pending_ask_turns_into_the_reported_allocation(door: Door) -> None:
+def test_a_pending_ask_turns_into_the_reported_allocation(door: Caller) -> None:
     door.ask("app", "k", {"vcore": 2}, 2)
     door.existing("app", "mine", "n1", {"vcore": 3}, key="k")
     assert door.queue("root").pending == {"vcore": 2}
@@ -109,7 +109,7 @@ def test_a_pending_ask_turns_into_the_reported_allocation(door: Door) -> None:
 
 @pytest.mark.remuda_rule("SI-41", "QUE-9", "NODE-11")
 def test_neither_limits_nor_draining_nor_room_are_enforced() -> None:
-    door = Door(leaf("a", maximum={"vcore": 1}))
+    door = Caller(leaf("a", maximum={"vcore": 1}))
     door.node("n1", {"vcore": 2}, c.CREATE_DRAIN)
     door.app("app")
     assert placed(door.existing("app", "k", "n1", {"vcore": 5})) == [("k", "n1")]
@@ -118,7 +118,7 @@ def test_neither_limits_nor_draining_nor_room_are_enforced() -> None:
 
 
 @pytest.mark.remuda_rule("APP-4", "SI-41")
-def test_reported_work_brings_a_completing_application_back(door: Door) -> None:
+def test_reported_work_brings_a_completing_application_back(door: Caller) -> None:
     door.ask("app", "k", ONE)
     door.release_ask("app")
     assert door.state("app") == "Completing"
@@ -128,7 +128,7 @@ def test_reported_work_brings_a_completing_application_back(door: Door) -> None:
 
 
 @pytest.mark.remuda_rule("SI-10", "SI-42")
-def test_reported_work_uses_room_at_once(door: Door) -> None:
+def test_reported_work_uses_room_at_once(door: Caller) -> None:
     door.ask("app", "k", {"vcore": 6}, 2)
     door.existing("app", "x", "n1", {"vcore": 5})
     assert door.place() == []
@@ -138,7 +138,7 @@ def test_reported_work_uses_room_at_once(door: Door) -> None:
 
 @pytest.mark.remuda_rule("RM-21", "RM-23", "SI-76")
 def test_the_answer_names_the_plain_partition() -> None:
-    door = Door(partitions=[partition(leaf("a"), name="gpu")])
+    door = Caller(partitions=[partition(leaf("a"), name="gpu")])
     door.node("n1", {"vcore": 1}, home="[rm]gpu")
     door.app("app", partition="[rm]gpu")
     ask = c.Ask("app", "k", ONE, partition="[rm]gpu")

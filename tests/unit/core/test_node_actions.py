@@ -7,7 +7,7 @@ import pytest
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from tests.unit.core.door import (
-    Door,
+    Caller,
     answers,
     existing_allocation,
     leaf,
@@ -59,7 +59,7 @@ CASES = [
 ]
 
 
-def state_of(door: Door, node_id: str) -> str:
+def state_of(door: Caller, node_id: str) -> str:
     """The column of the table a node is in."""
     views = door.node_views()
     if node_id not in views:
@@ -70,7 +70,7 @@ def state_of(door: Door, node_id: str) -> str:
 @pytest.mark.remuda_rule("NODE-1", "NODE-9", "NODE-10", "NOD-4")
 @pytest.mark.parametrize("before, action, after, answer", CASES)
 def test_the_table(before: str, action: int, after: str, answer: str) -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     if before != ABSENT:
         door.node("n", SIZE, c.CREATE if before == SCHEDULABLE else c.CREATE_DRAIN)
     assert state_of(door, "n") == before
@@ -87,7 +87,7 @@ def test_the_table(before: str, action: int, after: str, answer: str) -> None:
 
 @pytest.mark.remuda_rule("NODE-1", "NODE-10", "SI-4")
 def test_one_answer_for_all_nodes_of_a_request() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.node("old", SIZE)
     nodes = (
         c.NodeUpdate("new", c.CREATE, SIZE),
@@ -105,7 +105,7 @@ def test_one_answer_for_all_nodes_of_a_request() -> None:
 
 @pytest.mark.remuda_rule("SI-3", "NODE-14")
 def test_a_request_sees_its_own_earlier_actions() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     nodes = (
         c.NodeUpdate("n", c.CREATE, SIZE),
         c.NodeUpdate("n", c.DECOMISSION),
@@ -120,7 +120,7 @@ def test_a_request_sees_its_own_earlier_actions() -> None:
 
 @pytest.mark.remuda_rule("NODE-4", "NODE-7", "NOD-5", "QUE-6")
 def test_update_moves_the_total_by_the_difference_and_evicts_nothing() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.node("n1", {"vcore": 10, "memory": 4})
     door.node("n2", {"vcore": 5}, c.CREATE_DRAIN)
     door.app("app")
@@ -139,7 +139,7 @@ def test_update_moves_the_total_by_the_difference_and_evicts_nothing() -> None:
 
 @pytest.mark.remuda_rule("NODE-7", "NOD-2", "NODE-3")
 def test_occupied_replaces_the_old_value_and_leaves_totals_alone() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.node("n1", SIZE, occupied={"vcore": 15, "gpu": 1})
     assert door.node_view("n1").available == {"vcore": -5, "gpu": -1}
     door.node("n1", action=c.UPDATE, occupied={"vcore": 4})
@@ -150,7 +150,7 @@ def test_occupied_replaces_the_old_value_and_leaves_totals_alone() -> None:
 
 @pytest.mark.remuda_rule("NODE-11", "NOD-8")
 def test_a_draining_node_keeps_its_work_and_gets_no_more() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.node("n1", SIZE)
     door.app("app")
     door.ask("app", "k", {"vcore": 1}, 5)
@@ -165,7 +165,7 @@ def test_a_draining_node_keeps_its_work_and_gets_no_more() -> None:
 
 @pytest.mark.remuda_rule("NODE-13", "NOD-6", "SI-79", "APP-8")
 def test_decommission_releases_everything_after_the_states() -> None:
-    door = Door(leaf("a"), leaf("b"))
+    door = Caller(leaf("a"), leaf("b"))
     door.node("n1", SIZE)
     door.node("n2", SIZE, c.CREATE_DRAIN)
     door.app("done", "root.a")
@@ -192,7 +192,7 @@ def test_decommission_releases_everything_after_the_states() -> None:
 
 @pytest.mark.remuda_rule("NODE-6", "SI-41")
 def test_a_node_may_bring_its_allocations() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.app("app")
     brought = (
         existing_allocation("app", "x", "", {"vcore": 2}),
@@ -209,7 +209,7 @@ def test_a_node_may_bring_its_allocations() -> None:
 
 @pytest.mark.remuda_rule("NODE-6", "NOD-7")
 def test_one_bad_allocation_refuses_the_node_and_takes_everything_back() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.app("app")
     brought = (
         existing_allocation("app", "x", "", {"vcore": 2}),
@@ -230,7 +230,7 @@ def test_one_bad_allocation_refuses_the_node_and_takes_everything_back() -> None
 
 @pytest.mark.remuda_rule("NODE-6")
 def test_an_application_that_loses_its_only_allocation_so_completes() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.app("app")
     brought = (
         existing_allocation("app", "x", "", {"vcore": 2}),
@@ -247,7 +247,7 @@ def test_an_application_that_loses_its_only_allocation_so_completes() -> None:
 @pytest.mark.remuda_rule("RM-25", "NODE-6")
 @pytest.mark.parametrize("home, accepted", [("", True), ("default", True), ("other", False)])
 def test_an_allocation_brought_must_not_name_another_partition(home: str, accepted: bool) -> None:
-    door = Door(partitions=[partition(leaf("a")), partition(leaf("a"), name="other")])
+    door = Caller(partitions=[partition(leaf("a")), partition(leaf("a"), name="other")])
     door.app("app")
     ask = c.Ask("app", "k", {"vcore": 1}, partition=home)
     found = door.node("n1", SIZE, existing=(c.ExistingAllocation(ask, "k", "n1"),))
@@ -257,7 +257,7 @@ def test_an_allocation_brought_must_not_name_another_partition(home: str, accept
 
 @pytest.mark.remuda_rule("NODE-2", "NODE-8", "NODE-12", "NOD-1")
 def test_attributes_are_kept_and_overwritten_key_by_key() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.node("n1", SIZE, attributes={"si/hostname": "h", "label": "old", "ready": "false"})
     assert door.node_view("n1").ready is False
     door.node("n1", action=c.UPDATE, attributes={"label": "new"})
@@ -274,7 +274,7 @@ def test_attributes_are_kept_and_overwritten_key_by_key() -> None:
 
 @pytest.mark.remuda_rule("NODE-1", "SI-12")
 def test_the_same_name_in_two_partitions_is_two_nodes() -> None:
-    door = Door(partitions=[partition(leaf("a")), partition(parent("p"), name="other")])
+    door = Caller(partitions=[partition(leaf("a")), partition(parent("p"), name="other")])
     door.node("n1", {"vcore": 1})
     (verdict,) = of(door.node("n1", {"vcore": 2}, home="other"), e.NodesAnswered)
     assert verdict.accepted == ("n1",)

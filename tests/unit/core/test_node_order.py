@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from remuda.core.messages import commands as c
-from tests.unit.core.door import Door, leaf
+from tests.unit.core.door import Caller, leaf
 
 
 def choice(
@@ -14,7 +14,7 @@ def choice(
     weights: dict[str, float] | None = None,
 ) -> str:
     """Where an ask of one pod goes, given nodes of (capacity, occupied)."""
-    door = Door(leaf("a"), node_sort_policy=policy, node_sort_weights=weights or {})
+    door = Caller(leaf("a"), node_sort_policy=policy, node_sort_weights=weights or {})
     for node_id, (capacity, occupied) in nodes.items():
         door.node(node_id, {"pods": 100, **capacity}, occupied=occupied)
     door.app("app")
@@ -64,7 +64,7 @@ def test_without_a_weighted_type_a_node_scores_zero(weights: dict[str, float]) -
 
 @pytest.mark.remuda_rule("NOD-16", "NODE-3", "NOD-2")
 def test_occupied_counts_as_used() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.node("n1", {"vcore": 100, "memory": 100}, occupied={"memory": 10})
     door.app("app")
     door.existing("app", "k", "n1", {"vcore": 90, "memory": 40})
@@ -101,7 +101,7 @@ def test_usage_beyond_the_capacity_scores_above_one() -> None:
 
 @pytest.mark.remuda_rule("NOD-15")
 def test_equal_nodes_are_ordered_by_name() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     for node_id in ("n3", "n1", "n2"):
         door.node(node_id, {"vcore": 2})
     door.app("app")
@@ -111,7 +111,7 @@ def test_equal_nodes_are_ordered_by_name() -> None:
 
 @pytest.mark.remuda_rule("NOD-15", "NOD-16")
 def test_binpacking_fills_one_node_before_the_next() -> None:
-    door = Door(leaf("a"), node_sort_policy="binpacking")
+    door = Caller(leaf("a"), node_sort_policy="binpacking")
     for node_id in ("n3", "n1", "n2"):
         door.node(node_id, {"vcore": 2})
     door.app("app")
@@ -122,7 +122,7 @@ def test_binpacking_fills_one_node_before_the_next() -> None:
 @pytest.mark.remuda_rule("NOD-14", "NOD-15")
 @pytest.mark.parametrize("change", ["capacity", "occupied", "release", "drain"])
 def test_every_change_moves_a_node(change: str) -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     for node_id in ("n1", "n2"):
         door.node(node_id, {"vcore": 10})
     door.app("app")
@@ -143,7 +143,7 @@ def test_every_change_moves_a_node(change: str) -> None:
 
 @pytest.mark.remuda_rule("NOD-9", "NODE-3", "NODE-7")
 def test_a_negative_type_blocks_only_that_type() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.node("n1", {"vcore": 10, "memory": 10})
     door.app("app")
     door.existing("app", "old", "n1", {"vcore": 5, "memory": 5})
@@ -158,7 +158,7 @@ def test_a_negative_type_blocks_only_that_type() -> None:
 
 @pytest.mark.remuda_rule("NOD-9", "NOD-10", "SI-41")
 def test_a_reported_allocation_may_overfill_its_node() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.node("n1", {"vcore": 1})
     door.app("app")
     door.existing("app", "big", "n1", {"vcore": 3, "gpu": 1})

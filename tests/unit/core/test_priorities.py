@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from remuda.config.schema import QueueConfig
-from tests.unit.core.door import Door, leaf, parent
+from tests.unit.core.door import Caller, leaf, parent
 
 LOWEST, HIGHEST = -(2**31), 2**31 - 1
 
@@ -18,7 +18,7 @@ def two_queues(
     The names decide ties: the plain queue comes first by name or last.
     """
     plain, special = ("a", "b") if plain_first else ("b", "a")
-    door = Door(leaf(plain), leaf(special, properties=properties))
+    door = Caller(leaf(plain), leaf(special, properties=properties))
     door.node("n1", {"vcore": 10})
     door.app("plain", f"root.{plain}")
     door.app("special", f"root.{special}")
@@ -75,7 +75,7 @@ def service_tree() -> tuple[QueueConfig, ...]:
 
 @pytest.mark.remuda_rule("QUE-31", "QUE-28", "QUE-30", "CYC-10")
 def test_the_worked_example_as_a_full_run() -> None:
-    door = Door(*service_tree())
+    door = Caller(*service_tree())
     door.node("n1", {"vcore": 100})
     wanted = {
         "root.system.normal": (10, 2),
@@ -101,7 +101,7 @@ def test_the_worked_example_as_a_full_run() -> None:
 
 @pytest.mark.remuda_rule("QUE-28", "QUE-29")
 def test_the_worked_example_shows_its_priorities() -> None:
-    door = Door(*service_tree())
+    door = Caller(*service_tree())
     door.app("app", "root.tenants.tenant-a.a1")
     assert door.queue("root.tenants.tenant-a.a1").current_priority == LOWEST
     door.ask("app", "k", {"vcore": 1}, priority=8)
@@ -113,7 +113,7 @@ def test_the_worked_example_shows_its_priorities() -> None:
 
 @pytest.mark.remuda_rule("QUE-27", "QUE-30")
 def test_priorities_follow_asks_that_come_change_and_go() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.node("n1", {"vcore": 1})
     door.app("app")
     door.ask("app", "low", {"vcore": 1}, priority=-3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.core.door import CREATING, Door, leaf, parent, partition
+from tests.unit.core.door import CREATING, Caller, leaf, parent, partition
 
 POLICY, PRIORITY = "application.sort.policy", "application.sort.priority"
 FENCE, OFFSET = "priority.policy", "priority.offset"
@@ -23,7 +23,7 @@ FENCE, OFFSET = "priority.policy", "priority.offset"
     ],
 )
 def test_the_sort_policy_is_read_exactly(value: str, policy: str) -> None:
-    assert Door(leaf("a", properties={POLICY: value})).queue("root.a").sort_policy == policy
+    assert Caller(leaf("a", properties={POLICY: value})).queue("root.a").sort_policy == policy
 
 
 @pytest.mark.remuda_rule("QUE-18", "PRP-2")
@@ -31,7 +31,9 @@ def test_the_sort_policy_is_read_exactly(value: str, policy: str) -> None:
     "value, enabled", [("disabled", False), ("DISABLED", False), ("enabled", True), ("off", True)]
 )
 def test_priority_sorting_is_read_in_any_case(value: str, enabled: bool) -> None:
-    assert Door(leaf("a", properties={PRIORITY: value})).queue("root.a").priority_sorting is enabled
+    assert (
+        Caller(leaf("a", properties={PRIORITY: value})).queue("root.a").priority_sorting is enabled
+    )
 
 
 @pytest.mark.remuda_rule("QUE-18", "PRP-2")
@@ -50,19 +52,19 @@ def test_priority_sorting_is_read_in_any_case(value: str, enabled: bool) -> None
     ],
 )
 def test_the_offset_is_a_32_bit_number_or_nothing(value: str, offset: int) -> None:
-    assert Door(leaf("a", properties={OFFSET: value})).queue("root.a").priority_offset == offset
+    assert Caller(leaf("a", properties={OFFSET: value})).queue("root.a").priority_offset == offset
 
 
 @pytest.mark.remuda_rule("QUE-18")
 @pytest.mark.parametrize("value, fenced", [("fence", True), ("Fence", True), ("wall", False)])
 def test_the_fence_is_read_in_any_case(value: str, fenced: bool) -> None:
-    assert Door(leaf("a", properties={FENCE: value})).queue("root.a").priority_fence is fenced
+    assert Caller(leaf("a", properties={FENCE: value})).queue("root.a").priority_fence is fenced
 
 
 @pytest.mark.remuda_rule("QUE-18", "QUE-20", "PRP-3", "PRP-5")
 def test_sorting_is_inherited_and_priorities_are_not() -> None:
     everything = {POLICY: "fair", PRIORITY: "disabled", FENCE: "fence", OFFSET: "7", "x": "y"}
-    door = Door(
+    door = Caller(
         parent("p", leaf("a"), leaf("b", properties={POLICY: "fifo"}), properties=everything)
     )
     inner = door.queue("root.p.a")
@@ -76,7 +78,7 @@ def test_sorting_is_inherited_and_priorities_are_not() -> None:
 @pytest.mark.remuda_rule("PRP-3", "PRP-5")
 def test_the_worked_example_of_inheritance() -> None:
     root = {OFFSET: "3", POLICY: "fair", "x": "y"}
-    door = Door(leaf("a", properties={OFFSET: "7"}), leaf("p"), properties=root)
+    door = Caller(leaf("a", properties={OFFSET: "7"}), leaf("p"), properties=root)
     assert dict(door.queue("root.a").properties) == {OFFSET: "7", POLICY: "fair", "x": "y"}
     assert dict(door.queue("root.p").properties) == {OFFSET: "0", POLICY: "fair", "x": "y"}
 
@@ -84,7 +86,7 @@ def test_the_worked_example_of_inheritance() -> None:
 @pytest.mark.remuda_rule("PRP-4", "D-C24", "PLC-66")
 def test_a_dynamic_leaf_inherits_like_a_configured_one() -> None:
     inherited = {POLICY: "fair", OFFSET: "7", PRIORITY: "disabled"}
-    door = Door(
+    door = Caller(
         partitions=[partition(parent("p", properties=inherited), placement_rules=(CREATING,))]
     )
     door.app("app", "root.p.x")
@@ -95,7 +97,7 @@ def test_a_dynamic_leaf_inherits_like_a_configured_one() -> None:
 
 @pytest.mark.remuda_rule("QUE-33", "QUE-18")
 def test_priority_sorting_of_the_parent_decides_among_its_children() -> None:
-    door = Door(leaf("a"), leaf("b"), properties={PRIORITY: "disabled"})
+    door = Caller(leaf("a"), leaf("b"), properties={PRIORITY: "disabled"})
     door.node("n1", {"vcore": 10})
     door.app("a", "root.a")
     door.app("b", "root.b")

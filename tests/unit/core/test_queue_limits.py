@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from remuda.core.messages import commands as c
-from tests.unit.core.door import Door, leaf, parent
+from tests.unit.core.door import Caller, leaf, parent
 
 
-def holding_beyond_nodes() -> Door:
+def holding_beyond_nodes() -> Caller:
     """The tree of the example in QUE-13."""
     inner = leaf("b", maximum={"memory": 50, "gpu": 2})
-    door = Door(parent("a", inner, maximum={"vcore": 10000}))
+    door = Caller(parent("a", inner, maximum={"vcore": 10000}))
     door.node("n1", {"vcore": 20000, "memory": 100})
     door.app("app", "root.a.b")
     door.existing("app", "k", "n1", {"vcore": 4000, "memory": 10, "gpu": 1, "pods": 3})
@@ -46,7 +46,7 @@ def test_headroom_turns_negative_when_capacity_shrinks_below_usage() -> None:
 
 @pytest.mark.remuda_rule("QUE-6", "CYC-4")
 def test_the_maximum_of_root_is_the_sum_of_all_nodes() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     assert door.queue("root").maximum is None
     door.node("n1", {"vcore": 10, "memory": 5})
     door.node("n2", {"vcore": 1, "gpu": 1}, c.CREATE_DRAIN)
@@ -75,7 +75,7 @@ def test_the_maximum_of_root_is_the_sum_of_all_nodes() -> None:
 def test_an_explicit_zero_is_a_hard_limit(
     maximum: dict[str, int] | None, placed: list[str]
 ) -> None:
-    door = Door(leaf("a", maximum=maximum))
+    door = Caller(leaf("a", maximum=maximum))
     door.node("n1", {"vcore": 10, "memory": 10})
     door.app("app")
     door.ask("app", "bytes", {"memory": 1})
@@ -85,7 +85,7 @@ def test_an_explicit_zero_is_a_hard_limit(
 
 @pytest.mark.remuda_rule("QUE-5")
 def test_a_guarantee_of_zeros_is_no_guarantee() -> None:
-    door = Door(
+    door = Caller(
         leaf("a", guaranteed={"memory": 0}), leaf("b", guaranteed={"memory": 0, "vcore": 1})
     )
     assert not door.queue("root.a").guaranteed
@@ -94,7 +94,7 @@ def test_a_guarantee_of_zeros_is_no_guarantee() -> None:
 
 @pytest.mark.remuda_rule("QUE-8", "QUE-9", "SI-41")
 def test_only_the_types_an_ask_wants_are_compared_with_the_maximum() -> None:
-    door = Door(leaf("a", maximum={"vcore": 10, "memory": 10}))
+    door = Caller(leaf("a", maximum={"vcore": 10, "memory": 10}))
     door.node("n1", {"vcore": 100, "memory": 100})
     door.app("app")
     door.existing("app", "big", "n1", {"memory": 20})  # beyond the maximum: it exists
@@ -107,7 +107,7 @@ def test_only_the_types_an_ask_wants_are_compared_with_the_maximum() -> None:
 
 @pytest.mark.remuda_rule("QUE-8", "RES-29", "RES-34")
 def test_a_type_the_cluster_does_not_have_is_never_placed() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.node("n1", {"vcore": 10})
     door.app("app")
     door.ask("app", "gpu", {"gpu": 1, "vcore": 1})
@@ -117,7 +117,7 @@ def test_a_type_the_cluster_does_not_have_is_never_placed() -> None:
 
 @pytest.mark.remuda_rule("QUE-8", "QUE-13")
 def test_the_limit_of_a_parent_binds_all_its_leaves_together() -> None:
-    door = Door(parent("p", leaf("a"), leaf("b"), maximum={"vcore": 3}))
+    door = Caller(parent("p", leaf("a"), leaf("b"), maximum={"vcore": 3}))
     door.node("n1", {"vcore": 10})
     door.app("x", "root.p.a")
     door.app("y", "root.p.b")
@@ -132,7 +132,7 @@ def test_the_limit_of_a_parent_binds_all_its_leaves_together() -> None:
 
 @pytest.mark.remuda_rule("QUE-2", "QUE-10", "QUE-11", "QUE-12", "SI-32")
 def test_pending_and_allocated_move_on_the_whole_path() -> None:
-    door = Door(parent("p", leaf("a")))
+    door = Caller(parent("p", leaf("a")))
     door.node("n1", {"vcore": 10})
     door.app("app", "root.p.a")
     door.ask("app", "k", {"vcore": 2, "memory": 0}, 3)
@@ -153,7 +153,7 @@ def test_pending_and_allocated_move_on_the_whole_path() -> None:
 @pytest.mark.remuda_rule("RES-25", "RES-26")
 def test_amounts_at_the_end_of_the_range_stay_exact() -> None:
     most = 2**63 - 1
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.node("n1", {"bytes": most})
     door.node("n2", {"bytes": most})
     assert door.queue("root").maximum == {"bytes": most}

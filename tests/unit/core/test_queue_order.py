@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.core.door import Door, leaf, parent
+from tests.unit.core.door import Caller, leaf, parent
 
 BIG = {"vcore": 100_000, "memory": 100_000}
 
@@ -23,7 +23,7 @@ def served(
         for name, (guaranteed, _, _) in queues.items()
     ]
     properties = {"application.sort.priority": "enabled" if by_priority else "disabled"}
-    door = Door(*configs, properties=properties)
+    door = Caller(*configs, properties=properties)
     door.node("n1", both(limit))
     for name, (_, allocated, priority) in queues.items():
         door.app(name, f"root.{name}")
@@ -70,7 +70,9 @@ def test_the_worked_example(
 def test_fair_share_is_measured_by_guarantee_then_by_fair_maximum() -> None:
     # x: 100 of 200 guaranteed = 0.5; y: 100 of the 1000 of the cluster = 0.1;
     # z: a limit of its own of 125 makes 0.8.
-    door = Door(leaf("x", guaranteed={"vcore": 200}), leaf("y"), leaf("z", maximum={"vcore": 125}))
+    door = Caller(
+        leaf("x", guaranteed={"vcore": 200}), leaf("y"), leaf("z", maximum={"vcore": 125})
+    )
     door.node("n1", {"vcore": 1000})
     for name in "xyz":
         door.app(name, f"root.{name}")
@@ -82,7 +84,7 @@ def test_fair_share_is_measured_by_guarantee_then_by_fair_maximum() -> None:
 @pytest.mark.remuda_rule("RES-52")
 def test_usage_of_a_type_guaranteed_as_zero_counts_as_one() -> None:
     # x uses memory it has an explicit guarantee of 0 for: 1.0. y uses 90 % of the cluster.
-    door = Door(leaf("x", guaranteed={"memory": 0, "vcore": 10}), leaf("y"))
+    door = Caller(leaf("x", guaranteed={"memory": 0, "vcore": 10}), leaf("y"))
     door.node("n1", {"vcore": 100, "memory": 100})
     for name, used in (("x", {"memory": 1}), ("y", {"vcore": 90})):
         door.app(name, f"root.{name}")
@@ -94,7 +96,7 @@ def test_usage_of_a_type_guaranteed_as_zero_counts_as_one() -> None:
 @pytest.mark.remuda_rule("QUE-38")
 def test_the_fair_maximum_of_a_child_wins_even_if_larger() -> None:
     # Below p (limit 10 of the 1000 there are) a has used 5 of its own 5 = 1.0, b 5 of p's 10.
-    door = Door(parent("p", leaf("a", maximum={"vcore": 6}), leaf("b"), maximum={"vcore": 20}))
+    door = Caller(parent("p", leaf("a", maximum={"vcore": 6}), leaf("b"), maximum={"vcore": 20}))
     door.node("n1", {"vcore": 1000})
     for name in "ab":
         door.app(name, f"root.p.{name}")
@@ -106,7 +108,7 @@ def test_the_fair_maximum_of_a_child_wins_even_if_larger() -> None:
 @pytest.mark.remuda_rule("QUE-33")
 def test_own_guarantees_count_not_those_above() -> None:
     # p guarantees 10 and has used 5 (0.5); root.q has used 6 of 10 (0.6).
-    door = Door(
+    door = Caller(
         parent("p", leaf("a"), guaranteed={"vcore": 10}),
         leaf("q", guaranteed={"vcore": 10}),
     )
@@ -120,7 +122,7 @@ def test_own_guarantees_count_not_those_above() -> None:
 
 @pytest.mark.remuda_rule("QUE-35")
 def test_more_pending_comes_first_among_equals() -> None:
-    door = Door(leaf("a"), leaf("b"))
+    door = Caller(leaf("a"), leaf("b"))
     door.node("n1", BIG)
     for name, resource in (("a", {"vcore": 1}), ("b", {"vcore": 2})):
         door.app(name, f"root.{name}")
@@ -130,7 +132,7 @@ def test_more_pending_comes_first_among_equals() -> None:
 
 @pytest.mark.remuda_rule("QUE-35", "QUE-36")
 def test_incomparable_pending_leaves_the_name_to_decide() -> None:
-    door = Door(leaf("b"), leaf("a"))
+    door = Caller(leaf("b"), leaf("a"))
     door.node("n1", BIG)
     for name, resource in (("a", {"vcore": 1}), ("b", {"memory": 100})):
         door.app(name, f"root.{name}")
@@ -142,7 +144,7 @@ def test_incomparable_pending_leaves_the_name_to_decide() -> None:
 def test_ties_never_run_in_a_circle() -> None:
     # By name a < b < c; by demand c exceeds a, and b compares with neither. The first by name
     # that no other exceeds is b, then c, then a.
-    door = Door(leaf("c"), leaf("a"), leaf("b"))
+    door = Caller(leaf("c"), leaf("a"), leaf("b"))
     door.node("n1", BIG)
     for name, resource in (("a", {"vcore": 1}), ("b", {"memory": 1}), ("c", {"vcore": 2})):
         door.app(name, f"root.{name}")
@@ -152,7 +154,7 @@ def test_ties_never_run_in_a_circle() -> None:
 
 @pytest.mark.remuda_rule("QUE-32")
 def test_a_queue_without_pending_is_passed_over() -> None:
-    door = Door(leaf("a"), leaf("b"), leaf("c"))
+    door = Caller(leaf("a"), leaf("b"), leaf("c"))
     door.node("n1", BIG)
     door.app("b", "root.b")
     door.ask("b", "b", {"vcore": 1})
@@ -162,7 +164,7 @@ def test_a_queue_without_pending_is_passed_over() -> None:
 
 @pytest.mark.remuda_rule("QUE-19", "PRP-6")
 def test_children_are_ordered_fairly_whatever_the_parent_says() -> None:
-    door = Door(leaf("a"), leaf("b"), properties={"application.sort.policy": "fifo"})
+    door = Caller(leaf("a"), leaf("b"), properties={"application.sort.policy": "fifo"})
     door.node("n1", {"vcore": 10})
     door.app("old", "root.a")
     door.ask("old", "a", {"vcore": 1}, 3)
@@ -176,7 +178,7 @@ def test_the_order_does_not_depend_on_the_order_of_the_file() -> None:
     names = ["d", "b", "a", "c"]
     orders = []
     for turn in range(4):
-        door = Door(*(leaf(name) for name in names[turn:] + names[:turn]))
+        door = Caller(*(leaf(name) for name in names[turn:] + names[:turn]))
         door.node("n1", BIG)
         for name in names:
             door.app(name, f"root.{name}")

@@ -9,7 +9,7 @@ from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.messages import queries as q
 from remuda.core.scheduler import Scheduler
-from tests.unit.core.door import DAY, START, Door, answers, leaf, of, partition
+from tests.unit.core.door import DAY, START, Caller, answers, leaf, of, partition
 
 ONE = {"vcore": 1}
 CONFIGURATION = Configuration((partition(leaf("a")),))
@@ -57,12 +57,12 @@ def test_a_stranger_is_refused_and_changes_nothing(command: c.Command) -> None:
     "command", [c.UpdateApplications("rm"), c.UpdateAllocations("rm"), c.UpdateNodes("rm")]
 )
 def test_an_empty_request_does_nothing(command: c.Command) -> None:
-    assert Door(leaf("a")).send(command) == []
+    assert Caller(leaf("a")).send(command) == []
 
 
 @pytest.mark.remuda_rule("RM-9")
 def test_registering_again_wipes_everything_silently() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.node("n1", {"vcore": 4})
     door.app("app")
     door.ask("app", "k", ONE, 2)
@@ -83,7 +83,7 @@ def test_registering_again_wipes_everything_silently() -> None:
 
 @pytest.mark.remuda_rule("RM-10", "SI-12")
 def test_two_managers_do_not_meet() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.send(c.RegisterResourceManager("other", CONFIGURATION))
     for door.rm in ("rm", "other"):
         door.node("n1", {"vcore": 2})
@@ -107,7 +107,7 @@ def test_two_managers_do_not_meet() -> None:
 
 @pytest.mark.remuda_rule("RM-22", "RM-21")
 def test_a_foreign_prefix_is_an_unknown_partition() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.send(c.RegisterResourceManager("b", CONFIGURATION))
     (verdict,) = of(door.app("app", partition="[b]default"), e.ApplicationsAnswered)
     assert [bad.subject for bad in verdict.rejected] == ["app"]
@@ -122,7 +122,7 @@ def test_a_foreign_prefix_is_an_unknown_partition() -> None:
 
 @pytest.mark.remuda_rule("RM-21", "RM-24")
 def test_partition_names_are_case_sensitive_and_default_when_empty() -> None:
-    door = Door(partitions=[partition(leaf("a")), partition(leaf("a"), name="Gpu")])
+    door = Caller(partitions=[partition(leaf("a")), partition(leaf("a"), name="Gpu")])
     for home, accepted in (("", True), ("Gpu", True), ("gpu", False)):
         (verdict,) = of(door.app(f"app{home}", partition=home), e.ApplicationsAnswered)
         assert bool(verdict.accepted) is accepted
@@ -130,7 +130,7 @@ def test_partition_names_are_case_sensitive_and_default_when_empty() -> None:
 
 @pytest.mark.remuda_rule("RM-19", "RM-17")
 def test_an_unregistered_manager_leaves_nothing() -> None:
-    door = Door(leaf("a"))
+    door = Caller(leaf("a"))
     door.node("n1", ONE)
     door.app("app")
     door.ask("app", "k", ONE)
@@ -143,7 +143,7 @@ def test_an_unregistered_manager_leaves_nothing() -> None:
 
 @pytest.mark.remuda_rule("RM-5")
 def test_the_built_in_configuration_places_by_namespace() -> None:
-    door = Door()
+    door = Caller()
     door.send(c.RegisterResourceManager("rm", built_in()))
     door.app("app", "", tags={"namespace": "dev"})
     assert door.apps()["app"].queue == "root.dev"

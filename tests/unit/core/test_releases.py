@@ -6,15 +6,15 @@ import pytest
 
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
-from tests.unit.core.door import Door, answers, leaf, of, released, states
+from tests.unit.core.door import Caller, answers, leaf, of, released, states
 
 ONE = {"vcore": 1}
 
 
 @pytest.fixture
-def door() -> Door:
+def door() -> Caller:
     """An application with allocations k-0, k-1, k-2 and j-0, and one ask pending."""
-    found = Door(leaf("a"))
+    found = Caller(leaf("a"))
     found.node("n1", {"vcore": 4})
     found.app("app")
     found.ask("app", "k", ONE, 3)
@@ -24,14 +24,14 @@ def door() -> Door:
     return found
 
 
-def left(door: Door) -> list[str]:
+def left(door: Caller) -> list[str]:
     """What still runs."""
     return sorted(a.allocation_id for a in door.node_view("n1").allocations)
 
 
 @pytest.mark.remuda_rule("SI-60", "SI-68", "SI-77")
 @pytest.mark.parametrize("kind", [c.STOPPED_BY_RM, c.UNKNOWN_TERMINATION_TYPE])
-def test_a_release_is_answered_as_stopped(door: Door, kind: int) -> None:
+def test_a_release_is_answered_as_stopped(door: Caller, kind: int) -> None:
     found = answers(door.release("app", "k-1", kind=kind))
     assert [type(x).__name__ for x in found] == ["AllocationsReleased"]
     (answer,) = of(found, e.AllocationsReleased)
@@ -45,14 +45,14 @@ def test_a_release_is_answered_as_stopped(door: Door, kind: int) -> None:
 
 @pytest.mark.remuda_rule("SI-60", "SI-63")
 @pytest.mark.parametrize("kind", [c.TIMEOUT, c.PREEMPTED_BY_SCHEDULER])
-def test_a_confirmation_is_executed_and_not_answered(door: Door, kind: int) -> None:
+def test_a_confirmation_is_executed_and_not_answered(door: Caller, kind: int) -> None:
     assert answers(door.release("app", "k-1", kind=kind)) == []
     assert left(door) == ["j-0", "k-0", "k-2"]
 
 
 @pytest.mark.remuda_rule("SI-64")
 @pytest.mark.parametrize("identity", ["k-1", ""])
-def test_a_replacement_of_what_is_no_placeholder_is_refused(door: Door, identity: str) -> None:
+def test_a_replacement_of_what_is_no_placeholder_is_refused(door: Caller, identity: str) -> None:
     assert answers(door.release("app", identity, kind=c.PLACEHOLDER_REPLACED)) == []
     assert left(door) == ["j-0", "k-0", "k-1", "k-2"]
 
@@ -69,7 +69,7 @@ def test_a_replacement_of_what_is_no_placeholder_is_refused(door: Door, identity
     ],
 )
 def test_which_allocations_a_release_means(
-    door: Door, identity: str, key: str, gone: list[str]
+    door: Caller, identity: str, key: str, gone: list[str]
 ) -> None:
     (answer,) = released(door.release("app", identity, key))
     assert sorted(answer) == gone
@@ -81,27 +81,27 @@ def test_which_allocations_a_release_means(
     "app, identity, key",
     [("app", "k-9", ""), ("app", "", "waiting"), ("app", "", "what"), ("who", "k-0", "")],
 )
-def test_a_release_of_nothing_is_ignored(door: Door, app: str, identity: str, key: str) -> None:
+def test_a_release_of_nothing_is_ignored(door: Caller, app: str, identity: str, key: str) -> None:
     assert answers(door.release(app, identity, key)) == []
     assert left(door) == ["j-0", "k-0", "k-1", "k-2"]
 
 
 @pytest.mark.remuda_rule("SI-62")
-def test_a_release_sent_twice_counts_once(door: Door) -> None:
+def test_a_release_sent_twice_counts_once(door: Caller) -> None:
     assert released(door.release("app", "k-0")) == [["k-0"]]
     assert released(door.release("app", "k-0")) == []
     assert door.queue("root").allocated == {"vcore": 3}
 
 
 @pytest.mark.remuda_rule("SI-60", "SI-3")
-def test_each_release_of_a_request_has_its_own_answer_in_order(door: Door) -> None:
+def test_each_release_of_a_request_has_its_own_answer_in_order(door: Caller) -> None:
     releases = tuple(c.AllocationRelease("app", identity) for identity in ("k-2", "missing", "k-0"))
     found = door.send(c.UpdateAllocations(door.rm, releases=releases))
     assert [identity for answer in released(found) for identity in answer] == ["k-2", "k-0"]
 
 
 @pytest.mark.remuda_rule("SI-34", "SI-60")
-def test_a_release_frees_room_and_brings_nothing_back(door: Door) -> None:
+def test_a_release_frees_room_and_brings_nothing_back(door: Caller) -> None:
     for identity in ("k-0", "k-1"):
         door.release("app", identity)
     assert door.place() == []
@@ -110,7 +110,7 @@ def test_a_release_frees_room_and_brings_nothing_back(door: Door) -> None:
 
 
 @pytest.mark.remuda_rule("APP-8", "SI-79")
-def test_the_last_release_completes_the_application_first(door: Door) -> None:
+def test_the_last_release_completes_the_application_first(door: Caller) -> None:
     door.release_ask("app", "waiting")
     assert states(door.release("app", key="k")) == []
     found = answers(door.release("app", "j-0"))
@@ -119,7 +119,7 @@ def test_the_last_release_completes_the_application_first(door: Door) -> None:
 
 
 @pytest.mark.remuda_rule("APP-8", "APP-22")
-def test_an_application_with_pending_asks_goes_on(door: Door) -> None:
+def test_an_application_with_pending_asks_goes_on(door: Caller) -> None:
     assert states(door.release("app")) == []
     assert door.state("app") == "Running"
     assert door.place() == [("waiting-0", "n1")]
