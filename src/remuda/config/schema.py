@@ -18,6 +18,9 @@ Resource: TypeAlias = Mapping[str, int]
 # One element of a queue's path, configured or made by placement (CFG-30).
 QUEUE_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
+# Levels of queues, root included; as many as a configuration file may nest.
+QUEUE_DEPTH_LIMIT: Final = 48
+
 # Which node comes first: the least used one, or the most used one that fits (CFG-90).
 NODE_SORT_FAIR: Final = "fair"
 NODE_SORT_BINPACKING: Final = "binpacking"

@@ -82,16 +82,15 @@ class Scheduler:
         return turn.effects
 
     def step(self, now_ns: int, limit: int) -> list[Effect]:
-        """Run due timers, then make at most ``limit`` decisions.
+        """Run due timers and make at most ``limit`` decisions.
 
         A decision places one allocation or parks a lane in which nothing fits. Partitions take
-        turns: after an allocation in one, the next is asked first. However a run is split into
-        steps, the effects are the same. Call again while ``has_work`` says so.
+        turns: after an allocation in one, the next is asked first. Timers that are due run before
+        the next decision. However a run is split into steps, the effects are the same. Call again while ``has_work`` says so.
         Rules: CYC-1, CYC-3, SI-11.
         """
         turn = Turn(self._cluster, now_ns)
-        expire_due(turn)
-        self._settle()
+        self._run_timers(turn)
         for _ in range(limit):
             partition = self._next_partition()
             if partition is None:
@@ -103,6 +102,7 @@ class Scheduler:
             else:
                 park_lane(partition, decision)
             settle(partition)
+            self._run_timers(turn)
         return turn.effects
 
     def next_deadline(self) -> int | None:
@@ -140,6 +140,13 @@ class Scheduler:
             if has_work(partition):
                 return partition
         return None
+
+    def _run_timers(self, turn: Turn) -> None:
+        """Do what is due by now. Rules: APP-16."""
+        earliest = self._cluster.deadlines.earliest()
+        if earliest is not None and earliest <= turn.now_ns:
+            expire_due(turn)
+            self._settle()
 
     def _settle(self) -> None:
         for partition in self._partitions:

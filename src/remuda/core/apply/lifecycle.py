@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from remuda.core.accounting.usage import count_running, set_pending
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
@@ -10,6 +12,9 @@ from remuda.core.messages.tags import STATEAWARE_DISABLE, application_tag
 from remuda.core.model import deadlines, states
 from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
+
+# Entries kept of an application's state log; an application may go back and forth for years.
+STATE_LOG_LIMIT: Final = 1_000
 
 
 def fire(
@@ -28,6 +33,8 @@ def fire(
     application.state = entered
     application.generation += 1
     application.state_log.append((turn.now_ns, entered))
+    if len(application.state_log) > STATE_LOG_LIMIT:
+        del application.state_log[0]
     _leave(application, left, entered)
     _announce(turn, partition, application, event, cause)
     _enter(turn, partition, application, left)

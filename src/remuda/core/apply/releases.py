@@ -14,7 +14,6 @@ from remuda.core.messages.commands import (
     PREEMPTED_BY_SCHEDULER,
     STOPPED_BY_RM,
     TIMEOUT,
-    UNKNOWN_TERMINATION_TYPE,
     AllocationRelease,
 )
 from remuda.core.messages.effects import AllocationsReleased, ReleasedAllocation
@@ -23,10 +22,8 @@ from remuda.core.model.application import Application
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 
-# EVT-27: the event detail of each way to end. A release without type is one by the RM (SI-60).
+# EVT-27: the event detail of ways to end. A release of no known type is one by the RM (SI-60).
 REMOVAL_DETAIL: Final = {
-    UNKNOWN_TERMINATION_TYPE: events.ALLOC_CANCEL,
-    STOPPED_BY_RM: events.ALLOC_CANCEL,
     TIMEOUT: events.ALLOC_TIMEOUT,
     PREEMPTED_BY_SCHEDULER: events.ALLOC_PREEMPT,
 }
@@ -48,8 +45,9 @@ def release_allocations(turn: Turn, rm_id: str, releases: tuple[AllocationReleas
             continue  # SI-64: there is no placeholder this could confirm
         allocations = named_allocations(application, release)
         for allocation in allocations:
-            _end(turn, partition, allocation, REMOVAL_DETAIL[release.termination_type])
-        if allocations and release.termination_type in (STOPPED_BY_RM, UNKNOWN_TERMINATION_TYPE):
+            detail = REMOVAL_DETAIL.get(release.termination_type, events.ALLOC_CANCEL)
+            _end(turn, partition, allocation, detail)
+        if allocations and release.termination_type not in (TIMEOUT, PREEMPTED_BY_SCHEDULER):
             turn.emit(released_by_rm(partition, allocations, RELEASED_BY_RM))
 
 

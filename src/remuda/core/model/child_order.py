@@ -23,14 +23,51 @@ Place: TypeAlias = tuple[Numbers, tuple[int, ...], bool]
 
 @final
 class _Tier:
-    """Children with equal numbers: their names by pending, and how many are ready."""
+    """Children with equal numbers.
 
-    __slots__ = ("names", "number", "ready")
+    ``names`` and ``ready`` (those that may be served) are sorted. ``pending`` counts the distinct
+    pending amounts, ``sums`` has them by falling sum: only one with a larger sum can exceed.
+    """
+
+    __slots__ = ("names", "number", "pending", "ready", "sums")
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self.ready: int = 0
-        self.names: dict[tuple[int, ...], list[str]] = {}
+        self.names: list[str] = []
+        self.ready: list[str] = []
+        self.pending: dict[tuple[int, ...], int] = {}
+        self.sums: list[tuple[int, tuple[int, ...]]] = []
+
+    def put(self, name: str, pending: tuple[int, ...], ready: bool) -> None:
+        """Add a child."""
+        insort(self.names, name)
+        if ready:
+            insort(self.ready, name)
+        count = self.pending.get(pending, 0)
+        self.pending[pending] = count + 1
+        if count == 0:
+            insort(self.sums, (-sum(pending), pending))
+
+    def take(self, name: str, pending: tuple[int, ...], ready: bool) -> None:
+        """Take a child out."""
+        del self.names[bisect_left(self.names, name)]
+        if ready:
+            del self.ready[bisect_left(self.ready, name)]
+        if self.pending[pending] > 1:
+            self.pending[pending] -= 1
+        else:
+            del self.pending[pending]
+            del self.sums[bisect_left(self.sums, (-sum(pending), pending))]
+
+    def exceeded(self, pending: tuple[int, ...], gone: dict[tuple[int, ...], int]) -> bool:
+        """Whether a child that is not gone has more pending than this. Rules: QUE-35."""
+        total = sum(pending)
+        for negative, other in self.sums:
+            if -negative <= total:
+                return False
+            if gone.get(other, 0) < self.pending[other] and exceeds(other, pending):
+                return True
+        return False
 
 
 @final
@@ -61,15 +98,9 @@ class ChildOrder:
             tier = _Tier(self._count)
             self._tiers[numbers] = tier
             self._by_number[tier.number] = numbers
-        names = tier.names.get(pending)
-        if names is None:
-            tier.names[pending] = [name]
-        else:
-            insort(names, name)
-        if ready:
-            tier.ready += 1
-            if tier.ready == 1:
-                self._ready.put(tier.number, numbers)
+        tier.put(name, pending, ready)
+        if ready and len(tier.ready) == 1:
+            self._ready.put(tier.number, numbers)
 
     def drop(self, name: str) -> None:
         """Take a child out; unknown names are fine."""
@@ -99,54 +130,30 @@ class ChildOrder:
     def _take(self, name: str, place: Place) -> None:
         numbers, pending, ready = place
         tier = self._tiers[numbers]
-        names = tier.names[pending]
-        if len(names) > 1:
-            del names[bisect_left(names, name)]
-        else:
-            del tier.names[pending]
-        if ready:
-            tier.ready -= 1
-            if tier.ready == 0:
-                self._ready.drop(tier.number)
+        tier.take(name, pending, ready)
+        if ready and not tier.ready:
+            self._ready.drop(tier.number)
         if not tier.names:
             del self._tiers[numbers]
             del self._by_number[tier.number]
 
     def _choose(self, tier: _Tier) -> str:
         """Return the first ready child of a tier in the order of QUE-36."""
-        if len(tier.names) == 1:
-            for names in tier.names.values():
-                for name in names:
-                    if self._places[name][2]:
-                        return name
-        heads = {pending: names[0] for pending, names in tier.names.items()}
-        used = dict.fromkeys(heads, 1)
+        if len(tier.ready) == 1 or len(tier.pending) == 1:
+            return tier.ready[0]
+        served: set[str] = set()
+        gone: dict[tuple[int, ...], int] = {}
         while True:
-            chosen = _next(heads)
-            name = heads[chosen]
-            if self._places[name][2]:
+            name = self._next(tier, served, gone)
+            _, pending, ready = self._places[name]
+            if ready:
                 return name
-            names = tier.names[chosen]
-            if used[chosen] < len(names):
-                heads[chosen] = names[used[chosen]]
-                used[chosen] += 1
-            else:
-                del heads[chosen]
+            served.add(name)
+            gone[pending] = gone.get(pending, 0) + 1
 
-
-def _next(heads: dict[tuple[int, ...], str]) -> tuple[int, ...]:
-    """Return the pending whose head comes next: the first by name that no other exceeds."""
-    best = ""
-    chosen: tuple[int, ...] = ()
-    for pending, name in heads.items():
-        if (not best or name < best) and not _exceeded(pending, heads):
-            best = name
-            chosen = pending
-    return chosen
-
-
-def _exceeded(pending: tuple[int, ...], heads: dict[tuple[int, ...], str]) -> bool:
-    for other in heads:
-        if exceeds(other, pending):
-            return True
-    return False
+    def _next(self, tier: _Tier, served: set[str], gone: dict[tuple[int, ...], int]) -> str:
+        """Return the first by name, of those not served yet, that no other of them exceeds."""
+        for name in tier.names:
+            if name not in served and not tier.exceeded(self._places[name][1], gone):
+                return name
+        raise AssertionError("more pending than oneself is no order")

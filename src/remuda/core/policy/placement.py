@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from remuda.config.schema import QUEUE_NAME, PlacementRuleConfig
+from remuda.config.schema import QUEUE_DEPTH_LIMIT, QUEUE_NAME, PlacementRuleConfig
 from remuda.core.messages.commands import NewApplication
 from remuda.core.messages.tags import application_tag
 from remuda.core.model.partition import Partition
@@ -62,4 +62,6 @@ def _usable(partition: Partition, path: str) -> bool:
     queue, missing = nearest(partition, path)
     if not missing:
         return queue.leaf
+    if len(queue.path_up) + len(missing) > QUEUE_DEPTH_LIMIT:
+        return False
     return not queue.leaf and all(QUEUE_NAME.fullmatch(name) for name in missing)
