@@ -86,8 +86,8 @@ class Scheduler:
 
         A decision places one allocation or parks a lane in which nothing fits. Partitions take
         turns: after an allocation in one, the next is asked first. Timers that are due run before
-        the next decision. However a run is split into steps, the effects are the same. Call again while ``has_work`` says so.
-        Rules: CYC-1, CYC-3, SI-11.
+        the next decision. However a run is split into steps, the effects are the same. Call again
+        while ``has_work`` says so. Rules: CYC-1, CYC-3, SI-11.
         """
         turn = Turn(self._cluster, now_ns)
         self._run_timers(turn)

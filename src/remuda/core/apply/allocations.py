@@ -5,6 +5,7 @@ They exist, so no limit is enforced. A pending ask with the same key becomes thi
 
 from __future__ import annotations
 
+from remuda.core.accounting.usage import set_pending
 from remuda.core.apply.commit import announce, enter
 from remuda.core.apply.lifecycle import fire
 from remuda.core.apply.turn import Turn
@@ -33,7 +34,7 @@ def recover_allocations(
         ask = existing.ask
         partition = turn.cluster.partition(rm_id, ask.partition)
         node = partition.nodes.get(existing.node_id) if partition else None
-        reason, rule = refusal(partition, existing, node)
+        reason, rule = refusal(partition, existing, existing.node_id if node else "")
         if partition is None or node is None or reason:
             rejected.append(Rejection(ask.allocation_key, reason, rule, ask.application_id))
             continue
@@ -50,9 +51,12 @@ def recover_allocations(
 
 
 def refusal(
-    partition: Partition | None, existing: ExistingAllocation, node: Node | None
+    partition: Partition | None, existing: ExistingAllocation, node_id: str
 ) -> tuple[str, str]:
-    """Return why an existing allocation is refused, with the rule. Rules: SI-40, SI-43."""
+    """Return why an existing allocation is refused, with the rule. Rules: SI-40, SI-43.
+
+    ``node_id``: the node it goes to, "" if that is unknown.
+    """
     ask = existing.ask
     if partition is None:
         return f"partition '{ask.partition or 'default'}' doesn't exist", "SI-40"
@@ -60,16 +64,16 @@ def refusal(
         return f"allocation of key '{ask.allocation_key}' has no allocation ID", "SI-40"
     if not ask.allocation_key:
         return f"allocation '{existing.allocation_id}' has no allocation key", "SI-12"
-    if node is None:
+    if not node_id:
         return f"node '{existing.node_id}' is not known in the partition", "SI-40"
     application = partition.applications.get(ask.application_id)
     if application is None or application.state == states.FAILING:
         return f"application '{ask.application_id}' is not live in the partition", "SI-40"
-    return _content_refusal(partition, application, existing, node)
+    return _content_refusal(partition, application, existing, node_id)
 
 
 def _content_refusal(
-    partition: Partition, application: Application, existing: ExistingAllocation, node: Node
+    partition: Partition, application: Application, existing: ExistingAllocation, node_id: str
 ) -> tuple[str, str]:
     ask = existing.ask
     if ask.placeholder:
@@ -81,7 +85,7 @@ def _content_refusal(
     if not partition.types.room_for(ask.resource):
         return f"more than {TYPES_LIMIT} different resource types", "SI-40"
     known = application.allocations.get(existing.allocation_id)
-    if known is not None and known.node is not node:
+    if known is not None and known.node.node_id != node_id:
         return (
             f"allocation '{existing.allocation_id}' is on node '{known.node.node_id}' already",
             "SI-43",
@@ -109,6 +113,23 @@ def recover(
         fire(turn, partition, application, states.RUN)
     enter(turn, partition, request, allocation)
     return allocation
+
+
+def restore_request(
+    partition: Partition, application: Application, key: str, made: int, pending: int
+) -> None:
+    """Put the ask of a key back to what it was before an allocation was recovered for it.
+
+    ``made`` below zero: there was none, so the one made up for the allocation goes. Rules: NODE-6.
+    """
+    request = application.requests[key]
+    if made < 0:
+        del application.requests[key]
+        application.detached[key] = request.allocation_ids
+        return
+    request.made = made
+    if request.pending != pending:
+        set_pending(partition, request, pending)
 
 
 def _creation_ns(ask: Ask, now_ns: int) -> int:

@@ -54,14 +54,16 @@ def _amount_refusal(partition: Partition, ask: Ask) -> tuple[str, str]:
     key = ask.allocation_key
     if ask.max_allocations < 1:
         return f"ask '{key}' asks for {ask.max_allocations} allocations, at least 1", "SI-31"
-    amounts = partition.types.admit(ask.resource)
-    if amounts is None:
-        return f"ask '{key}' would exceed {TYPES_LIMIT} different resource types", "SI-31"
-    if amounts.negative:
-        names = sorted(name for name, amount in ask.resource.items() if amount < 0)
-        return f"ask '{key}' has negative amounts of {', '.join(names)}", "SI-31"
-    if not amounts.need:
+    known = partition.types.recall(ask.resource)
+    if known is not None and known.need:
+        return "", ""
+    if not any(ask.resource.values()):
         return f"ask '{key}' asks for nothing: its resource is zero", "SI-31"
+    negative = sorted(name for name, amount in ask.resource.items() if amount < 0)
+    if negative:
+        return f"ask '{key}' has negative amounts of {', '.join(negative)}", "SI-31"
+    if not partition.types.room_for(ask.resource):
+        return f"ask '{key}' would exceed {TYPES_LIMIT} different resource types", "SI-31"
     return "", ""
 
 

@@ -11,14 +11,15 @@ from typing import Final
 
 from remuda.core.accounting.lanes import wake_at_queue, wake_for_node
 from remuda.core.accounting.usage import grow_capacity
-from remuda.core.apply.allocations import recover
+from remuda.core.apply.allocations import recover, restore_request
 from remuda.core.apply.allocations import refusal as allocation_refusal
 from remuda.core.apply.releases import end_on_node
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import commands, events
-from remuda.core.messages.commands import ExistingAllocation, NodeUpdate, UpdateNodes
+from remuda.core.messages.commands import NodeUpdate, UpdateNodes
 from remuda.core.messages.effects import NodesAnswered, Rejection
 from remuda.core.messages.tags import NODE_PARTITION
+from remuda.core.model.application import Application
 from remuda.core.model.cluster import plain_name
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
@@ -34,7 +35,7 @@ def update_nodes(turn: Turn, command: UpdateNodes) -> None:
     accepted: list[str] = []
     rejected: list[Rejection] = []
     for update in command.nodes:
-        if update.action == commands.UNKNOWN_ACTION:
+        if update.action not in _KNOWN_ACTIONS:
             continue
         reason, rule = _apply(turn, command.rm_id, update)
         if reason:
@@ -51,9 +52,9 @@ def _apply(turn: Turn, rm_id: str, update: NodeUpdate) -> tuple[str, str]:
     partition = turn.cluster.partition(rm_id, name)
     if partition is None:
         return f"partition '{name or 'default'}' doesn't exist", "NODE-10"
-    for resource in (update.capacity, update.occupied):
-        if resource is not None and not partition.types.room_for(resource):
-            return f"more than {TYPES_LIMIT} different resource types", "RES-1"
+    reason, rule = _amount_refusal(partition, update)
+    if reason:
+        return reason, rule
     if update.action in (commands.CREATE, commands.CREATE_DRAIN):
         return _create(turn, partition, update)
     node = partition.nodes.get(update.node_id)
@@ -62,16 +63,34 @@ def _apply(turn: Turn, rm_id: str, update: NodeUpdate) -> tuple[str, str]:
     return _ACTIONS[update.action](turn, partition, node, update)
 
 
+def _amount_refusal(partition: Partition, update: NodeUpdate) -> tuple[str, str]:
+    """Return what is wrong with the amounts of a node. Rules: NODE-3, RES-1.
+
+    A negative capacity would lower the cluster's, a negative occupied amount make up room.
+    """
+    names: set[str] = set()
+    for resource in (update.capacity or {}, update.occupied or {}):
+        names.update(resource)
+        negative = sorted(name for name, amount in resource.items() if amount < 0)
+        if negative:
+            return f"node '{update.node_id}' has negative amounts of {negative[0]}", "NODE-3"
+    for existing in update.existing:
+        names.update(existing.ask.resource)
+    if not partition.types.room_for(names):
+        return f"node '{update.node_id}': more than {TYPES_LIMIT} resource types", "RES-1"
+    return "", ""
+
+
 def _create(turn: Turn, partition: Partition, update: NodeUpdate) -> tuple[str, str]:
     """Add a node with what already runs on it. Rules: NODE-1 to NODE-6, EVT-47, EVT-58."""
     reason, rule = _create_refusal(partition, update)
     if reason:
         return reason, rule
-    node = _build(partition, update)
-    fault, sound = _first_fault(partition, update, node)
+    fault, sound = _first_fault(partition, update)
     if fault[0]:
-        _take_back(turn, partition, update.existing[:sound], node)
+        _take_back(turn, partition, update, sound)
         return fault
+    node = _build(partition, update)
     partition.nodes[node.node_id] = node
     node.schedulable = update.action == commands.CREATE
     _schedulable_event(turn, partition, node)
@@ -111,16 +130,14 @@ def _build(partition: Partition, update: NodeUpdate) -> Node:
     return node
 
 
-def _first_fault(
-    partition: Partition, update: NodeUpdate, node: Node
-) -> tuple[tuple[str, str], int]:
+def _first_fault(partition: Partition, update: NodeUpdate) -> tuple[tuple[str, str], int]:
     """Return what is wrong with the first bad existing allocation, and how many come before it.
 
     Rules: NODE-6, RM-25.
     """
     for number, existing in enumerate(update.existing):
         identity, own = existing.allocation_id, existing.ask.partition
-        reason, rule = allocation_refusal(partition, existing, node)
+        reason, rule = allocation_refusal(partition, existing, update.node_id)
         if own and plain_name(partition.rm_id, own) != partition.name:
             reason, rule = f"allocation '{identity}' names partition '{own}'", "RM-25"
         elif existing.node_id not in ("", update.node_id):
@@ -130,16 +147,24 @@ def _first_fault(
     return ("", ""), len(update.existing)
 
 
-def _take_back(
-    turn: Turn, partition: Partition, sound: tuple[ExistingAllocation, ...], node: Node
-) -> None:
-    """Add what came before the fault and take it back, without telling the RM of either.
+def _take_back(turn: Turn, partition: Partition, update: NodeUpdate, sound: int) -> None:
+    """Add the allocations before the fault and take them back, without telling the RM of either.
 
-    All counters end as they were; an application that had nothing else goes to Completing.
-    Rules: NODE-6.
+    All counters and asks end as they were; an application that had nothing else goes to
+    Completing. Rules: NODE-6.
     """
-    for existing in sound:
+    nothing = partition.types.amounts({})
+    node = Node(update.node_id, nothing, nothing, schedulable=False)
+    before: list[tuple[Application, str, int, int]] = []
+    for existing in update.existing[:sound]:
+        application = partition.applications[existing.ask.application_id]
+        key = existing.ask.allocation_key
+        request = application.requests.get(key)
+        made, pending = (request.made, request.pending) if request is not None else (-1, 0)
+        before.append((application, key, made, pending))
         recover(turn, partition, existing, node)
+    for application, key, made, pending in reversed(before):
+        restore_request(partition, application, key, made, pending)
     end_on_node(turn, partition, node)
 
 
@@ -233,6 +258,15 @@ def _remove(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) ->
         turn.emit(released)
     return "", ""
 
+
+_KNOWN_ACTIONS: Final = (
+    commands.CREATE,
+    commands.CREATE_DRAIN,
+    commands.UPDATE,
+    commands.DRAIN_NODE,
+    commands.DRAIN_TO_SCHEDULABLE,
+    commands.DECOMISSION,
+)
 
 _ACTIONS: Final[dict[int, Callable[[Turn, Partition, Node, NodeUpdate], tuple[str, str]]]] = {
     commands.UPDATE: _update,

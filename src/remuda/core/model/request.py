@@ -28,8 +28,8 @@ class Shape:
     """Equal requirements on a node, of one partition.
 
     ``constraint`` is the predicate class: asks with the same one get the same answers; an ask that
-    names none has one of its own. With ``volatile`` the answers may change on their own, so every request of the RM wakes the
-    shape. ``waiting``: lanes parked because no node took them.
+    names none has one of its own. With ``volatile`` the answers may change on their own, so every
+    request of the RM wakes the shape. ``waiting``: lanes parked because no node took them.
     """
 
     __slots__ = (

@@ -12,13 +12,13 @@ exactly; they are cut to 64 bits where they leave the core (RES-25).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, final
 
 from remuda.base.resources import sat
 
-# More resource types than any cluster has; beyond it a request is refused.
-TYPES_LIMIT: Final = 256
+# More resource types than any cluster has; what would exceed it is refused and learned nothing of.
+TYPES_LIMIT: Final = 1_024
 
 # Equal resources remembered, so that equal asks share one Amounts.
 KNOWN_LIMIT: Final = 4096
@@ -32,10 +32,9 @@ class Amounts:
     zero, all that a fit check looks at. ``types``, ``need_types``: bit masks of the two.
     ``resource``: the same by name, for effects and views; nobody changes it. ``number``: equal
     numbers mean equal amounts (not the other way round), so it serves as a short key.
-    ``negative``: some amount is below zero.
     """
 
-    __slots__ = ("need", "need_types", "negative", "number", "pairs", "resource", "types")
+    __slots__ = ("need", "need_types", "number", "pairs", "resource", "types")
 
     def __init__(
         self, number: int, pairs: tuple[tuple[int, int], ...], resource: dict[str, int]
@@ -43,7 +42,6 @@ class Amounts:
         self.number = number
         self.pairs = pairs
         self.resource = resource
-        self.negative: bool = min([amount for _, amount in pairs], default=0) < 0
         self.need: tuple[tuple[int, int], ...] = tuple([p for p in pairs if p[1] > 0])
         self.types: int = _mask(pairs)
         self.need_types: int = _mask(self.need)
@@ -83,17 +81,14 @@ class ResourceTypes:
         """Return the index of a type, or -1 if it was never seen."""
         return self._indexes.get(name, -1)
 
-    def room_for(self, resource: Mapping[str, int]) -> bool:
-        """Whether all types of a resource are known or can still be learned."""
-        new = sum(1 for name in resource if name not in self._indexes)
-        return len(self.names) + new <= TYPES_LIMIT
+    def room_for(self, names: Iterable[str]) -> bool:
+        """Whether all these types are known or can still be learned. Learns nothing itself."""
+        new = {name for name in names if name not in self._indexes}
+        return len(self.names) + len(new) <= TYPES_LIMIT
 
-    def admit(self, resource: Mapping[str, int]) -> Amounts | None:
-        """Turn a sparse map from outside into amounts; None if it has too many new types."""
-        found = self._known.get(tuple(resource.items()))
-        if found is None and self.room_for(resource):
-            found = self.amounts(resource)
-        return found
+    def recall(self, resource: Mapping[str, int]) -> Amounts | None:
+        """Return the amounts of a resource if an equal one was seen lately, else None."""
+        return self._known.get(tuple(resource.items()))
 
     def amounts(self, resource: Mapping[str, int]) -> Amounts:
         """Turn a sparse map into amounts, learning its types. Rules: RES-11, RES-13.
