@@ -211,7 +211,7 @@ def park_without_reason_for_node(world: World) -> None:
     world.queue("root.p.b").ready.drop(lane.shape.number)
     lane.parked = True
     lane.shape.waiting[lane.number] = lane
-    world.partition.starved[lane.shape.number] = lane.shape
+    world.partition.starved.add(lane.shape)
 
 
 def miscount_shape(world: World) -> None:
@@ -219,7 +219,7 @@ def miscount_shape(world: World) -> None:
 
 
 def forget_starved(world: World) -> None:
-    world.partition.starved.clear()
+    world.partition.starved.shapes.clear()
 
 
 def leave_unsettled(world: World) -> None:

@@ -38,7 +38,8 @@ def check(cluster: Cluster) -> None:
     Rules: QUE-2, QUE-6, QUE-27, QUE-28, NOD-2, NOD-15, RES-16.
     """
     for partition in cluster.partitions():
-        settled = not partition.shares_stale and not partition.unsettled
+        stale = partition.shares_stale and trimmed(partition.root.pending)
+        settled = not stale and not partition.unsettled
         _require(settled, partition, "changes are not settled")
         for one in _CHECKS:
             one(partition)
@@ -208,7 +209,7 @@ def _lanes(partition: Partition) -> None:
         _require(shape.groups == held, partition, f"shape {shape.key} counts wrong groups")
     _require(len(groups) == len(partition.shapes), partition, "a lane without shape")
     waiting = sorted(s.number for s in partition.shapes.values() if s.waiting)
-    _require(sorted(partition.starved) == waiting, partition, "starved shapes are wrong")
+    _require(sorted(partition.starved.shapes) == waiting, partition, "starved shapes are wrong")
 
 
 def _lane(partition: Partition, leaf: Queue, lane: Lane) -> None:

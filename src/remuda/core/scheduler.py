@@ -166,5 +166,5 @@ class Scheduler:
             release_asks(turn, rm_id, command.ask_releases)
             release_allocations(turn, rm_id, command.releases)
         for partition in self._cluster.managers[rm_id].partitions.values():
-            if partition.predicates and partition.starved:
+            if partition.predicates and partition.starved.shapes:
                 wake_volatile(partition)

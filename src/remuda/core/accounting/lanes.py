@@ -74,7 +74,7 @@ def park(partition: Partition, lane: Lane, limiting: Queue | None) -> None:
     lane.leaf.ready.drop(shape.number)
     if limiting is None:
         shape.waiting[lane.number] = lane
-        partition.starved[shape.number] = shape
+        partition.starved.add(shape)
     else:
         limiting.waiting.setdefault(shape.number, {})[lane.number] = lane
     partition.unsettled[lane.leaf.path] = lane.leaf
@@ -91,14 +91,14 @@ def wake_at_queue(partition: Partition, queue: Queue) -> None:
 
 def wake_for_node(partition: Partition, node: Node) -> None:
     """Wake the shapes that fit a node which changed or gained room."""
-    for shape in list(partition.starved.values()):
+    for shape in partition.starved.within(node.available):
         if shape.reaches(node) and fits(node.available, shape.amounts):
             _wake_shape(partition, shape)
 
 
 def wake_volatile(partition: Partition) -> None:
     """Wake the shapes whose predicate answers may have changed on their own."""
-    for shape in list(partition.starved.values()):
+    for shape in list(partition.starved.shapes.values()):
         if shape.volatile:
             _wake_shape(partition, shape)
 
@@ -150,7 +150,7 @@ def _unlist(partition: Partition, lane: Lane) -> None:
     if lane.parked_at is None:
         del lane.shape.waiting[lane.number]
         if not lane.shape.waiting:
-            del partition.starved[number]
+            partition.starved.remove(lane.shape)
     else:
         waiting = lane.parked_at.waiting[number]
         del waiting[lane.number]

@@ -20,9 +20,11 @@ from remuda.core.policy.standing import application_key, child_numbers, shown_pr
 def settle(partition: Partition) -> None:
     """Give every noted leaf and its ancestors their places anew.
 
+    New shares can wait while nothing is pending: then nothing is in any order.
+
     Rules: QUE-28, QUE-32, QUE-33, QUE-38.
     """
-    if partition.shares_stale:
+    if partition.shares_stale and trimmed(partition.root.pending):
         _renew_shares(partition)
     elif partition.unsettled:
         for leaf in partition.unsettled.values():

@@ -280,7 +280,7 @@ def _offer(partition: Partition, node: Node) -> None:
     """Put a node where its score belongs and wake what fits it."""
     if node.schedulable:
         partition.node_order.put(node)
-    if partition.starved:
+    if partition.starved.shapes:
         wake_for_node(partition, node)
 
 

@@ -84,7 +84,7 @@ def node_returns(turn: Turn, partition: Partition, allocation: Allocation) -> No
         allocation.allocation_id,
         allocation.amounts.resource,
     )
-    if partition.starved:
+    if partition.starved.shapes:
         wake_for_node(partition, node)
 
 

@@ -12,6 +12,7 @@ from remuda.core.model.node import Node
 from remuda.core.model.node_order import NodeOrder
 from remuda.core.model.queue import Queue
 from remuda.core.model.request import Shape, ShapeKey
+from remuda.core.model.starved import StarvedShapes
 from remuda.core.model.vectors import ResourceTypes, Vector
 
 
@@ -77,7 +78,7 @@ class Partition:
         self.rejected: dict[int, Application] = {}
         self.allocation_count: int = 0
         self.shapes: dict[ShapeKey, Shape] = {}
-        self.starved: dict[int, Shape] = {}
+        self.starved = StarvedShapes()
         self.shares_stale: bool = True
         self.unsettled: dict[str, Queue] = {}
         self.cleanup_set: bool = False
