@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from remuda.edges.inproc import InProcessScheduler
 from remuda.si.pb import si_pb2 as si
 from tests.e2e.serving import run_remuda
@@ -33,6 +35,23 @@ def test_different_decisions_exit_with_one_and_name_the_input(tmp_path: Path) ->
     assert done.returncode == 1
     assert "different at input 2 (UpdateNodes): its " in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
+def test_a_file_without_an_end_exits_with_two_and_one_line(device: str) -> None:
+    done = run_remuda("replay", device)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"remuda: {device}:1: not a ")
+
+
+def test_lines_nested_without_end_exit_with_two_and_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "deep.jsonl"
+    path.write_bytes(b'["remuda-recording",2]\n' + b"[" * 1_000_000 + b"\n")
+    done = run_remuda("replay", str(path))
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert f"{path}:2: not a line of a recording" in line
 
 
 def test_a_file_that_is_no_recording_exits_with_two_and_one_line(tmp_path: Path) -> None:

@@ -21,7 +21,8 @@ def replay(
 ) -> None:
     """Repeat a recording and compare all decisions.
 
-    Exit code 0: the same; 1: they differ, and where first; 2: the file cannot be read.
+    Exit code 0: the same; 1: they differ, and where first; 2: the file cannot be read
+    or lines of it were lost, added or moved.
     """
     from remuda.runtime import replay as recording  # noqa: PLC0415 - keeps help fast
 

@@ -10,3 +10,7 @@ from remuda.base.errors import RemudaError
 
 class LoopStoppedError(RemudaError):
     """The scheduler takes no more work: it was stopped, or it stopped itself after a fault."""
+
+
+class RecordingError(RemudaError):
+    """A recording could not be written, although its place looked usable."""

@@ -1,7 +1,8 @@
 """Writes down what a scheduler was given and what came out, so that it can be repeated.
 
 A recording is a text file of JSON lines. For each input, in order: the command or step with
-its time; the answers predicates gave while it ran; the digest of all effects up to its end.
+its number, from 1, and its time; the answers predicates gave while it ran; the digest of all
+effects up to its end. The numbers show when a line was lost, repeated or moved afterwards.
 Each line is handed to the operating system before the core goes on, so that a process that is
 killed, or stopped by a fault of its own, leaves a file that replay.py can repeat up to there.
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Sequence
+from io import FileIO
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -23,10 +25,11 @@ from remuda.core.messages.commands import Command
 from remuda.core.messages.effects import Effect
 from remuda.core.ports import Predicates
 from remuda.runtime.digest import EffectDigest
+from remuda.runtime.errors import RecordingError
 
 _log = logging.getLogger("remuda.runtime")
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 
 
 class Header(msgspec.Struct, array_like=True, tag="remuda-recording"):
@@ -38,6 +41,7 @@ class Header(msgspec.Struct, array_like=True, tag="remuda-recording"):
 class CommandLine(msgspec.Struct, array_like=True, tag="command"):
     """A command is about to be handled; ``kind`` names its record type."""
 
+    number: int
     now_ns: int
     kind: str
     fields: msgspec.Raw
@@ -46,6 +50,7 @@ class CommandLine(msgspec.Struct, array_like=True, tag="command"):
 class StepLine(msgspec.Struct, array_like=True, tag="step"):
     """A step is about to run."""
 
+    number: int
     now_ns: int
     limit: int
 
@@ -72,19 +77,25 @@ Line: TypeAlias = Header | CommandLine | StepLine | AnswerLine | OutcomeLine
 class JournalWriter:
     """The recorder that writes a recording to a file.
 
-    Raises: UsageError if the file cannot be created. An error while writing ends the recording
-    with one log line, not the scheduling.
+    An error while writing ends the recording with one log line, not the scheduling; from then
+    on ``failure`` says what happened.
+
+    Raises: UsageError if the file cannot be created or holds something already, RecordingError
+        if not even the first line can be written.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._encoder = msgspec.json.Encoder()
         self._digest = EffectDigest()
+        self._inputs = 0
+        self.failure = ""
+        self._file = _new_file(path)
         try:
-            self._file = open(path, "wb", buffering=0, opener=_private)  # noqa: SIM115 - kept
+            self._append(Header(FORMAT))
         except OSError as error:
-            raise UsageError(f"cannot record to {path}: {error.strerror}") from None
-        self._write(Header(FORMAT))
+            self._file.close()
+            raise RecordingError(f"cannot record to {path}: {error.strerror}") from None
 
     def listen(self, predicates: Predicates) -> Predicates:
         """Return a port that asks ``predicates`` and writes its answers down."""
@@ -99,11 +110,13 @@ class JournalWriter:
     def command(self, now_ns: int, command: Command) -> None:
         """Write down that ``command`` is about to be handled."""
         fields = msgspec.Raw(self._encoder.encode(command))
-        self._write(CommandLine(now_ns, type(command).__name__, fields))
+        self._inputs += 1
+        self._write(CommandLine(self._inputs, now_ns, type(command).__name__, fields))
 
     def step(self, now_ns: int, limit: int) -> None:
         """Write down that a step is about to run."""
-        self._write(StepLine(now_ns, limit))
+        self._inputs += 1
+        self._write(StepLine(self._inputs, now_ns, limit))
 
     def effects(self, effects: Sequence[Effect]) -> None:
         """Write down the digest after the latest input."""
@@ -118,12 +131,35 @@ class JournalWriter:
         if self._file.closed:
             return
         try:
-            self._file.write(self._encoder.encode(line) + b"\n")
+            self._append(line)
         except OSError as error:
-            _log.error("recording to %s ended: %s", self._path, error.strerror)
+            self.failure = f"recording to {self._path} failed: {error.strerror}"
+            _log.error("%s; the scheduler goes on without it", self.failure)
             self._file.close()
+
+    def _append(self, line: Line) -> None:
+        """Write a whole line; the operating system may take it in pieces."""
+        left = memoryview(self._encoder.encode(line) + b"\n")
+        while left:
+            left = left[self._file.write(left) :]
+
+
+def _new_file(path: Path) -> FileIO:
+    """Open a file for writing that is missing or empty; recordings are never overwritten.
+
+    Raises: UsageError.
+    """
+    try:
+        file = FileIO(path, "wb", opener=_private)
+        size = os.fstat(file.fileno()).st_size
+    except OSError as error:
+        raise UsageError(f"cannot record to {path}: {error.strerror}") from None
+    if size:
+        file.close()
+        raise UsageError(f"cannot record to {path}: it exists already; remove it or name another")
+    return file
 
 
 def _private(path: str, flags: int) -> int:
-    """Open like the built-in, but readable by the owner only."""
-    return os.open(path, flags, 0o600)
+    """Open like the built-in, but readable by the owner only and with the content kept."""
+    return os.open(path, flags & ~os.O_TRUNC, 0o600)

@@ -8,7 +8,7 @@ recorded inputs leaked into them.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +36,12 @@ from remuda.runtime.journal import (
     StepLine,
 )
 from remuda.runtime.ports import Door, SchedulerFactory
+
+# The first line is short, so that a file of another kind is recognised by little of it.
+HEADER_BYTES_LIMIT: Final = 1_024
+
+# A gRPC message has at most 64 MiB (SI-105), and a byte of it at most six characters in JSON.
+LINE_BYTES_LIMIT: Final = 512 * 1024 * 1024
 
 _COMMANDS: Final[dict[str, type[Command]]] = {
     kind.__name__: kind
@@ -73,7 +79,6 @@ class ReplayResult:
 class _Input:
     """One recorded input with everything that belongs to it."""
 
-    number: int
     cause: CommandLine | StepLine
     answers: deque[AnswerLine]
     outcome: OutcomeLine | None
@@ -110,10 +115,10 @@ def replay(path: Path, make_scheduler: SchedulerFactory = Scheduler) -> ReplayRe
     scheduler = make_scheduler(answers)
     digest = EffectDigest()
     compared = 0
-    for entry in _inputs(_lines(path)):
+    for entry in _inputs(path):
         difference = _repeat(scheduler, entry, answers, digest)
         if difference:
-            where = f"input {entry.number} ({_describe(entry.cause)})"
+            where = f"input {entry.cause.number} ({_describe(entry.cause)})"
             return ReplayResult(compared, f"{where}: {difference}", False, digest.hexdigest())
         if entry.outcome is None:
             return ReplayResult(compared, "", True, digest.hexdigest())
@@ -155,38 +160,58 @@ def _describe(cause: CommandLine | StepLine) -> str:
     return f"step of {cause.limit}" if isinstance(cause, StepLine) else cause.kind
 
 
-def _inputs(lines: Iterable[Line]) -> Iterator[_Input]:
-    """Group lines into inputs, numbered from 1."""
-    number = 0
+def _inputs(path: Path) -> Iterator[_Input]:
+    """Group lines into inputs; only the last one may lack its outcome.
+
+    Raises: UsageError for lines that were lost, repeated or moved since they were written.
+    """
+    due = 1
     current: _Input | None = None
-    for line in lines:
+    for where, line in _lines(path):
         if isinstance(line, CommandLine | StepLine):
-            number += 1
-            current = _Input(number, line, deque(), None)
+            if current is not None or line.number != due:
+                raise _out_of_place(where, f"input {line.number}", due, current)
+            current = _Input(line, deque(), None)
         elif current is None:
-            continue
+            raise _out_of_place(where, line.__struct_config__.tag, due, current)
         elif isinstance(line, AnswerLine):
             current.answers.append(line)
         elif isinstance(line, OutcomeLine):
-            yield _Input(number, current.cause, current.answers, line)
+            yield _Input(current.cause, current.answers, line)
             current = None
+            due += 1
     if current is not None:
         yield current
 
 
-def _lines(path: Path) -> Iterator[Line]:
-    """Decode a recording line by line; a last line that was cut off is left out."""
+def _out_of_place(where: str, found: object, due: int, current: _Input | None) -> UsageError:
+    expected = f"input {due}" if current is None else f"the outcome of input {due}"
+    return UsageError(f"{where}: {found} where {expected} was due; lines were lost, added or moved")
+
+
+def _lines(path: Path) -> Iterator[tuple[str, Line]]:
+    """Decode what follows the header line by line, each with its place.
+
+    A last line that was cut off is left out.
+    """
     decoder = msgspec.json.Decoder(Line)
     number = 0
     try:
         with path.open("rb") as file:
-            for number, text in enumerate(file, start=1):
-                line = _decode(decoder, text, f"{path}:{number}")
+            limit = HEADER_BYTES_LIMIT
+            while text := file.readline(limit + 1):
+                number += 1
+                where = f"{path}:{number}"
+                if len(text) > limit:
+                    raise UsageError(f"{where}: not a recording of remuda, the line is too long")
+                line = _decode(decoder, text, where)
                 if line is None and number > 1:
                     return
                 if line is None or (number == 1) != isinstance(line, Header):
-                    raise UsageError(f"{path}:{number}: not a recording of remuda")
-                yield line
+                    raise UsageError(f"{where}: not a recording of remuda")
+                if number > 1:
+                    yield where, line
+                limit = LINE_BYTES_LIMIT
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     if number == 0:
@@ -199,7 +224,7 @@ def _decode(decoder: msgspec.json.Decoder[Line], text: bytes, where: str) -> Lin
         line = decoder.decode(text)
         if isinstance(line, CommandLine):
             _command(line)
-    except (msgspec.MsgspecError, KeyError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, KeyError, UnicodeDecodeError, RecursionError) as error:
         if not text.endswith(b"\n"):
             return None
         raise UsageError(f"{where}: not a line of a recording: {error}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from remuda.core.messages.commands import Ask, Command
 from remuda.core.ports import Predicates
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.digest import EffectDigest
+from remuda.runtime.errors import RecordingError
 from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.replay import replay
@@ -164,12 +166,16 @@ def test_a_fault_during_the_last_input_shows_again(tmp_path: Path) -> None:
         (b"", "empty, not a recording"),
         (b"hello\n", ":1: not a line of a recording"),
         (b"hello", ":1: not a recording of remuda"),
-        (b'["step",1,2]\n', ":1: not a recording of remuda"),
-        (b'["remuda-recording",99]\n', ":1: a recording of format 99; this version reads format 1"),
-        (b'["remuda-recording",1]\nrubbish\n', ":2: not a line of a recording"),
-        (b'["remuda-recording",1]\n["command",1,"Nonsense",{}]\n', ":2: not a line"),
-        (b'["remuda-recording",1]\n["command",1,"UpdateNodes",{"rm_id":3}]\n', ":2: not a line"),
-        (b'["remuda-recording",1]\n["remuda-recording",1]\n', ":2: not a recording"),
+        (b'["step",1,1,2]\n', ":1: not a recording of remuda"),
+        (b'["remuda-recording",99]\n', ":1: a recording of format 99; this version reads format 2"),
+        (b'["remuda-recording",2]\nrubbish\n', ":2: not a line of a recording"),
+        (b'["remuda-recording",2]\n["command",1,1,"Nonsense",{}]\n', ":2: not a line"),
+        (b'["remuda-recording",2]\n["command",1,1,"UpdateNodes",{"rm_id":3}]\n', ":2: not a line"),
+        (b'["remuda-recording",2]\n["remuda-recording",2]\n', ":2: not a recording"),
+        pytest.param(
+            b'["remuda-recording",2]\n' + b"[" * 1_000_000 + b"\n", ":2: not a line", id="deep"
+        ),
+        pytest.param(bytes(2_000), ":1: not a recording of remuda, the line is too", id="zeros"),
     ],
 )
 def test_a_file_that_is_no_recording_is_refused_in_one_line(
@@ -182,6 +188,76 @@ def test_a_file_that_is_no_recording_is_refused_in_one_line(
     assert complaint in str(caught.value)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def input_at(path: Path, number: int) -> int:
+    """The index of the line at which an input begins."""
+    return next(
+        index
+        for index, line in enumerate(lines(path))
+        if line.startswith((b'["command",%d,' % number, b'["step",%d,' % number))
+    )
+
+
+def quiet_input(path: Path) -> int:
+    """The number of an input without effects: the digest after it is the one before it."""
+    outcomes = [line for line in lines(path) if line.startswith(b'["outcome"')]
+    neighbours = enumerate(pairwise(outcomes), start=2)
+    return next(number for number, (before, after) in neighbours if before == after)
+
+
+def test_a_step_that_is_there_twice_is_found(recording: Path) -> None:
+    written = lines(recording)
+    step = next(i for i, line in enumerate(written) if line.startswith(b'["step"'))
+    recording.write_bytes(b"".join([*written[: step + 1], written[step], *written[step + 1 :]]))
+    with pytest.raises(UsageError, match=f":{step + 2}: input .* where the outcome of input"):
+        replay(recording)
+
+
+def test_an_input_without_effects_is_missed_doubled_or_moved(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    loop = SchedulerLoop(recorder=JournalWriter(path))
+    loop.start()
+    registration = commands.RegisterResourceManager("rm", built_in())
+    assert loop.register(registration).result(10).reason == ""
+    for _ in range(3):
+        loop.submit(commands.UpdateAllocations("rm"))
+    loop.barrier().result(10)
+    loop.stop()
+    assert replay(path).inputs == 4
+
+    written = lines(path)
+    quiet = quiet_input(path)
+    at = input_at(path, quiet)
+    both = written[at : at + 2]
+    head, tail = written[:at], written[at + 2 :]
+    for changed in (
+        [*head, *tail],
+        [*head, *both, *both, *tail],
+        [*head, *tail[:2], *both, *tail[2:]],
+        [*head, both[0], *tail],
+        [*head, both[1], *tail],
+    ):
+        path.write_bytes(b"".join(changed))
+        with pytest.raises(UsageError, match="lines were lost, added or moved"):
+            replay(path)
+
+
+def test_a_recording_is_never_overwritten_but_an_empty_file_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.touch()
+    record(path, predicates=False)
+    before = path.read_bytes()
+    with pytest.raises(UsageError, match="exists already; remove it or name another"):
+        JournalWriter(path)
+    assert path.read_bytes() == before
+    assert replay(path).same
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+def test_a_full_device_is_said_before_anything_starts() -> None:
+    with pytest.raises(RecordingError, match="cannot record to /dev/full: No space left"):
+        JournalWriter(Path("/dev/full"))
 
 
 def test_a_missing_file_and_a_place_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
