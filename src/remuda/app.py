@@ -24,10 +24,11 @@ from remuda.config.schema import Configuration, Load, built_in
 from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.rest.app import build_app
 from remuda.edges.rest.server import RestServer
-from remuda.runtime.errors import LoopStoppedError
+from remuda.runtime.errors import LoopStoppedError, RecordingError
 from remuda.runtime.interpreter import tune_interpreter
 from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
+from remuda.runtime.stored import read_configuration
 
 Address: TypeAlias = tuple[str, int]
 
@@ -49,12 +50,16 @@ def run(settings: Settings) -> None:
     """Serve until told to stop.
 
     Raises: ConfigError, UsageError for files and addresses that cannot be used,
-        LoopStoppedError if the scheduler stopped itself after a fault.
+        LoopStoppedError if the scheduler stopped itself after a fault, RecordingError if the
+        recording is not complete.
     """
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     load = _loader(settings.config)
-    _listen("gRPC", settings.grpc_address).close()
-    with _listen("REST", settings.rest_address) as listener:
+    with (
+        _listen("gRPC", settings.grpc_address) as probe,
+        _listen("REST", settings.rest_address) as listener,
+    ):
+        probe.close()
         recorder = None if settings.record is None else JournalWriter(settings.record)
         core = SchedulerLoop(recorder=recorder)
         try:
@@ -63,6 +68,8 @@ def run(settings: Settings) -> None:
             core.stop()
             if core.failed:
                 raise LoopStoppedError(f"stopped after a fault of the scheduler: {core.failure}")
+        if recorder is not None and recorder.failure:
+            raise RecordingError(recorder.failure)
 
 
 def _loader(path: Path | None) -> Load:
@@ -70,22 +77,12 @@ def _loader(path: Path | None) -> Load:
 
     For an empty text that is the stored document: the file, else the built-in (RM-5).
     """
-    stored = built_in() if path is None else _read(path)
+    stored = built_in() if path is None else read_configuration(path)
 
     def load(text: str) -> Configuration:
         return load_configuration(text) if text else stored
 
     return load
-
-
-def _read(path: Path) -> Configuration:
-    try:
-        text = path.read_text("utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"cannot read {path}: it is not UTF-8 text") from None
-    return load_configuration(text, str(path))
 
 
 async def _serve(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +15,8 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from tests.e2e.serving import FREE_PORTS, Served, run_remuda
+import remuda
+from tests.e2e.serving import FREE_PORTS, Served, environment, run_remuda
 
 OPENAPI = Path(__file__).parents[2] / "docs" / "spec" / "openapi.yaml"
 DEMO = "/ws/v1/partition/default"
@@ -196,6 +199,90 @@ def test_a_bad_file_is_one_line_and_code_2(
     (line,) = ended.stderr.splitlines()
     assert str(config) in line
     assert told in line
+
+
+@pytest.mark.parametrize(
+    "device, told", [("/dev/zero", "more than 10000000 bytes"), ("/dev/urandom", "cannot read")]
+)
+@pytest.mark.parametrize("command", ["serve", "simulate"])
+def test_a_configuration_without_an_end_is_one_line_and_code_2(
+    command: str, device: str, told: str
+) -> None:
+    sample = Path(remuda.__file__).parent / "sim" / "sample"
+    options = {
+        "serve": FREE_PORTS,
+        "simulate": (f"--nodes={sample / 'nodes.csv'}", f"--workload={sample / 'workload.csv'}"),
+    }
+    ended = run_remuda(command, *options[command], "--config", device)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    (line,) = ended.stderr.splitlines()
+    assert f"cannot read {device}" in line
+    assert told in line
+
+
+def test_one_port_for_both_listeners_is_one_line_and_code_2() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    for grpc_host in ("127.0.0.1", "0.0.0.0", "[::]"):
+        addresses = ("--grpc-address", f"{grpc_host}:{port}", "--rest-address", f"127.0.0.1:{port}")
+        ended = run_remuda("serve", *addresses)
+        assert (ended.returncode, ended.stdout) == (2, "")
+        (line,) = ended.stderr.splitlines()
+        assert line.startswith("remuda: cannot listen on ")
+
+
+def test_nobody_who_can_read_that_it_is_ready_is_one_line_and_code_1() -> None:
+    for arguments in (("serve", *FREE_PORTS), ("--help",)):
+        with Path("/dev/full").open("w") as full:
+            ended = subprocess.run(
+                [sys.executable, "-m", "remuda", *arguments],
+                env=environment(),
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+        assert ended.returncode == 1
+        (line,) = ended.stderr.splitlines()
+        assert line == "remuda: input or output failed: No space left on device"
+
+
+def test_a_recording_that_exists_is_kept_and_refused(tmp_path: Path) -> None:
+    recording = tmp_path / "kept.jsonl"
+    recording.write_text("an older recording")
+    ended = run_remuda("serve", *FREE_PORTS, "--record", str(recording))
+    assert (ended.returncode, ended.stdout) == (2, "")
+    (line,) = ended.stderr.splitlines()
+    assert line.endswith(f"{recording}: it exists already; remove it or name another")
+    assert recording.read_text() == "an older recording"
+
+
+def test_a_recording_on_a_full_device_is_one_line_and_code_1() -> None:
+    ended = run_remuda("serve", *FREE_PORTS, "--demo", "--record", "/dev/full")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == "remuda: cannot record to /dev/full: No space left on device\n"
+
+
+def test_a_recording_that_breaks_off_ends_with_code_1_and_can_be_replayed(tmp_path: Path) -> None:
+    recording = tmp_path / "run.jsonl"
+    limited = ("bash", "-c", 'ulimit -f 32 && exec "$@"', "limited", sys.executable, "-m", "remuda")
+    options = ("serve", *FREE_PORTS, "--demo", "--duration", "2s", "--record", str(recording))
+    ended = subprocess.run(
+        [*limited, *options],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    failure = f"recording to {recording} failed: File too large"
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1] == f"remuda: {failure}"
+    assert ended.stderr.count(f"ERROR remuda.runtime: {failure}; the scheduler goes on") == 1
+    assert "Traceback" not in ended.stderr
+    replayed = run_remuda("replay", str(recording))
+    assert (replayed.returncode, replayed.stderr) == (0, "")
 
 
 def test_a_recording_that_cannot_be_written_is_one_line_and_code_2(tmp_path: Path) -> None:

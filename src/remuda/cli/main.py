@@ -100,7 +100,7 @@ def main() -> NoReturn:
 def _run(arguments: list[str]) -> int:
     """Run one command line and return its exit code; the one table from errors to codes."""
     try:
-        return int(app(arguments, prog_name="remuda", standalone_mode=False) or 0)
+        return _finish(app(arguments, prog_name="remuda", standalone_mode=False))
     except typer.TyperException as error:
         return _complain(_explained(error), 2)
     except ConfigError as error:
@@ -112,10 +112,25 @@ def _run(arguments: list[str]) -> int:
     except RemudaError as error:
         return _complain(str(error), 1)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence_output()
         return 0
+    except OSError as error:
+        _silence_output()
+        where = f"{error.filename}: " if error.filename else "input or output failed: "
+        return _complain(f"{where}{error.strerror or error}", 1)
     except (KeyboardInterrupt, typer.Abort):
         return _complain("interrupted", _INTERRUPTED)
+
+
+def _finish(code: int | None) -> int:
+    """Return the exit code of a command once all it printed has arrived. Raises: OSError."""
+    sys.stdout.flush()
+    return code or 0
+
+
+def _silence_output() -> None:
+    """Let what is still buffered for stdout go nowhere when the interpreter ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _explained(error: typer.TyperException) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Annotated, Final
@@ -75,7 +76,7 @@ _Record = Annotated[
     typer.Option(
         metavar="FILE",
         envvar="REMUDA_RECORD",
-        help="Record every input to FILE, for 'remuda replay FILE'.",
+        help="Record every input to FILE, for 'remuda replay FILE'; it must not exist yet.",
     ),
 ]
 
@@ -101,6 +102,9 @@ def serve(
     grpc = parse_address("--grpc-address", grpc_address)
     rest = parse_address("--rest-address", rest_address)
     seconds = None if duration is None else parse_duration("--duration", duration)
+
+    # The gRPC library would add lines of its own to ours; it reads this when it is imported.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
     from remuda.app import Settings, run  # noqa: PLC0415 - keeps help and completion fast
 

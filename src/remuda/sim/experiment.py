@@ -21,7 +21,7 @@ from remuda.sim.selection import replayable, select
 from remuda.sim.simulator import Mode, Outcome, Scenario, simulate
 from remuda.sim.terminal import progress_bar, show
 from remuda.sim.traces.detect import AUTO, read_nodes, read_workload
-from remuda.sim.traces.rows import lines, nanoseconds
+from remuda.sim.traces.rows import nanoseconds
 from remuda.sim.workload import VC, NodeSpec, Workload
 
 
@@ -48,6 +48,8 @@ def run(options: Options, out: TextIO, err: TextIO) -> Figures:
     Raises: UsageError, ConfigError.
     """
     scenario, about = prepare(options)
+    if options.output is not None:
+        results.claim(options.output)
     began = perf_counter()
     with progress_bar(len(scenario.workload.tasks), err) as progress:
         outcome = simulate(scenario, progress)
@@ -100,9 +102,9 @@ def _queues(
 ) -> QueuePlan:
     if options.config is None:
         return own_queues(trace, queue_by, nodes, options.node_sort or NODE_SORT_FAIR)
-    from remuda.config.load import load_configuration  # noqa: PLC0415 - few runs need YAML
+    from remuda.runtime.stored import read_configuration  # noqa: PLC0415 - few runs need YAML
 
-    configuration = load_configuration("".join(lines(options.config)), str(options.config))
+    configuration = read_configuration(options.config)
     return given_queues(trace, queue_by, configuration, options.node_sort)
 
 

@@ -11,6 +11,7 @@ import io
 import json
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Final
 
 from remuda.base.errors import UsageError
@@ -38,18 +39,40 @@ def summary(figures: Figures, run: dict[str, str], speed: Speed) -> dict[str, ob
     return {"run": run, **asdict(figures), **asdict(speed)}
 
 
-def write(directory: Path, content: dict[str, str]) -> None:
-    """Write files into a directory, which is made if it is missing.
+def claim(directory: Path) -> None:
+    """Make a directory if it is missing and see that the files can be written there.
+
+    Called before a run, which may take long and would be lost. Files of an earlier run stay as
+    they are until ``write``.
 
     Raises: UsageError.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=directory):
+            pass
+        for path in (directory / name for name in (SUMMARY, ALLOCATIONS, REPORT)):
+            if path.exists():
+                path.open("r+b").close()
+    except OSError as error:
+        raise _unwritable(directory, error) from None
+
+
+def write(directory: Path, content: dict[str, str]) -> None:
+    """Write files into a directory that was claimed.
+
+    Raises: UsageError.
+    """
+    try:
         for name, text in content.items():
             (directory / name).write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        where = error.filename or directory
-        raise UsageError(f"--output: {where}: {error.strerror or error}") from None
+        raise _unwritable(directory, error) from None
+
+
+def _unwritable(directory: Path, error: OSError) -> UsageError:
+    where = error.filename or directory
+    return UsageError(f"--output: {where}: {error.strerror or error}")
 
 
 def summary_text(content: dict[str, object]) -> str:

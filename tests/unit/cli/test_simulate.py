@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
@@ -17,7 +18,7 @@ import remuda
 from remuda.base.errors import RemudaError, UsageError
 from remuda.cli.simulate import Format, Mode, NodeSort, QueueBy, simulate
 from remuda.config.load import load_configuration
-from remuda.sim import queues, sample, simulator, workload
+from remuda.sim import experiment, queues, sample, simulator, workload
 from remuda.sim.traces import detect
 
 SAMPLE = Path(sample.__file__).parent
@@ -55,6 +56,43 @@ def test_a_run_writes_its_files_and_shows_its_figures(tmp_path: Path) -> None:
         "summary.json",
     ]
     assert "wait p50 / p95 / p99" in result.output
+
+
+def taken_by_a_file(directory: Path) -> Path:
+    (directory / "out").touch()
+    return directory / "out"
+
+
+def taken_inside(directory: Path) -> Path:
+    (directory / "report.html").mkdir()
+    return directory
+
+
+@pytest.mark.parametrize("spoil", [taken_by_a_file, taken_inside])
+def test_an_output_that_cannot_be_written_is_refused_before_the_run(
+    tmp_path: Path, spoil: Callable[[Path], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("the run began")
+
+    monkeypatch.setattr(experiment, "simulate", never)
+    result = invoke(*NODES, *WORKLOAD, "--output", spoil(tmp_path))
+    assert isinstance(result.exception, UsageError)
+    assert str(result.exception).startswith(f"--output: {tmp_path}/")
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_an_earlier_result_stays_until_the_run_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RemudaError("the run failed")
+
+    monkeypatch.setattr(experiment, "simulate", fail)
+    (tmp_path / "summary.json").write_text("earlier")
+    assert invoke(*NODES, *WORKLOAD, "--output", tmp_path).exit_code == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["summary.json"]
+    assert (tmp_path / "summary.json").read_text() == "earlier"
 
 
 def test_all_options_reach_the_run(tmp_path: Path) -> None:
