@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from remuda.core.messages import queries as q
 from remuda.core.messages.effects import AllocationNew, Effect
@@ -108,7 +108,7 @@ def flat(queue: q.QueueView) -> list[q.QueueView]:
     return [queue, *(below for child in queue.children for below in flat(child))]
 
 
-def plain(resource: q.Resource) -> dict[str, int]:
+def plain(resource: Mapping[str, int]) -> dict[str, int]:
     """A resource without the types it has nothing of."""
     return {t: v for t, v in resource.items() if v}
 

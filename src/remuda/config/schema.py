@@ -12,8 +12,7 @@ from dataclasses import field
 from typing import Final, TypeAlias
 
 from remuda.base.message import message
-
-Resource: TypeAlias = Mapping[str, int]
+from remuda.base.resources import Resource
 
 # One element of a queue's path, configured or made by placement (CFG-30).
 QUEUE_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+from remuda.base.resources import Resource
 from remuda.config.schema import (
     Configuration,
     PartitionConfig,
     PlacementRuleConfig,
     QueueConfig,
-    Resource,
 )
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from remuda.config.schema import QueueConfig, Resource
+from remuda.base.resources import Resource
+from remuda.config.schema import QueueConfig
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.model.partition import Partition

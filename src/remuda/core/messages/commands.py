@@ -15,9 +15,9 @@ from dataclasses import field
 from typing import Final, TypeAlias
 
 from remuda.base.message import message
+from remuda.base.resources import Resource
 from remuda.config.schema import Configuration
 
-Resource: TypeAlias = Mapping[str, int]
 Tags: TypeAlias = Mapping[str, str]
 
 # TerminationType of si.proto: why an allocation or ask ends.

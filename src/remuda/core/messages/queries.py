@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from remuda.base.message import message
-
-Resource: TypeAlias = Mapping[str, int]
+from remuda.base.resources import Resource
 
 
 @message

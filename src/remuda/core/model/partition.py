@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import final
 
-from remuda.config.schema import PlacementRuleConfig
+from remuda.config.schema import NODE_SORT_FAIR, PlacementRuleConfig
 from remuda.core.model import states
 from remuda.core.model.application import Application
 from remuda.core.model.node import Node
@@ -68,7 +68,7 @@ class Partition:
         self.state: str = states.ACTIVE
         self.state_ns: int = 0
         self.placement_rules: tuple[PlacementRuleConfig, ...] = ()
-        self.node_sort_policy: str = "fair"
+        self.node_sort_policy: str = NODE_SORT_FAIR
         self.node_sort_weights: Mapping[str, float] = {}
         self.node_order = node_order
         self.nodes: dict[str, Node] = {}

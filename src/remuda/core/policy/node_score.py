@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from remuda.config.schema import NODE_SORT_BINPACKING
 from remuda.core.model.node import Node
 from remuda.core.model.vectors import ResourceTypes
 
@@ -58,4 +59,4 @@ def scorer(policy: str) -> Callable[[Node], float]:
 
     ``fair`` serves the least used node first, ``binpacking`` the most used one.
     """
-    return packed if policy == "binpacking" else usage
+    return packed if policy == NODE_SORT_BINPACKING else usage
