@@ -16,7 +16,10 @@ from remuda.core.model.vectors import Vector
 
 @final
 class StarvedShapes:
-    """Shapes by number, and by the amount of the first type they need. Change: O(log n)."""
+    """Shapes by number, and by the amount of the first type they need. Change: O(log n).
+
+    Rules: CYC-25 (what stopped an ask decides when it is tried again).
+    """
 
     __slots__ = ("_by_type", "shapes")
 
