@@ -58,6 +58,18 @@ def test_the_log_holds_every_state_entered_but_new(door: Caller) -> None:
     assert log == [(1, "Accepted"), (2, "Starting")]
 
 
+@pytest.mark.remuda_rule("APP-1", "REST-77")
+def test_the_log_keeps_the_newest_thousand_states(door: Caller) -> None:
+    entered: list[tuple[int, str]] = []
+    for _ in range(1_500):
+        door.now += 1
+        found = door.ask("app", "k", ONE) + door.release_ask("app", "k")
+        entered += [(u.timestamp_ns, u.state) for u in of(found, e.ApplicationUpdated)]
+    assert len(entered) == 3_000
+    assert list(door.apps()["app"].state_log) == entered[-1_000:]
+    assert entered[-1] == (START + 1_500, "Completing")
+
+
 @pytest.mark.remuda_rule("APP-16", "APP-4")
 def test_starting_lasts_five_minutes(door: Caller) -> None:
     through(door, "Starting")
@@ -74,6 +86,39 @@ def test_the_tag_ends_starting_at_once(door: Caller) -> None:
     assert door.state("quick") == "Running"
 
 
+@pytest.mark.remuda_rule("APP-16", "CYC-3")
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_the_tag_acts_alike_however_a_run_is_cut_into_steps(count: int) -> None:
+    def effects(limit: int) -> list[e.Effect]:
+        door = Caller(leaf("a"))
+        door.node("n1", {"vcore": 10})
+        for name in ("quick", "slow", "quicker"):
+            disabled = {} if name == "slow" else {"application.stateaware.disable": "true"}
+            door.app(name, tags=disabled)
+            door.ask(name, name, ONE, count)
+        found = [effect for _ in range(20) for effect in door.step(limit)]
+        assert not door.scheduler.has_work()
+        return found
+
+    whole = effects(100)
+    assert effects(1) == whole
+    assert effects(2) == whole
+    assert ("quick", "Running") in states(whole)
+    assert (("slow", "Running") in states(whole)) is (count > 1)
+
+
+@pytest.mark.remuda_rule("APP-16", "APP-6")
+def test_the_tag_ends_starting_before_the_next_decision() -> None:
+    door = Caller(leaf("a"))
+    door.node("n1", {"vcore": 10})
+    door.app("quick", tags={"application.stateaware.disable": "yes"})
+    door.ask("quick", "q", ONE, 2)
+    found = answers(door.step())
+    names = ["ApplicationUpdated", "AllocationNew", "ApplicationUpdated", "AllocationNew"]
+    assert [type(x).__name__ for x in found] == names
+    assert states(found) == [("quick", "Starting"), ("quick", "Running")]
+
+
 @pytest.mark.remuda_rule("APP-2", "APP-17")
 def test_leaving_a_state_cancels_its_timer(door: Caller) -> None:
     through(door, "Starting")
@@ -88,6 +133,37 @@ def test_leaving_a_state_cancels_its_timer(door: Caller) -> None:
     door.release_ask("app", "late")
     assert states(door.wait(29 * SECOND)) == []
     assert states(door.wait(1 * SECOND)) == [("app", "Completed")]
+
+
+@pytest.mark.remuda_rule("APP-2", "APP-17")
+def test_the_timer_of_starting_does_not_end_completing(door: Caller) -> None:
+    through(door, "Starting")
+    door.wait(5 * MINUTE - 10 * SECOND)
+    assert states(door.release("app")) == [("app", "Completing")]
+    assert states(door.wait(20 * SECOND)) == []
+    assert states(door.wait(10 * SECOND - 1)) == []
+    assert states(door.wait(1)) == [("app", "Completed")]
+
+
+@pytest.mark.remuda_rule("APP-2", "APP-17")
+def test_an_earlier_completing_does_not_end_a_later_one(door: Caller) -> None:
+    through(door, "Completing")
+    door.wait(20 * SECOND)
+    assert states(door.ask("app", "more", ONE)) == [("app", "Running")]
+    assert states(door.release_ask("app")) == [("app", "Completing")]
+    assert states(door.wait(29 * SECOND)) == []
+    assert states(door.wait(1 * SECOND)) == [("app", "Completed")]
+
+
+@pytest.mark.remuda_rule("APP-17", "APP-18", "SI-22")
+def test_timers_of_an_ended_application_leave_its_successor_alone(door: Caller) -> None:
+    through(door, "Starting")
+    door.wait(5 * MINUTE - 5 * SECOND)
+    door.remove("app")
+    door.app("app")
+    through(door, "Starting")
+    assert states(door.wait(5 * MINUTE - 1)) == []
+    assert states(door.wait(1)) == [("app", "Running")]
 
 
 @pytest.mark.remuda_rule("APP-4", "APP-5")
