@@ -6,7 +6,7 @@ import pytest
 
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
-from tests.unit.core.door import Caller, answers, leaf, of, partition, states
+from tests.unit.core.door import SECOND, START, Caller, answers, leaf, of, partition, states
 
 ONE = {"vcore": 1}
 
@@ -146,3 +146,42 @@ def test_the_answer_names_the_plain_partition() -> None:
     found = door.send(c.UpdateAllocations(door.rm, allocations=(existing,)))
     (new,) = of(found, e.AllocationNew)
     assert (new.partition, new.allocation_id, new.node_id) == ("gpu", "k", "n1")
+
+
+def reported(door: Caller, key: str, created: str | None) -> int:
+    """Report an allocation with or without a creation time; the request time it then has."""
+    tags = {} if created is None else {"creationTime": created}
+    existing = c.ExistingAllocation(c.Ask("app", key, ONE, tags=tags), f"run-{key}", "n1")
+    door.send(c.UpdateAllocations(door.rm, allocations=(existing,)))
+    (found,) = [a for a in door.apps()["app"].allocations if a.allocation_key == key]
+    assert found.allocation_time_ns == door.now
+    return found.request_time_ns
+
+
+@pytest.mark.remuda_rule("SI-45", "REST-80")
+@pytest.mark.parametrize("text", ["0", "1", "1600000000"])
+def test_a_reported_allocation_keeps_its_creation_time(door: Caller, text: str) -> None:
+    assert reported(door, "k", text) == int(text) * SECOND
+
+
+@pytest.mark.remuda_rule("SI-45", "REST-80")
+@pytest.mark.parametrize("text", [None, "", "soon", "-5", "1.5", "1e9", " 7", "9" * 30, "\u0663"])
+def test_without_a_readable_creation_time_arrival_counts(door: Caller, text: str | None) -> None:
+    assert reported(door, "k", text) == START
+
+
+@pytest.mark.remuda_rule("SI-45", "QUE-44", "REST-79")
+def test_the_creation_time_is_the_age_of_the_ask(door: Caller) -> None:
+    door.ask("app", "middle", ONE)
+    door.now += 5 * SECOND
+    reported(door, "old", str(door.now // SECOND - 60))
+    reported(door, "young", None)
+    door.ask("app", "young", ONE, 2)
+    door.ask("app", "old", ONE, 2)
+    times = {r.allocation_key: r.request_time_ns for r in door.apps()["app"].requests}
+    assert times == {
+        "old": START - 55 * SECOND,
+        "middle": START,
+        "young": START + 5 * SECOND,
+    }
+    assert door.order() == ["old", "middle", "young"]

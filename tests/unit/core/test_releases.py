@@ -6,7 +6,14 @@ import pytest
 
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
-from tests.unit.core.door import Caller, answers, leaf, of, released, states
+from remuda.core.messages.events import (
+    ALLOC_CANCEL,
+    ALLOC_PREEMPT,
+    ALLOC_TIMEOUT,
+    APP,
+    REMOVE,
+)
+from tests.unit.core.door import Caller, answers, events, leaf, of, released, states
 
 ONE = {"vcore": 1}
 
@@ -30,7 +37,7 @@ def left(door: Caller) -> list[str]:
 
 
 @pytest.mark.remuda_rule("SI-60", "SI-68", "SI-77")
-@pytest.mark.parametrize("kind", [c.STOPPED_BY_RM, c.UNKNOWN_TERMINATION_TYPE])
+@pytest.mark.parametrize("kind", [c.STOPPED_BY_RM, c.UNKNOWN_TERMINATION_TYPE, 99, -1])
 def test_a_release_is_answered_as_stopped(door: Caller, kind: int) -> None:
     found = answers(door.release("app", "k-1", kind=kind))
     assert [type(x).__name__ for x in found] == ["AllocationsReleased"]
@@ -41,6 +48,49 @@ def test_a_release_is_answered_as_stopped(door: Caller, kind: int) -> None:
     assert gone.termination_type == c.STOPPED_BY_RM
     assert left(door) == ["j-0", "k-0", "k-2"]
     assert door.queue("root").allocated == {"vcore": 3}
+
+
+@pytest.mark.remuda_rule("SI-60", "EVT-27")
+@pytest.mark.parametrize(
+    "kind, detail",
+    [
+        (c.STOPPED_BY_RM, ALLOC_CANCEL),
+        (c.UNKNOWN_TERMINATION_TYPE, ALLOC_CANCEL),
+        (99, ALLOC_CANCEL),
+        (c.TIMEOUT, ALLOC_TIMEOUT),
+        (c.PREEMPTED_BY_SCHEDULER, ALLOC_PREEMPT),
+    ],
+)
+def test_the_event_of_a_release_tells_its_type(door: Caller, kind: int, detail: int) -> None:
+    assert (APP, "app", REMOVE, detail) in events(door.release("app", "k-1", kind=kind))
+
+
+@pytest.mark.remuda_rule("SI-50", "SI-51")
+@pytest.mark.parametrize("key", ["waiting", ""])
+def test_an_ask_release_of_unknown_type_drops_the_ask(door: Caller, key: str) -> None:
+    door.release_ask("app", key, kind=99)
+    assert door.apps()["app"].requests == ()
+    assert not any(door.queue("root").pending.values())
+
+
+@pytest.mark.remuda_rule("SI-60", "REST-77")
+def test_the_most_an_application_ever_used_is_kept_per_type(door: Caller) -> None:
+    assert door.apps()["app"].max_used == {"vcore": 4}
+    door.release("app", key="k")
+    door.release_ask("app", "waiting")
+    door.node("n2", {"vcore": 2, "memory": 5})
+    door.ask("app", "m", {"vcore": 1, "memory": 5})
+    assert door.place() == [("m-0", "n2")]
+    view = door.apps()["app"]
+    assert (view.used, view.max_used) == (
+        {"memory": 5, "vcore": 2},
+        {"memory": 5, "vcore": 4},
+    )
+    door.release("app", "m-0")
+    door.existing("app", "big", "n2", {"vcore": 9})
+    view = door.apps()["app"]
+    assert view.used["vcore"] == 10
+    assert view.max_used == {"memory": 5, "vcore": 10}
 
 
 @pytest.mark.remuda_rule("SI-60", "SI-63")
