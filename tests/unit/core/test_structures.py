@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 
 import pytest
 
@@ -81,3 +82,49 @@ def test_children_that_cannot_be_served_still_count_in_the_order() -> None:
     order.put("c", (0, 0.0), (0, 9), ready=True)
     # Served in this order: c (nobody exceeds it, before x by name), x, a.
     assert order.first() == "c"
+
+
+def incomparable(number: int, count: int) -> tuple[int, ...]:
+    """The pending of one of many children none of which exceeds another."""
+    return (20 * number + 10, 20 * (count - number) + 10)
+
+
+def seconds_per_choice(count: int) -> float:
+    """Processor time of a choice and the change after it, among so many equal children.
+
+    They come last name first. The best of some rounds, so that what else the machine does
+    hardly counts.
+    """
+    order = ChildOrder()
+    for number in reversed(range(count)):
+        order.put(f"q{number:05}", (0, 0.5), incomparable(number, count), ready=True)
+    rounds: list[float] = []
+    for _ in range(5):
+        begun = time.process_time()
+        for _ in range(3):
+            name = order.first()
+            place = order.place(name)
+            assert place is not None
+            numbers, pending, ready = place
+            order.put(name, numbers, tuple(amount - 1 for amount in pending), ready)
+        rounds.append(time.process_time() - begun)
+    return min(rounds) / 3
+
+
+@pytest.mark.remuda_rule("QUE-36")
+def test_a_choice_among_many_equal_children_does_not_compare_all_pairs() -> None:
+    few, many = seconds_per_choice(100), seconds_per_choice(1_600)
+    # 16 times the children: linear would be 16, comparing all pairs 256.
+    assert many < 40 * max(few, 5e-6), f"{few * 1e6:.0f} us among 100, {many * 1e6:.0f} among 1,600"
+
+
+@pytest.mark.remuda_rule("QUE-36")
+def test_incomparable_children_are_served_by_name() -> None:
+    order = ChildOrder()
+    for number in range(50):
+        order.put(f"q{number:05}", (0, 0.5), incomparable(number, 50), ready=number % 3 == 2)
+    served = []
+    while order.has_ready():
+        served.append(order.first())
+        order.drop(served[-1])
+    assert served == [f"q{number:05}" for number in range(2, 50, 3)]
