@@ -36,15 +36,18 @@ from remuda.core.messages.commands import (
     UpdateApplications,
     UpdateNodes,
 )
-from remuda.si.limits import ID_LENGTH_LIMIT
+from remuda.si.errors import MessageTooLargeError
+from remuda.si.limits import ID_LENGTH_LIMIT, TEXTS_LENGTH_LIMIT, TEXTS_LIMIT, TYPES_LIMIT
 from remuda.si.pb import si_pb2 as si
 
 _log = logging.getLogger("remuda.si")
 
 _NO_TAGS: Final[Tags] = {}
 
-# Different resources remembered per RM; beyond it the memory starts anew.
+# Different resources remembered per RM; beyond it the memory starts anew. One whose encoding
+# is longer than this many bytes, some 40 types, is not remembered: it would take kilobytes.
 _RESOURCES_LIMIT: Final = 4_096
+_REMEMBERED_BYTES_LIMIT: Final = 1_024
 
 
 def registration(
@@ -55,15 +58,16 @@ def registration(
 ) -> RegisterResourceManager:
     """Translate a registration; ``load`` turns its configuration text, maybe empty, into records.
 
-    Raises: ConfigError from ``load`` (RM-6). Rules: RM-1, RM-3 to RM-8.
+    Raises: ConfigError from ``load`` (RM-6), ProtocolError for maps that are too large.
+    Rules: RM-1, RM-3 to RM-8.
     """
     return RegisterResourceManager(
         rm_id=request.rmID,
         config=load(request.config),
         version=request.version,
         policy_group=request.policyGroup,
-        build_info=dict(request.buildInfo),
-        extra_config=dict(request.extraConfig),
+        build_info=_texts(request.buildInfo),
+        extra_config=_texts(request.extraConfig),
         predicates=predicates,
     )
 
@@ -78,14 +82,14 @@ class RequestReader:
     def applications(self, request: si.ApplicationRequest) -> UpdateApplications:
         """Translate an ApplicationRequest.
 
-        Raises: ProtocolError for an identifier that is too long.
+        Raises: ProtocolError for an identifier, a resource or a map that is too large.
         """
         return UpdateApplications(
             self._rm_id,
             new=tuple([self._new_application(entry) for entry in request.new]),
             remove=tuple(
                 [
-                    ApplicationRemoval(_id(entry.applicationID), entry.partitionName)
+                    ApplicationRemoval(_id(entry.applicationID), _id(entry.partitionName))
                     for entry in request.remove
                 ]
             ),
@@ -94,7 +98,7 @@ class RequestReader:
     def allocations(self, request: si.AllocationRequest) -> UpdateAllocations:
         """Translate an AllocationRequest.
 
-        Raises: ProtocolError for an identifier that is too long.
+        Raises: ProtocolError for an identifier, a resource or a map that is too large.
         """
         releases = request.releases
         return UpdateAllocations(
@@ -106,7 +110,7 @@ class RequestReader:
                     AskRelease(
                         application_id=_id(entry.applicationID),
                         allocation_key=_id(entry.allocationKey),
-                        partition=entry.partitionName,
+                        partition=_id(entry.partitionName),
                         termination_type=_termination(entry.terminationType),
                     )
                     for entry in releases.allocationAsksToRelease
@@ -118,7 +122,7 @@ class RequestReader:
     def nodes(self, request: si.NodeRequest) -> UpdateNodes:
         """Translate a NodeRequest.
 
-        Raises: ProtocolError for an identifier that is too long.
+        Raises: ProtocolError for an identifier, a resource or a map that is too large.
         """
         return UpdateNodes(self._rm_id, tuple([self._node(entry) for entry in request.nodes]))
 
@@ -141,29 +145,32 @@ class RequestReader:
             queue=_id(entry.queueName),
             partition=_id(entry.partitionName),
             user=_id(entry.ugi.user),
-            groups=tuple(entry.ugi.groups),
-            tags=dict(entry.tags),
+            groups=tuple([_id(group) for group in entry.ugi.groups]),
+            tags=_texts(entry.tags),
             execution_timeout_ms=entry.executionTimeoutMilliSeconds,
             placeholder_ask=self._resource(entry.placeholderAsk),
-            gang_scheduling_style=entry.gangSchedulingStyle,
+            gang_scheduling_style=_id(entry.gangSchedulingStyle),
         )
 
     def _ask(self, entry: si.AllocationAsk) -> Ask:
         key, application_id = entry.allocationKey, entry.applicationID
-        if len(key) > ID_LENGTH_LIMIT or len(application_id) > ID_LENGTH_LIMIT:
-            raise _too_long()
+        partition, task_group = entry.partitionName, entry.taskGroupName
+        # One comparison for the usual case, where all of them together are short.
+        if len(key) + len(application_id) + len(partition) + len(task_group) > ID_LENGTH_LIMIT:
+            for text in (key, application_id, partition, task_group):
+                _id(text)
         victim, preemptor = _preemption(entry)
         # Positional: keywords would cost a tenth of the whole translation.
         return Ask(
             application_id,
             key,
             self._resource(entry.resourceAsk),
-            entry.partitionName,
+            partition,
             entry.maxAllocations,
             entry.priority,
-            _tags(entry.tags),
+            _texts(entry.tags),
             entry.executionTimeoutMilliSeconds,
-            entry.taskGroupName,
+            task_group,
             entry.placeholder,
             entry.Originator,
             victim,
@@ -180,10 +187,10 @@ class RequestReader:
             application_id=_id(entry.applicationID),
             allocation_key=_id(entry.allocationKey),
             resource=self._resource(entry.resourcePerAlloc),
-            partition=entry.partitionName,
+            partition=_id(entry.partitionName),
             priority=entry.priority,
-            tags=_tags(entry.allocationTags),
-            task_group=entry.taskGroupName,
+            tags=_texts(entry.allocationTags),
+            task_group=_id(entry.taskGroupName),
             placeholder=entry.placeholder,
             originator=entry.originator,
             allow_preempt_self=victim,
@@ -202,7 +209,7 @@ class RequestReader:
             if has("schedulableResource")
             else None,
             occupied=self._resource(entry.occupiedResource) if has("occupiedResource") else None,
-            attributes=dict(entry.attributes),
+            attributes=_texts(entry.attributes),
             existing=self._existing(entry.existingAllocations),
         )
 
@@ -211,15 +218,27 @@ class RequestReader:
         wire = resource.SerializeToString()
         amounts = self._resources.get(wire)
         if amounts is None:
-            amounts = {name: quantity.value for name, quantity in resource.resources.items()}
-            if len(self._resources) >= _RESOURCES_LIMIT:
-                self._resources.clear()
-            self._resources[wire] = amounts
+            types = resource.resources
+            if len(types) > TYPES_LIMIT:
+                raise MessageTooLargeError(f"a resource has more than {TYPES_LIMIT} types")
+            amounts = {_id(name): quantity.value for name, quantity in types.items()}
+            if len(wire) <= _REMEMBERED_BYTES_LIMIT:
+                if len(self._resources) >= _RESOURCES_LIMIT:
+                    self._resources.clear()
+                self._resources[wire] = amounts
         return amounts
 
 
-def _tags(tags: Mapping[str, str]) -> Tags:
-    return dict(tags.items()) if tags else _NO_TAGS
+def _texts(entries: Mapping[str, str]) -> Tags:
+    """Copy a map of texts. Raises: MessageTooLargeError."""
+    if not entries:
+        return _NO_TAGS
+    if len(entries) > TEXTS_LIMIT:
+        raise MessageTooLargeError(f"a map has more than {TEXTS_LIMIT} entries")
+    texts = dict(entries.items())
+    if sum(map(len, texts)) + sum(map(len, texts.values())) > TEXTS_LENGTH_LIMIT:
+        raise MessageTooLargeError(f"a map has more than {TEXTS_LENGTH_LIMIT} characters")
+    return texts
 
 
 def _preemption(entry: si.AllocationAsk | si.Allocation) -> tuple[bool, bool]:
@@ -241,7 +260,7 @@ def _release(entry: si.AllocationRelease) -> AllocationRelease:
         application_id=_id(entry.applicationID),
         allocation_id=_id(entry.allocationID or entry.UUID),
         allocation_key=_id(entry.allocationKey),
-        partition=entry.partitionName,
+        partition=_id(entry.partitionName),
         termination_type=_termination(entry.terminationType),
         message=entry.message,
     )

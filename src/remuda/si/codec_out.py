@@ -35,8 +35,10 @@ _log = logging.getLogger("remuda.si")
 # Allocations or application updates in one response.
 COALESCED_LIMIT: Final = 1_000
 
-# Different shapes of asks remembered per RM; beyond it the memory starts anew.
+# Different shapes of asks remembered per RM; beyond it the memory starts anew. Longer ones are
+# built each time, so that memory is bounded whatever an RM asks for.
 _SHAPES_LIMIT: Final = 4_096
+_REMEMBERED_BYTES_LIMIT: Final = 1_024
 
 
 class ResponseWriter:
@@ -103,7 +105,7 @@ class ResponseWriter:
     def _shape(self, ask: Ask) -> bytes:
         """Return the encoded resource and preemption policy of an ask.
 
-        Remembered by the identity of the resource mapping, which the entry keeps alive; the
+        A short one is remembered by the identity of the mapping, which the entry keeps alive; the
         reader gives equal asks the same mapping.
         """
         key = (id(ask.resource), ask.allow_preempt_self, ask.allow_preempt_other)
@@ -117,9 +119,10 @@ class ResponseWriter:
                 allowPreemptOther=ask.allow_preempt_other,
             ),
         ).SerializeToString()
-        if len(self._shapes) >= _SHAPES_LIMIT:
-            self._shapes.clear()
-        self._shapes[key] = (ask.resource, shape)
+        if len(shape) <= _REMEMBERED_BYTES_LIMIT:
+            if len(self._shapes) >= _SHAPES_LIMIT:
+                self._shapes.clear()
+            self._shapes[key] = (ask.resource, shape)
         return shape
 
 

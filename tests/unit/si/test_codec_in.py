@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import tracemalloc
 
 import pytest
 
@@ -10,6 +11,7 @@ from remuda.base.errors import ConfigError, Problem, ProtocolError
 from remuda.config.schema import Configuration, built_in
 from remuda.core.messages import commands
 from remuda.si.codec_in import RequestReader, registration
+from remuda.si.errors import MessageTooLargeError
 from remuda.si.pb import si_pb2 as si
 
 
@@ -343,7 +345,22 @@ LONG = "x" * 1_025
     [
         si.AllocationRequest(asks=[si.AllocationAsk(allocationKey=LONG)]),
         si.AllocationRequest(asks=[si.AllocationAsk(applicationID=LONG)]),
+        si.AllocationRequest(asks=[si.AllocationAsk(partitionName=LONG)]),
+        si.AllocationRequest(asks=[si.AllocationAsk(taskGroupName=LONG)]),
+        si.AllocationRequest(asks=[si.AllocationAsk(resourceAsk=quantities(**{LONG: 1}))]),
         si.AllocationRequest(allocations=[si.Allocation(nodeID=LONG)]),
+        si.AllocationRequest(allocations=[si.Allocation(partitionName=LONG)]),
+        si.AllocationRequest(allocations=[si.Allocation(taskGroupName=LONG)]),
+        si.AllocationRequest(
+            releases=si.AllocationReleasesRequest(
+                allocationsToRelease=[si.AllocationRelease(partitionName=LONG)]
+            )
+        ),
+        si.AllocationRequest(
+            releases=si.AllocationReleasesRequest(
+                allocationAsksToRelease=[si.AllocationAskRelease(partitionName=LONG)]
+            )
+        ),
         si.AllocationRequest(
             releases=si.AllocationReleasesRequest(
                 allocationsToRelease=[si.AllocationRelease(UUID=LONG)]
@@ -362,7 +379,17 @@ def test_an_identifier_of_more_than_1024_characters_refuses_asks_and_releases(
     "request_",
     [
         si.ApplicationRequest(new=[si.AddApplicationRequest(applicationID=LONG)]),
+        si.ApplicationRequest(new=[si.AddApplicationRequest(partitionName=LONG)]),
+        si.ApplicationRequest(new=[si.AddApplicationRequest(queueName=LONG)]),
+        si.ApplicationRequest(
+            new=[si.AddApplicationRequest(ugi=si.UserGroupInformation(user=LONG))]
+        ),
+        si.ApplicationRequest(
+            new=[si.AddApplicationRequest(ugi=si.UserGroupInformation(groups=["g", LONG]))]
+        ),
+        si.ApplicationRequest(new=[si.AddApplicationRequest(gangSchedulingStyle=LONG)]),
         si.ApplicationRequest(remove=[si.RemoveApplicationRequest(applicationID=LONG)]),
+        si.ApplicationRequest(remove=[si.RemoveApplicationRequest(partitionName=LONG)]),
     ],
 )
 def test_an_identifier_of_more_than_1024_characters_refuses_applications(
@@ -375,3 +402,98 @@ def test_an_identifier_of_more_than_1024_characters_refuses_applications(
 def test_an_identifier_of_more_than_1024_characters_refuses_nodes(reader: RequestReader) -> None:
     with pytest.raises(ProtocolError, match="more than 1024 characters"):
         reader.nodes(si.NodeRequest(nodes=[si.NodeInfo(nodeID=LONG)]))
+
+
+def test_long_identifiers_are_allowed_up_to_the_limit_each(reader: RequestReader) -> None:
+    longest = LONG[:1_024]
+    ask = si.AllocationAsk(
+        allocationKey=longest, applicationID=longest, partitionName=longest, taskGroupName=longest
+    )
+    (translated,) = reader.allocations(si.AllocationRequest(asks=[ask])).asks
+    assert translated.allocation_key == translated.partition == longest
+
+
+def types(number: int, first: int = 0) -> si.Resource:
+    return quantities(**{f"type-{n}": 1 for n in range(first, first + number)})
+
+
+def test_a_resource_of_more_than_1024_types_refuses_the_request(reader: RequestReader) -> None:
+    most = si.AllocationAsk(resourceAsk=types(1_024))
+    assert len(reader.allocations(si.AllocationRequest(asks=[most])).asks[0].resource) == 1_024
+    beyond = si.AllocationAsk(resourceAsk=types(1_025))
+    with pytest.raises(MessageTooLargeError, match="a resource has more than 1024 types"):
+        reader.allocations(si.AllocationRequest(asks=[beyond]))
+
+
+def names(number: int) -> dict[str, str]:
+    return {f"name-{n}": "" for n in range(number)}
+
+
+@pytest.mark.parametrize(
+    "tags, told",
+    [
+        (names(1_024), None),
+        ({"x": "y" * 1_048_575}, None),
+        (names(1_025), "more than 1024 entries"),
+        ({"x": "y" * 1_048_576}, "more than 1048576 characters"),
+        ({"x" * 1_048_576: "y"}, "more than 1048576 characters"),
+    ],
+    ids=["most", "longest", "many", "long text", "long name"],
+)
+@pytest.mark.parametrize("where", ["ask", "allocation", "application", "node"])
+def test_maps_of_texts_are_bounded(
+    reader: RequestReader, where: str, tags: dict[str, str], told: str | None
+) -> None:
+    def read() -> object:
+        if where == "ask":
+            return reader.allocations(si.AllocationRequest(asks=[si.AllocationAsk(tags=tags)]))
+        if where == "allocation":
+            running = si.Allocation(allocationTags=tags)
+            return reader.allocations(si.AllocationRequest(allocations=[running]))
+        if where == "application":
+            new = si.AddApplicationRequest(tags=tags)
+            return reader.applications(si.ApplicationRequest(new=[new]))
+        return reader.nodes(si.NodeRequest(nodes=[si.NodeInfo(attributes=tags)]))
+
+    if told is None:
+        assert read() is not None
+    else:
+        with pytest.raises(MessageTooLargeError, match=told):
+            read()
+
+
+@pytest.mark.parametrize("field", ["buildInfo", "extraConfig"])
+def test_maps_of_a_registration_are_bounded(field: str) -> None:
+    request = si.RegisterResourceManagerRequest(rmID="rm")
+    getattr(request, field).update(names(1_025))
+    with pytest.raises(MessageTooLargeError, match="more than 1024 entries"):
+        registration(request, lambda _: built_in())
+
+
+def remembers(reader: RequestReader, resource: si.Resource) -> bool:
+    """Whether equal asks get one mapping."""
+    ask = si.AllocationAsk(resourceAsk=resource)
+    first, second = (
+        reader.allocations(si.AllocationRequest(asks=[ask])).asks[0].resource for _ in range(2)
+    )
+    assert first == second
+    return first is second
+
+
+def test_only_small_resources_are_remembered(reader: RequestReader) -> None:
+    assert remembers(reader, types(10))
+    assert not remembers(reader, types(1_000))
+
+
+def test_many_large_resources_leave_nothing_behind(reader: RequestReader) -> None:
+    def ask_for(first: int) -> None:
+        ask = si.AllocationAsk(resourceAsk=types(1_000, first))
+        reader.allocations(si.AllocationRequest(asks=[ask]))
+
+    ask_for(0)
+    tracemalloc.start()
+    for turn in range(1, 21):
+        ask_for(turn * 1_000)
+    kept = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert kept < 100_000

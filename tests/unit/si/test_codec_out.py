@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Mapping
 
 import pytest
@@ -275,3 +276,21 @@ def test_two_lists_of_one_response_are_cut_apart() -> None:
     for piece in split_encoded(whole, 8):
         together.MergeFromString(piece)
     assert together == whole
+
+
+def test_placements_of_large_resources_leave_nothing_behind() -> None:
+    writer = ResponseWriter()
+
+    def place(turn: int) -> None:
+        amounts = {f"type-{turn}-{n}": n for n in range(1_000)}
+        (response,) = writer.responses([placed(turn, amounts)])
+        assert isinstance(response, si.AllocationResponse)
+        assert len(response.new[0].resourcePerAlloc.resources) == 1_000
+
+    place(0)
+    tracemalloc.start()
+    for turn in range(1, 21):
+        place(turn)
+    kept = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert kept < 100_000

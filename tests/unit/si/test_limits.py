@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
+from google.protobuf.message import Message
 
 from remuda.base.errors import ProtocolError
 from remuda.si import limits
@@ -69,6 +72,89 @@ def test_nested_elements_count_too(
 ) -> None:
     with pytest.raises(MessageTooLargeError):
         limits.refuse_too_many(request_.SerializeToString(), countable, limit=10)
+
+
+def texts(number: int) -> dict[str, str]:
+    return {f"name-{n:02}": "" for n in range(number)}
+
+
+def amounts(number: int) -> si.Resource:
+    return si.Resource(resources={name: si.Quantity(value=1) for name in texts(number)})
+
+
+def ask_for(number: int) -> Message:
+    ask = si.AllocationAsk(resourceAsk=amounts(number - 3), tags=texts(3))
+    return si.AllocationRequest(asks=[ask])
+
+
+def running(number: int) -> si.Allocation:
+    return si.Allocation(resourcePerAlloc=amounts(number - 3), allocationTags=texts(3))
+
+
+def allocation(number: int) -> Message:
+    return si.AllocationRequest(allocations=[running(number)])
+
+
+def application(number: int) -> Message:
+    new = si.AddApplicationRequest(tags=texts(3), placeholderAsk=amounts(number - 3))
+    return si.ApplicationRequest(new=[new])
+
+
+def node(number: int) -> Message:
+    capacity, occupied = amounts(number - 7), amounts(3)
+    attributes, existing = texts(4), [si.Allocation()]
+    info = si.NodeInfo(
+        attributes=attributes,
+        schedulableResource=capacity,
+        occupiedResource=occupied,
+        existingAllocations=existing,
+    )
+    return si.NodeRequest(nodes=[info])
+
+
+def node_with_allocation(number: int) -> Message:
+    return si.NodeRequest(nodes=[si.NodeInfo(existingAllocations=[running(number)])])
+
+
+def registration(number: int) -> Message:
+    return si.RegisterResourceManagerRequest(buildInfo=texts(number - 3), extraConfig=texts(3))
+
+
+@pytest.mark.parametrize("beyond", [0, 1])
+@pytest.mark.parametrize(
+    "build, messages, countable",
+    [
+        (ask_for, 2, limits.ALLOCATION_REQUEST),
+        (allocation, 2, limits.ALLOCATION_REQUEST),
+        (application, 2, limits.APPLICATION_REQUEST),
+        (node, 4, limits.NODE_REQUEST),
+        (node_with_allocation, 3, limits.NODE_REQUEST),
+        (registration, 0, limits.REGISTRATION),
+    ],
+)
+def test_entries_of_maps_count_together_with_the_messages_around_them(
+    build: Callable[[int], Message], messages: int, countable: limits.Countable, beyond: int
+) -> None:
+    data = build(12 - messages + beyond).SerializeToString()
+    if beyond:
+        with pytest.raises(MessageTooLargeError, match="more than 12 elements and entries of maps"):
+            limits.refuse_too_many(data, countable, entries_limit=12)
+    else:
+        limits.refuse_too_many(data, countable, entries_limit=12)
+
+
+def delimited(field: int, content: bytes) -> bytes:
+    """A field of up to 256 MiB as the wire has it."""
+    size = len(content)
+    length = bytes([128 | size & 127, 128 | size >> 7 & 127, 128 | size >> 14 & 127, size >> 21])
+    return bytes([field << 3 | 2]) + length + content
+
+
+def test_a_resource_of_a_million_types_in_eleven_megabytes_is_refused_unpacked() -> None:
+    entries = b"".join(b"\x0a\x09\x0a\x05%05x\x12\x00" % n for n in range(1_000_000))
+    data = delimited(1, delimited(4, entries))
+    with pytest.raises(MessageTooLargeError, match="more than 1000000 elements and entries"):
+        limits.refuse_too_many(data, limits.ALLOCATION_REQUEST)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from remuda.edges.grpc.sessions import RefusalError, Session, lost
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.edges.grpc.streams import Context, Stream, refusing
 from remuda.runtime.loop import SchedulerLoop
+from remuda.si import limits
 from remuda.si.codec_in import registration
 from remuda.si.pb import si_pb2 as si
 
@@ -90,6 +91,7 @@ class GrpcServer:
         """Serve RegisterResourceManager. Rules: SI-100."""
         try:
             with refusing():
+                limits.refuse_too_many(data, limits.REGISTRATION)
                 request = si.RegisterResourceManagerRequest.FromString(data)
             async with self._registering:
                 await self._enroll(request)
@@ -101,7 +103,8 @@ class GrpcServer:
         """Register an RM; on failure it is unregistered afterwards. Rules: RM-9, RM-13."""
         rm_id = request.rmID
         try:
-            command = await asyncio.to_thread(registration, request, self._load)
+            with refusing():
+                command = await asyncio.to_thread(registration, request, self._load)
         except ConfigError as error:
             self._end_session(rm_id)
             if self._core.registered(rm_id):
