@@ -22,6 +22,7 @@ STARTING_TIMEOUT = 300 * SECOND
 COMPLETING_TIMEOUT = 30 * SECOND
 RETENTION = 3 * 24 * 3600 * SECOND
 REQUIRED_NODE = "yunikorn.apache.org/requiredNode"
+QUICK = "application.stateaware.disable"
 
 TRANSITIONS = {
     ("New", "run"): "Accepted",
@@ -78,17 +79,22 @@ class Reference:
         return self.out
 
     def step(self, now_ns: int, limit: int) -> list[Outcome]:
-        """Fire due timers, then decide at most ``limit`` times."""
+        """Fire due timers, then decide at most ``limit`` times, with timers due in between."""
         self.out, self.now = [], now_ns
-        while self.timers and min(self.timers, key=timer_order)[0] <= now_ns:
+        self.fire_due()
+        for _ in range(limit):
+            if not self.decide_once():
+                break
+            self.fire_due()
+        return self.out
+
+    def fire_due(self) -> None:
+        """Fire the timers that are due. Rules: APP-16."""
+        while self.timers and min(self.timers, key=timer_order)[0] <= self.now:
             timer = min(self.timers, key=timer_order)
             self.timers.remove(timer)
             *_, partition, app, event = timer
             self.fire(partition, app, event)
-        for _ in range(limit):
-            if not self.decide_once():
-                break
-        return self.out
 
     def next_deadline(self) -> int | None:
         """When the next timer fires."""
@@ -143,6 +149,8 @@ class Reference:
             self.out.append(("state", partition.rm_id, app.identity, state))
         if state in TIMERS:
             after, event = TIMERS[state]
+            if state == "Starting" and app.quick:
+                after = 0
             self.timers.append((self.now + after, self.arrival(), partition, app, event))
         if state == "Completed":
             partition.applications.pop(app.identity)
@@ -175,7 +183,8 @@ class Reference:
             return False
         path = placement.place(partition, new.queue, new.tags)
         gang = any(new.placeholder_ask.values())
-        app = Application(new.application_id, path or "", self.arrival(), self.now)
+        quick = any(value for tag, value in new.tags.items() if tag.lower() == QUICK)
+        app = Application(new.application_id, path or "", self.arrival(), self.now, quick)
         if not new.user or gang or path is None or app.identity in partition.applications:
             self.enter(partition, app, "Rejected")
             return False

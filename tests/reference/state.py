@@ -44,12 +44,13 @@ class Allocation:
 
 @dataclass
 class Application:
-    """An application. ``submitted``: when it was added (APP-21)."""
+    """An application. ``submitted``: when it was added (APP-21). ``quick``: see APP-16."""
 
     identity: str
     queue: str
     arrival: int
     submitted: int
+    quick: bool = False
     state: str = "New"
     asks: dict[str, Ask] = field(default_factory=dict)
     allocations: dict[str, Allocation] = field(default_factory=dict)

@@ -22,6 +22,7 @@ from tests.reference.state import Application, Node, Partition
 START = 1_700_000_000 * SECOND
 TYPES = ("gpu", "memory", "vcore")
 REQUIRED_NODE = "yunikorn.apache.org/requiredNode"
+STATEAWARE = "application.stateaware.disable"
 EVERYTHING = 10_000
 NODE_ACTIONS = (
     c.UPDATE,
@@ -205,9 +206,14 @@ class Author:
             partition=partition.name if self.rng.random() < 0.97 else "nowhere",
             user=self.rng.choice(("ann", "bob")),
             groups=("staff",),
-            tags={"Namespace": self.rng.choice(("red", "green", "a.b"))},
+            tags={"Namespace": self.rng.choice(("red", "green", "a.b")), **self.quick()},
             placeholder_ask={"vcore": 1} if self.rng.random() < 0.03 else {},
         )
+
+    def quick(self) -> dict[str, str]:
+        """Now and then the tag that makes Starting last no time (APP-16); its name in any case."""
+        name = (STATEAWARE, STATEAWARE.title(), "")[self.names % 3]
+        return {name: ("true", "false", "")[self.names // 3 % 3]} if name else {}
 
     def remove_applications(self) -> None:
         """Remove one that lives or one that does not."""
