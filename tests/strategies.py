@@ -1,4 +1,4 @@
-"""Hypothesis strategies over everything an RM can say.
+"""Hypothesis strategies over everything resource managers can say.
 
 Names come from small pools, so that commands meet each other: keys are sent twice, allocations
 are released before they exist, nodes vanish under their work. Nothing is excluded; a command
@@ -17,37 +17,58 @@ from remuda.config.schema import (
 )
 from remuda.core.messages import commands as c
 
-RM_ID = "rm"
+# The second one has predicates.
+MANAGERS = ("rm", "rm-choosy")
+PARTITIONS = ("default", "batch")
 APPLICATIONS = ("app-1", "app-2", "app-3")
 KEYS = tuple(f"{app}/k-{n}" for app in APPLICATIONS for n in (1, 2))
 NODES = ("node-1", "node-2", "node-3")
 LEAVES = ("root.a", "root.b.x", "root.b.y", "root.dynamic")
 REQUIRED_NODE = "yunikorn.apache.org/requiredNode"
+QUICK = {"application.stateaware.disable": "true"}
+LATEST = 2**31 - 1
 
+manager_ids = st.sampled_from(MANAGERS)
+homes = st.sampled_from(("", "", "", "default", "batch", "batch", "[rm]batch", "nowhere"))
 amounts = st.integers(0, 6)
 types = st.sampled_from(("vcore", "memory", "gpu"))
 resources = st.dictionaries(types, amounts, min_size=1)
 any_resources = st.dictionaries(types, st.integers(-1, 6))
-priorities = st.sampled_from((0, 0, 0, 1, -1, 100, 2**31 - 1, -(2**31)))
+capacities = st.dictionaries(types, st.sampled_from((0, 1, 4, 10, 15, 20, -1)), min_size=1)
+priorities = st.sampled_from((0, 0, 0, 1, -1, 100, LATEST, -LATEST - 1))
+termination_types = st.sampled_from((*range(5), c.STOPPED_BY_RM, c.STOPPED_BY_RM, 99))
 
 
-asks = st.builds(
-    c.Ask,
-    application_id=st.sampled_from(APPLICATIONS),
-    allocation_key=st.sampled_from(KEYS),
-    resource=any_resources,
-    partition=st.sampled_from(("", "", "", "default", "nowhere")),
-    max_allocations=st.sampled_from((1, 1, 2, 3, 0, -1)),
-    priority=priorities,
-    tags=st.sampled_from(({}, {}, {}, *({REQUIRED_NODE: node} for node in NODES))),
-)
+def class_of(key: str) -> str:
+    """The predicate class of a key: asks of one class get the same answers."""
+    return f"class {key[-1]}"
+
+
+@st.composite
+def asks(draw: st.DrawFn) -> c.Ask:
+    """One ask, now and then one that must be refused."""
+    key = draw(st.sampled_from(KEYS))
+    return c.Ask(
+        application_id=draw(st.sampled_from(APPLICATIONS)),
+        allocation_key=key,
+        resource=draw(any_resources),
+        partition=draw(homes),
+        max_allocations=draw(st.sampled_from((1, 1, 2, 3, 0, -1))),
+        priority=draw(priorities),
+        tags=draw(st.sampled_from(({}, {}, {}, *({REQUIRED_NODE: node} for node in NODES)))),
+        equivalence=draw(st.sampled_from(("", class_of(key)))),
+    )
+
+
 existing = st.builds(
     c.ExistingAllocation,
     ask=st.builds(
         c.Ask,
-        application_id=st.sampled_from(APPLICATIONS),
+        application_id=st.sampled_from((*APPLICATIONS, *APPLICATIONS, "nobody")),
         allocation_key=st.sampled_from(KEYS),
         resource=resources,
+        partition=homes,
+        tags=st.sampled_from(({}, {}, {"creationTime": "1600000000"})),
     ),
     allocation_id=st.sampled_from(KEYS + tuple(f"{key}-0" for key in KEYS)),
     node_id=st.sampled_from(NODES),
@@ -57,60 +78,75 @@ releases = st.builds(
     application_id=st.sampled_from(APPLICATIONS),
     allocation_id=st.sampled_from(("", *(f"{key}-{n}" for key in KEYS for n in (0, 1)), *KEYS)),
     allocation_key=st.sampled_from(("", *KEYS)),
-    termination_type=st.integers(0, 4),
+    partition=homes,
+    termination_type=termination_types,
 )
 ask_releases = st.builds(
     c.AskRelease,
     application_id=st.sampled_from((*APPLICATIONS, "")),
     allocation_key=st.sampled_from(("", *KEYS)),
-    termination_type=st.sampled_from((c.STOPPED_BY_RM, c.STOPPED_BY_RM, c.TIMEOUT)),
+    partition=homes,
+    termination_type=termination_types,
 )
 allocation_updates = st.builds(
     c.UpdateAllocations,
-    rm_id=st.just(RM_ID),
+    rm_id=manager_ids,
     allocations=st.lists(existing, max_size=2).map(tuple),
-    asks=st.lists(asks, max_size=4).map(tuple),
+    asks=st.lists(asks(), max_size=4).map(tuple),
     ask_releases=st.lists(ask_releases, max_size=1).map(tuple),
     releases=st.lists(releases, max_size=2).map(tuple),
 )
 application_updates = st.builds(
     c.UpdateApplications,
-    rm_id=st.just(RM_ID),
+    rm_id=manager_ids,
     new=st.lists(
         st.builds(
             c.NewApplication,
             application_id=st.sampled_from(APPLICATIONS),
             queue=st.sampled_from((*LEAVES, "root.b", "root.B.X", "")),
+            partition=homes,
             user=st.sampled_from(("ann", "ann", "")),
             groups=st.just(("staff",)),
+            tags=st.sampled_from(({}, QUICK)),
         ),
         max_size=3,
     ).map(tuple),
     remove=st.lists(
-        st.builds(c.ApplicationRemoval, application_id=st.sampled_from(APPLICATIONS)), max_size=1
+        st.builds(
+            c.ApplicationRemoval, application_id=st.sampled_from(APPLICATIONS), partition=homes
+        ),
+        max_size=1,
     ).map(tuple),
 )
 node_updates = st.builds(
     c.UpdateNodes,
-    rm_id=st.just(RM_ID),
+    rm_id=manager_ids,
     nodes=st.lists(
         st.builds(
             c.NodeUpdate,
             node_id=st.sampled_from(NODES),
-            action=st.integers(0, 6),
-            capacity=st.none() | st.dictionaries(types, st.integers(0, 20), min_size=1),
+            action=st.integers(0, 7),
+            capacity=st.none() | capacities,
             occupied=st.none() | resources,
-            existing=st.lists(existing, max_size=2).map(tuple),
+            attributes=homes.map(lambda home: {"si/node-partition": home} if home else {}),
+            existing=st.lists(existing, max_size=3).map(tuple),
         ),
         min_size=1,
         max_size=2,
     ).map(tuple),
 )
+refusals = st.sets(st.tuples(st.sampled_from(KEYS).map(class_of), st.sampled_from(NODES)))
 
 
 @st.composite
 def configurations(draw: st.DrawFn) -> Configuration:
-    """One partition with the leaves above, some limited, and dynamic ones beside them."""
+    """Two partitions with the leaves above, some limited, and dynamic ones beside them."""
+    return Configuration(tuple(draw(partitions(name)) for name in PARTITIONS))
+
+
+@st.composite
+def partitions(draw: st.DrawFn, name: str) -> PartitionConfig:
+    """One of them; what a parent may hold is at least what a child of it may."""
 
     def properties() -> dict[str, str]:
         return draw(
@@ -126,10 +162,10 @@ def configurations(draw: st.DrawFn) -> Configuration:
         )
 
     def queue(name: str, *below: QueueConfig) -> QueueConfig:
-        limit = draw(st.none() | st.dictionaries(types, st.integers(6, 12)))
+        size = st.integers(12, 16) if below else st.integers(6, 12)
+        limit = draw(st.none() | st.dictionaries(types, size))
         promise = None if below else draw(st.none() | st.dictionaries(types, st.integers(0, 3)))
-        return QueueConfig(name, bool(below), limit if not below else None, promise, properties(),
-                           below)  # fmt: skip
+        return QueueConfig(name, bool(below), limit, promise, properties(), below)
 
     tree = QueueConfig(
         "root",
@@ -137,10 +173,5 @@ def configurations(draw: st.DrawFn) -> Configuration:
         properties=properties(),
         queues=(queue("a"), queue("b", queue("x"), queue("y"))),
     )
-    partition = PartitionConfig(
-        "default",
-        tree,
-        (PlacementRuleConfig("provided", create=True),),
-        draw(st.sampled_from(("fair", "binpacking"))),
-    )
-    return Configuration((partition,))
+    rules = (PlacementRuleConfig("provided", create=True),)
+    return PartitionConfig(name, tree, rules, draw(st.sampled_from(("fair", "binpacking"))))

@@ -9,6 +9,7 @@ from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
     invariant,
+    precondition,
     rule,
     run_state_machine_as_test,
 )
@@ -22,47 +23,91 @@ from remuda.core.scheduler import Scheduler
 from tests import strategies as draw
 
 SECOND = 1_000_000_000
+PLAIN, CHOOSY = draw.MANAGERS
 
 
 class AnyRequests(RuleBasedStateMachine):
-    """One RM, small pools of names, time that only goes forward."""
+    """Two RMs with two partitions each, small pools of names, time that only goes forward.
+
+    One RM has predicates; ``refused`` are the (class, node) pairs it does not like now. ``age``
+    counts the requests since the last registration.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self.scheduler = Scheduler()
+        self.scheduler = Scheduler(self.predicate)
+        self.refused: set[tuple[str, str]] = set()
         self.now = 1_700_000_000 * SECOND
+        self.age = 0
 
-    @initialize(configuration=draw.configurations())
-    def register(self, configuration: Configuration) -> None:
-        command = c.RegisterResourceManager(draw.RM_ID, configuration)
-        (answer,) = self.answers(self.scheduler.handle(command, self.now))
-        assert answer == e.RegistrationAnswered(draw.RM_ID, "")
-        nodes = tuple(
-            c.NodeUpdate(name, c.CREATE, {"vcore": 10, "memory": 8, "gpu": 1})
-            for name in draw.NODES[:2]
-        )
-        self.send(c.UpdateNodes(draw.RM_ID, nodes))
-        apps = tuple(
-            c.NewApplication(name, queue, user="ann", groups=("staff",))
-            for name, queue in zip(draw.APPLICATIONS, draw.LEAVES, strict=False)
-        )
-        self.send(c.UpdateApplications(draw.RM_ID, apps))
+    def predicate(self, rm_id: str, allocation_key: str, node_id: str, allocate: bool) -> str:
+        assert (rm_id, allocate) == (CHOOSY, True)
+        return "no" if (draw.class_of(allocation_key), node_id) in self.refused else ""
+
+    @initialize(plain=draw.configurations(), choosy=draw.configurations(), refused=draw.refusals)
+    def start(
+        self, plain: Configuration, choosy: Configuration, refused: set[tuple[str, str]]
+    ) -> None:
+        self.refused = refused
+        self.register(PLAIN, plain)
+        self.register(CHOOSY, choosy)
+
+    def register(self, rm_id: str, configuration: Configuration) -> None:
+        """A registration and something to start with."""
+        self.age = 0
+        command = c.RegisterResourceManager(rm_id, configuration, predicates=rm_id == CHOOSY)
+        (answer,) = self.answers(self.send(command))
+        assert answer == e.RegistrationAnswered(rm_id, "")
+        for home in draw.PARTITIONS:
+            nodes = tuple(
+                c.NodeUpdate(name, c.CREATE, {"vcore": 10, "memory": 8, "gpu": 1},
+                             attributes={"si/node-partition": home})
+                for name in draw.NODES[:2]
+            )  # fmt: skip
+            self.send(c.UpdateNodes(rm_id, nodes))
+            apps = tuple(
+                c.NewApplication(name, queue, home, user="ann", groups=("staff",), tags=tags)
+                for name, queue, tags in zip(
+                    draw.APPLICATIONS, draw.LEAVES, ({}, draw.QUICK, {}), strict=False
+                )
+            )
+            self.send(c.UpdateApplications(rm_id, apps))
 
     @staticmethod
     def answers(effects: list[Effect]) -> list[Effect]:
         """The effects an RM hears of."""
         return [effect for effect in effects if not isinstance(effect, e.EventRecord)]
 
-    def send(self, command: c.Command) -> None:
+    def send(self, command: c.Command) -> list[Effect]:
         """One command."""
-        self.scheduler.handle(command, self.now)
+        self.age += 1
+        return self.scheduler.handle(command, self.now)
 
-    def running(self) -> list[str]:
-        """The identities of everything that runs."""
-        nodes = self.scheduler.view(q.NodesQuery("default"))
-        assert isinstance(nodes, tuple)
-        views = [node for node in nodes if isinstance(node, q.NodeView)]
-        return [allocation.allocation_id for node in views for allocation in node.allocations]
+    def applications_of(self, rm_id: str, home: str) -> list[q.ApplicationView]:
+        """The live applications of one partition; none where there is no such partition."""
+        found = self.scheduler.view(q.ApplicationsQuery(home, "", rm_id))
+        views = found if isinstance(found, tuple) else ()
+        return [view for view in views if isinstance(view, q.ApplicationView)]
+
+    def running(self) -> list[tuple[str, str, str, str]]:
+        """Everything that runs: whose, in which partition, on which node, and its identity."""
+        return [
+            (rm_id, home, allocation.node_id, allocation.allocation_id)
+            for rm_id in draw.MANAGERS
+            for home in draw.PARTITIONS
+            for view in self.applications_of(rm_id, home)
+            for allocation in view.allocations
+        ]
+
+    def pending(self) -> list[tuple[str, str, str, str, int]]:
+        """How many allocations each ask still wants."""
+        return [
+            (rm_id, home, view.application_id, request.allocation_key, request.pending_count)
+            for rm_id in draw.MANAGERS
+            for home in draw.PARTITIONS
+            for view in self.applications_of(rm_id, home)
+            for request in view.requests
+        ]
 
     @rule(command=draw.application_updates)
     def applications(self, command: c.UpdateApplications) -> None:
@@ -74,13 +119,38 @@ class AnyRequests(RuleBasedStateMachine):
 
     @rule(command=draw.node_updates)
     def nodes(self, command: c.UpdateNodes) -> None:
-        self.send(command)
+        before = self.pending()
+        verdicts = [x for x in self.send(command) if isinstance(x, e.NodesAnswered)]
+        if not any(verdict.accepted for verdict in verdicts):
+            assert self.pending() == before
+
+    @rule(refused=draw.refusals)
+    def change_mind(self, refused: set[tuple[str, str]]) -> None:
+        self.refused = refused
+
+    @precondition(lambda self: self.age > 12)
+    @rule(rm_id=draw.manager_ids, configuration=draw.configurations())
+    def register_again(self, rm_id: str, configuration: Configuration) -> None:
+        others = [one for one in self.running() if one[0] != rm_id]
+        self.register(rm_id, configuration)
+        assert self.running() == others
+
+    @precondition(lambda self: self.age > 20)
+    @rule(rm_id=draw.manager_ids)
+    def unregister(self, rm_id: str) -> None:
+        others = [one for one in self.running() if one[0] != rm_id]
+        self.send(c.UnregisterResourceManager(rm_id))
+        assert self.running() == others
 
     @rule(limit=st.sampled_from((0, 1, 2, 1000)))
     def step(self, limit: int) -> None:
         before = self.running()
         effects = self.scheduler.step(self.now, limit)
-        placed = [x.allocation_id for x in effects if isinstance(x, e.AllocationNew)]
+        placed = [
+            (x.rm_id, x.partition, x.node_id, x.allocation_id)
+            for x in effects
+            if isinstance(x, e.AllocationNew)
+        ]
         assert len(placed) <= limit
         assert sorted(self.running()) == sorted(before + placed)
 
