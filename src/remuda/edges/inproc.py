@@ -47,7 +47,8 @@ class InProcessScheduler:
     Args:
         core: a running loop to attach to; without it one is started, and ended by ``stop``.
         load: turns configuration text, which may be empty, into a configuration.
-        record: file to record all inputs to, for ``remuda replay``; only without ``core``.
+        record: file to record all inputs to, for ``remuda replay``; it must be missing or
+            empty. Only without ``core``.
 
     Every method may be called from any thread; those that wait for an answer refuse to be
     called from a callback. Use as a context manager, or call ``stop``.

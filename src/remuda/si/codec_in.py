@@ -236,7 +236,10 @@ def _texts(entries: Mapping[str, str]) -> Tags:
     if len(entries) > TEXTS_LIMIT:
         raise MessageTooLargeError(f"a map has more than {TEXTS_LIMIT} entries")
     texts = dict(entries.items())
-    if sum(map(len, texts)) + sum(map(len, texts.values())) > TEXTS_LENGTH_LIMIT:
+    length = 0
+    for name, text in texts.items():
+        length += len(name) + len(text)
+    if length > TEXTS_LENGTH_LIMIT:
         raise MessageTooLargeError(f"a map has more than {TEXTS_LENGTH_LIMIT} characters")
     return texts
 

@@ -190,6 +190,17 @@ def test_a_file_that_is_no_recording_is_refused_in_one_line(
     assert "\n" not in str(caught.value)
 
 
+def test_a_line_without_an_end_is_not_read_to_its_end(
+    recording: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    longest = max(map(len, lines(recording)))
+    monkeypatch.setattr("remuda.runtime.replay.LINE_BYTES_LIMIT", longest)
+    assert replay(recording).same
+    monkeypatch.setattr("remuda.runtime.replay.LINE_BYTES_LIMIT", longest - 1)
+    with pytest.raises(UsageError, match="the line is too long"):
+        replay(recording)
+
+
 def input_at(path: Path, number: int) -> int:
     """The index of the line at which an input begins."""
     return next(
