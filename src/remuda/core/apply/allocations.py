@@ -5,9 +5,7 @@ They exist, so no limit is enforced. A pending ask with the same key becomes thi
 
 from __future__ import annotations
 
-from remuda.core.accounting.usage import set_pending
 from remuda.core.apply.commit import announce, enter
-from remuda.core.apply.lifecycle import fire
 from remuda.core.apply.turn import Turn
 from remuda.core.messages.commands import Ask, ExistingAllocation
 from remuda.core.messages.effects import AllocationNew, AllocationsRejected, Rejection
@@ -109,27 +107,8 @@ def recover(
         request = Request(partition.next_number(), ask, amounts, application, created_ns)
         application.admit(request)
     allocation.requested_ns = request.created_ns
-    if application.state == states.NEW:
-        fire(turn, partition, application, states.RUN)
     enter(turn, partition, request, allocation)
     return allocation
-
-
-def restore_request(
-    partition: Partition, application: Application, key: str, made: int, pending: int
-) -> None:
-    """Put the ask of a key back to what it was before an allocation was recovered for it.
-
-    ``made`` below zero: there was none, so the one made up for the allocation goes. Rules: NODE-6.
-    """
-    request = application.requests[key]
-    if made < 0:
-        del application.requests[key]
-        application.detached[key] = request.allocation_ids
-        return
-    request.made = made
-    if request.pending != pending:
-        set_pending(partition, request, pending)
 
 
 def _creation_ns(ask: Ask, now_ns: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from remuda.core.accounting.lanes import park
 from remuda.core.accounting.usage import charge
-from remuda.core.apply.lifecycle import fire
+from remuda.core.apply.lifecycle import allocation_added
 from remuda.core.apply.turn import Turn
 from remuda.core.messages.effects import AllocationNew, EventRecord
 from remuda.core.messages.events import ADD, APP, APP_ALLOC, NODE, NODE_ALLOC
@@ -76,7 +76,7 @@ def enter(turn: Turn, partition: Partition, request: Request, allocation: Alloca
     rm_id, name = partition.rm_id, partition.name
     turn.emit(EventRecord(rm_id, name, NODE, node_id, identity, ADD, NODE_ALLOC, now_ns, resource))
     if application.state != states.RUNNING:
-        fire(turn, partition, application, states.RUN)
+        allocation_added(turn, partition, application)
     charge(partition, allocation, request)
     application_id = application.record.application_id
     turn.emit(

@@ -41,6 +41,17 @@ def fire(
     return True
 
 
+def allocation_added(turn: Turn, partition: Partition, application: Application) -> None:
+    """Move an application on because a real allocation came. Rules: APP-4, APP-6.
+
+    One that comes before any ask takes a new application through Accepted.
+    """
+    if application.state == states.NEW:
+        fire(turn, partition, application, states.RUN)
+    if application.state != states.RUNNING:
+        fire(turn, partition, application, states.RUN)
+
+
 def complete_if_idle(turn: Turn, partition: Partition, application: Application) -> None:
     """Fire completeApplication when nothing is pending and nothing allocated. Rules: APP-8."""
     if application.allocations or application.groups:

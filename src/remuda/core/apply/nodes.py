@@ -11,12 +11,13 @@ from typing import Final
 
 from remuda.core.accounting.lanes import wake_at_queue, wake_for_node
 from remuda.core.accounting.usage import grow_capacity
-from remuda.core.apply.allocations import recover, restore_request
+from remuda.core.apply.allocations import recover
 from remuda.core.apply.allocations import refusal as allocation_refusal
+from remuda.core.apply.lifecycle import allocation_added, complete_if_idle
 from remuda.core.apply.releases import end_on_node
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import commands, events
-from remuda.core.messages.commands import NodeUpdate, UpdateNodes
+from remuda.core.messages.commands import ExistingAllocation, NodeUpdate, UpdateNodes
 from remuda.core.messages.effects import NodesAnswered, Rejection
 from remuda.core.messages.tags import NODE_PARTITION
 from remuda.core.model.application import Application
@@ -88,7 +89,7 @@ def _create(turn: Turn, partition: Partition, update: NodeUpdate) -> tuple[str, 
         return reason, rule
     fault, sound = _first_fault(partition, update)
     if fault[0]:
-        _take_back(turn, partition, update, sound)
+        _take_back(turn, partition, update.existing[:sound])
         return fault
     node = _build(partition, update)
     partition.nodes[node.node_id] = node
@@ -147,25 +148,21 @@ def _first_fault(partition: Partition, update: NodeUpdate) -> tuple[tuple[str, s
     return ("", ""), len(update.existing)
 
 
-def _take_back(turn: Turn, partition: Partition, update: NodeUpdate, sound: int) -> None:
-    """Add the allocations before the fault and take them back, without telling the RM of either.
+def _take_back(turn: Turn, partition: Partition, sound: tuple[ExistingAllocation, ...]) -> None:
+    """Let applications see the allocations before the fault come and go; only states move.
 
-    All counters and asks end as they were; an application that had nothing else goes to
-    Completing. Rules: NODE-6.
+    Adding them and taking them back leaves every counter and ask as it was, so neither is done;
+    an application that has nothing else goes to Completing. Rules: NODE-6, APP-6, APP-8.
     """
-    nothing = partition.types.amounts({})
-    node = Node(update.node_id, nothing, nothing, schedulable=False)
-    before: list[tuple[Application, str, int, int]] = []
-    for existing in update.existing[:sound]:
+    new: dict[tuple[int, str], Application] = {}
+    for existing in sound:
         application = partition.applications[existing.ask.application_id]
-        key = existing.ask.allocation_key
-        request = application.requests.get(key)
-        made, pending = (request.made, request.pending) if request is not None else (-1, 0)
-        before.append((application, key, made, pending))
-        recover(turn, partition, existing, node)
-    for application, key, made, pending in reversed(before):
-        restore_request(partition, application, key, made, pending)
-    end_on_node(turn, partition, node)
+        if existing.allocation_id not in application.allocations:
+            new[(application.number, existing.allocation_id)] = application
+    for application in new.values():
+        allocation_added(turn, partition, application)
+    for application in new.values():
+        complete_if_idle(turn, partition, application)
 
 
 def _update(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) -> tuple[str, str]:
