@@ -2,7 +2,8 @@
 
 Names come from small pools, so that commands meet each other: keys are sent twice, allocations
 are released before they exist, nodes vanish under their work. Nothing is excluded; a command
-that makes no sense has a specified answer too.
+that makes no sense has a specified answer too. But most make sense, and most go to the default
+partition, or nothing would ever fill up.
 """
 
 from __future__ import annotations
@@ -28,15 +29,14 @@ REQUIRED_NODE = "yunikorn.apache.org/requiredNode"
 QUICK = {"application.stateaware.disable": "true"}
 LATEST = 2**31 - 1
 
-manager_ids = st.sampled_from(MANAGERS)
-homes = st.sampled_from(("", "", "", "default", "batch", "batch", "[rm]batch", "nowhere"))
-amounts = st.integers(0, 6)
-types = st.sampled_from(("vcore", "memory", "gpu"))
-resources = st.dictionaries(types, amounts, min_size=1)
-any_resources = st.dictionaries(types, st.integers(-1, 6))
-capacities = st.dictionaries(types, st.sampled_from((0, 1, 4, 10, 15, 20, -1)), min_size=1)
+manager_ids = st.sampled_from((MANAGERS[0], *MANAGERS))
+homes = st.sampled_from((*[""] * 9, "default", "batch", "[rm]batch", "nowhere"))
+types = st.sampled_from(("vcore", "vcore", "memory", "gpu"))
+resources = st.dictionaries(types, st.integers(0, 6), min_size=1)
+any_resources = st.dictionaries(types, st.sampled_from((1, 2, 3, 4, 6, 2, 1, 3, 0, -1)))
+capacities = st.dictionaries(types, st.sampled_from((4, 10, 15, 20, 10, 15, 1, 0, -1)), min_size=1)
 priorities = st.sampled_from((0, 0, 0, 1, -1, 100, LATEST, -LATEST - 1))
-termination_types = st.sampled_from((*range(5), c.STOPPED_BY_RM, c.STOPPED_BY_RM, 99))
+termination_types = st.sampled_from((*range(5), *[c.STOPPED_BY_RM] * 5, 99))
 
 
 def class_of(key: str) -> str:
@@ -44,43 +44,55 @@ def class_of(key: str) -> str:
     return f"class {key[-1]}"
 
 
+def owners(key: str) -> st.SearchStrategy[str]:
+    """Whose ask or allocation a key is said to be: mostly that of the application it names."""
+    return st.sampled_from((*[key.split("/", maxsplit=1)[0]] * 6, *APPLICATIONS, "nobody"))
+
+
 @st.composite
 def asks(draw: st.DrawFn) -> c.Ask:
     """One ask, now and then one that must be refused."""
     key = draw(st.sampled_from(KEYS))
     return c.Ask(
-        application_id=draw(st.sampled_from(APPLICATIONS)),
+        application_id=draw(owners(key)),
         allocation_key=key,
         resource=draw(any_resources),
         partition=draw(homes),
-        max_allocations=draw(st.sampled_from((1, 1, 2, 3, 0, -1))),
+        max_allocations=draw(st.sampled_from((1, 2, 3, 5, 2, 1, 0, -1))),
         priority=draw(priorities),
-        tags=draw(st.sampled_from(({}, {}, {}, *({REQUIRED_NODE: node} for node in NODES)))),
+        tags=draw(st.sampled_from((*[{}] * 6, *({REQUIRED_NODE: node} for node in NODES)))),
         equivalence=draw(st.sampled_from(("", class_of(key)))),
     )
 
 
-existing = st.builds(
-    c.ExistingAllocation,
-    ask=st.builds(
-        c.Ask,
-        application_id=st.sampled_from((*APPLICATIONS, *APPLICATIONS, "nobody")),
-        allocation_key=st.sampled_from(KEYS),
-        resource=resources,
-        partition=homes,
-        tags=st.sampled_from(({}, {}, {"creationTime": "1600000000"})),
-    ),
-    allocation_id=st.sampled_from(KEYS + tuple(f"{key}-0" for key in KEYS)),
-    node_id=st.sampled_from(NODES),
-)
-releases = st.builds(
-    c.AllocationRelease,
-    application_id=st.sampled_from(APPLICATIONS),
-    allocation_id=st.sampled_from(("", *(f"{key}-{n}" for key in KEYS for n in (0, 1)), *KEYS)),
-    allocation_key=st.sampled_from(("", *KEYS)),
-    partition=homes,
-    termination_type=termination_types,
-)
+@st.composite
+def existing(draw: st.DrawFn, nodes: tuple[str, ...]) -> c.ExistingAllocation:
+    """One allocation an RM runs already, on one of these nodes."""
+    key = draw(st.sampled_from(KEYS))
+    ask = c.Ask(
+        application_id=draw(owners(key)),
+        allocation_key=key,
+        resource=draw(resources),
+        partition=draw(homes),
+        tags=draw(st.sampled_from(({}, {}, {"creationTime": "1600000000"}))),
+    )
+    identity = draw(st.sampled_from((key, f"{key}-0", f"{key}-1", KEYS[0])))
+    return c.ExistingAllocation(ask, identity, draw(st.sampled_from(nodes)))
+
+
+@st.composite
+def releases(draw: st.DrawFn) -> c.AllocationRelease:
+    """One release: by identity, by key, or of everything."""
+    key = draw(st.sampled_from(KEYS))
+    return c.AllocationRelease(
+        application_id=draw(owners(key)),
+        allocation_id=draw(st.sampled_from((f"{key}-0", f"{key}-1", key, ""))),
+        allocation_key=draw(st.sampled_from(("", key))),
+        partition=draw(homes),
+        termination_type=draw(termination_types),
+    )
+
+
 ask_releases = st.builds(
     c.AskRelease,
     application_id=st.sampled_from((*APPLICATIONS, "")),
@@ -91,10 +103,10 @@ ask_releases = st.builds(
 allocation_updates = st.builds(
     c.UpdateAllocations,
     rm_id=manager_ids,
-    allocations=st.lists(existing, max_size=2).map(tuple),
+    allocations=st.lists(existing(NODES), max_size=2).map(tuple),
     asks=st.lists(asks(), max_size=4).map(tuple),
     ask_releases=st.lists(ask_releases, max_size=1).map(tuple),
-    releases=st.lists(releases, max_size=2).map(tuple),
+    releases=st.lists(releases(), max_size=2).map(tuple),
 )
 application_updates = st.builds(
     c.UpdateApplications,
@@ -129,7 +141,7 @@ node_updates = st.builds(
             capacity=st.none() | capacities,
             occupied=st.none() | resources,
             attributes=homes.map(lambda home: {"si/node-partition": home} if home else {}),
-            existing=st.lists(existing, max_size=3).map(tuple),
+            existing=st.lists(existing(("", "", "", "", *NODES)), max_size=3).map(tuple),
         ),
         min_size=1,
         max_size=2,
@@ -163,7 +175,7 @@ def partitions(draw: st.DrawFn, name: str) -> PartitionConfig:
 
     def queue(name: str, *below: QueueConfig) -> QueueConfig:
         size = st.integers(12, 16) if below else st.integers(6, 12)
-        limit = draw(st.none() | st.dictionaries(types, size))
+        limit = draw(st.none() | st.dictionaries(types, size, min_size=1))
         promise = None if below else draw(st.none() | st.dictionaries(types, st.integers(0, 3)))
         return QueueConfig(name, bool(below), limit, promise, properties(), below)
 
