@@ -57,7 +57,8 @@ def pending(partition: Partition, path: str) -> dict[str, int]:
 def root_maximum(partition: Partition) -> dict[str, int] | None:
     """The sum of all nodes, schedulable or not; None if there is none. Rules: QUE-6."""
     capacity = res.total(node.capacity for node in partition.nodes.values())
-    return capacity if res.positive(capacity) else None
+    left = {name: amount for name, amount in capacity.items() if amount != 0}  # RES-15
+    return left if res.positive(left) else None
 
 
 def maximum(partition: Partition, path: str) -> dict[str, int] | None:

@@ -134,11 +134,13 @@ class Scheduler:
 
     def _next_partition(self) -> Partition | None:
         """Return the partition whose turn it is among those with work."""
-        count = len(self._partitions)
+        partitions = self._partitions
+        count = len(partitions)
+        if count == 1:
+            return partitions[0] if has_work(partitions[0]) else None
         for number in range(self._after, self._after + count):
-            partition = self._partitions[number % count]
-            if has_work(partition):
-                return partition
+            if has_work(partitions[number % count]):
+                return partitions[number % count]
         return None
 
     def _run_timers(self, turn: Turn) -> None:

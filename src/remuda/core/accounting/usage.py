@@ -102,9 +102,16 @@ def count_running(application: Application, change: int) -> None:
 
 
 def grow_capacity(partition: Partition, amounts: Amounts, sign: int) -> None:
-    """Add a node's capacity to the partition, or take it away. Rules: NODE-4, QUE-6."""
-    define(partition.capacity, amounts.types)
-    add_times(partition.capacity, amounts, sign)
+    """Add a node's capacity to the partition, or take it away. Rules: NODE-4, QUE-6, RES-15.
+
+    A type of which nothing is left is not there any more, as if no node had ever had it.
+    """
+    capacity = partition.capacity
+    define(capacity, amounts.types)
+    add_times(capacity, amounts, sign)
+    for index, _ in amounts.pairs:
+        if capacity.amounts[index] == 0:
+            capacity.types &= ~(1 << index)
 
 
 def _unlist(partition: Partition, request: Request, *, used_more: bool) -> None:

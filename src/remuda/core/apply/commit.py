@@ -74,14 +74,14 @@ def enter(turn: Turn, partition: Partition, request: Request, allocation: Alloca
     now_ns = turn.now_ns
     allocation.created_ns = now_ns
     rm_id, name = partition.rm_id, partition.name
-    turn.emit(EventRecord(rm_id, name, NODE, node_id, identity, ADD, NODE_ALLOC, now_ns, resource))
+    # Built here and not by turn.event: this is the one path where a call less is worth it.
+    emit = turn.effects.append
+    emit(EventRecord(rm_id, name, NODE, node_id, identity, ADD, NODE_ALLOC, now_ns, resource))
     if application.state != states.RUNNING:
         allocation_added(turn, partition, application)
     charge(partition, allocation, request)
     application_id = application.record.application_id
-    turn.emit(
-        EventRecord(rm_id, name, APP, application_id, identity, ADD, APP_ALLOC, now_ns, resource)
-    )
+    emit(EventRecord(rm_id, name, APP, application_id, identity, ADD, APP_ALLOC, now_ns, resource))
 
 
 def announce(turn: Turn, partition: Partition, allocation: Allocation) -> None:
