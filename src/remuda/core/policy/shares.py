@@ -74,11 +74,13 @@ def usage_shares(used: Vector, total: Vector | None) -> tuple[float, ...]:
     A type that the total lacks, or has none of, counts with its raw amount. Without negative
     usage, comparing two such tuples is the comparison of RES-47.
     """
+    totals = total.amounts if total is not None else []
+    known = len(totals)
     found: list[float] = []
     for index, amount in enumerate(used.amounts):
-        if amount == 0:
-            continue
-        due = amount_at(total, index) if total is not None else 0
-        found.append(amount / due if due else amount)
-    found.sort(reverse=True)
+        if amount != 0:
+            due = totals[index] if index < known else 0
+            found.append(amount / due if due else amount)
+    if len(found) > 1:
+        found.sort(reverse=True)
     return tuple(found)
