@@ -89,6 +89,14 @@ def wake_at_queue(partition: Partition, queue: Queue) -> None:
                 _wake(partition, lane)
 
 
+def offer(partition: Partition, node: Node) -> None:
+    """Put a node that gained room where its score belongs, and wake what fits it. Rules: NOD-14."""
+    if node.schedulable:
+        partition.node_order.put(node)
+    if partition.starved.shapes:
+        wake_for_node(partition, node)
+
+
 def wake_for_node(partition: Partition, node: Node) -> None:
     """Wake the shapes that fit a node which changed or gained room."""
     for shape in partition.starved.within(node.available):

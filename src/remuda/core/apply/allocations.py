@@ -5,7 +5,7 @@ They exist, so no limit is enforced. A pending ask with the same key becomes thi
 
 from __future__ import annotations
 
-from remuda.core.apply.commit import announce, enter
+from remuda.core.apply.commit import enter
 from remuda.core.apply.turn import Turn
 from remuda.core.messages.commands import Ask, ExistingAllocation
 from remuda.core.messages.effects import AllocationNew, AllocationsRejected, Rejection
@@ -13,6 +13,7 @@ from remuda.core.messages.tags import CREATION_TIME
 from remuda.core.model import states
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
+from remuda.core.model.cluster import unknown_partition
 from remuda.core.model.deadlines import SECOND_NS
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
@@ -36,14 +37,9 @@ def recover_allocations(
         if partition is None or node is None or reason:
             rejected.append(Rejection(ask.allocation_key, reason, rule, ask.application_id))
             continue
-        allocation = recover(turn, partition, existing, node)
-        if allocation is not None:
-            announce(turn, partition, allocation)
-        else:
-            known = AllocationNew(
-                rm_id, partition.name, existing.allocation_id, existing.node_id, ask
-            )
-            turn.emit(known)
+        recover(turn, partition, existing, node)
+        identity, node_id = existing.allocation_id, existing.node_id
+        turn.emit(AllocationNew(rm_id, partition.name, identity, node_id, ask))
     if rejected:
         turn.emit(AllocationsRejected(rm_id, tuple(rejected)))
 
@@ -57,7 +53,7 @@ def refusal(
     """
     ask = existing.ask
     if partition is None:
-        return f"partition '{ask.partition or 'default'}' doesn't exist", "SI-40"
+        return unknown_partition(ask.partition), "SI-40"
     if not existing.allocation_id:
         return f"allocation of key '{ask.allocation_key}' has no allocation ID", "SI-40"
     if not ask.allocation_key:
@@ -91,14 +87,12 @@ def _content_refusal(
     return "", ""
 
 
-def recover(
-    turn: Turn, partition: Partition, existing: ExistingAllocation, node: Node
-) -> Allocation | None:
-    """Book an existing allocation; None if it is known already. Rules: SI-41, SI-43 to SI-45."""
+def recover(turn: Turn, partition: Partition, existing: ExistingAllocation, node: Node) -> None:
+    """Book an existing allocation, unless it is known already. Rules: SI-41, SI-43 to SI-45."""
     ask = existing.ask
     application = partition.applications[ask.application_id]
     if existing.allocation_id in application.allocations:
-        return None
+        return
     amounts = partition.types.amounts(ask.resource)
     allocation = Allocation(existing.allocation_id, ask, amounts, application, node)
     request = application.requests.get(ask.allocation_key)
@@ -108,7 +102,6 @@ def recover(
         application.admit(request)
     allocation.requested_ns = request.created_ns
     enter(turn, partition, request, allocation)
-    return allocation
 
 
 def _creation_ns(ask: Ask, now_ns: int) -> int:

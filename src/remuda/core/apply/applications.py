@@ -17,6 +17,7 @@ from remuda.core.messages.effects import ApplicationsAnswered, Rejection
 from remuda.core.messages.tags import NODE_SORT_POLICY, application_tag
 from remuda.core.model import states
 from remuda.core.model.application import Application
+from remuda.core.model.cluster import unknown_partition
 from remuda.core.model.partition import Partition
 from remuda.core.policy.placement import NO_MATCH, place
 
@@ -44,8 +45,7 @@ def _add(turn: Turn, rm_id: str, record: NewApplication) -> Rejection | None:
     """Add one application; the first check that fails gives the verdict. Rules: SI-20 to SI-22."""
     partition = turn.cluster.partition(rm_id, record.partition)
     if partition is None:
-        reason = f"partition '{record.partition or 'default'}' doesn't exist"
-        return Rejection(record.application_id, reason, "SI-20")
+        return Rejection(record.application_id, unknown_partition(record.partition), "SI-20")
     application = Application(partition.next_number(), record, turn.now_ns)
     turn.application_event(partition, application, events.ADD, events.DETAILS_NONE)
     reason, rule = _refusal(partition, record)

@@ -10,6 +10,7 @@ from remuda.core.messages.commands import TIMEOUT, Ask, AskRelease
 from remuda.core.messages.effects import AsksRejected, Rejection
 from remuda.core.model import states
 from remuda.core.model.application import Application
+from remuda.core.model.cluster import unknown_partition
 from remuda.core.model.partition import Partition
 from remuda.core.model.request import Request
 from remuda.core.model.vectors import TYPES_LIMIT
@@ -35,7 +36,7 @@ def add_asks(turn: Turn, rm_id: str, asks: tuple[Ask, ...]) -> None:
 def refusal(partition: Partition | None, ask: Ask) -> tuple[str, str]:
     """Return why an ask is refused, with the rule; ("", "") if it is not. Rules: SI-31, QUE-45."""
     if partition is None:
-        return f"partition '{ask.partition or 'default'}' doesn't exist", "SI-31"
+        return unknown_partition(ask.partition), "SI-31"
     application = partition.applications.get(ask.application_id)
     if application is None:
         return f"application '{ask.application_id}' is not known in the partition", "SI-31"

@@ -32,7 +32,11 @@ def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
     _remember_refusals(request, decision.refused)
     request.attempted = True
     enter(turn, partition, request, allocation)
-    announce(turn, partition, allocation)
+    turn.emit(
+        AllocationNew(
+            partition.rm_id, partition.name, allocation.allocation_id, node.node_id, request.ask
+        )
+    )
 
 
 def park_lane(partition: Partition, decision: Park) -> None:
@@ -82,19 +86,6 @@ def enter(turn: Turn, partition: Partition, request: Request, allocation: Alloca
     charge(partition, allocation, request)
     application_id = application.record.application_id
     emit(EventRecord(rm_id, name, APP, application_id, identity, ADD, APP_ALLOC, now_ns, resource))
-
-
-def announce(turn: Turn, partition: Partition, allocation: Allocation) -> None:
-    """Tell the RM about an allocation. Rules: SI-42, SI-76."""
-    turn.emit(
-        AllocationNew(
-            partition.rm_id,
-            partition.name,
-            allocation.allocation_id,
-            allocation.node.node_id,
-            allocation.ask,
-        )
-    )
 
 
 def _remember_refusals(request: Request, refused: list[Node]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from remuda.core.apply.lifecycle import fire
 from remuda.core.apply.queues import remove_empty_queues
 from remuda.core.apply.turn import Turn
-from remuda.core.model import deadlines, states
+from remuda.core.model import states
 from remuda.core.model.application import Application
 from remuda.core.model.deadlines import Deadline
 from remuda.core.model.partition import Partition
@@ -26,24 +26,22 @@ def _run(turn: Turn, partition: Partition, deadline: Deadline) -> None:
     application = deadline.application
     if application is None:
         remove_empty_queues(turn, partition)
-    elif deadline.kind == deadlines.RETENTION_TIMER:
-        _forget(turn, partition, application)
     elif application.generation == deadline.generation:
         _leave_state(turn, partition, application)
 
 
 def _leave_state(turn: Turn, partition: Partition, application: Application) -> None:
-    """End the state a timer was set for. Rules: APP-17."""
-    if partition.applications.get(application.application_id) is not application:
-        return
-    if application.state == states.STARTING:
-        fire(turn, partition, application, states.RUN)
-    elif application.state == states.COMPLETING:
-        fire(turn, partition, application, states.COMPLETE)
+    """End the state a timer was set for; an ended application is deleted. Rules: APP-15 to APP-18.
 
-
-def _forget(turn: Turn, partition: Partition, application: Application) -> None:
-    """Expire an ended application and delete it. Rules: APP-15, APP-18."""
-    partition.ended.pop(application.number, None)
-    partition.rejected.pop(application.number, None)
-    fire(turn, partition, application, states.EXPIRE)
+    One that the RM removed is in no list, and nothing happens to it any more.
+    """
+    number = application.number
+    if number in partition.ended or number in partition.rejected:
+        partition.ended.pop(number, None)
+        partition.rejected.pop(number, None)
+        fire(turn, partition, application, states.EXPIRE)
+    elif partition.applications.get(application.application_id) is application:
+        if application.state == states.STARTING:
+            fire(turn, partition, application, states.RUN)
+        elif application.state == states.COMPLETING:
+            fire(turn, partition, application, states.COMPLETE)

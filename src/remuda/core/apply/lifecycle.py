@@ -103,7 +103,7 @@ def leave_queue(turn: Turn, partition: Partition, application: Application) -> N
     )
     if not leaf.managed and not leaf.applications and not partition.cleanup_set:
         partition.cleanup_set = True
-        turn.set_timer(partition, deadlines.CLEANUP_TIMER, deadlines.QUEUE_CLEANUP_NS)
+        turn.set_timer(partition, deadlines.QUEUE_CLEANUP_NS)
 
 
 def _leave(application: Application, left: str, entered: str) -> None:
@@ -138,12 +138,12 @@ def _enter(turn: Turn, partition: Partition, application: Application, left: str
         count_running(application, 1)
         quick = application_tag(application.record.tags, STATEAWARE_DISABLE) != ""
         delay = 0 if quick else deadlines.STARTING_TIMEOUT_NS
-        turn.set_timer(partition, deadlines.STATE_TIMER, delay, application)
+        turn.set_timer(partition, delay, application)
     elif entered == states.RUNNING and left == states.COMPLETING:
         count_running(application, 1)
     elif entered == states.COMPLETING:
         delay = deadlines.COMPLETING_TIMEOUT_NS
-        turn.set_timer(partition, deadlines.STATE_TIMER, delay, application)
+        turn.set_timer(partition, delay, application)
     elif entered in (states.COMPLETED, states.FAILED):
         _finish(turn, partition, application)
     elif entered == states.REJECTED:
@@ -167,4 +167,4 @@ def _finish(turn: Turn, partition: Partition, application: Application) -> None:
 
 def _retain(turn: Turn, partition: Partition, application: Application) -> None:
     """Keep an ended application for three days. Rules: APP-16, APP-18."""
-    turn.set_timer(partition, deadlines.RETENTION_TIMER, deadlines.RETENTION_NS, application)
+    turn.set_timer(partition, deadlines.RETENTION_NS, application)

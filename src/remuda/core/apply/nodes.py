@@ -1,7 +1,7 @@
 """Adds, changes, drains and removes nodes (rules: chapter 70 section 9).
 
-Every way in which a node gains room, or becomes another one for predicates, ends in ``_offer``:
-it puts the node where its score belongs and wakes the asks that may fit it now.
+Every change by which a node may take more than before ends in ``offer``: it puts the node where
+its score belongs and wakes the asks that may fit it now.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from remuda.core.accounting.lanes import wake_at_queue, wake_for_node
+from remuda.core.accounting.lanes import offer, wake_at_queue
 from remuda.core.accounting.usage import grow_capacity
 from remuda.core.apply.allocations import recover
 from remuda.core.apply.allocations import refusal as allocation_refusal
@@ -21,7 +21,7 @@ from remuda.core.messages.commands import ExistingAllocation, NodeUpdate, Update
 from remuda.core.messages.effects import NodesAnswered, Rejection
 from remuda.core.messages.tags import NODE_PARTITION
 from remuda.core.model.application import Application
-from remuda.core.model.cluster import plain_name
+from remuda.core.model.cluster import plain_name, unknown_partition
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.vectors import TYPES_LIMIT, Amounts, copy, equal, positive, vector_of
@@ -36,12 +36,12 @@ def update_nodes(turn: Turn, command: UpdateNodes) -> None:
     accepted: list[str] = []
     rejected: list[Rejection] = []
     for update in command.nodes:
-        if update.action not in _KNOWN_ACTIONS:
+        if update.action not in _CREATES and update.action not in _ACTIONS:
             continue
         reason, rule = _apply(turn, command.rm_id, update)
         if reason:
             rejected.append(Rejection(update.node_id, reason, rule))
-        elif update.action in (commands.CREATE, commands.CREATE_DRAIN):
+        elif update.action in _CREATES:
             accepted.append(update.node_id)
     if accepted or rejected:
         turn.emit(NodesAnswered(command.rm_id, tuple(accepted), tuple(rejected)))
@@ -52,11 +52,11 @@ def _apply(turn: Turn, rm_id: str, update: NodeUpdate) -> tuple[str, str]:
     name = update.attributes.get(NODE_PARTITION, "")
     partition = turn.cluster.partition(rm_id, name)
     if partition is None:
-        return f"partition '{name or 'default'}' doesn't exist", "NODE-10"
+        return unknown_partition(name), "NODE-10"
     reason, rule = _amount_refusal(partition, update)
     if reason:
         return reason, rule
-    if update.action in (commands.CREATE, commands.CREATE_DRAIN):
+    if update.action in _CREATES:
         return _create(turn, partition, update)
     node = partition.nodes.get(update.node_id)
     if node is None:
@@ -107,7 +107,7 @@ def _create(turn: Turn, partition: Partition, update: NodeUpdate) -> tuple[str, 
         resource=node.total.resource,
         message="Node added to the scheduler",
     )
-    _offer(partition, node)
+    offer(partition, node)
     return "", ""
 
 
@@ -181,7 +181,7 @@ def _update(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) ->
     if update.occupied is not None:
         _set_occupied(turn, partition, node, partition.types.amounts(update.occupied))
     node.refused.clear()
-    _offer(partition, node)
+    offer(partition, node)
     return "", ""
 
 
@@ -231,7 +231,7 @@ def _undrain(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) -
         return f"node '{update.node_id}' is not draining", "NODE-9"
     node.schedulable = True
     _schedulable_event(turn, partition, node)
-    _offer(partition, node)
+    offer(partition, node)
     return "", ""
 
 
@@ -256,14 +256,7 @@ def _remove(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) ->
     return "", ""
 
 
-_KNOWN_ACTIONS: Final = (
-    commands.CREATE,
-    commands.CREATE_DRAIN,
-    commands.UPDATE,
-    commands.DRAIN_NODE,
-    commands.DRAIN_TO_SCHEDULABLE,
-    commands.DECOMISSION,
-)
+_CREATES: Final = (commands.CREATE, commands.CREATE_DRAIN)
 
 _ACTIONS: Final[dict[int, Callable[[Turn, Partition, Node, NodeUpdate], tuple[str, str]]]] = {
     commands.UPDATE: _update,
@@ -271,14 +264,6 @@ _ACTIONS: Final[dict[int, Callable[[Turn, Partition, Node, NodeUpdate], tuple[st
     commands.DRAIN_TO_SCHEDULABLE: _undrain,
     commands.DECOMISSION: _remove,
 }
-
-
-def _offer(partition: Partition, node: Node) -> None:
-    """Put a node where its score belongs and wake what fits it."""
-    if node.schedulable:
-        partition.node_order.put(node)
-    if partition.starved.shapes:
-        wake_for_node(partition, node)
 
 
 def _schedulable_event(turn: Turn, partition: Partition, node: Node) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from remuda.core.accounting.lanes import wake_for_node
+from remuda.core.accounting.lanes import offer
 from remuda.core.accounting.usage import refund
 from remuda.core.apply.lifecycle import complete_if_idle
 from remuda.core.apply.turn import Turn
@@ -73,8 +73,6 @@ def node_returns(turn: Turn, partition: Partition, allocation: Allocation) -> No
     node = allocation.node
     node.remove(allocation)
     node.refused.clear()
-    if node.schedulable:
-        partition.node_order.put(node)
     turn.event(
         partition,
         events.NODE,
@@ -84,8 +82,7 @@ def node_returns(turn: Turn, partition: Partition, allocation: Allocation) -> No
         allocation.allocation_id,
         allocation.amounts.resource,
     )
-    if partition.starved.shapes:
-        wake_for_node(partition, node)
+    offer(partition, node)
 
 
 def end_on_node(turn: Turn, partition: Partition, node: Node) -> AllocationsReleased | None:

@@ -71,12 +71,8 @@ class Turn:
         )
 
     def set_timer(
-        self,
-        partition: Partition,
-        kind: str,
-        delay_ns: int,
-        application: Application | None = None,
+        self, partition: Partition, delay_ns: int, application: Application | None = None
     ) -> None:
         """Set a timer that far from now. Rules: APP-16."""
-        deadline = Deadline(kind, partition, application)
+        deadline = Deadline(partition, application)
         self.cluster.deadlines.set(self.now_ns + delay_ns, deadline)

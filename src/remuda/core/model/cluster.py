@@ -44,6 +44,11 @@ class Cluster:
         ]
 
 
+def unknown_partition(name: str) -> str:
+    """Return the reason for refusing what names a partition that does not exist."""
+    return f"partition '{name or 'default'}' doesn't exist"
+
+
 def plain_name(rm_id: str, name: str) -> str:
     """Return the plain partition name; a foreign ``[rm]`` prefix names no partition.
 

@@ -19,22 +19,18 @@ COMPLETING_TIMEOUT_NS: Final = 30 * SECOND_NS
 RETENTION_NS: Final = 3 * 24 * 3600 * SECOND_NS
 QUEUE_CLEANUP_NS: Final = 10 * SECOND_NS
 
-STATE_TIMER: Final = "state"
-RETENTION_TIMER: Final = "retention"
-CLEANUP_TIMER: Final = "cleanup"
-
 
 @final
 class Deadline:
     """One timer of a partition, for one of its applications or, without one, for itself.
 
     It refers to the objects, not to their names: a later object of the same name is another one.
+    What is due follows from the state the application is still in.
     """
 
-    __slots__ = ("application", "generation", "kind", "partition")
+    __slots__ = ("application", "generation", "partition")
 
-    def __init__(self, kind: str, partition: Partition, application: Application | None) -> None:
-        self.kind = kind
+    def __init__(self, partition: Partition, application: Application | None) -> None:
         self.partition = partition
         self.application = application
         self.generation: int = 0 if application is None else application.generation
