@@ -45,7 +45,7 @@ class Cluster:
 
 
 def unknown_partition(name: str) -> str:
-    """Return the reason for refusing what names a partition that does not exist."""
+    """Return why what names a missing partition is refused. Rules: SI-20, SI-31, SI-40, NODE-10."""
     return f"partition '{name or 'default'}' doesn't exist"
 
 
