@@ -8,6 +8,7 @@ wrong. Refusals that the scheduler interface specifies are effects, not exceptio
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from remuda.base.message import message
 
@@ -28,13 +29,18 @@ class InvariantViolation(AssertionError):  # noqa: N818 - the established name o
     """Our own fault: a state that the scheduler must never reach was found."""
 
 
+ERROR: Final = "error"
+WARNING: Final = "warning"
+
+
 @message
 class Problem:
     """One fault of a configuration text.
 
     ``path`` names the element (``partitions[0].queues[1].name``, counted from 0), ``rule`` the
     broken rule (``CFG-61``), ``message`` what is wrong and ``hint`` what to do. ``line`` and
-    ``column`` count from 1; 0 means the position is not known.
+    ``column`` count from 1; 0 means the position is not known. A ``warning`` is legal and mostly
+    not what was meant; an ``error`` makes the text invalid.
     """
 
     path: str
@@ -43,6 +49,7 @@ class Problem:
     line: int = 0
     column: int = 0
     hint: str = ""
+    severity: str = ERROR
 
     def text(self, source: str) -> str:
         """Return the fault as one line that starts with ``source:line:column``."""

@@ -1,7 +1,7 @@
 """What a queue configuration says, as plain records (rules: CFG, section 3 of chapter 10).
 
-Only what the scheduler acts on today has a field here; the loader refuses every other key by
-name, so that nothing in a file is ever ignored.
+The records hold what the loader made of the text: names lower case, amounts in base units,
+defaults filled in. What is not given is None where absent and zero differ.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 
 from remuda.base.message import message
 from remuda.base.resources import Resource
+from remuda.config.checksum import checksum
 
 # One element of a queue's path, configured or made by placement (CFG-30).
 QUEUE_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -25,12 +26,66 @@ NODE_SORT_FAIR: Final = "fair"
 NODE_SORT_BINPACKING: Final = "binpacking"
 
 
+# What looks up the groups of a user who comes without any (UGR-20).
+RESOLVER_DEFAULT: Final = ""
+RESOLVER_OS: Final = "os"
+RESOLVER_LDAP: Final = "ldap"
+RESOLVER_TEST: Final = "test"
+
+# The name that stands for every user or group not named itself (LIM-4, LIM-5).
+WILDCARD: Final = "*"
+
+
+@message
+class AccessList:
+    """Who may do something with a queue; the empty list lets nobody in.
+
+    ``everybody`` makes the rest irrelevant. Names are case sensitive, sorted, without duplicates.
+    Rules: ACL-1 to ACL-7.
+    """
+
+    everybody: bool = False
+    users: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+
+
+@message
+class LimitConfig:
+    """One entry of ``limits``: what each of these users, and each of these groups, may use.
+
+    ``maximum`` None: not given, resources are not limited; a type with 0 is forbidden.
+    ``max_applications`` 0: not limited. At least one of the two is given. Rules: LIM-1, LIM-2.
+    """
+
+    users: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    maximum: Resource | None = None
+    max_applications: int = 0
+    description: str = ""
+
+
+@message
+class TemplateConfig:
+    """What a dynamic leaf takes over when it is made (TPL-1 to TPL-5).
+
+    Never empty: a template without any effect is no template (TPL-2). ``maximum`` and
+    ``guaranteed`` None: none of its values is above zero (TPL-3).
+    """
+
+    max_applications: int = 0
+    properties: Mapping[str, str] = field(default_factory=dict)
+    maximum: Resource | None = None
+    guaranteed: Resource | None = None
+
+
 @message
 class QueueConfig:
     """One configured queue and everything below it.
 
-    ``name`` is lower case, one path element. ``maximum`` and ``guaranteed`` are in base units;
-    None means "not given", an explicit zero is a hard zero (QUE-5).
+    ``name`` is lower case, one path element. ``parent``: written so, or it has queues (CFG-46).
+    ``maximum`` and ``guaranteed`` are in base units; None means "not given", an explicit zero is
+    a hard zero (QUE-5). ``max_applications`` 0: not limited. Root has neither amounts; its
+    ``limits`` are those of the partition (CFG-47).
     """
 
     name: str
@@ -39,15 +94,51 @@ class QueueConfig:
     guaranteed: Resource | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
     queues: tuple[QueueConfig, ...] = ()
+    max_applications: int = 0
+    admin_acl: AccessList = field(default_factory=AccessList)
+    submit_acl: AccessList = field(default_factory=AccessList)
+    template: TemplateConfig | None = None
+    limits: tuple[LimitConfig, ...] = ()
+
+
+@message
+class NameFilter:
+    """The user or the group part of a placement filter (PLC-47, PLC-48).
+
+    ``pattern``: an RE2 expression that is searched for anywhere in a name, "" if there is none;
+    else ``names`` are compared as they are.
+    """
+
+    names: tuple[str, ...] = ()
+    pattern: str = ""
+
+
+@message
+class FilterConfig:
+    """Whom a placement rule is for (PLC-44 to PLC-51).
+
+    ``deny``: those who match are refused, else all who do not. None: that part was not given;
+    with neither part the filter decides by ``deny`` alone.
+    """
+
+    deny: bool = False
+    users: NameFilter | None = None
+    groups: NameFilter | None = None
 
 
 @message
 class PlacementRuleConfig:
-    """One placement rule: ``provided`` or ``tag`` (with the tag's name in ``value``)."""
+    """One placement rule: ``provided``, ``user``, ``fixed`` or ``tag``, lower case.
+
+    ``value``: the queue of a fixed rule, lower case, or the tag's name of a tag rule, lower case.
+    ``parent`` gives the queue above, root without one. Rules: PLC-12 to PLC-15, PLC-20 to PLC-29.
+    """
 
     name: str
     create: bool = False
     value: str = ""
+    parent: PlacementRuleConfig | None = None
+    filter: FilterConfig | None = None
 
 
 @message
@@ -55,7 +146,8 @@ class PartitionConfig:
     """One partition: its queue tree, how applications are placed and how nodes are ordered.
 
     ``node_sort_weights`` empty means {vcore: 1, memory: 1} (NOD-17). ``root`` is always the
-    queue named root.
+    queue named root. ``preemption`` and ``quota_preemption`` are kept for PAR-3.
+    ``user_group_resolver`` is one of the RESOLVER names (UGR-20).
     """
 
     name: str
@@ -63,23 +155,45 @@ class PartitionConfig:
     placement_rules: tuple[PlacementRuleConfig, ...] = (PlacementRuleConfig("provided"),)
     node_sort_policy: str = NODE_SORT_FAIR
     node_sort_weights: Mapping[str, float] = field(default_factory=dict)
+    preemption: bool = True
+    quota_preemption: bool = False
+    user_group_resolver: str = RESOLVER_DEFAULT
 
 
 @message
 class Configuration:
-    """A whole, valid configuration. ``checksum``: CHK-1, of the text it was read from."""
+    """A whole, valid configuration.
+
+    ``text``: what it was read from, ``checksum`` of it (CHK-1); both empty if it was built by hand.
+    """
 
     partitions: tuple[PartitionConfig, ...]
     checksum: str = ""
+    text: str = ""
 
 
 # Turns the configuration text of a registration, which may be empty, into records; raises
 # ConfigError (RM-5, RM-6).
 Load: TypeAlias = Callable[[str], Configuration]
 
+# The text of built_in.
+BUILT_IN_TEXT: Final = """\
+partitions:
+  - name: default
+    placementrules:
+      - name: tag
+        value: namespace
+        create: true
+    queues:
+      - name: root
+        submitacl: "*"
+"""
+
 
 def built_in() -> Configuration:
-    """The configuration of an RM that sends none (RM-5, chapter 10 section 7)."""
-    root = QueueConfig(name="root", parent=True)
+    """Return the configuration of an RM that sends none. Rules: RM-5, chapter 10 section 7."""
+    everybody = AccessList(everybody=True)
+    root = QueueConfig(name="root", parent=True, submit_acl=everybody)
     rules = (PlacementRuleConfig("tag", create=True, value="namespace"),)
-    return Configuration((PartitionConfig("default", root, rules),))
+    partition = PartitionConfig("default", root, rules)
+    return Configuration((partition,), checksum(BUILT_IN_TEXT), BUILT_IN_TEXT)

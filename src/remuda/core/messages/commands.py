@@ -53,8 +53,27 @@ class UnregisterResourceManager:
 
 
 @message
+class UpdateConfiguration:
+    """The configuration of a registered RM changes while it runs (SI-85 to SI-88).
+
+    ``config`` with the checksum in force changes no queue (CHK-5). ``extra_config`` replaces the
+    whole map; None leaves it as it is. ``dry_run``: only say whether it could be applied (EXT-24).
+    Answered by ConfigurationAnswered.
+    """
+
+    rm_id: str
+    config: Configuration
+    extra_config: Mapping[str, str] | None = None
+    dry_run: bool = False
+
+
+@message
 class NewApplication:
-    """One application to add (SI-20). ``queue`` is what the RM asks for, input to placement."""
+    """One application to add (SI-20). ``queue`` is what the RM asks for, input to placement.
+
+    ``groups``: those the RM gave, else those that were looked up before this command was built.
+    ``user_fault``: why they could not be found, "" if they were (UGR-2, UGR-6).
+    """
 
     application_id: str
     queue: str = ""
@@ -65,6 +84,7 @@ class NewApplication:
     execution_timeout_ms: int = 0
     placeholder_ask: Resource = field(default_factory=dict)
     gang_scheduling_style: str = ""
+    user_fault: str = ""
 
 
 @message
@@ -187,6 +207,7 @@ class UpdateNodes:
 Command: TypeAlias = (
     RegisterResourceManager
     | UnregisterResourceManager
+    | UpdateConfiguration
     | UpdateApplications
     | UpdateAllocations
     | UpdateNodes

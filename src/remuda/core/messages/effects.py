@@ -33,6 +33,19 @@ class RegistrationAnswered:
 
 
 @message
+class ConfigurationAnswered:
+    """Answer to UpdateConfiguration; an empty reason means it is in force, or could be (SI-85).
+
+    ``problems``: one text for each thing that stands in the way, the first is the reason.
+    """
+
+    rm_id: str
+    reason: str
+    rule: str = ""
+    problems: tuple[str, ...] = ()
+
+
+@message
 class RequestRefused:
     """The whole request was refused because its RM is not registered (SI-1)."""
 
@@ -139,6 +152,7 @@ class EventRecord:
 
 Effect: TypeAlias = (
     RegistrationAnswered
+    | ConfigurationAnswered
     | RequestRefused
     | ApplicationsAnswered
     | ApplicationUpdated

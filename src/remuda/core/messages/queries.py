@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from remuda.base.message import message
 from remuda.base.resources import Resource
+from remuda.config.schema import PlacementRuleConfig, TemplateConfig
 
 
 @message
@@ -51,7 +52,59 @@ class ApplicationsQuery:
     rm_id: str = ""
 
 
-Query: TypeAlias = PartitionsQuery | QueuesQuery | NodesQuery | ApplicationsQuery
+@message
+class PlacementRulesQuery:
+    """The rules in force in one partition -> tuple[PlacementRuleConfig, ...] (PLC-16).
+
+    The implicit recovery rule is not among them. None: no such partition.
+    """
+
+    partition: str
+    rm_id: str = ""
+
+
+@message
+class UsageQuery:
+    """What users or groups use and may use -> tuple[UsageView, ...], by name (REST-63 to REST-66).
+
+    None: no such partition.
+    """
+
+    partition: str
+    groups: bool = False
+    rm_id: str = ""
+
+
+@message
+class AccessQuery:
+    """Whether a user may submit to a queue, or administer it -> AccessView (ACL-10, ACL-11).
+
+    None: no such partition. The queue need not exist: its nearest existing ancestor decides.
+    """
+
+    partition: str
+    queue: str
+    user: str
+    groups: tuple[str, ...] = ()
+    admin: bool = False
+    rm_id: str = ""
+
+
+@message
+class ConfigurationsQuery:
+    """What each RM was configured with -> tuple[ConfigurationView, ...], by RM ID."""
+
+
+Query: TypeAlias = (
+    PartitionsQuery
+    | QueuesQuery
+    | NodesQuery
+    | ApplicationsQuery
+    | PlacementRulesQuery
+    | UsageQuery
+    | AccessQuery
+    | ConfigurationsQuery
+)
 
 
 @message
@@ -69,11 +122,18 @@ class PartitionView:
     total_nodes: int
     total_containers: int
     applications: Mapping[str, int]
+    preemption: bool
+    quota_preemption: bool
+    user_group_resolver: str
 
 
 @message
 class QueueView:
-    """One queue with its children (REST-70, REST-71)."""
+    """One queue with its children (REST-70, REST-71).
+
+    ``max_applications`` 0: not limited. ``template``: the nearest one upwards, None for a leaf or
+    where there is none (TPL-5).
+    """
 
     path: str
     partition: str
@@ -89,6 +149,8 @@ class QueueView:
     headroom: Resource | None
     properties: Mapping[str, str]
     running_applications: int
+    max_applications: int
+    template: TemplateConfig | None
     current_priority: int
     sort_policy: str
     priority_sorting: bool
@@ -170,6 +232,52 @@ class NodeView:
     allocations: tuple[AllocationView, ...]
 
 
+@message
+class QueueUsageView:
+    """What one user or group uses in and below one queue (REST-63).
+
+    ``used`` None: nothing was ever used. ``applications``: the counted ones, sorted. ``maximum``
+    None and ``max_applications`` 0: not limited; a user's may come from the wildcard (REST-66).
+    """
+
+    path: str
+    used: Resource | None
+    applications: tuple[str, ...]
+    maximum: Resource | None
+    max_applications: int
+    children: tuple[QueueUsageView, ...]
+
+
+@message
+class UsageView:
+    """One user or group with usage, with counted applications or with a limit of its own (REST-65).
+
+    ``applications``: application ID -> group it is tracked under, linked applications only.
+    """
+
+    name: str
+    applications: Mapping[str, str]
+    queues: QueueUsageView
+
+
+@message
+class AccessView:
+    """The answer to an AccessQuery."""
+
+    allowed: bool
+
+
+@message
+class ConfigurationView:
+    """The configuration in force of one RM. ``text``: as it was read (CHK-1, RM-4, RM-7)."""
+
+    rm_id: str
+    policy_group: str
+    text: str
+    checksum: str
+    extra_config: Mapping[str, str]
+
+
 class UnknownQueue:
     """Answer to an ApplicationsQuery whose path names no queue."""
 
@@ -179,6 +287,10 @@ View: TypeAlias = (
     | QueueView
     | tuple[NodeView, ...]
     | tuple[ApplicationView, ...]
+    | tuple[PlacementRuleConfig, ...]
+    | tuple[UsageView, ...]
+    | tuple[ConfigurationView, ...]
+    | AccessView
     | UnknownQueue
     | None
 )
