@@ -11,7 +11,9 @@ from typing import Any, TypeVar
 
 from remuda.base.resources import Resource
 from remuda.config.schema import (
+    AccessList,
     Configuration,
+    LimitConfig,
     PartitionConfig,
     PlacementRuleConfig,
     QueueConfig,
@@ -20,6 +22,7 @@ from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.messages import queries as q
 from remuda.core.messages.effects import Effect
+from remuda.core.messages.events import USERGROUP
 from remuda.core.ports import Predicates, always_true
 from remuda.core.scheduler import Scheduler
 
@@ -31,6 +34,7 @@ START = 1_700_000_000 * SECOND
 REQUIRED_NODE = "yunikorn.apache.org/requiredNode"
 PROVIDED = PlacementRuleConfig("provided")
 CREATING = PlacementRuleConfig("provided", create=True)
+EVERYBODY = AccessList(everybody=True)
 
 Properties = Mapping[str, str]
 
@@ -40,9 +44,10 @@ def leaf(
     maximum: Resource | None = None,
     guaranteed: Resource | None = None,
     properties: Properties | None = None,
+    **other: Any,
 ) -> QueueConfig:
     """A configured leaf."""
-    return QueueConfig(name, False, maximum, guaranteed, dict(properties or {}))
+    return QueueConfig(name, False, maximum, guaranteed, dict(properties or {}), **other)
 
 
 def parent(
@@ -51,18 +56,38 @@ def parent(
     maximum: Resource | None = None,
     guaranteed: Resource | None = None,
     properties: Properties | None = None,
+    **other: Any,
 ) -> QueueConfig:
     """A configured parent."""
-    return QueueConfig(name, True, maximum, guaranteed, dict(properties or {}), queues)
+    return QueueConfig(name, True, maximum, guaranteed, dict(properties or {}), queues, **other)
 
 
 def partition(
-    *queues: QueueConfig, name: str = "default", properties: Properties | None = None, **other: Any
+    *queues: QueueConfig,
+    name: str = "default",
+    properties: Properties | None = None,
+    root: Mapping[str, Any] | None = None,
+    **other: Any,
 ) -> PartitionConfig:
-    """A partition whose root holds these queues; queues are provided unless said otherwise."""
-    root = parent("root", *queues, properties=properties)
+    """A partition whose root holds these queues.
+
+    Queues are provided and everybody may submit unless said otherwise; ``root`` holds further
+    fields of the root queue.
+    """
+    fields = {"submit_acl": EVERYBODY, **(root or {})}
+    top = parent("root", *queues, properties=properties, **fields)
     other.setdefault("placement_rules", (PROVIDED,))
-    return PartitionConfig(name, root, **other)
+    return PartitionConfig(name, top, **other)
+
+
+def users(names: str, maximum: Resource | None = None, applications: int = 0) -> LimitConfig:
+    """A limit of each of these users; names are separated by blanks."""
+    return LimitConfig(tuple(names.split()), (), maximum, applications)
+
+
+def groups(names: str, maximum: Resource | None = None, applications: int = 0) -> LimitConfig:
+    """A limit of each of these groups; names are separated by blanks."""
+    return LimitConfig((), tuple(names.split()), maximum, applications)
 
 
 class Caller:
@@ -78,6 +103,7 @@ class Caller:
         self.scheduler = Scheduler(predicates)
         self.now = START
         self.rm = "rm"
+        self.reloads = 0
         chosen = tuple(partitions) or (partition(*(queues or (leaf("a"),)), **other),)
         self.first = self.send(
             c.RegisterResourceManager(
@@ -86,6 +112,21 @@ class Caller:
         )
 
     # -------------------------------------------------------------------------- commands
+
+    def reload(self, *queues: QueueConfig, **other: Any) -> list[Effect]:
+        """Change the configuration: the default partition, or the ``partitions`` given.
+
+        ``checksum`` differs each time unless given; ``extra_config`` and ``dry_run`` are those of
+        the command, everything else belongs to the partition.
+        """
+        self.reloads += 1
+        text = other.pop("checksum", f"{self.reloads:064X}")
+        how = {name: other.pop(name) for name in ("extra_config", "dry_run") if name in other}
+        chosen = other.pop("partitions", None)
+        if chosen is None:
+            chosen = (partition(*queues, **other),)
+        config = Configuration(tuple(chosen), checksum=text, text=f"# {text}")
+        return self.send(c.UpdateConfiguration(self.rm, config, **how))
 
     def send(self, command: c.Command) -> list[Effect]:
         """One command."""
@@ -117,7 +158,8 @@ class Caller:
     def app(self, application_id: str, queue: str = "root.a", **other: Any) -> list[Effect]:
         """One new application."""
         other.setdefault("user", "ann")
-        new = c.NewApplication(application_id, queue, groups=("staff",), **other)
+        other.setdefault("groups", ("staff",))
+        new = c.NewApplication(application_id, queue, **other)
         return self.send(c.UpdateApplications(self.rm, (new,)))
 
     def remove(self, application_id: str, home: str = "") -> list[Effect]:
@@ -191,6 +233,12 @@ class Caller:
         assert isinstance(found, tuple)
         return {a.application_id: a for a in found if isinstance(a, q.ApplicationView)}
 
+    def usage(self, *, of_groups: bool = False, home: str = "default") -> dict[str, q.UsageView]:
+        """What users, or groups, use and may use, by name."""
+        found = self.scheduler.view(q.UsageQuery(home, of_groups, self.rm))
+        assert isinstance(found, tuple)
+        return {view.name: view for view in found if isinstance(view, q.UsageView)}
+
     def state(self, application_id: str) -> str:
         """The state of a live application, "" if it is not live."""
         found = self.apps().get(application_id)
@@ -229,3 +277,15 @@ def events(effects: Sequence[Effect]) -> list[tuple[int, str, int, int]]:
     """The event records as (kind, object, change, detail)."""
     found = of(effects, e.EventRecord)
     return [(record.kind, record.object_id, record.change, record.detail) for record in found]
+
+
+def refusal(effects: Sequence[Effect]) -> str:
+    """Why a change of the configuration was refused, "" if it is in force."""
+    (answer,) = of(effects, e.ConfigurationAnswered)
+    return answer.reason
+
+
+def tracked(effects: Sequence[Effect]) -> list[tuple[str, int, int, str]]:
+    """The records about users and groups as (name, change, detail, reference)."""
+    found = [record for record in of(effects, e.EventRecord) if record.kind == USERGROUP]
+    return [(r.object_id, r.change, r.detail, r.reference_id) for r in found]
