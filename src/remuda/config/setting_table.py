@@ -1,0 +1,236 @@
+"""Every key of the extra map, in one table: what reads it, what it means, what it is without.
+
+Programs of three kinds share the map: the scheduler itself (``core``), the adapter between it and
+a cluster (``shim``) and what guards that cluster's door (``admission``). The scheduler acts on
+its own keys and keeps the others, so all are known here and a manual cannot fall behind
+(KV, section 14 of chapter 10).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from remuda.base.message import message
+
+CORE: Final = "core"
+SHIM: Final = "shim"
+ADMISSION: Final = "admission"
+NOBODY: Final = "nobody"
+
+# What a value looks like.
+BOOLEAN: Final = "boolean"
+NUMBER: Final = "number"
+POSITIVE: Final = "number above 0"
+INT32: Final = "whole number"
+DURATION: Final = "duration"
+LEVEL: Final = "level"
+PARITY: Final = "none or 1.5"
+STORE: Final = "memory, sqlite:PATH or ndjson:PATH"
+TEXT: Final = "text"
+PATTERNS: Final = "list of expressions"
+
+# Where the name of a logger goes.
+LOGGER_KEY: Final = "log.<logger>.level"
+
+
+@message
+class Setting:
+    """One key. ``default``: as it would be written. ``reload``: whether a change takes effect.
+
+    ``built``: whether this release acts on it; keys of other readers are only passed on.
+    ``alias``: another spelling, read where the right one is missing.
+    """
+
+    key: str
+    default: str
+    kind: str
+    readers: tuple[str, ...]
+    reload: bool
+    meaning: str
+    rules: tuple[str, ...]
+    built: bool = False
+    alias: str = ""
+
+
+def _core(key: str, default: str, kind: str, meaning: str, *rules: str) -> Setting:
+    return Setting(key, default, kind, (CORE,), True, meaning, rules)
+
+
+def _shim(key: str, default: str, kind: str, meaning: str) -> Setting:
+    return Setting(key, default, kind, (SHIM,), False, meaning, ("KV-3",))
+
+
+def _admission(key: str, default: str, kind: str, meaning: str, *, reload: bool = True) -> Setting:
+    return Setting(f"admissionController.{key}", default, kind, (ADMISSION,), reload, meaning, ())
+
+
+_BOTH: Final = (CORE, SHIM)
+
+SETTINGS: Final = (
+    _core("event.trackingEnabled", "true", BOOLEAN, "whether event records are made", "EVT-101"),
+    _core("event.requestCapacity", "1000", POSITIVE, "records kept between two flushes", "EVT-102"),
+    Setting(
+        "event.ringBufferCapacity",
+        "100000",
+        POSITIVE,
+        (CORE,),
+        True,
+        "records kept for queries",
+        ("EVT-103", "EVT-106"),
+        alias="event.ringbufferCapacity",
+    ),
+    _core("event.maxStreams", "100", NUMBER, "event streams at a time", "EVT-104"),
+    _core("event.maxStreamsPerHost", "15", NUMBER, "the same, for each client host", "EVT-104"),
+    _core("event.RESTResponseSize", "10000", POSITIVE, "records in one batch reply", "EVT-105"),
+    Setting(
+        "event.store",
+        "memory",
+        STORE,
+        (CORE,),
+        False,
+        "where event records are kept",
+        ("EVT-132",),
+    ),
+    _core(
+        "rm.pauseTimeout",
+        "5m",
+        DURATION,
+        "how long a resource manager may be gone; 0: not at all, negative: for ever",
+        "RM-18",
+    ),
+    _core("rm.outboundLimit", "100000", NUMBER, "messages kept for one that is gone", "RM-15"),
+    _core(
+        "rm.confirmTimeout",
+        "10m",
+        DURATION,
+        "after which an unconfirmed order is repeated; 0: never",
+        "SI-69",
+    ),
+    _core(
+        "application.enforceExecutionTimeout",
+        "false",
+        BOOLEAN,
+        "whether the execution timeout of an application ends it",
+        "APP-30",
+    ),
+    _core(
+        "scheduler.reservationLimit",
+        "60m",
+        DURATION,
+        "how long a reservation may hold a node; 0: for ever",
+        "RSV-10",
+    ),
+    _core(
+        "scheduler.parity", "none", PARITY, "whose order of queues and preemption to use", "KV-5"
+    ),
+    _core("health.checkInterval", "30s", DURATION, "time between health checks; 0: none", "HLT-2"),
+    Setting("log.level", "INFO", LEVEL, _BOTH, True, "level of every logger", ("KV-2",), True),
+    Setting(
+        LOGGER_KEY, "", LEVEL, _BOTH, True, "level of one logger and all below it", ("KV-2",), True
+    ),
+    _shim("service.clusterId", "mycluster", TEXT, "ID of the resource manager"),
+    _shim("service.policyGroup", "queues", TEXT, "names the entry with the queues, plus .yaml"),
+    _shim("service.schedulingInterval", "1s", DURATION, "time between two rounds of requests"),
+    _shim("service.volumeBindTimeout", "10m", DURATION, "how long volumes may take to bind"),
+    _shim("service.eventChannelCapacity", "1048576", INT32, "events waiting in the adapter"),
+    _shim("service.dispatchTimeout", "5m", DURATION, "how long an event may wait there"),
+    _shim("service.disableGangScheduling", "false", BOOLEAN, "no placeholders"),
+    Setting(
+        "service.enableConfigHotRefresh",
+        "true",
+        BOOLEAN,
+        (SHIM, ADMISSION),
+        True,
+        "whether changes are followed; once off, only a restart turns it on",
+        ("KV-3",),
+    ),
+    _shim("service.placeholderImage", "pause:3.7", TEXT, "image of placeholder pods"),
+    Setting(
+        "service.nodeInstanceTypeNodeLabelKey",
+        "node.kubernetes.io/instance-type",
+        TEXT,
+        (SHIM,),
+        False,
+        "node label that tells the machine type",
+        ("KV-3",),
+        alias="service.instanceTypeNodeLabelKey",
+    ),
+    Setting("service.operatorPlugins", "general", TEXT, (NOBODY,), False, "deprecated", ("KV-1",)),
+    _shim("kubernetes.qps", "1000", INT32, "requests a second to the cluster"),
+    _shim("kubernetes.burst", "1000", INT32, "the same, for a moment"),
+    _admission(
+        "webHook.amServiceName",
+        "yunikorn-admission-controller-service",
+        TEXT,
+        "service of the web hook",
+        reload=False,
+    ),
+    _admission(
+        "webHook.schedulerServiceAddress",
+        "yunikorn-service:9080",
+        TEXT,
+        "where configurations are validated",
+        reload=False,
+    ),
+    _admission("filtering.processNamespaces", "", PATTERNS, "namespaces to handle; all if empty"),
+    _admission(
+        "filtering.bypassNamespaces", "^kube-system$", PATTERNS, "namespaces to leave alone"
+    ),
+    _admission("filtering.labelNamespaces", "", PATTERNS, "namespaces whose pods are labelled"),
+    _admission("filtering.noLabelNamespaces", "", PATTERNS, "namespaces whose pods are not"),
+    Setting(
+        "admissionController.filtering.generateUniqueAppId",
+        "false",
+        BOOLEAN,
+        (SHIM, ADMISSION),
+        True,
+        "one application per pod without an ID; the shim reads it at its start only",
+        (),
+    ),
+    _admission("filtering.defaultQueue", "root.default", TEXT, "queue of pods without one"),
+    _admission("accessControl.bypassAuth", "false", BOOLEAN, "no check of users"),
+    _admission("accessControl.trustControllers", "true", BOOLEAN, "controllers may set users"),
+    _admission(
+        "accessControl.systemUsers",
+        "^system:serviceaccount:kube-system:",
+        PATTERNS,
+        "users that are trusted",
+    ),
+    _admission("accessControl.externalUsers", "", PATTERNS, "users that may set others"),
+    _admission("accessControl.externalGroups", "", PATTERNS, "groups that may"),
+)
+
+BY_KEY: Final = {setting.key: setting for setting in SETTINGS}
+
+# The loggers of the core (KV-2).
+CORE_LOGGERS: Final = (
+    "core",
+    "core.config",
+    "core.diagnostics",
+    "core.entrypoint",
+    "core.events",
+    "core.metrics",
+    "core.opentracing",
+    "core.resources",
+    "core.rest",
+    "core.rmproxy",
+    "core.rpc",
+    "core.scheduler",
+    "core.scheduler.allocation",
+    "core.scheduler.application",
+    "core.scheduler.application.usage",
+    "core.scheduler.context",
+    "core.scheduler.fsm",
+    "core.scheduler.health",
+    "core.scheduler.node",
+    "core.scheduler.nodesusage",
+    "core.scheduler.partition",
+    "core.scheduler.preemption",
+    "core.scheduler.queue",
+    "core.scheduler.reservation",
+    "core.scheduler.ugm",
+    "core.security",
+    "core.utils",
+    "deprecation",
+    "test",
+)

@@ -1,0 +1,305 @@
+"""The service settings that come as the extra map, read into typed values.
+
+Nothing in this map can make a registration fail: a bad value means the default, and the reader
+is told. Reading is pure; who applies a setting decides what its change entails. Keys that nobody
+here knows are kept by whoever keeps the map (KV-1).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final, TypeVar
+
+from remuda.base.duration import parse_duration
+from remuda.base.message import message
+from remuda.config.setting_table import (
+    BOOLEAN,
+    BY_KEY,
+    DURATION,
+    INT32,
+    LOGGER_KEY,
+    NUMBER,
+    POSITIVE,
+    SHIM,
+    Setting,
+)
+
+T = TypeVar("T")
+
+PARITY_NONE: Final = "none"
+PARITY_1_5: Final = "1.5"
+
+STORE_MEMORY: Final = "memory"
+
+# How severe a record has to be: the numbers of the levels in KV-2.
+DEBUG: Final = -1
+INFO: Final = 0
+WARN: Final = 1
+ERROR: Final = 2
+DPANIC: Final = 3
+PANIC: Final = 4
+FATAL: Final = 5
+
+_LEVELS: Final = {
+    "": INFO,
+    "debug": DEBUG,
+    "info": INFO,
+    "warn": WARN,
+    "error": ERROR,
+    "dpanic": DPANIC,
+    "panic": PANIC,
+    "fatal": FATAL,
+}
+
+_TRUE: Final = ("1", "t", "T", "TRUE", "true", "True")
+_FALSE: Final = ("0", "f", "F", "FALSE", "false", "False")
+
+_UINT64_MAX: Final = 2**64 - 1
+_DIGITS_MAX: Final = 20
+_SIGNED: Final = re.compile(r"[-+]?[0-9]+")
+_SHOWN: Final = 64
+
+_LOG_PREFIX, _LOG_SUFFIX = LOGGER_KEY.split("<logger>")
+
+
+@message
+class LogLevels:
+    """Which records are logged: ``default``, and loggers whose level is set by name.
+
+    Rules: KV-2.
+    """
+
+    default: int
+    loggers: Mapping[str, int]
+
+    def level_of(self, logger: str) -> int:
+        """Return the level of a logger: its own, else that of its nearest ancestor. Rules: KV-2."""
+        name = logger
+        while name:
+            if name in self.loggers:
+                return self.loggers[name]
+            name = name.rpartition(".")[0]
+        return self.default
+
+
+@message
+class ServiceSettings:
+    """The settings that the scheduler itself acts on; durations are nanoseconds.
+
+    Rules: chapter 10 section 14, EVT-101 to EVT-106, EVT-132, RM-15, RM-18, SI-69, APP-30, RSV-10,
+    HLT-2.
+    """
+
+    event_tracking: bool
+    event_request_capacity: int
+    event_ring_buffer_capacity: int
+    event_max_streams: int
+    event_max_streams_per_host: int
+    event_response_size: int
+    event_store: str
+    rm_pause_timeout_ns: int
+    rm_outbound_limit: int
+    rm_confirm_timeout_ns: int
+    enforce_execution_timeout: bool
+    reservation_limit_ns: int
+    parity: str
+    health_check_interval_ns: int
+    log_levels: LogLevels
+
+
+@message
+class ProcessSwitches:
+    """The switches of the process, fixed when it starts. Rules: KV-4."""
+
+    disable_reservation: bool
+    deadlock_detection: bool
+    deadlock_timeout_s: int
+    deadlock_exit: bool
+
+
+def read_settings(extra: Mapping[str, str]) -> tuple[ServiceSettings, tuple[str, ...]]:
+    """Return the settings in a map, and one line for each value that was not understood.
+
+    Rules: KV-1, KV-2, KV-5, EVT-100, EVT-106.
+    """
+    reader = _Reader(extra)
+    settings = ServiceSettings(
+        event_tracking=reader.value("event.trackingEnabled", parse_bool),
+        event_request_capacity=reader.value("event.requestCapacity", _positive),
+        event_ring_buffer_capacity=reader.value("event.ringBufferCapacity", _positive),
+        event_max_streams=reader.value("event.maxStreams", parse_uint64),
+        event_max_streams_per_host=reader.value("event.maxStreamsPerHost", parse_uint64),
+        event_response_size=reader.value("event.RESTResponseSize", _positive),
+        event_store=reader.value("event.store", _store),
+        rm_pause_timeout_ns=reader.value("rm.pauseTimeout", parse_duration),
+        rm_outbound_limit=reader.value("rm.outboundLimit", parse_uint64),
+        rm_confirm_timeout_ns=reader.value("rm.confirmTimeout", _timeout),
+        enforce_execution_timeout=reader.value("application.enforceExecutionTimeout", parse_bool),
+        reservation_limit_ns=reader.value("scheduler.reservationLimit", _timeout),
+        parity=reader.value("scheduler.parity", _parity),
+        health_check_interval_ns=max(0, reader.value("health.checkInterval", parse_duration)),
+        log_levels=LogLevels(reader.value("log.level", parse_level), _loggers(extra, reader)),
+    )
+    reader.unknown_event_keys()
+    return settings, tuple(reader.warnings)
+
+
+def log_levels(extra: Mapping[str, str]) -> LogLevels:
+    """Return the log levels in a map; what is not understood is left out. Rules: KV-2."""
+    return read_settings(extra)[0].log_levels
+
+
+def read_switches(environment: Mapping[str, str]) -> ProcessSwitches:
+    """Return the switches in the environment of a process; a bad value is the default.
+
+    Rules: KV-4.
+    """
+
+    def switch(name: str) -> bool:
+        return parse_bool(environment.get(name, "")) or False
+
+    seconds = parse_uint64(environment.get("DEADLOCK_TIMEOUT_SECONDS", ""))
+    return ProcessSwitches(
+        disable_reservation=switch("DISABLE_RESERVATION"),
+        deadlock_detection=switch("DEADLOCK_DETECTION_ENABLED"),
+        deadlock_timeout_s=60 if seconds is None else seconds,
+        deadlock_exit=switch("DEADLOCK_EXIT"),
+    )
+
+
+def shim_faults(extra: Mapping[str, str]) -> tuple[str, ...]:
+    """Return one line for each value of a shim key that a shim cannot read.
+
+    A shim that finds any rejects the whole update. Rules: KV-3.
+    """
+    return tuple(
+        _fault(key, text, BY_KEY[key])
+        for key, text in sorted(extra.items())
+        if key in BY_KEY and SHIM in BY_KEY[key].readers and not _readable(BY_KEY[key].kind, text)
+    )
+
+
+def parse_bool(text: str) -> bool | None:
+    """Return the truth value a word stands for, None if it is none. Rules: EVT-106, PLC-70."""
+    if text in _TRUE:
+        return True
+    return False if text in _FALSE else None
+
+
+def parse_uint64(text: str) -> int | None:
+    """Return an unsigned 64-bit number in decimal digits, None if it is none. Rules: EVT-106."""
+    if not (text.isascii() and text.isdigit()):
+        return None
+    digits = text.lstrip("0") or "0"
+    if len(digits) > _DIGITS_MAX or int(digits) > _UINT64_MAX:
+        return None
+    return int(digits)
+
+
+def parse_level(text: str) -> int | None:
+    """Return the level that a name in any case or a number stands for, None if it is none.
+
+    Numbers beyond the levels mean the last one on that side. Rules: KV-2.
+    """
+    if text.lower() in _LEVELS:
+        return _LEVELS[text.lower()]
+    number = _signed(text)
+    return None if number is None else min(max(number, DEBUG), FATAL)
+
+
+class _Reader:
+    """Reads values of one map and notes those that are not understood."""
+
+    def __init__(self, extra: Mapping[str, str]) -> None:
+        self.extra = extra
+        self.warnings: list[str] = []
+
+    def value(self, key: str, parse: Callable[[str], T | None]) -> T:
+        """Return the value of a key, of its other spelling, or the default."""
+        setting = BY_KEY[key]
+        used = setting.alias if key not in self.extra and setting.alias in self.extra else key
+        if used in self.extra:
+            value = parse(self.extra[used])
+            if value is not None:
+                return value
+            self.warnings.append(_fault(used, self.extra[used], setting))
+        default = parse(setting.default)
+        assert default is not None, key
+        return default
+
+    def unknown_event_keys(self) -> None:
+        """Note keys that look like those of events and are not. Rules: EVT-106."""
+        known = {*BY_KEY, *(setting.alias for setting in BY_KEY.values())}
+        self.warnings += [
+            f"setting {key[:_SHOWN]!r} is not known and has no effect"
+            for key in sorted(self.extra)
+            if key.startswith("event.") and key not in known
+        ]
+
+
+def _loggers(extra: Mapping[str, str], reader: _Reader) -> dict[str, int]:
+    """Return the levels of loggers that are named, notes those that mean nothing. Rules: KV-2."""
+    found: dict[str, int] = {}
+    shortest = len(_LOG_PREFIX) + len(_LOG_SUFFIX)
+    for key in sorted(extra):
+        if len(key) <= shortest or not (key.startswith(_LOG_PREFIX) and key.endswith(_LOG_SUFFIX)):
+            continue
+        level = parse_level(extra[key])
+        if ".." in key or " " in key:
+            reader.warnings.append(f"setting {key[:_SHOWN]!r} names no logger and has no effect")
+        elif level is None:
+            reader.warnings.append(_fault(key, extra[key], BY_KEY[LOGGER_KEY]))
+        else:
+            found[key[len(_LOG_PREFIX) : -len(_LOG_SUFFIX)]] = level
+    return found
+
+
+def _fault(key: str, text: str, setting: Setting) -> str:
+    instead = f", {setting.default} is used" if setting.default else ""
+    return f"setting {key[:_SHOWN]}: {text[:_SHOWN]!r} is no {setting.kind}{instead}"
+
+
+def _positive(text: str) -> int | None:
+    return parse_uint64(text) or None
+
+
+def _timeout(text: str) -> int | None:
+    """Return a duration that is not negative."""
+    value = parse_duration(text)
+    return None if value is None or value < 0 else value
+
+
+def _parity(text: str) -> str | None:
+    return text if text in (PARITY_NONE, PARITY_1_5) else None
+
+
+def _store(text: str) -> str | None:
+    scheme, _, path = text.partition(":")
+    return text if text == STORE_MEMORY or (scheme in ("sqlite", "ndjson") and path) else None
+
+
+def _signed(text: str) -> int | None:
+    """Return a decimal number; one that is very long is cut to one that is long enough."""
+    if not _SIGNED.fullmatch(text):
+        return None
+    negative = text.startswith("-")
+    number = int(text.lstrip("+-0")[:_DIGITS_MAX] or "0")
+    return -number if negative else number
+
+
+def _readable(kind: str, text: str) -> bool:
+    """Whether a text is of a kind; a kind that is not checked takes any."""
+    if kind == INT32:
+        number = _signed(text)
+        return number is not None and -(2**31) <= number < 2**31
+    parse = _PARSERS.get(kind)
+    return parse is None or parse(text) is not None
+
+
+_PARSERS: Final[Mapping[str, Callable[[str], object]]] = {
+    BOOLEAN: parse_bool,
+    NUMBER: parse_uint64,
+    POSITIVE: _positive,
+    DURATION: parse_duration,
+}
