@@ -10,7 +10,7 @@ COMPILED := build/compiled
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help setup run test check fix rules long bench compile proto lock clean
+.PHONY: help setup ldap run test check fix rules long bench compile proto lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ $(READY): requirements.lock pyproject.toml
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 	@echo "setup: $(BIN)/remuda is ready"
+
+ldap: setup ## what LDAP groups and their tests need (as root on Debian: with its packages)
+	@$(BIN)/python tools/ldap_setup.py
 
 run: setup ## start a scheduler with a cluster to schedule, and watch it work
 	@$(BIN)/remuda serve --demo
@@ -66,7 +69,7 @@ compile: setup ## a copy of the package with a compiled core, in build/compiled 
 proto: setup ## generate src/remuda/si/pb from proto/
 	@$(BIN)/python tools/gen_si.py
 
-lock: setup ## choose library versions anew and write requirements.lock
+lock: setup ## choose library versions anew and write the locks
 	@$(BIN)/python tools/lock.py
 
 clean: ## remove everything that was installed or generated

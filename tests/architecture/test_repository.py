@@ -8,10 +8,13 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 import remuda
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCK = (ROOT / "requirements.lock").read_text()
+LDAP_LOCK = (ROOT / "requirements-ldap.lock").read_text()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
@@ -20,19 +23,21 @@ def canonical(requirement: str) -> str:
     return re.sub(r"[-_.]+", "-", re.split(r"[<>=\[; ]", requirement)[0]).lower()
 
 
-def locked() -> dict[str, str]:
+def locked(lock: str = LOCK) -> dict[str, str]:
     """Name -> version of every library in the lock."""
-    return dict(re.findall(r"^([a-z0-9-]+)==(\S+)", LOCK, re.MULTILINE))
+    return dict(re.findall(r"^([a-z0-9-]+)==(\S+)", lock, re.MULTILINE))
 
 
-def test_the_lock_names_no_address() -> None:
-    assert "://" not in LOCK
-    assert not re.search(r"^-", LOCK, re.MULTILINE)
+@pytest.mark.parametrize("lock", [LOCK, LDAP_LOCK], ids=["main", "ldap"])
+def test_the_lock_names_no_address(lock: str) -> None:
+    assert "://" not in lock
+    assert not re.search(r"^-", lock, re.MULTILINE)
 
 
-def test_everything_in_the_lock_has_a_hash() -> None:
-    entries = re.split(r"^(?=[a-z0-9-]+==)", LOCK, flags=re.MULTILINE)[1:]
-    assert len(entries) == len(locked())
+@pytest.mark.parametrize("lock", [LOCK, LDAP_LOCK], ids=["main", "ldap"])
+def test_everything_in_the_lock_has_a_hash(lock: str) -> None:
+    entries = re.split(r"^(?=[a-z0-9-]+==)", lock, flags=re.MULTILINE)[1:]
+    assert len(entries) == len(locked(lock))
     assert [entry for entry in entries if "--hash=sha256:" not in entry] == []
 
 
@@ -44,6 +49,12 @@ def test_the_lock_holds_what_the_project_asks_for() -> None:
         *PROJECT["build-system"]["requires"],
     ]
     assert {canonical(item) for item in wanted} - locked().keys() == set()
+
+
+def test_what_needs_libraries_of_the_system_has_a_lock_of_its_own() -> None:
+    wanted = {canonical(item) for item in PROJECT["project"]["optional-dependencies"]["ldap"]}
+    assert wanted - locked(LDAP_LOCK).keys() == set()
+    assert wanted & locked().keys() == set()
 
 
 def test_the_package_says_its_version_licence_and_types() -> None:
