@@ -15,6 +15,7 @@ from remuda.core.messages.commands import (
     Command,
     RegisterResourceManager,
     UnregisterResourceManager,
+    UpdateConfiguration,
 )
 from remuda.core.messages.effects import Effect, RegistrationAnswered
 from remuda.core.messages.queries import (
@@ -25,8 +26,10 @@ from remuda.core.messages.queries import (
     View,
 )
 from remuda.core.ports import Predicates
+from remuda.runtime.configurations import ConfigurationChange, Configurations, NewDocument
 from remuda.runtime.delivery import Delivery, Session
 from remuda.runtime.ports import Clock, Recorder, SchedulerFactory
+from remuda.runtime.stored import StoredDocuments
 
 # Decisions per step: about 10 ms of work, the longest the core thread keeps the interpreter
 # and the longest an input or a query waits for its turn.
@@ -51,6 +54,8 @@ class Driver:
         delivery: Delivery,
         clock: Clock,
         recorder: Recorder | None,
+        *,
+        documents: StoredDocuments,
     ) -> None:
         predicates: Predicates = delivery.predicates
         if recorder is not None:
@@ -60,6 +65,7 @@ class Driver:
         self._clock = clock
         self._recorder = recorder
         self._outgoing: list[Effect] = []
+        self.configurations = Configurations(self.handle, documents)
 
     def handle(self, command: Command) -> Sequence[Effect]:
         """Apply one command; its effects wait for the next ``hand_out``."""
@@ -106,16 +112,44 @@ class Driver:
         """Let the core recompute all it counts; raises InvariantViolation."""
         self._scheduler.check()
 
-    def register(self, command: RegisterResourceManager, session: Session) -> RegistrationAnswered:
-        """Replace the RM's session by a new one, or by none on failure. Rules: RM-9, RM-13."""
+    def register(
+        self, command: RegisterResourceManager, session: Session, *, stored: bool = False
+    ) -> RegistrationAnswered:
+        """Replace the RM's session by a new one, or by none on failure.
+
+        ``stored``: the configuration is the document of its policy group, as it is now.
+
+        Rules: RM-5, RM-9, RM-13.
+        """
         self._delivery.close(command.rm_id)
+        self.configurations.leave(command.rm_id)
+        if stored:
+            command = self.configurations.complete(command)
         effects = self.handle(command)
         answer = next(effect for effect in effects if isinstance(effect, RegistrationAnswered))
         if not answer.reason:
             self._delivery.open(command.rm_id, session)
+            self.configurations.enter(command, self._clock.now_ns(), stored=stored)
         self._delivery.settle(command.rm_id)
         self.hand_out()
         return answer
+
+    def update_configuration(
+        self, command: UpdateConfiguration, *, stored: bool = False
+    ) -> ConfigurationChange:
+        """Replace the configuration of one RM; its effects are handed out before the answer.
+
+        Rules: SI-85, SI-88.
+        """
+        change = self.configurations.update(command, stored=stored)
+        self.hand_out()
+        return change
+
+    def store_configuration(self, new: NewDocument) -> ConfigurationChange:
+        """Replace a stored document for all RMs that use it, or for none. Rules: EXT-24."""
+        change = self.configurations.store(new)
+        self.hand_out()
+        return change
 
     def unregister(self, rm_id: str) -> Removed:
         """Remove an RM and count what it owned. Rules: RM-19."""
@@ -130,6 +164,7 @@ class Driver:
             nodes=sum(view.total_nodes for view in own),
         )
         self._delivery.close(rm_id)
+        self.configurations.leave(rm_id)
         self.handle(UnregisterResourceManager(rm_id))
         self.hand_out()
         return removed

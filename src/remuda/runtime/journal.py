@@ -29,7 +29,7 @@ from remuda.runtime.errors import RecordingError
 
 _log = logging.getLogger("remuda.runtime")
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 
 
 class Header(msgspec.Struct, array_like=True, tag="remuda-recording"):

@@ -31,12 +31,14 @@ from remuda.core.messages.queries import Query, View
 from remuda.core.ports import Predicates
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.clock import WallClock
+from remuda.runtime.configuration_errands import ConfigurationErrands
 from remuda.runtime.delivery import Delivery, Session, no_sink
 from remuda.runtime.driver import Driver, Removed
 from remuda.runtime.errand import Errand, promise
 from remuda.runtime.errors import LoopStoppedError
 from remuda.runtime.inbox import CAPACITY, Inbox
 from remuda.runtime.ports import Clock, EffectSink, Recorder, SchedulerFactory
+from remuda.runtime.stored import StoredDocuments
 
 _log = logging.getLogger("remuda.runtime")
 
@@ -77,8 +79,11 @@ class SchedulerLoop:
         clock: the time inputs carry; the wall clock by default.
         recorder: gets every input, predicate answer and effect, see journal.py.
         inbox_capacity: elements that may wait before ``submit`` blocks.
+        documents: the configurations of RMs that register without one; the built-in by default.
 
-    Rules: SI-2, SI-6, SI-7, SI-9, SI-10, RM-2, RM-9, RM-11, RM-20.
+    ``configurations`` changes configurations while it runs.
+
+    Rules: SI-2, SI-6, SI-7, SI-9, SI-10, SI-88, RM-2, RM-4, RM-9, RM-11, RM-20.
     """
 
     def __init__(
@@ -88,9 +93,18 @@ class SchedulerLoop:
         clock: Clock | None = None,
         recorder: Recorder | None = None,
         inbox_capacity: int = CAPACITY,
+        documents: StoredDocuments | None = None,
     ) -> None:
+        self.documents = documents or StoredDocuments()
         self._delivery = Delivery()
-        self._driver = Driver(make_scheduler, self._delivery, clock or WallClock(), recorder)
+        self._driver = Driver(
+            make_scheduler,
+            self._delivery,
+            clock or WallClock(),
+            recorder,
+            documents=self.documents,
+        )
+        self.configurations = ConfigurationErrands(self._driver, self._send)
         self._inbox: Inbox[Request | Errand[object]] = Inbox(inbox_capacity)
         self._batch: deque[Request | Errand[object]] = deque()
         self._idle_waiters: list[Future[None]] = []
@@ -154,14 +168,18 @@ class SchedulerLoop:
         command: RegisterResourceManager,
         sink: EffectSink | None = None,
         predicates: Predicates | None = None,
+        *,
+        stored: bool = False,
     ) -> Future[RegistrationAnswered]:
         """Register an RM; afterwards ``sink`` gets its effects, in order, on the core thread.
 
         An earlier sink of the same RM hears nothing from the moment the registration is
-        handled (RM-9). ``predicates`` is asked when ``command.predicates`` is set.
+        handled (RM-9). ``predicates`` is asked when ``command.predicates`` is set. ``stored``:
+        whatever ``command.config`` says, the document of the policy group counts (RM-5).
         """
         session = Session(sink or no_sink, predicates if command.predicates else None)
-        errand = Errand(partial(self._driver.register, command, session), touches_core=True)
+        work = partial(self._driver.register, command, session, stored=stored)
+        errand = Errand(work, touches_core=True)
         self._delivery.announce(command.rm_id)
         return self._send(errand)
 

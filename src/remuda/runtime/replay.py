@@ -22,6 +22,7 @@ from remuda.core.messages.commands import (
     UnregisterResourceManager,
     UpdateAllocations,
     UpdateApplications,
+    UpdateConfiguration,
     UpdateNodes,
 )
 from remuda.core.scheduler import Scheduler
@@ -48,6 +49,7 @@ _COMMANDS: Final[dict[str, type[Command]]] = {
     for kind in (
         RegisterResourceManager,
         UnregisterResourceManager,
+        UpdateConfiguration,
         UpdateApplications,
         UpdateAllocations,
         UpdateNodes,

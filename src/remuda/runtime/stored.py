@@ -1,4 +1,8 @@
-"""Reads the configuration document that the operator stores in a file (RM-5).
+"""The configuration documents that the operator stores, and reading one from a file (RM-4, RM-5).
+
+Resource managers that send no configuration of their own share the document of their policy
+group. A group that was given none uses the default document: the file that the service was
+started with, else the built-in one.
 
 The service and the simulator take the same file, so they read it in the same way. A path may
 name anything, even a device without an end; no more is read than a configuration may have.
@@ -6,11 +10,66 @@ name anything, even a device without an end; no more is read than a configuratio
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import field
 from pathlib import Path
 
 from remuda.base.errors import UsageError
+from remuda.base.message import message
 from remuda.config.load import TEXT_BYTES_LIMIT, load_configuration
-from remuda.config.schema import Configuration
+from remuda.config.schema import Configuration, Load, built_in
+
+
+@message
+class Document:
+    """A stored document; ``extra_config`` is what was given together with it (EXT-24)."""
+
+    configuration: Configuration
+    extra_config: Mapping[str, str] = field(default_factory=dict)
+
+
+class StoredDocuments:
+    """The documents by policy group, with a default for groups that have none of their own.
+
+    Any thread may look; only the core thread changes something, once it is in force (SI-88).
+    Rules: RM-4, RM-5, CFG-2.
+    """
+
+    def __init__(self, default: Configuration | None = None) -> None:
+        self._default = Document(built_in() if default is None else default)
+        self._own: Mapping[str, Document] = {}
+
+    @property
+    def default(self) -> Configuration:
+        """The configuration of groups without a document of their own."""
+        return self._default.configuration
+
+    def groups(self) -> tuple[str, ...]:
+        """The groups that have a document of their own, sorted."""
+        return tuple(sorted(self._own))
+
+    def find(self, policy_group: str) -> Document:
+        """Return the document that counts for a group."""
+        return self._own.get(policy_group, self._default)
+
+    def replace_default(self, configuration: Configuration) -> None:
+        """Replace the default. Core thread."""
+        self._default = Document(configuration)
+
+    def replace(self, policy_group: str, document: Document | None) -> None:
+        """Give a group a document of its own; None takes it away. Core thread."""
+        own = {group: kept for group, kept in self._own.items() if group != policy_group}
+        if document is not None:
+            own[policy_group] = document
+        self._own = own
+
+    def completing(self, load: Load, policy_group: str) -> Load:
+        """Return ``load`` with the group's document for the empty text (RM-5, CFG-2)."""
+
+        def complete(text: str) -> Configuration:
+            return load(text) if text else self.find(policy_group).configuration
+
+        return complete
 
 
 def read_configuration(path: Path) -> Configuration:

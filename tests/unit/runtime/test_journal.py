@@ -167,13 +167,13 @@ def test_a_fault_during_the_last_input_shows_again(tmp_path: Path) -> None:
         (b"hello\n", ":1: not a line of a recording"),
         (b"hello", ":1: not a recording of remuda"),
         (b'["step",1,1,2]\n', ":1: not a recording of remuda"),
-        (b'["remuda-recording",99]\n', ":1: a recording of format 99; this version reads format 2"),
-        (b'["remuda-recording",2]\nrubbish\n', ":2: not a line of a recording"),
-        (b'["remuda-recording",2]\n["command",1,1,"Nonsense",{}]\n', ":2: not a line"),
-        (b'["remuda-recording",2]\n["command",1,1,"UpdateNodes",{"rm_id":3}]\n', ":2: not a line"),
-        (b'["remuda-recording",2]\n["remuda-recording",2]\n', ":2: not a recording"),
+        (b'["remuda-recording",99]\n', ":1: a recording of format 99; this version reads format 3"),
+        (b'["remuda-recording",3]\nrubbish\n', ":2: not a line of a recording"),
+        (b'["remuda-recording",3]\n["command",1,1,"Nonsense",{}]\n', ":2: not a line"),
+        (b'["remuda-recording",3]\n["command",1,1,"UpdateNodes",{"rm_id":3}]\n', ":2: not a line"),
+        (b'["remuda-recording",3]\n["remuda-recording",3]\n', ":2: not a recording"),
         pytest.param(
-            b'["remuda-recording",2]\n' + b"[" * 1_000_000 + b"\n", ":2: not a line", id="deep"
+            b'["remuda-recording",3]\n' + b"[" * 1_000_000 + b"\n", ":2: not a line", id="deep"
         ),
         pytest.param(bytes(2_000), ":1: not a recording of remuda, the line is too", id="zeros"),
     ],

@@ -1,0 +1,70 @@
+"""Changes of configurations, asked for by any thread and carried out on the core thread.
+
+Kept apart from the loop because these are the calls of administrators, not of scheduling.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from functools import partial
+from typing import Protocol, TypeVar
+
+from remuda.core.messages.commands import UpdateConfiguration
+from remuda.runtime.configurations import (
+    ConfigurationChange,
+    ConfigurationWatcher,
+    NewDocument,
+    Registered,
+)
+from remuda.runtime.driver import Driver
+from remuda.runtime.errand import Errand
+
+T = TypeVar("T")
+
+
+class _Send(Protocol):
+    """Puts an errand between the inputs of the core thread."""
+
+    def __call__(self, errand: Errand[T]) -> Future[T]: ...
+
+
+class ConfigurationErrands:
+    """What a running scheduler is asked about its configurations. Any thread."""
+
+    def __init__(self, driver: Driver, send: _Send) -> None:
+        self._driver = driver
+        self._send = send
+
+    def update(
+        self, command: UpdateConfiguration, *, stored: bool = False
+    ) -> Future[ConfigurationChange]:
+        """Replace the configuration of one RM; completes when all of it is in force (SI-88).
+
+        ``stored``: whatever ``command.config`` says, the document of its policy group counts
+        (RM-5). Fails with ProtocolError if the RM is not registered (SI-85).
+        """
+        work = partial(self._driver.update_configuration, command, stored=stored)
+        return self._send(Errand(work, touches_core=True))
+
+    def store(self, new: NewDocument) -> Future[ConfigurationChange]:
+        """Replace a stored document for all RMs that use it, or for none (EXT-24).
+
+        Fails with ProtocolError if it is not clear which policy group is meant.
+        """
+        work = partial(self._driver.store_configuration, new)
+        return self._send(Errand(work, touches_core=True))
+
+    def group(self, named: str) -> Future[str]:
+        """Return the policy group that is meant; fails with ProtocolError if that is not clear."""
+        return self._send(Errand(partial(self._driver.configurations.group, named)))
+
+    def registered(self) -> Future[tuple[Registered, ...]]:
+        """The RMs registered now, by ID."""
+        return self._send(Errand(self._driver.configurations.registered))
+
+    def watch(self, watcher: ConfigurationWatcher) -> None:
+        """Tell ``watcher`` which configuration comes into force for which RM, on the core thread.
+
+        It is told before the RM, so that what it sets up is ready for the RM's next request.
+        """
+        self._driver.configurations.watch(watcher)

@@ -1,0 +1,259 @@
+"""Which resource manager is configured by what, and changes of that while they run.
+
+The core replaces the configuration of one RM, wholly or not at all. What it does not know is
+kept here: who sent a configuration of its own and who uses the document of a policy group, so
+that a new document reaches all who use it or none (EXT-24). Everything here runs on the core
+thread, between two inputs, so a registration never meets half of a change.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field, replace
+from typing import TypeAlias
+
+from remuda.base.errors import InvariantViolation, ProtocolError
+from remuda.base.message import message
+from remuda.config.schema import Configuration
+from remuda.core.messages.commands import Command, RegisterResourceManager, UpdateConfiguration
+from remuda.core.messages.effects import ConfigurationAnswered, Effect
+from remuda.runtime.stored import Document, StoredDocuments
+
+_log = logging.getLogger("remuda.runtime")
+
+# Told what is in force for an RM: its ID, its configuration, and the extra map if that was
+# replaced. Called on the core thread after the fact and before anybody hears of success.
+ConfigurationWatcher: TypeAlias = Callable[[str, Configuration, Mapping[str, str] | None], None]
+
+
+@message
+class Registered:
+    """One registered RM and what is in force for it.
+
+    ``stored``: that is the document of its policy group (RM-4).
+    """
+
+    rm_id: str
+    version: str
+    policy_group: str
+    build_info: Mapping[str, str]
+    since_ns: int
+    stored: bool
+    configuration: Configuration
+
+
+@message
+class NewDocument:
+    """A document to store, and to put in force for every RM that uses it (EXT-24).
+
+    ``configuration`` None: the group goes back to the default document. ``policy_group`` None:
+    the default document itself. ``extra_config`` None leaves the extra maps as they are.
+    ``expected_checksum``, if not empty, has to be that of the document it replaces.
+    """
+
+    configuration: Configuration | None
+    policy_group: str | None = None
+    extra_config: Mapping[str, str] | None = None
+    expected_checksum: str = ""
+    dry_run: bool = False
+
+
+@message
+class ConfigurationChange:
+    """What became of a change; with a ``reason`` or ``refusals`` nothing at all was changed.
+
+    ``refusals``: the answers of the RMs that cannot take it, by RM ID. ``rm_ids``: whom it
+    concerns. ``before`` and ``after``: the configurations, equal where the checksum was the same
+    and no queue was touched (CHK-5); after a refusal ``after`` is what stays in force.
+    """
+
+    before: Configuration
+    after: Configuration
+    rm_ids: tuple[str, ...]
+    refusals: Mapping[str, ConfigurationAnswered] = field(default_factory=dict)
+    reason: str = ""
+
+    @property
+    def refused(self) -> bool:
+        """Whether it was refused."""
+        return bool(self.reason or self.refusals)
+
+    @property
+    def changed(self) -> bool:
+        """Whether another text is in force now."""
+        return self.before.checksum != self.after.checksum
+
+
+class Configurations:
+    """The configuration of every registered RM. Core thread only, but for ``documents``.
+
+    Args:
+        handle: applies a command to the core and returns its effects.
+        documents: the stored documents; this alone changes them.
+
+    Rules: RM-4, RM-5, RM-7, SI-85 to SI-88, EXT-24.
+    """
+
+    def __init__(
+        self, handle: Callable[[Command], Sequence[Effect]], documents: StoredDocuments
+    ) -> None:
+        self._handle = handle
+        self.documents = documents
+        self._registered: dict[str, Registered] = {}
+        self._watchers: tuple[ConfigurationWatcher, ...] = ()
+
+    def watch(self, watcher: ConfigurationWatcher) -> None:
+        """Tell ``watcher`` from now on what comes into force. Any thread."""
+        self._watchers = (*self._watchers, watcher)
+
+    def registered(self) -> tuple[Registered, ...]:
+        """All registered RMs, by ID."""
+        return tuple(self._registered[rm_id] for rm_id in sorted(self._registered))
+
+    def complete(self, command: RegisterResourceManager) -> RegisterResourceManager:
+        """Give a registration the document that counts for its group at this moment (RM-5)."""
+        document = self.documents.find(command.policy_group)
+        return replace(command, config=document.configuration)
+
+    def enter(self, command: RegisterResourceManager, now_ns: int, *, stored: bool) -> None:
+        """An RM was registered with this."""
+        self._registered[command.rm_id] = Registered(
+            rm_id=command.rm_id,
+            version=command.version,
+            policy_group=command.policy_group,
+            build_info=command.build_info,
+            since_ns=now_ns,
+            stored=stored,
+            configuration=command.config,
+        )
+        self._tell(command.rm_id, command.config, command.extra_config)
+
+    def leave(self, rm_id: str) -> None:
+        """An RM is not registered any more."""
+        self._registered.pop(rm_id, None)
+
+    def update(self, command: UpdateConfiguration, *, stored: bool) -> ConfigurationChange:
+        """Replace the configuration of one RM; ``stored``: by the document of its group.
+
+        Raises: ProtocolError if it is not registered. Rules: SI-85, RM-5, CFG-3, CHK-5.
+        """
+        known = self._registered.get(command.rm_id)
+        if known is None:
+            raise ProtocolError(f"resource manager {command.rm_id!r} is not registered")
+        if stored:
+            document = self.documents.find(known.policy_group)
+            command = replace(command, config=document.configuration)
+        before = known.configuration
+        refusals = self._apply([command])
+        if not refusals and not command.dry_run:
+            self._note(command, stored=stored)
+        after = before if refusals else command.config
+        return ConfigurationChange(before, after, (command.rm_id,), refusals)
+
+    def store(self, new: NewDocument) -> ConfigurationChange:
+        """Replace a stored document and put it in force for all RMs that use it, or for none.
+
+        Rules: EXT-24, SI-86, SI-88.
+        """
+        group = None if new.policy_group is None else self.group(new.policy_group)
+        before = (
+            self.documents.default if group is None else self.documents.find(group).configuration
+        )
+        if new.expected_checksum.upper() not in ("", before.checksum):
+            reason = (
+                f"the checksum of the document in force is {before.checksum}, "
+                f"not {new.expected_checksum}; look at it again"
+            )
+            return ConfigurationChange(before, before, (), {}, reason)
+        after = new.configuration or self.documents.default
+        commands = [
+            UpdateConfiguration(rm_id, after, new.extra_config, new.dry_run)
+            for rm_id in self._users_of(group)
+        ]
+        refusals = self._apply(commands)
+        if not refusals and not new.dry_run:
+            for command in commands:
+                self._note(command, stored=True)
+            self._keep(group, new)
+        rm_ids = tuple(command.rm_id for command in commands)
+        return ConfigurationChange(before, before if refusals else after, rm_ids, refusals)
+
+    def group(self, named: str) -> str:
+        """Return the group that is meant: without a name the only one there is (EXT-24).
+
+        Raises: ProtocolError if no name is given and there are several groups.
+        """
+        groups = {known.policy_group for known in self._registered.values()}
+        groups.update(self.documents.groups())
+        if named or named in groups or not groups:
+            return named
+        if len(groups) > 1:
+            names = ", ".join(sorted(groups))
+            raise ProtocolError(f"there are several policy groups, name one of: {names}")
+        return groups.pop()
+
+    def _users_of(self, group: str | None) -> list[str]:
+        """Return the RMs that use the document of a group; None: the default document."""
+        own = self.documents.groups()
+        return [
+            known.rm_id
+            for known in self.registered()
+            if known.stored
+            and (known.policy_group not in own if group is None else known.policy_group == group)
+        ]
+
+    def _keep(self, group: str | None, new: NewDocument) -> None:
+        """Store a document that is in force."""
+        if group is None:
+            assert new.configuration is not None
+            self.documents.replace_default(new.configuration)
+        elif new.configuration is None:
+            self.documents.replace(group, None)
+        else:
+            extra = new.extra_config
+            if extra is None:
+                extra = self.documents.find(group).extra_config
+            self.documents.replace(group, Document(new.configuration, extra))
+
+    def _apply(self, commands: Sequence[UpdateConfiguration]) -> dict[str, ConfigurationAnswered]:
+        """Put all in force, or return who refuses and change nothing.
+
+        The core changes one RM wholly or not at all, so that one needs no trial.
+        """
+        if len(commands) > 1:
+            trials = [replace(command, dry_run=True) for command in commands]
+            refusals = self._refusals(trials)
+            if refusals or commands[0].dry_run:
+                return refusals
+        refusals = self._refusals(commands)
+        if refusals and len(commands) > 1:
+            raise InvariantViolation(f"refused after an accepted trial: {sorted(refusals)}")
+        return refusals
+
+    def _refusals(
+        self, commands: Sequence[UpdateConfiguration]
+    ) -> dict[str, ConfigurationAnswered]:
+        answers = [
+            effect
+            for command in commands
+            for effect in self._handle(command)
+            if isinstance(effect, ConfigurationAnswered)
+        ]
+        return {answer.rm_id: answer for answer in answers if answer.reason}
+
+    def _note(self, command: UpdateConfiguration, *, stored: bool) -> None:
+        """A configuration came into force."""
+        rm_id, config = command.rm_id, command.config
+        known = self._registered[rm_id]
+        self._registered[rm_id] = replace(known, stored=stored, configuration=config)
+        self._tell(rm_id, config, command.extra_config)
+
+    def _tell(
+        self, rm_id: str, configuration: Configuration, extra_config: Mapping[str, str] | None
+    ) -> None:
+        for watcher in self._watchers:
+            try:
+                watcher(rm_id, configuration, extra_config)
+            except Exception as error:  # noqa: BLE001 - a setting must not end the scheduling
+                _log.error("a watcher of configurations failed, ignored: %r", error)
