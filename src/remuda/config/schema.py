@@ -16,7 +16,10 @@ from remuda.base.resources import Resource
 from remuda.config.checksum import checksum
 
 # One element of a queue's path, configured or made by placement (CFG-30).
-QUEUE_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+QUEUE_NAME: Final = re.compile(r"[a-zA-Z0-9_:#/@-]{1,64}")
+
+# A user, of an application or in limits, filters and access lists (CFG-31, UGR-8).
+USER_NAME: Final = re.compile(r"[_a-zA-Z][a-zA-Z0-9:#/_.@-]*[$]?")
 
 # Levels of queues, root included; as many as a configuration file may nest.
 QUEUE_DEPTH_LIMIT: Final = 48

@@ -15,6 +15,10 @@ CREATION_TIME: Final = "creationTime"
 # Tags of applications; their names are compared without regard to case (SI-26).
 STATEAWARE_DISABLE: Final = "application.stateaware.disable"
 NODE_SORT_POLICY: Final = "node.sort.policy"
+FORCE_CREATE: Final = "application.create.force"
+RESOURCE_QUOTA: Final = "namespace.resourcequota"
+RESOURCE_GUARANTEED: Final = "namespace.resourceguaranteed"
+RESOURCE_MAX_APPS: Final = "namespace.resourcemaxapps"
 
 # Attributes of nodes.
 NODE_PARTITION: Final = "si/node-partition"
