@@ -15,10 +15,11 @@ from remuda.core.accounting.standing import settle
 from remuda.core.apply.allocations import recover_allocations
 from remuda.core.apply.applications import update_applications
 from remuda.core.apply.asks import add_asks, release_asks
-from remuda.core.apply.commit import allocate, park_lane
+from remuda.core.apply.commit import allocate, hold_lane, park_lane
 from remuda.core.apply.expiry import expire_due
 from remuda.core.apply.nodes import update_nodes
 from remuda.core.apply.registration import register, unregister
+from remuda.core.apply.reload import update_configuration
 from remuda.core.apply.releases import release_allocations
 from remuda.core.apply.turn import Turn
 from remuda.core.cycle.decide import decide, has_work
@@ -28,6 +29,7 @@ from remuda.core.messages.commands import (
     UnregisterResourceManager,
     UpdateAllocations,
     UpdateApplications,
+    UpdateConfiguration,
     UpdateNodes,
 )
 from remuda.core.messages.effects import Effect, RequestRefused
@@ -40,7 +42,7 @@ from remuda.core.messages.queries import (
     View,
 )
 from remuda.core.model.cluster import Cluster
-from remuda.core.model.decision import Allocate
+from remuda.core.model.decision import Allocate, Park
 from remuda.core.model.partition import Partition
 from remuda.core.ports import Predicates, always_true
 from remuda.core.views.applications import application_views
@@ -76,6 +78,9 @@ class Scheduler:
         elif isinstance(command, UnregisterResourceManager):
             unregister(turn, command.rm_id)
             self._partitions = self._cluster.partitions()
+        elif isinstance(command, UpdateConfiguration):
+            update_configuration(turn, command)
+            self._partitions = self._cluster.partitions()
         else:
             self._update(turn, command)
         self._settle()
@@ -84,7 +89,7 @@ class Scheduler:
     def step(self, now_ns: int, limit: int) -> list[Effect]:
         """Run due timers and make at most ``limit`` decisions.
 
-        A decision places one allocation or parks a lane in which nothing fits. Partitions take
+        A decision places one allocation or sets a lane aside in which nothing can be placed. Partitions take
         turns: after an allocation in one, the next is asked first. Timers that are due run before
         the next decision. However a run is split into steps, the effects are the same. Call again
         while ``has_work`` says so. Rules: CYC-1, CYC-3, SI-11.
@@ -99,8 +104,10 @@ class Scheduler:
             if isinstance(decision, Allocate):
                 allocate(turn, partition, decision)
                 self._after = self._partitions.index(partition) + 1
+            elif isinstance(decision, Park):
+                park_lane(turn, partition, decision)
             else:
-                park_lane(partition, decision)
+                hold_lane(turn, partition, decision)
             settle(partition)
             self._run_timers(turn)
         return turn.effects

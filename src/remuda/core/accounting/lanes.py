@@ -1,36 +1,36 @@
 """Keeps pending asks in their lanes, parks lanes that cannot be served and wakes them.
 
 A parked lane costs nothing. It is woken, and only then looked at again, when what stopped it
-changed enough for its shape: the limit of one queue, or the room on one node.
+changed enough for its shape: the limit of one queue, user or group, or the room on one node.
 """
 
 from __future__ import annotations
 
+from remuda.core.accounting.limits import account_of
 from remuda.core.accounting.standing import place_group
 from remuda.core.messages.tags import REQUIRED_NODE
+from remuda.core.model import states
+from remuda.core.model.application import Application
+from remuda.core.model.bound import Bound
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
-from remuda.core.model.request import Group, Lane, Request, Shape, ShapeKey
+from remuda.core.model.request import Group, Lane, LaneKey, Request, Shape, ShapeKey
+from remuda.core.model.trackers import Account
 from remuda.core.model.vectors import Amounts, fits, fits_limit
 
 
 def enqueue(partition: Partition, request: Request) -> None:
     """Add an ask that has something pending. Cost: O(log n)."""
     application = request.application
-    leaf = application.queue
-    assert leaf is not None
     shape = _shape(partition, request)
-    lane = leaf.lanes.get(shape.number)
-    if lane is None:
-        lane = Lane(partition.next_number(), leaf, shape)
-        leaf.lanes[shape.number] = lane
-    group = application.groups.get(shape.number)
+    group = application.request_groups.get(shape.number)
     if group is None:
+        lane = _lane(partition, application, shape)
         group = Group(application, lane)
-        application.groups[shape.number] = group
-        lane.groups[application.number] = group
+        application.request_groups[shape.number] = group
         shape.groups += 1
+        _join(partition, lane, group)
     group.requests[request.number] = request
     group.order.put(request.number, request.sort_key)
     request.group = group
@@ -49,29 +49,35 @@ def dequeue(partition: Partition, request: Request) -> Group | None:
     group.order.drop(request.number)
     if group.requests:
         return group
-    lane = group.lane
-    shape = lane.shape
-    del group.application.groups[shape.number]
-    del lane.groups[group.application.number]
-    lane.order.drop(group.application.number)
+    shape = group.lane.shape
+    del group.application.request_groups[shape.number]
+    _part(partition, group)
     shape.groups -= 1
-    if not lane.groups:
-        _unlist(partition, lane)
-        del lane.leaf.lanes[shape.number]
-        lane.leaf.ready.drop(shape.number)
-    elif not lane.parked:
-        lane.leaf.ready.put(shape.number, lane.order.first_key())
     if shape.groups == 0:
         del partition.shapes[shape.key]
     return None
 
 
-def park(partition: Partition, lane: Lane, limiting: Queue | None) -> None:
-    """Set a lane aside until its queue's limit, or without one a node, has room for it."""
+def regroup(partition: Partition, application: Application) -> None:
+    """Put the asks of an application into the lanes they belong to now.
+
+    Needed when it may start, or what limits it changed. Rules: QUE-25, LIM-60, LIM-63.
+    """
+    for group in application.request_groups.values():
+        lane = _lane(partition, application, group.lane.shape)
+        if lane is not group.lane:
+            _part(partition, group)
+            group.lane = lane
+            _join(partition, lane, group)
+            place_group(group)
+
+
+def park(partition: Partition, lane: Lane, limiting: Bound | None) -> None:
+    """Set a lane aside until its limit, or without one a node, has room for it."""
     lane.parked = True
     lane.parked_at = limiting
     shape = lane.shape
-    lane.leaf.ready.drop(shape.number)
+    lane.leaf.ready.drop(lane.number)
     if limiting is None:
         shape.waiting[lane.number] = lane
         partition.starved.add(shape)
@@ -80,13 +86,30 @@ def park(partition: Partition, lane: Lane, limiting: Queue | None) -> None:
     partition.unsettled[lane.leaf.path] = lane.leaf
 
 
-def wake_at_queue(partition: Partition, queue: Queue) -> None:
-    """Wake the lanes a queue's limit stopped and that now fit it."""
-    for lanes in list(queue.waiting.values()):
+def hold(partition: Partition, lane: Lane, full: Bound) -> None:
+    """Set a lane aside until one more application may start there. Rules: QUE-25, LIM-60."""
+    lane.parked = True
+    lane.held = True
+    lane.parked_at = full
+    lane.leaf.ready.drop(lane.number)
+    full.held[lane.number] = lane
+    partition.unsettled[lane.leaf.path] = lane.leaf
+
+
+def wake_held(partition: Partition, bound: Bound) -> None:
+    """Wake the lanes of applications that could not start and now might. Rules: QUE-22, LIM-61."""
+    if bound.held and not bound.full():
+        for lane in list(bound.held.values()):
+            wake(partition, lane)
+
+
+def wake_at(partition: Partition, bound: Bound) -> None:
+    """Wake the lanes a limit stopped and that now fit it."""
+    for lanes in list(bound.waiting.values()):
         waiting = list(lanes.values())
-        if fits_queue(queue, waiting[0].shape.amounts):
+        if fits_bound(bound, waiting[0].shape.amounts):
             for lane in waiting:
-                _wake(partition, lane)
+                wake(partition, lane)
 
 
 def offer(partition: Partition, node: Node) -> None:
@@ -111,17 +134,17 @@ def wake_volatile(partition: Partition) -> None:
             _wake_shape(partition, shape)
 
 
-def fits_queue(queue: Queue, amounts: Amounts) -> bool:
-    """Whether one more allocation stays within a queue's own limit. Rules: QUE-8, RES-34.
+def fits_bound(bound: Bound, amounts: Amounts) -> bool:
+    """Whether one more allocation stays within one limit. Rules: QUE-8, RES-34, LIM-53.
 
     A type root does not have is refused; elsewhere a type without a limit is unlimited.
     """
-    maximum = queue.maximum
+    maximum = bound.maximum
     if maximum is None:
         return True
-    if queue.parent is None and amounts.need_types & ~maximum.types:
+    if bound.closed and amounts.need_types & ~maximum.types:
         return False
-    return fits_limit(maximum, queue.allocated, amounts)
+    return fits_limit(maximum, bound.allocated, amounts)
 
 
 def _shape(partition: Partition, request: Request) -> Shape:
@@ -139,14 +162,68 @@ def _shape(partition: Partition, request: Request) -> Shape:
     return shape
 
 
+def _lane(partition: Partition, application: Application, shape: Shape) -> Lane:
+    """Return the lane for asks of a shape of an application, opening it if need be."""
+    leaf = application.queue
+    assert leaf is not None
+    account = account_of(partition, application)
+    gated = application.state == states.ACCEPTED and _has_gate(leaf, account)
+    key: LaneKey = (shape.number, account.number, gated)
+    lane = leaf.lane_keys.get(key)
+    if lane is None:
+        lane = Lane(partition.next_number(), leaf, shape, account, gated=gated)
+        leaf.lane_keys[key] = lane
+        leaf.lanes[lane.number] = lane
+    return lane
+
+
+def _has_gate(leaf: Queue, account: Account) -> bool:
+    """Whether a number of applications limits those of an account in a leaf."""
+    if account.gates:
+        return True
+    for queue in leaf.path_up:
+        if queue.max_applications:
+            return True
+    return False
+
+
+def _join(partition: Partition, lane: Lane, group: Group) -> None:
+    """Add a group to a lane; who calls places it."""
+    application = group.application
+    lane.groups[application.number] = group
+    if not application.seen:
+        lane.fresh[application.number] = application
+        if lane.held:
+            wake(partition, lane)
+
+
+def _part(partition: Partition, group: Group) -> None:
+    """Take a group out of its lane, which ends with its last one."""
+    lane = group.lane
+    number = group.application.number
+    del lane.groups[number]
+    lane.fresh.pop(number, None)
+    lane.order.drop(number)
+    leaf = lane.leaf
+    if not lane.groups:
+        _unlist(partition, lane)
+        del leaf.lane_keys[lane.key()]
+        del leaf.lanes[lane.number]
+        leaf.ready.drop(lane.number)
+    elif not lane.parked:
+        leaf.ready.put(lane.number, lane.order.first_key())
+
+
 def _wake_shape(partition: Partition, shape: Shape) -> None:
     for lane in list(shape.waiting.values()):
-        _wake(partition, lane)
+        wake(partition, lane)
 
 
-def _wake(partition: Partition, lane: Lane) -> None:
+def wake(partition: Partition, lane: Lane) -> None:
+    """Let a lane that was set aside be tried again. Rules: CYC-25."""
     _unlist(partition, lane)
-    lane.leaf.ready.put(lane.shape.number, lane.order.first_key())
+    if lane.order.keys:
+        lane.leaf.ready.put(lane.number, lane.order.first_key())
     partition.unsettled[lane.leaf.path] = lane.leaf
 
 
@@ -154,15 +231,18 @@ def _unlist(partition: Partition, lane: Lane) -> None:
     """Take a lane out of the list it waits in."""
     if not lane.parked:
         return
-    number = lane.shape.number
-    if lane.parked_at is None:
+    bound = lane.parked_at
+    if bound is None:
         del lane.shape.waiting[lane.number]
         if not lane.shape.waiting:
             partition.starved.remove(lane.shape)
+    elif lane.held:
+        del bound.held[lane.number]
     else:
-        waiting = lane.parked_at.waiting[number]
+        waiting = bound.waiting[lane.shape.number]
         del waiting[lane.number]
         if not waiting:
-            del lane.parked_at.waiting[number]
+            del bound.waiting[lane.shape.number]
     lane.parked = False
+    lane.held = False
     lane.parked_at = None

@@ -58,6 +58,14 @@ def _show_priority(queue: Queue, parent: Queue) -> None:
     queue.shown_priority = shown
 
 
+def reshow_priorities(partition: Partition) -> None:
+    """Let every queue show its priority by the settings now in force. Rules: QUE-28, QUE-30."""
+    for queue in reversed(partition.queues(partition.root)):
+        queue.priority = queue.priorities.highest
+        if queue.parent is not None:
+            _show_priority(queue, queue.parent)
+
+
 def update_application(application: Application) -> bool:
     """Give an application and its groups their places anew; False if it stays. Rules: QUE-40."""
     leaf = application.queue
@@ -66,7 +74,7 @@ def update_application(application: Application) -> bool:
     if standing == application.standing:
         return False
     application.standing = standing
-    for group in application.groups.values():
+    for group in application.request_groups.values():
         place_group(group)
     return True
 
@@ -77,7 +85,7 @@ def place_group(group: Group) -> None:
     key = (*group.application.standing, *group.first().sort_key)
     lane.order.put(group.application.number, key)
     if not lane.parked:
-        lane.leaf.ready.put(lane.shape.number, lane.order.first_key())
+        lane.leaf.ready.put(lane.number, lane.order.first_key())
 
 
 def _renew_shares(partition: Partition) -> None:
@@ -87,7 +95,7 @@ def _renew_shares(partition: Partition) -> None:
     """
     partition.shares_stale = False
     fair: dict[str, Vector | None] = {}
-    queues = partition.queues()
+    queues = partition.queues(partition.root)
     for queue in queues:
         above = fair[queue.parent.path] if queue.parent is not None else None
         fair[queue.path] = fair_maximum(queue, above)

@@ -5,7 +5,8 @@ Every change goes up the whole queue path in one call, so no observer sees half 
 
 from __future__ import annotations
 
-from remuda.core.accounting.lanes import dequeue, enqueue, wake_at_queue
+from remuda.core.accounting.lanes import dequeue, enqueue, wake_at, wake_held
+from remuda.core.accounting.limits import account_of, count_application
 from remuda.core.accounting.standing import place_group, update_application
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
@@ -39,9 +40,10 @@ def set_pending(partition: Partition, request: Request, pending: int) -> None:
 
 
 def charge(partition: Partition, allocation: Allocation, request: Request) -> None:
-    """Book an allocation on its application, queues and node; limits are not checked here.
+    """Book an allocation on its application, queues, user, group and node; limits do not count.
 
-    What the ask has pending shrinks by one in the same step. Rules: QUE-8, QUE-9, NOD-2.
+    What the ask has pending shrinks by one in the same step.
+    Rules: QUE-8, QUE-9, NOD-2, LIM-7, LIM-32, LIM-33.
     """
     application = allocation.application
     leaf = application.queue
@@ -58,6 +60,10 @@ def charge(partition: Partition, allocation: Allocation, request: Request) -> No
         add(application.allocated, amounts)
         for queue in leaf.path_up:
             add(queue.allocated, amounts)
+    for tracker in account_of(partition, application).trackers:
+        add(tracker.allocated, amounts)
+    if not application.counted:
+        count_application(application, 1)
     _raise_maximum(application, amounts)
     application.allocations[allocation.allocation_id] = allocation
     partition.allocation_count += 1
@@ -75,13 +81,19 @@ def charge(partition: Partition, allocation: Allocation, request: Request) -> No
 
 
 def refund(partition: Partition, allocation: Allocation) -> None:
-    """Give back an allocation's part of application and queues, not the node's. Rules: QUE-10."""
+    """Give back an allocation's part of application, queues, user and group, not the node's.
+
+    Rules: QUE-10, LIM-34, LIM-35.
+    """
     application = allocation.application
     leaf = application.queue
     assert leaf is not None
     amounts = allocation.amounts
+    trackers = account_of(partition, application).trackers
     for queue in leaf.path_up:
         subtract(queue.allocated, amounts)
+    for tracker in trackers:
+        subtract(tracker.allocated, amounts)
     subtract(application.allocated, amounts)
     del application.allocations[allocation.allocation_id]
     partition.allocation_count -= 1
@@ -90,15 +102,30 @@ def refund(partition: Partition, allocation: Allocation) -> None:
     partition.unsettled[leaf.path] = leaf
     for queue in leaf.path_up:
         if queue.waiting:
-            wake_at_queue(partition, queue)
+            wake_at(partition, queue)
+    for tracker in trackers:
+        if tracker.waiting:
+            wake_at(partition, tracker)
 
 
-def count_running(application: Application, change: int) -> None:
-    """Count an application as running or no longer, on every level. Rules: QUE-23."""
+def count_running(partition: Partition, application: Application, change: int) -> None:
+    """Count an application as running or no longer, on every level. Rules: QUE-23.
+
+    The count is exact: it may exceed the maximum, by applications that went on after a pause.
+    """
     leaf = application.queue
     if leaf is not None:
         for queue in leaf.path_up:
             queue.running += change
+            wake_held(partition, queue)
+
+
+def uncount(partition: Partition, application: Application) -> None:
+    """Let an application without asks and allocations no longer count. Rules: LIM-36, LIM-61."""
+    account = account_of(partition, application)
+    count_application(application, -1)
+    for tracker in account.gates:
+        wake_held(partition, tracker)
 
 
 def grow_capacity(partition: Partition, amounts: Amounts, sign: int) -> None:

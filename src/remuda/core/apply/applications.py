@@ -6,6 +6,7 @@ from remuda.core.accounting.standing import update_application
 from remuda.core.apply.lifecycle import drop_requests, fire, leave_queue
 from remuda.core.apply.queues import make_queues
 from remuda.core.apply.releases import node_returns, note_removal, released_by_rm
+from remuda.core.apply.tracking import usage_shrank
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.messages.commands import (
@@ -99,8 +100,11 @@ def _remove(turn: Turn, rm_id: str, removal: ApplicationRemoval) -> None:
     partition.applications.pop(application.application_id, None)
     leave_queue(turn, partition, application)
     allocations = list(application.allocations.values())
+    held = partition.types.resource(application.allocated)
     for allocation in allocations:
         note_removal(turn, partition, allocation, events.ALLOC_CANCEL)
+    if allocations:
+        usage_shrank(turn, partition, application, held)
     fire(turn, partition, application, states.COMPLETE)
     application.queue = None
     for allocation in allocations:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from remuda.core.accounting.lanes import park
+from remuda.core.accounting.lanes import hold, park
 from remuda.core.accounting.usage import charge
 from remuda.core.apply.lifecycle import allocation_added
+from remuda.core.apply.tracking import look, usage_grew
 from remuda.core.apply.turn import Turn
+from remuda.core.messages import events
 from remuda.core.messages.effects import AllocationNew, EventRecord
 from remuda.core.messages.events import ADD, APP, APP_ALLOC, NODE, NODE_ALLOC
 from remuda.core.model import states
 from remuda.core.model.allocation import Allocation
-from remuda.core.model.decision import Allocate, Park
+from remuda.core.model.application import Application
+from remuda.core.model.decision import Allocate, Hold, Park
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
-from remuda.core.model.request import Request
+from remuda.core.model.request import Lane, Request
 
 
 def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
@@ -25,6 +28,8 @@ def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
     node = decision.node
     assert request.pending > 0, "an ask without pending was chosen"
     application = request.application
+    if not application.seen or not application.queue_lets or not application.quota_lets:
+        _look_at_first(turn, partition, application)
     allocation = Allocation(
         next_allocation_id(request), request.ask, request.amounts, application, node
     )
@@ -39,12 +44,31 @@ def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
     )
 
 
-def park_lane(partition: Partition, decision: Park) -> None:
-    """Park a lane in which nothing can be placed now. Rules: CYC-12."""
-    request = decision.lane.first()
+def park_lane(turn: Turn, partition: Partition, decision: Park) -> None:
+    """Park a lane in which nothing can be placed now. Rules: CYC-12. Emits: EventRecord."""
+    lane = decision.lane
+    request = lane.first()
     request.attempted = True
+    _look_at_first(turn, partition, request.application)
+    _look_at_fresh(turn, partition, lane)
     _remember_refusals(request, decision.refused)
-    park(partition, decision.lane, decision.limiting)
+    park(partition, lane, decision.limiting)
+
+
+def hold_lane(turn: Turn, partition: Partition, decision: Hold) -> None:
+    """Set a lane aside whose applications may not start yet.
+
+    Rules: CYC-11, QUE-25, QUE-26, LIM-60, EVT-23, EVT-24, EVT-32, EVT-33. Emits: EventRecord.
+    """
+    lane = decision.lane
+    full = decision.queue or decision.quota
+    assert full is not None
+    first = lane.first().application
+    for application in (first, *lane.fresh.values()):
+        look(turn, partition, application)
+        _tell_runnable(turn, partition, application, decision)
+    lane.fresh.clear()
+    hold(partition, lane, full)
 
 
 def next_allocation_id(request: Request) -> str:
@@ -84,8 +108,41 @@ def enter(turn: Turn, partition: Partition, request: Request, allocation: Alloca
     if application.state != states.RUNNING:
         allocation_added(turn, partition, application)
     charge(partition, allocation, request)
+    if not application.seen:
+        look(turn, partition, application)
+    usage_grew(turn, partition, application, resource)
     application_id = application.record.application_id
     emit(EventRecord(rm_id, name, APP, application_id, identity, ADD, APP_ALLOC, now_ns, resource))
+
+
+def _look_at_first(turn: Turn, partition: Partition, application: Application) -> None:
+    """Look at the application that is served: it may run."""
+    look(turn, partition, application)
+    _tell_runnable(turn, partition, application, None)
+    for group in application.request_groups.values():
+        group.lane.fresh.pop(application.number, None)
+
+
+def _look_at_fresh(turn: Turn, partition: Partition, lane: Lane) -> None:
+    for application in lane.fresh.values():
+        look(turn, partition, application)
+    lane.fresh.clear()
+
+
+def _tell_runnable(
+    turn: Turn, partition: Partition, application: Application, hold: Hold | None
+) -> None:
+    """Send an event where the answer to "may it start" changed. Rules: QUE-26, EVT-23, EVT-24."""
+    queue_lets = hold is None or hold.queue is None
+    quota_lets = hold is None or hold.quota is None
+    if application.queue_lets != queue_lets:
+        application.queue_lets = queue_lets
+        detail = events.APP_RUNNABLE_QUEUE if queue_lets else events.APP_CANNOTRUN_QUEUE
+        turn.application_event(partition, application, events.NONE, detail)
+    if application.quota_lets != quota_lets:
+        application.quota_lets = quota_lets
+        detail = events.APP_RUNNABLE_QUOTA if quota_lets else events.APP_CANNOTRUN_QUOTA
+        turn.application_event(partition, application, events.NONE, detail)
 
 
 def _remember_refusals(request: Request, refused: list[Node]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from remuda.core.apply.lifecycle import fire
+from remuda.core.apply.partitions import go_on_draining
 from remuda.core.apply.queues import remove_empty_queues
 from remuda.core.apply.turn import Turn
 from remuda.core.model import states
@@ -18,14 +19,17 @@ def expire_due(turn: Turn) -> None:
     """
     while (deadline := turn.cluster.deadlines.pop_due(turn.now_ns)) is not None:
         partition = deadline.partition
-        if turn.cluster.partition(partition.rm_id, partition.name) is partition:
+        if turn.cluster.has(partition):
             _run(turn, partition, deadline)
 
 
 def _run(turn: Turn, partition: Partition, deadline: Deadline) -> None:
     application = deadline.application
     if application is None:
-        remove_empty_queues(turn, partition)
+        if partition.state == states.DRAINING:
+            go_on_draining(turn, partition)
+        else:
+            remove_empty_queues(turn, partition)
     elif application.generation == deadline.generation:
         _leave_state(turn, partition, application)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from remuda.core.accounting.lanes import regroup
 from remuda.core.accounting.usage import count_running, set_pending
+from remuda.core.apply.tracking import end_if_idle
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.messages.effects import ApplicationUpdated
@@ -12,6 +14,7 @@ from remuda.core.messages.tags import STATEAWARE_DISABLE, application_tag
 from remuda.core.model import deadlines, states
 from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
+from remuda.core.model.queue import Queue
 
 # Entries kept of an application's state log; an application may go back and forth for years.
 STATE_LOG_LIMIT: Final = 1_000
@@ -35,7 +38,7 @@ def fire(
     application.state_log.append((turn.now_ns, entered))
     if len(application.state_log) > STATE_LOG_LIMIT:
         del application.state_log[0]
-    _leave(application, left, entered)
+    _leave(partition, application, left)
     _announce(turn, partition, application, event, cause)
     _enter(turn, partition, application, left)
     return True
@@ -54,7 +57,7 @@ def allocation_added(turn: Turn, partition: Partition, application: Application)
 
 def complete_if_idle(turn: Turn, partition: Partition, application: Application) -> None:
     """Fire completeApplication when nothing is pending and nothing allocated. Rules: APP-8."""
-    if application.allocations or application.groups:
+    if not application.idle():
         return
     if application.state not in (states.FAILING, states.COMPLETING):
         fire(turn, partition, application, states.COMPLETE)
@@ -81,6 +84,7 @@ def drop_request(turn: Turn, partition: Partition, application: Application, key
         key,
         request.amounts.resource,
     )
+    end_if_idle(turn, partition, application)
 
 
 def leave_queue(turn: Turn, partition: Partition, application: Application) -> None:
@@ -101,14 +105,23 @@ def leave_queue(turn: Turn, partition: Partition, application: Application) -> N
     turn.application_event(
         partition, application, events.REMOVE, events.DETAILS_NONE, resource=allocated
     )
-    if not leaf.managed and not leaf.applications and not partition.cleanup_set:
+    if not leaf.applications:
+        plan_cleanup(turn, partition, leaf)
+
+
+def plan_cleanup(turn: Turn, partition: Partition, queue: Queue) -> None:
+    """Let the cleaner look after a queue that may have to go. Rules: QLC-3, OBJ-5."""
+    if (queue.state == states.DRAINING or not queue.managed) and not partition.cleanup_set:
         partition.cleanup_set = True
         turn.set_timer(partition, deadlines.QUEUE_CLEANUP_NS)
 
 
-def _leave(application: Application, left: str, entered: str) -> None:
+def _leave(partition: Partition, application: Application, left: str) -> None:
+    entered = application.state
     if left == states.RUNNING or (left == states.STARTING and entered != states.RUNNING):
-        count_running(application, -1)
+        count_running(partition, application, -1)
+    elif left == states.ACCEPTED:
+        regroup(partition, application)
 
 
 def _announce(
@@ -135,12 +148,12 @@ def _enter(turn: Turn, partition: Partition, application: Application, left: str
     entered = application.state
     if entered == states.STARTING:
         application.started_ns = turn.now_ns
-        count_running(application, 1)
+        count_running(partition, application, 1)
         quick = application_tag(application.record.tags, STATEAWARE_DISABLE) != ""
         delay = 0 if quick else deadlines.STARTING_TIMEOUT_NS
         turn.set_timer(partition, delay, application)
     elif entered == states.RUNNING and left == states.COMPLETING:
-        count_running(application, 1)
+        count_running(partition, application, 1)
     elif entered == states.COMPLETING:
         delay = deadlines.COMPLETING_TIMEOUT_NS
         turn.set_timer(partition, delay, application)

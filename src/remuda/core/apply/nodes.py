@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from remuda.core.accounting.lanes import offer, wake_at_queue
+from remuda.core.accounting.lanes import offer, wake_at
 from remuda.core.accounting.usage import grow_capacity
 from remuda.core.apply.allocations import recover
 from remuda.core.apply.allocations import refusal as allocation_refusal
@@ -236,6 +236,11 @@ def _undrain(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) -
 
 
 def _remove(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) -> tuple[str, str]:
+    remove_node(turn, partition, node)
+    return "", ""
+
+
+def remove_node(turn: Turn, partition: Partition, node: Node) -> None:
     """Drop a node and everything on it. Rules: NODE-13, NODE-14, EVT-58, EVT-61."""
     node.schedulable = False
     partition.node_order.drop(node.node_id)
@@ -253,7 +258,6 @@ def _remove(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) ->
     )
     if released is not None:
         turn.emit(released)
-    return "", ""
 
 
 _CREATES: Final = (commands.CREATE, commands.CREATE_DRAIN)
@@ -290,4 +294,4 @@ def _resize_partition(
     shown = partition.types.resource(partition.capacity) if root.maximum else None
     turn.event(partition, events.QUEUE, root.path, events.SET, events.QUEUE_MAX, resource=shown)
     if root.waiting:
-        wake_at_queue(partition, root)
+        wake_at(partition, root)

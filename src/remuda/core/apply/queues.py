@@ -1,71 +1,99 @@
-"""Builds queues from the configuration or on demand, and removes dynamic ones that are empty."""
+"""Builds configured queues and gives them their settings; removes those that have to go."""
 
 from __future__ import annotations
 
 from remuda.base.resources import Resource
-from remuda.config.schema import QueueConfig
+from remuda.config.schema import LimitConfig, QueueConfig
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
+from remuda.core.model import states
 from remuda.core.model.partition import Partition
-from remuda.core.model.queue import Queue
+from remuda.core.model.queue import Access, Queue
+from remuda.core.model.trackers import Limit
 from remuda.core.model.vectors import ResourceTypes, Vector, positive, vector_of
-from remuda.core.policy.placement import nearest
 from remuda.core.policy.properties import inherited, settings
 
 
 def build_queue(types: ResourceTypes, config: QueueConfig, parent: Queue | None) -> Queue:
-    """Build a configured queue and all below it. Rules: QUE-1, QUE-5, QUE-6, QUE-20, CFG-46."""
-    leaf = parent is not None and not config.parent and not config.queues
-    queue = Queue(config.name, parent, leaf, managed=True)
-    above = {} if parent is None else parent.properties
-    queue.properties = inherited(above, config.properties)
-    queue.settings = settings(queue.properties, leaf)
+    """Build a configured queue and all below it. Rules: QUE-1, QUE-6, CFG-46."""
+    queue = Queue(config.name, parent, leaf=is_leaf(config, parent), managed=True)
     if parent is not None:
-        queue.maximum = _limit(types, config.maximum)
-        guaranteed = _limit(types, config.guaranteed)
-        if guaranteed is not None and positive(guaranteed):
-            queue.guaranteed = guaranteed
         parent.children[queue.name] = queue
+    configure(types, queue, config)
     for child in config.queues:
         build_queue(types, child, queue)
     return queue
 
 
-def announce_queues(turn: Turn, partition: Partition) -> None:
-    """Emit the events of a new tree, root first, in configuration order. Rules: EVT-62, EVT-71."""
-    for queue in partition.queues():
-        turn.event(partition, events.QUEUE, queue.path, events.ADD, events.DETAILS_NONE)
+def is_leaf(config: QueueConfig, parent: Queue | None) -> bool:
+    """Whether a configured queue is a leaf; root never is. Rules: CFG-46."""
+    return parent is not None and not config.parent and not config.queues
 
 
-def make_queues(turn: Turn, partition: Partition, path: str) -> Queue:
-    """Return the leaf of a path, making what is missing. Rules: PLC-63, PLC-64, PLC-66, EVT-63."""
-    queue, missing = nearest(partition, path)
-    for number, name in enumerate(missing):
-        leaf = number == len(missing) - 1
-        child = Queue(name, queue, leaf, managed=False)
-        child.properties = inherited(queue.properties, {})
-        child.settings = settings(child.properties, leaf)
-        queue.children[name] = child
-        turn.event(partition, events.QUEUE, child.path, events.ADD, events.QUEUE_DYNAMIC)
-        queue = child
-    if missing:
-        partition.shares_stale = True
-    return queue
+def configure(types: ResourceTypes, queue: Queue, config: QueueConfig) -> None:
+    """Give one queue everything its configuration says; all earlier settings are gone.
+
+    Rules: QUE-5, QUE-6, QUE-20, PRP-7 (Ours), RLD-21 to RLD-25, RLD-29, TPL-5, LIM-8 (Ours).
+    """
+    parent = queue.parent
+    queue.managed = True
+    queue.state = states.ACTIVE
+    queue.leaf = is_leaf(config, parent)
+    above = {} if parent is None else parent.properties
+    queue.properties = inherited(above, config.properties)
+    queue.settings = settings(queue.properties, queue.leaf)
+    queue.max_applications = config.max_applications
+    queue.submit_access = Access(config.submit_acl)
+    queue.admin_access = Access(config.admin_acl)
+    queue.template = config.template
+    if parent is not None:
+        queue.maximum = limit_of(types, config.maximum)
+        queue.guaranteed = guarantee_of(types, config.guaranteed)
+    _set_limits(types, queue, config.limits)
 
 
-def remove_empty_queues(turn: Turn, partition: Partition) -> None:
-    """Remove dynamic queues without content, children first. Rules: OBJ-5, QUE-4, EVT-64."""
-    partition.cleanup_set = False
-    for queue in reversed(partition.queues()):
-        parent = queue.parent
-        if queue.managed or parent is None or queue.children or queue.applications:
-            continue
-        del parent.children[queue.name]
-        turn.event(partition, events.QUEUE, queue.path, events.REMOVE, events.QUEUE_DYNAMIC)
-
-
-def _limit(types: ResourceTypes, resource: Resource | None) -> Vector | None:
-    """Return a configured limit; an absent or empty one is none. Rules: QUE-5."""
+def limit_of(types: ResourceTypes, resource: Resource | None) -> Vector | None:
+    """Return a configured maximum; an absent or empty one is none. Rules: QUE-5."""
     if not resource:
         return None
     return vector_of(types.amounts(resource))
+
+
+def guarantee_of(types: ResourceTypes, resource: Resource | None) -> Vector | None:
+    """Return a configured guarantee; one without an amount above zero is none. Rules: QUE-5."""
+    guaranteed = limit_of(types, resource)
+    return guaranteed if guaranteed is not None and positive(guaranteed) else None
+
+
+def announce_queues(turn: Turn, partition: Partition, top: Queue) -> None:
+    """Emit the events of a new tree, root first, in configuration order. Rules: EVT-62, EVT-71."""
+    for queue in partition.queues(top):
+        turn.event(partition, events.QUEUE, queue.path, events.ADD, events.DETAILS_NONE)
+
+
+def remove_empty_queues(turn: Turn, partition: Partition) -> None:
+    """Remove draining and dynamic queues without content, children first.
+
+    Rules: OBJ-5, OBJ-6, QLC-3, QLC-4, QUE-4, EVT-64, EVT-72.
+    """
+    partition.cleanup_set = False
+    for queue in reversed(partition.queues(partition.root)):
+        parent = queue.parent
+        kept = queue.managed and queue.state != states.DRAINING
+        if kept or parent is None or queue.children or queue.applications:
+            continue
+        del parent.children[queue.name]
+        detail = events.DETAILS_NONE if queue.managed else events.QUEUE_DYNAMIC
+        turn.event(partition, events.QUEUE, queue.path, events.REMOVE, detail)
+
+
+def _set_limits(types: ResourceTypes, queue: Queue, limits: tuple[LimitConfig, ...]) -> None:
+    """Take over the limits of users and groups, in order. Rules: LIM-1, LIM-2, LIM-63."""
+    queue.user_limits = {}
+    queue.group_limits = {}
+    for config in limits:
+        limit = Limit(limit_of(types, config.maximum), config.max_applications)
+        for user in config.users:
+            queue.user_limits[user] = limit
+        for group in config.groups:
+            queue.group_limits[group] = limit

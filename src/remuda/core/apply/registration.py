@@ -1,19 +1,14 @@
-"""Registers resource managers and builds their partitions (rules: RM-1 to RM-13, RM-19)."""
+"""Registers resource managers (rules: RM-1 to RM-13, RM-19)."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from remuda.config.schema import PartitionConfig
-from remuda.core.apply.queues import announce_queues, build_queue
+from remuda.core.apply.partitions import build_partition
 from remuda.core.apply.turn import Turn
 from remuda.core.messages.commands import RegisterResourceManager
 from remuda.core.messages.effects import RegistrationAnswered
 from remuda.core.model.cluster import ResourceManager
-from remuda.core.model.node_order import NodeOrder
-from remuda.core.model.partition import Partition
-from remuda.core.model.vectors import ResourceTypes
-from remuda.core.policy.node_score import effective_weights, scorer
 
 RM_ID_LIMIT: Final = 256
 
@@ -31,9 +26,7 @@ def register(turn: Turn, command: RegisterResourceManager) -> None:
     manager = ResourceManager(command)
     turn.cluster.managers[command.rm_id] = manager
     for config in command.config.partitions:
-        partition = _build(turn, command, config)
-        manager.partitions[partition.name] = partition
-        announce_queues(turn, partition)
+        manager.partitions[config.name] = build_partition(turn, manager, config)
     turn.emit(RegistrationAnswered(command.rm_id, ""))
 
 
@@ -57,16 +50,3 @@ def rm_id_fault(rm_id: str) -> str:
         return "rmID must not contain control characters"
     return ""
 
-
-def _build(turn: Turn, command: RegisterResourceManager, config: PartitionConfig) -> Partition:
-    """Build a partition from its configuration. Rules: PAR-2, NOD-17, QUE-1."""
-    types = ResourceTypes()
-    root = build_queue(types, config.root, None)
-    order = NodeOrder(scorer(config.node_sort_policy))
-    partition = Partition(command.rm_id, config.name, types, root, order)
-    partition.state_ns = turn.now_ns
-    partition.placement_rules = config.placement_rules
-    partition.predicates = command.predicates
-    partition.node_sort_policy = config.node_sort_policy
-    partition.node_sort_weights = effective_weights(config.node_sort_weights)
-    return partition

@@ -6,7 +6,8 @@ from typing import Final
 
 from remuda.core.accounting.lanes import offer
 from remuda.core.accounting.usage import refund
-from remuda.core.apply.lifecycle import complete_if_idle
+from remuda.core.apply.lifecycle import complete_if_idle, drop_requests, fire
+from remuda.core.apply.tracking import usage_shrank
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.messages.commands import (
@@ -17,6 +18,7 @@ from remuda.core.messages.commands import (
     AllocationRelease,
 )
 from remuda.core.messages.effects import AllocationsReleased, ReleasedAllocation
+from remuda.core.model import states
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
 from remuda.core.model.node import Node
@@ -63,7 +65,10 @@ def named_allocations(application: Application, release: AllocationRelease) -> l
 
 
 def note_removal(turn: Turn, partition: Partition, allocation: Allocation, detail: int) -> None:
-    """Take an allocation off its application and queues, with the event. Rules: EVT-21, CYC-26."""
+    """Take an allocation off its application and queues, with the event.
+
+    What its user and group lose by it is told once, by who calls. Rules: EVT-21, EVT-89, CYC-26.
+    """
     _refund(partition, allocation)
     _removal_event(turn, partition, allocation, detail)
 
@@ -95,6 +100,23 @@ def end_on_node(turn: Turn, partition: Partition, node: Node) -> AllocationsRele
     return AllocationsReleased(partition.rm_id, tuple(released)) if released else None
 
 
+def fail_application(
+    turn: Turn, partition: Partition, application: Application, cause: str
+) -> None:
+    """Fail an application and end all it has, on its nodes too. Rules: OBJ-9, APP-14, EVT-26.
+
+    Emits: EventRecord, ApplicationUpdated, AllocationsReleased.
+    """
+    fire(turn, partition, application, states.FAIL, cause)
+    drop_requests(turn, partition, application)
+    allocations = list(application.allocations.values())
+    for allocation in allocations:
+        _end(turn, partition, allocation, events.ALLOC_CANCEL)
+    if allocations:
+        turn.emit(released_by_rm(partition, allocations, cause))
+    fire(turn, partition, application, states.FAIL, cause)
+
+
 def released_by_rm(
     partition: Partition, allocations: list[Allocation], message: str
 ) -> AllocationsReleased:
@@ -106,6 +128,7 @@ def released_by_rm(
 def _end(turn: Turn, partition: Partition, allocation: Allocation, detail: int) -> None:
     """End one allocation: application, its state, node, in the order of EVT-87."""
     _refund(partition, allocation)
+    usage_shrank(turn, partition, allocation.application, allocation.amounts.resource)
     complete_if_idle(turn, partition, allocation.application)
     _removal_event(turn, partition, allocation, detail)
     node_returns(turn, partition, allocation)

@@ -2,18 +2,20 @@
 
 1. Walk from root to the leaf that is owed most (child order of each parent).
 2. Take the first ask of the leaf's first lane: application order, then ask order.
-3. Check the limits of the queue path, leaf upwards.
-4. Take the first node in node order that fits and whose predicates agree.
+3. See whether its application may start, if it has not.
+4. Check the limits of its user and group, then of the queue path, each leaf upwards.
+5. Take the first node in node order that fits and whose predicates agree.
 
-What fails at 3 or 4 fails for the whole lane, so the answer is to park the lane.
+What fails at 3, 4 or 5 fails for the whole lane, so the answer is to set the lane aside.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from remuda.core.accounting.lanes import fits_queue
-from remuda.core.model.decision import Allocate, Decision, Park
+from remuda.core.accounting.lanes import fits_bound
+from remuda.core.model.bound import Bound
+from remuda.core.model.decision import Allocate, Decision, Hold, Park
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
@@ -28,11 +30,22 @@ def has_work(partition: Partition) -> bool:
 
 
 def decide(partition: Partition, predicates: Predicates) -> Decision:
-    """Return the next decision of a partition that has work. Rules: CYC-10, CYC-11, CYC-12."""
+    """Return the next decision of a partition that has work.
+
+    Rules: CYC-10, CYC-11, CYC-12, LIM-54, LIM-71.
+    """
     lane = _first_lane(partition.root)
+    if lane.gated:
+        queue_full = _first_full(lane.leaf.path_up)
+        quota_full = _first_full(lane.account.gates)
+        if queue_full is not None or quota_full is not None:
+            return Hold(lane, queue_full, quota_full)
     amounts = lane.shape.amounts
+    for tracker in lane.account.limited:
+        if not fits_bound(tracker, amounts):
+            return Park(lane, tracker, [])
     for queue in lane.leaf.path_up:
-        if queue.maximum is not None and not fits_queue(queue, amounts):
+        if queue.maximum is not None and not fits_bound(queue, amounts):
             return Park(lane, queue, [])
     request = lane.first()
     refused: list[Node] = []
@@ -43,10 +56,24 @@ def decide(partition: Partition, predicates: Predicates) -> Decision:
 
 
 def _first_lane(root: Queue) -> Lane:
+    """Walk to the lane that is served next. Rules: CYC-10, RLD-27.
+
+    A leaf that was a parent serves its draining children before its own applications.
+    """
     queue = root
-    while not queue.leaf:
+    while queue.children:
+        if queue.leaf and not queue.child_order.has_ready():
+            break
         queue = queue.children[queue.child_order.first()]
     return queue.lanes[queue.ready.first()]
+
+
+def _first_full(bounds: Sequence[Bound]) -> Bound | None:
+    """Return the first of these where no further application may start. Rules: QUE-22, LIM-61."""
+    for bound in bounds:
+        if bound.full():
+            return bound
+    return None
 
 
 def _find_node(

@@ -14,6 +14,7 @@ from remuda.core.model.vectors import Vector
 
 if TYPE_CHECKING:
     from remuda.core.model.queue import Queue
+    from remuda.core.model.trackers import Account
 
 
 @final
@@ -22,33 +23,48 @@ class Application:
 
     ``queue`` is the leaf it is in, None once it left. ``generation`` counts state changes, so
     that a timer of an earlier state does nothing (APP-17). ``detached``: live allocations by key
-    where the ask is gone. ``groups``: by shape number.
+    where the ask is gone. ``request_groups``: its groups of pending asks, by shape number.
     ``standing``: the current place among the applications of the leaf (QUE-40). ``priority``: the
     highest of the asks with something pending (QUE-27).
+
+    ``user`` and ``user_groups``: whom it belongs to (UGR-1). ``account``: the trackers that concern it,
+    None while it has neither asks nor allocations. ``group``: the one it is tracked under, "" for
+    none; it stays once somebody looked (``seen``: LIM-20, LIM-24). ``linked``: observers know the
+    group. ``counted``: it counts as one application of its user and group (LIM-36). ``queue_lets``
+    and ``quota_lets``: the last known answer to "may it start" (QUE-26).
     """
 
     __slots__ = (
+        "account",
         "allocated",
         "allocations",
+        "counted",
         "detached",
         "finished_ns",
         "generation",
-        "groups",
+        "group",
+        "linked",
         "max_allocated",
         "number",
         "pending",
         "priorities",
         "priority",
         "queue",
+        "queue_lets",
         "queue_path",
+        "quota_lets",
         "record",
         "reject_reason",
+        "request_groups",
         "requests",
+        "seen",
         "standing",
         "started_ns",
         "state",
         "state_log",
         "submitted_ns",
+        "user",
+        "user_groups",
     )
 
     def __init__(self, number: int, record: NewApplication, submitted_ns: int) -> None:
@@ -71,8 +87,21 @@ class Application:
         self.requests: dict[str, Request] = {}
         self.allocations: dict[str, Allocation] = {}
         self.detached: dict[str, dict[str, None]] = {}
-        self.groups: dict[int, Group] = {}
+        self.request_groups: dict[int, Group] = {}
         self.standing: SortKey = ()
+        self.user: str = record.user
+        self.user_groups: tuple[str, ...] = record.groups
+        self.account: Account | None = None
+        self.group: str = ""
+        self.seen: bool = False
+        self.linked: bool = False
+        self.counted: bool = False
+        self.queue_lets: bool = True
+        self.quota_lets: bool = True
+
+    def idle(self) -> bool:
+        """Whether it has nothing allocated and nothing pending. Rules: APP-8, LIM-36."""
+        return not self.allocations and not self.request_groups
 
     @property
     def application_id(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import final
 
 from remuda.core.messages.commands import RegisterResourceManager
@@ -11,13 +12,24 @@ from remuda.core.model.partition import Partition
 
 @final
 class ResourceManager:
-    """One registered RM and its partitions by plain name (RM-10)."""
+    """One registered RM and its partitions by plain name (RM-10).
 
-    __slots__ = ("partitions", "record")
+    ``config`` and ``extra_config`` are those in force. ``leaving``: partitions that are configured
+    no more and not empty yet; nobody can name them (OBJ-9).
+    """
+
+    __slots__ = ("config", "extra_config", "leaving", "partitions", "record")
 
     def __init__(self, record: RegisterResourceManager) -> None:
         self.record = record
+        self.config = record.config
+        self.extra_config: Mapping[str, str] = record.extra_config
         self.partitions: dict[str, Partition] = {}
+        self.leaving: list[Partition] = []
+
+    def has(self, partition: Partition) -> bool:
+        """Whether this very partition is one of the RM, be it leaving."""
+        return self.partitions.get(partition.name) is partition or partition in self.leaving
 
 
 @final
@@ -36,12 +48,17 @@ class Cluster:
         return None if manager is None else manager.partitions.get(plain_name(rm_id, name))
 
     def partitions(self) -> list[Partition]:
-        """Return all partitions by (RM ID, name)."""
-        return [
-            self.managers[rm_id].partitions[name]
-            for rm_id in sorted(self.managers)
-            for name in sorted(self.managers[rm_id].partitions)
-        ]
+        """Return all partitions by (RM ID, name), those that are leaving after the others."""
+        found: list[Partition] = []
+        for _, manager in sorted(self.managers.items()):
+            found += [manager.partitions[name] for name in sorted(manager.partitions)]
+            found += manager.leaving
+        return found
+
+    def has(self, partition: Partition) -> bool:
+        """Whether a partition still exists; its RM may have gone and come back."""
+        manager = self.managers.get(partition.rm_id)
+        return manager is not None and manager.has(partition)
 
 
 def unknown_partition(name: str) -> str:

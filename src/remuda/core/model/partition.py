@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import final
 
-from remuda.config.schema import NODE_SORT_FAIR, PlacementRuleConfig
+from remuda.config.schema import NODE_SORT_FAIR, RESOLVER_DEFAULT, PlacementRuleConfig
 from remuda.core.model import states
 from remuda.core.model.application import Application
 from remuda.core.model.node import Node
@@ -13,6 +13,7 @@ from remuda.core.model.node_order import NodeOrder
 from remuda.core.model.queue import Queue
 from remuda.core.model.request import Shape, ShapeKey
 from remuda.core.model.starved import StarvedShapes
+from remuda.core.model.trackers import Account, QueueTracker, TrackerKey
 from remuda.core.model.vectors import ResourceTypes, Vector
 
 
@@ -25,9 +26,12 @@ class Partition:
     asks; ``starved``: those with lanes that wait for a node. ``shares_stale``: the divisors of
     shares must be worked out again before the next decision. ``unsettled``: leaves, by path, whose
     place in the tree must be. ``ended``: applications that left, by number; ``rejected`` likewise.
+    ``trackers``: of users and groups that are limited and have something here; ``accounts``: by
+    the numbers of their trackers.
     """
 
     __slots__ = (
+        "accounts",
         "allocation_count",
         "applications",
         "capacity",
@@ -41,6 +45,8 @@ class Partition:
         "numbers",
         "placement_rules",
         "predicates",
+        "preemption",
+        "quota_preemption",
         "rejected",
         "rm_id",
         "root",
@@ -49,8 +55,10 @@ class Partition:
         "starved",
         "state",
         "state_ns",
+        "trackers",
         "types",
         "unsettled",
+        "user_group_resolver",
     )
 
     def __init__(
@@ -83,6 +91,11 @@ class Partition:
         self.unsettled: dict[str, Queue] = {}
         self.cleanup_set: bool = False
         self.predicates: bool = False
+        self.preemption: bool = True
+        self.quota_preemption: bool = False
+        self.user_group_resolver: str = RESOLVER_DEFAULT
+        self.trackers: dict[TrackerKey, QueueTracker] = {}
+        self.accounts: dict[tuple[int, ...], Account] = {}
         self.numbers: int = 0
 
     def next_number(self) -> int:
@@ -105,12 +118,12 @@ class Partition:
 
     def leaves(self) -> list[Queue]:
         """Return all leaf queues, depth first."""
-        return [queue for queue in self.queues() if queue.leaf]
+        return [queue for queue in self.queues(self.root) if queue.leaf]
 
-    def queues(self) -> list[Queue]:
-        """Return all queues, depth first, parents before children."""
+    def queues(self, top: Queue) -> list[Queue]:
+        """Return a queue and all below it, depth first, parents before children."""
         found: list[Queue] = []
-        ahead = [self.root]
+        ahead = [top]
         while ahead:
             queue = ahead.pop()
             found.append(queue)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, final
 
+from remuda.config.schema import AccessList, TemplateConfig
 from remuda.core.model import states
 from remuda.core.model.application import Application
+from remuda.core.model.bound import Bound
 from remuda.core.model.child_order import ChildOrder
 from remuda.core.model.priorities import MIN_PRIORITY, PriorityCount
 from remuda.core.model.ranking import Ranking
-from remuda.core.model.request import Lane
+from remuda.core.model.request import Lane, LaneKey
+from remuda.core.model.trackers import Limit
 from remuda.core.model.vectors import Vector
 
 FIFO: Final = "fifo"
@@ -31,28 +34,45 @@ class QueueSettings:
 
 
 @final
-class Queue:
+class Access:
+    """Who is let in by one list; made once, asked for every application (ACL-7)."""
+
+    __slots__ = ("everybody", "groups", "users")
+
+    def __init__(self, acl: AccessList) -> None:
+        self.everybody: bool = acl.everybody
+        self.users = frozenset(acl.users)
+        self.groups = frozenset(acl.groups)
+
+
+NOBODY: Final = Access(AccessList())
+
+
+@final
+class Queue(Bound):
     """One queue of a partition (QUE-1, QUE-2).
 
-    ``path_up``: the queue itself and its ancestors, leaf first. ``maximum`` and ``guaranteed``
-    None: not set. ``divisors``: per type index what usage is divided by to get the share, -1
-    where the type has no part in it (RES-52). ``priorities``: of the applications (leaf) or the
-    visible ones of the children (parent), ``priority`` the highest of them. ``ready``: lanes of
-    a leaf that are not parked. ``waiting``: lanes below that this queue's limit stopped, by shape
-    number, then lane number.
+    ``path_up``: the queue itself and its ancestors, leaf first. A leaf may have children that are
+    draining, from the time it was a parent (RLD-27). ``maximum`` and ``guaranteed`` None: not set.
+    ``template``: its own, None if it has none. ``user_limits`` and ``group_limits``: by name, in
+    the order of the configuration, ``*`` the wildcard. ``divisors``: per type index what usage is
+    divided by to get the share, -1 where the type has no part in it (RES-52). ``priorities``: of
+    the applications (leaf) and the visible ones of the children, ``priority`` the highest of them.
+    ``lanes``: by number; ``ready``: those that are not parked.
     """
 
     __slots__ = (
-        "allocated",
+        "admin_access",
         "applications",
         "child_order",
         "children",
         "divisors",
+        "group_limits",
         "guaranteed",
+        "lane_keys",
         "lanes",
         "leaf",
         "managed",
-        "maximum",
         "name",
         "parent",
         "path",
@@ -63,30 +83,35 @@ class Queue:
         "priority",
         "properties",
         "ready",
-        "running",
         "settings",
         "shown_priority",
         "state",
-        "waiting",
+        "submit_access",
+        "template",
+        "user_limits",
     )
 
     def __init__(self, name: str, parent: Queue | None, leaf: bool, managed: bool) -> None:
+        super().__init__()
         self.name = name
         self.parent = parent
         self.leaf = leaf
         self.managed = managed
+        self.closed = parent is None
         self.path: str = name if parent is None else f"{parent.path}.{name}"
         self.path_up: tuple[Queue, ...] = (self,) if parent is None else (self, *parent.path_up)
         self.state: str = states.ACTIVE
-        self.maximum: Vector | None = None
         self.guaranteed: Vector | None = None
         self.properties: Mapping[str, str] = {}
         self.settings = QueueSettings()
-        self.allocated = Vector()
+        self.submit_access: Access = NOBODY
+        self.admin_access: Access = NOBODY
+        self.template: TemplateConfig | None = None
+        self.user_limits: dict[str, Limit] = {}
+        self.group_limits: dict[str, Limit] = {}
         self.pending = Vector()
         self.preempting = Vector()
         self.divisors: list[int] = []
-        self.running: int = 0
         self.priorities = PriorityCount()
         self.priority: int = MIN_PRIORITY
         self.shown_priority: int = MIN_PRIORITY
@@ -94,9 +119,9 @@ class Queue:
         self.child_order = ChildOrder()
         self.applications: dict[str, Application] = {}
         self.lanes: dict[int, Lane] = {}
+        self.lane_keys: dict[LaneKey, Lane] = {}
         self.ready = Ranking()
-        self.waiting: dict[int, dict[int, Lane]] = {}
 
     def has_ready(self) -> bool:
         """Whether something in or below this queue may be placed."""
-        return bool(self.ready.keys) if self.leaf else self.child_order.has_ready()
+        return bool(self.ready.keys) or self.child_order.has_ready()

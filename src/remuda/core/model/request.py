@@ -1,9 +1,10 @@
 """Asks as the scheduler keeps them: grouped, so that equal ones are decided once.
 
 A *shape* is what makes asks interchangeable for a node: amounts, required node, predicate
-class. In one leaf all asks of one shape form a *lane*; inside a lane each application has a
-*group*. When the first ask of a lane fits no node or no quota, none of the lane does: the whole
-lane is parked at what stopped it and costs nothing until that changes.
+class. In one leaf all asks of one shape whose applications the same limits concern form a *lane*;
+inside a lane each application has a *group*. When the first ask of a lane fits no node or no
+limit, none of the lane does: the whole lane is parked at what stopped it and costs nothing until
+that changes.
 """
 
 from __future__ import annotations
@@ -16,11 +17,16 @@ from remuda.core.model.vectors import Amounts
 
 if TYPE_CHECKING:
     from remuda.core.model.application import Application
+    from remuda.core.model.bound import Bound
     from remuda.core.model.node import Node
     from remuda.core.model.queue import Queue
+    from remuda.core.model.trackers import Account
 
 # Number of the amounts, required node, predicate class.
 ShapeKey: TypeAlias = tuple[int, str, str]
+
+# Number of the shape, number of the account, gated.
+LaneKey: TypeAlias = tuple[int, int, bool]
 
 
 @final
@@ -134,20 +140,44 @@ class Group:
 class Lane:
     """The pending asks of one shape in one leaf, by application order, then ask order.
 
-    ``parked_at``: the queue whose limit stopped the lane. ``parked``: it waits, at that queue
-    or, without one, at its shape for a node.
+    Its applications have the same ``account``. ``gated``: they are Accepted and must be allowed to
+    start first (QUE-25). ``parked``: it waits at ``parked_at`` for room, or if ``held`` for an
+    application to end; without ``parked_at`` at its shape for a node. ``fresh``: applications
+    nobody looked at yet (LIM-20), by number.
     """
 
-    __slots__ = ("groups", "leaf", "number", "order", "parked", "parked_at", "shape")
+    __slots__ = (
+        "account",
+        "fresh",
+        "gated",
+        "groups",
+        "held",
+        "leaf",
+        "number",
+        "order",
+        "parked",
+        "parked_at",
+        "shape",
+    )
 
-    def __init__(self, number: int, leaf: Queue, shape: Shape) -> None:
+    def __init__(
+        self, number: int, leaf: Queue, shape: Shape, account: Account, *, gated: bool
+    ) -> None:
         self.number = number
         self.leaf = leaf
         self.shape = shape
+        self.account = account
+        self.gated = gated
         self.order = Ranking()
         self.groups: dict[int, Group] = {}
+        self.fresh: dict[int, Application] = {}
         self.parked: bool = False
-        self.parked_at: Queue | None = None
+        self.held: bool = False
+        self.parked_at: Bound | None = None
+
+    def key(self) -> LaneKey:
+        """Return what makes it one lane of its leaf."""
+        return (self.shape.number, self.account.number, self.gated)
 
     def first(self) -> Request:
         """Return the ask that is served next; a lane is never empty."""

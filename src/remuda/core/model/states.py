@@ -62,6 +62,7 @@ STATE_DETAIL: Final[dict[str, int]] = {
     EXPIRED: events.APP_EXPIRED,
 }
 
-# States of queues and partitions (chapter 80 section 2).
-# Nothing moves them yet.
+# States of queues and partitions (chapter 80 section 2). Nothing stops one yet.
 ACTIVE: Final = "Active"
+DRAINING: Final = "Draining"
+STOPPED: Final = "Stopped"

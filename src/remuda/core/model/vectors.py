@@ -173,6 +173,22 @@ def add_times(vector: Vector, amounts: Amounts, times: int) -> None:
         values[index] += amount * times
 
 
+def add_vector(vector: Vector, other: Vector) -> None:
+    """Add another vector in place; types the vector lacked appear. Rules: RES-18."""
+    define(vector, other.types)
+    for index, amount in enumerate(other.amounts):
+        if amount:
+            vector.amounts[index] += amount
+
+
+def subtract_vector(vector: Vector, other: Vector) -> None:
+    """Subtract another vector in place; types the vector lacked appear. Rules: RES-19."""
+    define(vector, other.types)
+    for index, amount in enumerate(other.amounts):
+        if amount:
+            vector.amounts[index] -= amount
+
+
 def fits(free: Vector, amounts: Amounts) -> bool:
     """Whether amounts fit what is free; a type that is not there counts as 0. Rules: RES-29."""
     if amounts.need_types & ~free.types:

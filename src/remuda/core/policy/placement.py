@@ -1,39 +1,76 @@
-"""Which queue an application goes to (rules: chapter 20, the part built so far).
+"""Which queue an application goes to (rules: chapter 20 sections 1 to 7).
 
-Two rules exist: ``provided`` takes the requested queue, ``tag`` the value of an application tag.
-A rule answers with a full path, which may name a queue that still has to be made.
+The rules of a partition are asked in order; the first whose queue exists and is open to the user,
+or may be made, wins. A rule gives a full path in lower case, nothing, or an error, which ends
+placement. Nothing is changed here: what has to be made is made by who asked.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, final
 
 from remuda.config.schema import QUEUE_DEPTH_LIMIT, QUEUE_NAME, PlacementRuleConfig
-from remuda.core.messages.commands import NewApplication
-from remuda.core.messages.tags import application_tag
+from remuda.core.messages.commands import Tags
+from remuda.core.messages.tags import FORCE_CREATE, application_tag
+from remuda.core.model import states
+from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
+from remuda.core.policy.access import RECOVERY_QUEUE, may_submit
+from remuda.core.policy.filters import lets_pass
 
 DEFAULT_QUEUE: Final = "root.default"
 NO_MATCH: Final = "application rejected: no placement rule matched"
+USER: Final = "user"
+FIXED: Final = "fixed"
+PROVIDED: Final = "provided"
+
+# What Go reads as true.
+TRUE_TEXTS: Final = ("1", "t", "T", "true", "TRUE", "True")
+
+# Characters of a bad name that a reason repeats.
+SHOWN_NAME: Final = 80
 
 
-def place(partition: Partition, record: NewApplication) -> str:
-    """Return the path of the first rule that gives a usable queue, "" if none does.
+@final
+class Placement:
+    """Where an application goes: ``path``, or "" and why not, with the rule that says so."""
 
-    Rules: PLC-55 to PLC-62. A path that does not exist yet may be created (PLC-63); the default
-    queue, the last resort, must exist.
+    __slots__ = ("path", "reason", "rule")
+
+    def __init__(self, path: str, reason: str = "", rule: str = "") -> None:
+        self.path = path
+        self.reason = reason
+        self.rule = rule
+
+
+def place(partition: Partition, application: Application) -> Placement:
+    """Find the first rule that gives a usable queue, else the default queue if it is there.
+
+    The recovery queue, the last resort of a forced application, is not tried here.
+    Rules: PLC-55 to PLC-59, PLC-61, PLC-62.
     """
     for rule in partition.placement_rules:
-        path = _run(partition, rule, record)
-        if path and _usable(partition, path):
-            return path
-    default = partition.queue(DEFAULT_QUEUE)
-    return DEFAULT_QUEUE if default is not None and _usable(partition, DEFAULT_QUEUE) else ""
+        found = _run(partition, rule, application)
+        if found.reason:
+            return found
+        if found.path and _usable(partition, found.path, application):
+            return found
+    if partition.queue(DEFAULT_QUEUE) and _usable(partition, DEFAULT_QUEUE, application):
+        return Placement(DEFAULT_QUEUE)
+    return Placement("", NO_MATCH, "PLC-5")
+
+
+def forced(tags: Tags) -> bool:
+    """Whether an application must be taken, if need be by the recovery queue. Rules: PLC-70."""
+    return application_tag(tags, FORCE_CREATE) in TRUE_TEXTS
 
 
 def nearest(partition: Partition, path: str) -> tuple[Queue, list[str]]:
-    """Return the deepest existing queue on a path and the names missing below it."""
+    """Return the deepest existing queue on a path and the names missing below it.
+
+    Rules: PLC-59, PLC-63. ``path``: lower case, from root.
+    """
     found = partition.root
     parts = path.split(".")[1:]
     for number, part in enumerate(parts):
@@ -44,24 +81,76 @@ def nearest(partition: Partition, path: str) -> tuple[Queue, list[str]]:
     return found, []
 
 
-def _run(partition: Partition, rule: PlacementRuleConfig, record: NewApplication) -> str:
-    """Return the path one rule gives, "" for no match. Rules: PLC-20 to PLC-28, PLC-30, PLC-34."""
-    own = record.queue if rule.name == "provided" else application_tag(record.tags, rule.value)
-    own = own.lower()
-    if not own:
-        return ""
-    qualified = own == "root" or own.startswith("root.")
-    path = own if qualified else "root." + own.replace(".", "_dot_")
-    if not rule.create and partition.queue(path) is None:
-        return ""
-    return path
+def _run(partition: Partition, rule: PlacementRuleConfig, application: Application) -> Placement:
+    """Run a rule with its parents: the path it gives, "" for no match, or an error.
+
+    Each rule looks at its own part first and only then at its parent, so the chain is walked up
+    to the rule that needs no parent, and its queues are found on the way down.
+    Rules: PLC-20 to PLC-29.
+    """
+    parts: list[tuple[PlacementRuleConfig, str]] = []
+    path = "root"
+    level: PlacementRuleConfig | None = rule
+    while level is not None:
+        own = _input(level, application)
+        if not own or not lets_pass(level.filter, application.user, application.user_groups):
+            return Placement("")
+        qualified = level.name != USER and _is_qualified(own)
+        if not qualified and level.name != FIXED:
+            own = own.replace(".", "_dot_")
+        for part in own.split("."):
+            if not QUEUE_NAME.fullmatch(part):
+                return Placement("", _bad_name(part), "PLC-42")
+        parts.append((level, own.lower()))
+        if qualified:
+            break
+        level = level.parent
+    for level, own in reversed(parts):
+        above = partition.queue(path)
+        if above is not None and above.leaf:
+            return Placement("", f"parent rule returned a leaf queue: {path}", "PLC-25")
+        qualified = level.name != USER and _is_qualified(own)
+        path = own if qualified else f"{path}.{own}"
+        if not level.create and partition.queue(path) is None:
+            return Placement("")
+    return Placement(path)
 
 
-def _usable(partition: Partition, path: str) -> bool:
-    """Whether a result may be taken, or made. Rules: PLC-57, PLC-59, PLC-64."""
+def _input(rule: PlacementRuleConfig, application: Application) -> str:
+    """Return what a rule makes its part of the path from. Rules: PLC-20, PLC-30 to PLC-34."""
+    if rule.name == PROVIDED:
+        return application.record.queue
+    if rule.name == USER:
+        return application.user
+    if rule.name == FIXED:
+        return rule.value
+    return application_tag(application.record.tags, rule.value)
+
+
+def _is_qualified(own: str) -> bool:
+    """Whether a text is a path from root, in any case. Rules: PLC-22, PLC-32, PLC-41."""
+    own = own[: len("root.")].lower()
+    return own in ("root", "root.")
+
+
+def _bad_name(part: str) -> str:
+    shown = part[:SHOWN_NAME]
+    return f"invalid queue name, max 64 characters out of letters, digits and _:#/@- : '{shown}'"
+
+
+def _usable(partition: Partition, path: str, application: Application) -> bool:
+    """Whether an application may go to a queue, or have it made.
+
+    Nobody gets to the recovery queue by its name, be it there or not.
+    Rules: PLC-57, PLC-58, PLC-59, PLC-61, PLC-64, PLC-74.
+    """
     queue, missing = nearest(partition, path)
-    if not missing:
-        return queue.leaf
-    if len(queue.path_up) + len(missing) > QUEUE_DEPTH_LIMIT:
+    if f"{path}.".startswith(f"{RECOVERY_QUEUE}."):
         return False
-    return not queue.leaf and all(QUEUE_NAME.fullmatch(name) for name in missing)
+    if missing:
+        deepest = len(queue.path_up) + len(missing)
+        if queue.leaf or deepest > QUEUE_DEPTH_LIMIT:
+            return False
+    elif not queue.leaf or queue.state == states.DRAINING:
+        return False
+    return may_submit(queue, application.user, application.user_groups)

@@ -1,0 +1,89 @@
+"""Builds partitions from their configuration and takes removed ones down (rules: PAR, OBJ-9).
+
+A partition that is configured no more is unknown to its RM at once. What is in it is ended in
+small portions, by timers, so that other partitions are scheduled meanwhile.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from remuda.config.schema import PartitionConfig
+from remuda.core.apply.limits import announce_limits
+from remuda.core.apply.nodes import remove_node
+from remuda.core.apply.queues import announce_queues, build_queue
+from remuda.core.apply.releases import fail_application
+from remuda.core.apply.turn import Turn
+from remuda.core.model import states
+from remuda.core.model.cluster import ResourceManager
+from remuda.core.model.node_order import NodeOrder
+from remuda.core.model.partition import Partition
+from remuda.core.model.vectors import ResourceTypes
+from remuda.core.policy.node_score import effective_weights, score_weights, scorer
+
+PARTITION_REMOVED: Final = "PartitionRemoved"
+
+# Applications or nodes ended at a time, and the pause between.
+PORTION: Final = 128
+PAUSE_NS: Final = 1_000_000
+
+
+def build_partition(turn: Turn, manager: ResourceManager, config: PartitionConfig) -> Partition:
+    """Build a partition from its configuration. Rules: PAR-1, PAR-2, NOD-17, QUE-1, EVT-71."""
+    types = ResourceTypes()
+    root = build_queue(types, config.root, None)
+    order = NodeOrder(scorer(config.node_sort_policy))
+    partition = Partition(manager.record.rm_id, config.name, types, root, order)
+    partition.state_ns = turn.now_ns
+    partition.placement_rules = config.placement_rules
+    partition.predicates = manager.record.predicates
+    partition.preemption = config.preemption
+    partition.quota_preemption = config.quota_preemption
+    partition.user_group_resolver = config.user_group_resolver
+    partition.node_sort_policy = config.node_sort_policy
+    partition.node_sort_weights = effective_weights(config.node_sort_weights)
+    announce_queues(turn, partition, root)
+    announce_limits(turn, partition)
+    return partition
+
+
+def set_node_order(partition: Partition, config: PartitionConfig) -> None:
+    """Order the nodes by another policy or other weights, if they changed. Rules: PAR-2, RLD-4."""
+    weights = effective_weights(config.node_sort_weights)
+    same_policy = partition.node_sort_policy == config.node_sort_policy
+    if same_policy and partition.node_sort_weights == weights:
+        return
+    partition.node_sort_policy = config.node_sort_policy
+    partition.node_sort_weights = weights
+    partition.node_order = NodeOrder(scorer(config.node_sort_policy))
+    for node in partition.nodes.values():
+        node.weights = score_weights(node, partition.types, weights)
+        if node.schedulable:
+            partition.node_order.put(node)
+
+
+def drain_partition(turn: Turn, manager: ResourceManager, partition: Partition) -> None:
+    """Take a partition away from its RM and begin to end what is in it. Rules: OBJ-9, SI-87."""
+    del manager.partitions[partition.name]
+    manager.leaving.append(partition)
+    partition.state = states.DRAINING
+    partition.state_ns = turn.now_ns
+    turn.set_timer(partition, 0)
+
+
+def go_on_draining(turn: Turn, partition: Partition) -> None:
+    """End the next portion of a partition that is to go; the empty one is dropped.
+
+    Rules: RLD-9 (Ours), OBJ-9. Emits: EventRecord, ApplicationUpdated, AllocationsReleased.
+    """
+    left = PORTION
+    for application in list(partition.applications.values())[:left]:
+        fail_application(turn, partition, application, PARTITION_REMOVED)
+        left -= 1
+    if not partition.applications:
+        for node in list(partition.nodes.values())[:left]:
+            remove_node(turn, partition, node)
+    if partition.applications or partition.nodes:
+        turn.set_timer(partition, PAUSE_NS)
+    else:
+        turn.cluster.managers[partition.rm_id].leaving.remove(partition)

@@ -1,0 +1,165 @@
+"""Puts a new configuration in force while everything runs (rules: 10 sections 12 and 13).
+
+First everything that could stand in the way is looked for, without changing anything; then all
+partitions are changed, which cannot fail. What a change of limits or order means for waiting asks
+is not worked out case by case: every set-aside lane is looked at once more.
+"""
+
+from __future__ import annotations
+
+from remuda.config.schema import PartitionConfig, QueueConfig
+from remuda.core.accounting.reorder import renew_orders, wake_all
+from remuda.core.apply.lifecycle import plan_cleanup
+from remuda.core.apply.limits import LimitsBefore, renew_limits
+from remuda.core.apply.partitions import build_partition, drain_partition, set_node_order
+from remuda.core.apply.queues import announce_queues, build_queue, configure, is_leaf
+from remuda.core.apply.turn import Turn
+from remuda.core.messages import events
+from remuda.core.messages.commands import UpdateConfiguration
+from remuda.core.messages.effects import ConfigurationAnswered
+from remuda.core.model import states
+from remuda.core.model.cluster import ResourceManager
+from remuda.core.model.partition import Partition
+from remuda.core.model.queue import Queue
+from remuda.core.model.vectors import TYPES_LIMIT, Vector, trimmed
+
+
+def update_configuration(turn: Turn, command: UpdateConfiguration) -> None:
+    """Apply a configuration to all partitions of an RM, or to none of them.
+
+    Rules: SI-85, SI-86, SI-87, RLD-2, RLD-3, RLD-5 to RLD-7 (Ours), RLD-10, CFG-4, CHK-5.
+    Emits: ConfigurationAnswered, EventRecord, and what the end of a partition brings.
+    """
+    manager = turn.cluster.managers[command.rm_id]
+    current = manager.config.checksum
+    same = current != "" and current == command.config.checksum
+    problems = [] if same else _obstacles(manager, command)
+    if problems:
+        reason, rule = problems[0]
+        texts = tuple([text for text, _ in problems])
+        turn.emit(ConfigurationAnswered(command.rm_id, reason, rule, texts))
+        return
+    if not command.dry_run:
+        if command.extra_config is not None:
+            manager.extra_config = command.extra_config
+        if not same:
+            _apply(turn, manager, command)
+    turn.emit(ConfigurationAnswered(command.rm_id, ""))
+
+
+def _obstacles(manager: ResourceManager, command: UpdateConfiguration) -> list[tuple[str, str]]:
+    """Return why a configuration cannot be applied to what runs, each with its rule."""
+    found: list[tuple[str, str]] = []
+    for config in command.config.partitions:
+        partition = manager.partitions.get(config.name)
+        if partition is not None:
+            found += _queue_obstacles(partition.root, config.root)
+            if not partition.types.room_for(_type_names(config.root)):
+                text = f"partition {config.name} would have more than {TYPES_LIMIT} resource types"
+                found.append((text, "RES-1"))
+    return found
+
+
+def _queue_obstacles(queue: Queue, config: QueueConfig) -> list[tuple[str, str]]:
+    """Return what keeps a queue, or one below it, from becoming a parent. Rules: RLD-26."""
+    found: list[tuple[str, str]] = []
+    if queue.applications and not is_leaf(config, queue.parent):
+        count = len(queue.applications)
+        text = f"queue {queue.path} cannot become a parent while it has {count} applications"
+        found.append((text, "RLD-26"))
+    for child in config.queues:
+        existing = queue.children.get(child.name)
+        if existing is not None:
+            found += _queue_obstacles(existing, child)
+    return found
+
+
+def _type_names(config: QueueConfig) -> set[str]:
+    """Return the resource types that a configured queue or one below it names."""
+    names = {*(config.maximum or ()), *(config.guaranteed or ())}
+    for limit in config.limits:
+        names.update(limit.maximum or ())
+    for child in config.queues:
+        names |= _type_names(child)
+    return names
+
+
+def _apply(turn: Turn, manager: ResourceManager, command: UpdateConfiguration) -> None:
+    """Change, add and remove partitions. Rules: RLD-3, RLD-10, OBJ-9."""
+    manager.config = command.config
+    wanted = {config.name for config in command.config.partitions}
+    for config in command.config.partitions:
+        partition = manager.partitions.get(config.name)
+        if partition is None:
+            manager.partitions[config.name] = build_partition(turn, manager, config)
+        else:
+            _change(turn, partition, config)
+    for name in [name for name in manager.partitions if name not in wanted]:
+        drain_partition(turn, manager, manager.partitions[name])
+
+
+def _change(turn: Turn, partition: Partition, config: PartitionConfig) -> None:
+    """Change one partition in place. Rules: RLD-4, RLD-30, PAR-2, PAR-3, PAR-4."""
+    partition.placement_rules = config.placement_rules
+    partition.preemption = config.preemption
+    partition.quota_preemption = config.quota_preemption
+    partition.user_group_resolver = config.user_group_resolver
+    set_node_order(partition, config)
+    before = LimitsBefore(partition)
+    _change_queue(turn, partition, partition.root, config.root)
+    wake_all(partition)
+    renew_limits(turn, partition, before)
+    renew_orders(partition)
+
+
+def _change_queue(turn: Turn, partition: Partition, queue: Queue, config: QueueConfig) -> None:
+    """Change one queue and all below it. Rules: RLD-20 to RLD-29, OBJ-2, OBJ-7."""
+    was_leaf, maximum, guaranteed = queue.leaf, queue.maximum, queue.guaranteed
+    configure(partition.types, queue, config)
+    if queue.parent is not None:
+        _tell_limit(turn, partition, queue, events.QUEUE_MAX, maximum, queue.maximum)
+        detail = events.QUEUE_GUARANTEED
+        _tell_limit(turn, partition, queue, detail, guaranteed, queue.guaranteed)
+    if was_leaf != queue.leaf:
+        text = f"leaf queue: {'true' if queue.leaf else 'false'}"
+        turn.event(
+            partition, events.QUEUE, queue.path, events.SET, events.QUEUE_TYPE, message=text
+        )
+    for child in config.queues:
+        existing = queue.children.get(child.name)
+        if existing is None:
+            announce_queues(turn, partition, build_queue(partition.types, child, queue))
+        else:
+            _change_queue(turn, partition, existing, child)
+    configured = {child.name for child in config.queues}
+    for name, child_queue in queue.children.items():
+        if name not in configured:
+            _drain(turn, partition, child_queue)
+
+
+def _drain(turn: Turn, partition: Partition, queue: Queue) -> None:
+    """Mark a queue that is configured no more, with all such below it. Rules: RLD-28, OBJ-2."""
+    if queue.managed:
+        queue.state = states.DRAINING
+        plan_cleanup(turn, partition, queue)
+    for child in queue.children.values():
+        _drain(turn, partition, child)
+
+
+def _tell_limit(
+    turn: Turn,
+    partition: Partition,
+    queue: Queue,
+    detail: int,
+    old: Vector | None,
+    new: Vector | None,
+) -> None:
+    """Send an event if a limit changed. Rules: QUE-5, EVT-67, EVT-68, EVT-74."""
+    if _value(old) != _value(new):
+        resource = None if new is None else partition.types.resource(new)
+        turn.event(partition, events.QUEUE, queue.path, events.SET, detail, resource=resource)
+
+
+def _value(vector: Vector | None) -> tuple[int, tuple[int, ...]] | None:
+    """Return what makes two limits equal: a type at zero is not one that is missing."""
+    return None if vector is None else (vector.types, trimmed(vector))
