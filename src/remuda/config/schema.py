@@ -21,6 +21,9 @@ QUEUE_NAME: Final = re.compile(r"[a-zA-Z0-9_:#/@-]{1,64}")
 # A user, of an application or in limits, filters and access lists (CFG-31, UGR-8).
 USER_NAME: Final = re.compile(r"[_a-zA-Z][a-zA-Z0-9:#/_.@-]*[$]?")
 
+# A group, in limits, filters and access lists (CFG-32).
+GROUP_NAME: Final = re.compile(r"[_a-zA-Z][a-zA-Z0-9:_.-]*")
+
 # Levels of queues, root included; as many as a configuration file may nest.
 QUEUE_DEPTH_LIMIT: Final = 48
 
