@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from remuda.base.errors import InvariantViolation
-from remuda.core.accounting.lanes import fits_queue
+from remuda.config.schema import WILDCARD
+from remuda.core.accounting.lanes import fits_bound
 from remuda.core.model import states
 from remuda.core.model.application import Application
 from remuda.core.model.cluster import Cluster
@@ -19,6 +20,7 @@ from remuda.core.model.partition import Partition
 from remuda.core.model.priorities import MIN_PRIORITY, PriorityCount
 from remuda.core.model.queue import Queue
 from remuda.core.model.request import Lane
+from remuda.core.model.trackers import GROUP, USER, Account, TrackerKey
 from remuda.core.model.vectors import (
     Amounts,
     Vector,
@@ -146,7 +148,7 @@ def _node_order(partition: Partition) -> None:
 
 def _queues(partition: Partition) -> None:
     """Usage, pending and running of queues are those of what is below them."""
-    for queue in partition.queues():
+    for queue in partition.queues(partition.root):
         name = f"queue {queue.path}"
         below = _applications_below(queue)
         parts = [amounts for application in below for amounts in _amounts(application)]
@@ -170,20 +172,18 @@ def _queues(partition: Partition) -> None:
 
 
 def _applications_below(queue: Queue) -> list[Application]:
-    if queue.leaf:
-        return list(queue.applications.values())
-    return [each for child in queue.children.values() for each in _applications_below(child)]
+    below = [each for child in queue.children.values() for each in _applications_below(child)]
+    return [*queue.applications.values(), *below]
 
 
 def _priorities_below(queue: Queue) -> list[int]:
-    if queue.leaf:
-        return [each.priorities.highest for each in queue.applications.values()]
-    return [child.shown_priority for child in queue.children.values()]
+    own = [each.priorities.highest for each in queue.applications.values()]
+    return [*own, *[child.shown_priority for child in queue.children.values()]]
 
 
 def _child_orders(partition: Partition) -> None:
     """Every parent orders exactly its children with pending, by their current numbers."""
-    for parent in partition.queues():
+    for parent in partition.queues(partition.root):
         expected = [child.name for child in parent.children.values() if trimmed(child.pending)]
         listed = parent.child_order.names()
         _require(sorted(expected) == listed, partition, f"children of {parent.path} are wrong")
@@ -197,13 +197,15 @@ def _child_orders(partition: Partition) -> None:
 def _lanes(partition: Partition) -> None:
     """Asks are in one group, groups in one lane, lanes ready or parked for a true reason."""
     groups: dict[int, int] = {}
-    for leaf in partition.leaves():
+    for leaf in partition.queues(partition.root):
         for lane in leaf.lanes.values():
             number = lane.shape.number
             groups[number] = groups.get(number, 0) + len(lane.groups)
             _lane(partition, leaf, lane)
         ready = sorted(n for n, lane in leaf.lanes.items() if not lane.parked)
         _require(sorted(leaf.ready.keys) == ready, partition, f"ready lanes of {leaf.path}")
+        keys = {lane.key(): lane for lane in leaf.lanes.values()}
+        _require(leaf.lane_keys == keys, partition, f"lanes of {leaf.path} have wrong keys")
     for shape in partition.shapes.values():
         held = groups.get(shape.number, 0)
         _require(shape.groups == held, partition, f"shape {shape.key} counts wrong groups")
@@ -219,24 +221,87 @@ def _lane(partition: Partition, leaf: Queue, lane: Lane) -> None:
         right = application_key(leaf, application)
         _require(application.standing == right, partition, f"{name}: a stale application key")
         first = min(group.requests.values(), key=lambda each: each.sort_key)
+        belongs = group.lane is lane and application.account is lane.account
+        _require(belongs, partition, f"{name} has a group of another lane")
+        gated = application.state == states.ACCEPTED and _has_gate(leaf, lane.account)
+        _require(lane.gated == gated, partition, f"{name} is gated and should not be, or not")
+        known = application.seen or number in lane.fresh
+        _require(known, partition, f"{name} forgot an application nobody looked at")
         key = (*right, *first.sort_key)
         _require(lane.order.keys.get(number) == key, partition, f"{name}: a stale group key")
     if not lane.parked:
-        ready = leaf.ready.keys.get(lane.shape.number)
+        ready = leaf.ready.keys.get(lane.number)
         _require(ready == lane.order.first_key(), partition, f"{name}: a stale lane key")
         return
-    limiting = lane.parked_at
-    if limiting is not None:
-        listed = limiting.waiting.get(lane.shape.number, {}).get(lane.number)
-        _require(listed is lane, partition, f"{name} waits at no queue")
-        blocked = not fits_queue(limiting, lane.shape.amounts)
-        _require(blocked, partition, f"{name} waits at {limiting.path} though it fits")
+    bound = lane.parked_at
+    if bound is not None and lane.held:
+        _require(bound.held.get(lane.number) is lane, partition, f"{name} is held by nobody")
+        _require(lane.gated and bound.full(), partition, f"{name} is held though it may start")
+        return
+    if bound is not None:
+        listed = bound.waiting.get(lane.shape.number, {}).get(lane.number)
+        _require(listed is lane, partition, f"{name} waits at no limit")
+        blocked = not fits_bound(bound, lane.shape.amounts)
+        _require(blocked, partition, f"{name} waits at a limit though it fits")
         return
     listed = lane.shape.waiting.get(lane.number)
     _require(listed is lane, partition, f"{name} waits for no node")
     if not partition.predicates:
         able = [n.node_id for n in partition.nodes.values() if _has_room(n, lane)]
         _require(not able, partition, f"{name} waits though {able} fit it")
+
+
+def _has_gate(leaf: Queue, account: Account) -> bool:
+    """Whether a number of applications limits those of a lane, worked out from the tables."""
+    return any(each.max_applications for each in (*leaf.path_up, *account.trackers))
+
+
+def _trackers(partition: Partition) -> None:
+    """What users and groups use where they are limited is that of their applications.
+
+    Rules: LIM-30, LIM-32 to LIM-36, D-U6, D-U7, D-U10.
+    """
+    used: dict[TrackerKey, list[Application]] = {}
+    accounts: dict[int, int] = {}
+    for application in partition.applications.values():
+        name = f"application {application.application_id}"
+        counted = application.counted and not application.idle()
+        _require(application.counted == counted, partition, f"{name} counts and is idle")
+        right = application.counted or not application.allocations
+        _require(right, partition, f"{name} holds something and does not count")
+        account = application.account
+        _require((account is None) == application.idle(), partition, f"{name}: wrong account")
+        if account is None:
+            continue
+        accounts[account.number] = accounts.get(account.number, 0) + 1
+        expected = _expected_trackers(application)
+        listed = [each.key for each in account.trackers]
+        _require(listed == expected, partition, f"{name} counts at {listed}, not {expected}")
+        for key in expected:
+            used.setdefault(key, []).append(application)
+    kept = sorted(partition.trackers)
+    _require(kept == sorted(used), partition, f"trackers are {kept}, not {sorted(used)}")
+    for key, tracker in partition.trackers.items():
+        parts = [amounts for application in used[key] for amounts in _amounts(application)]
+        _same(partition, f"tracker {key} allocated", tracker.allocated, parts)
+        running = len([each for each in used[key] if each.counted])
+        _require(tracker.running == running, partition, f"tracker {key} counts {tracker.running}")
+    for account in partition.accounts.values():
+        right = accounts.get(account.number) == account.references
+        _require(right, partition, f"account {account.number} has wrong references")
+
+
+def _expected_trackers(application: Application) -> list[TrackerKey]:
+    """Return the limits that concern an application, straight from the tables of its queues."""
+    leaf = application.queue
+    assert leaf is not None
+    user, group = application.user, application.group
+    found = [
+        (USER, user, queue.path)
+        for queue in leaf.path_up
+        if user in queue.user_limits or WILDCARD in queue.user_limits
+    ]
+    return found + [(GROUP, group, q.path) for q in leaf.path_up if group in q.group_limits]
 
 
 def _has_room(node: Node, lane: Lane) -> bool:
@@ -257,4 +322,5 @@ _CHECKS: Final[tuple[Callable[[Partition], None], ...]] = (
     _queues,
     _child_orders,
     _lanes,
+    _trackers,
 )

@@ -34,11 +34,15 @@ from remuda.core.messages.commands import (
 )
 from remuda.core.messages.effects import Effect, RequestRefused
 from remuda.core.messages.queries import (
+    AccessQuery,
     ApplicationsQuery,
+    ConfigurationsQuery,
     NodesQuery,
     PartitionsQuery,
+    PlacementRulesQuery,
     Query,
     QueuesQuery,
+    UsageQuery,
     View,
 )
 from remuda.core.model.cluster import Cluster
@@ -47,7 +51,14 @@ from remuda.core.model.partition import Partition
 from remuda.core.ports import Predicates, always_true
 from remuda.core.views.applications import application_views
 from remuda.core.views.nodes import node_views
-from remuda.core.views.partitions import find_partition, partition_views, queue_view
+from remuda.core.views.partitions import (
+    access_view,
+    configuration_views,
+    find_partition,
+    partition_views,
+    queue_view,
+)
+from remuda.core.views.usage import usage_views
 
 
 @final
@@ -124,6 +135,8 @@ class Scheduler:
         """Answer a read-only question with frozen records. Rules: REST-21, REST-76."""
         if isinstance(query, PartitionsQuery):
             return partition_views(self._cluster)
+        if isinstance(query, ConfigurationsQuery):
+            return configuration_views(self._cluster)
         partition = find_partition(self._cluster, query.partition, query.rm_id)
         if partition is None:
             return None
@@ -133,6 +146,12 @@ class Scheduler:
             return node_views(partition)
         if isinstance(query, ApplicationsQuery):
             return application_views(partition, query.queue)
+        if isinstance(query, UsageQuery):
+            return usage_views(partition, groups=query.groups)
+        if isinstance(query, AccessQuery):
+            return access_view(partition, query)
+        if isinstance(query, PlacementRulesQuery):
+            return tuple(partition.placement_rules)
         assert_never(query)
 
     def check(self) -> None:
@@ -155,6 +174,7 @@ class Scheduler:
         earliest = self._cluster.deadlines.earliest()
         if earliest is not None and earliest <= turn.now_ns:
             expire_due(turn)
+            self._partitions = self._cluster.partitions()
             self._settle()
 
     def _settle(self) -> None:

@@ -1,10 +1,11 @@
-"""Works orders out again after a change that may concern everything: a new configuration."""
+"""Works orders out again after limits or settings of queues changed."""
 
 from __future__ import annotations
 
-from remuda.core.accounting.lanes import wake
+from remuda.core.accounting.lanes import regroup, wake, wake_at, wake_held
 from remuda.core.accounting.standing import reshow_priorities, update_application
 from remuda.core.model.partition import Partition
+from remuda.core.model.queue import Queue
 
 
 def wake_all(partition: Partition) -> None:
@@ -13,6 +14,16 @@ def wake_all(partition: Partition) -> None:
         for lane in list(leaf.lanes.values()):
             if lane.parked:
                 wake(partition, lane)
+
+
+def renew_leaf(partition: Partition, leaf: Queue) -> None:
+    """Take note that the limits of one dynamic leaf changed. Rules: QUE-7, PLC-81, PLC-85."""
+    wake_at(partition, leaf)
+    wake_held(partition, leaf)
+    for application in leaf.applications.values():
+        update_application(application)
+        regroup(partition, application)
+    partition.shares_stale = True
 
 
 def renew_orders(partition: Partition) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from remuda.core.accounting.usage import set_pending
 from remuda.core.apply.lifecycle import complete_if_idle, drop_request, drop_requests, fire
+from remuda.core.apply.tracking import end_if_idle
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.messages.commands import TIMEOUT, Ask, AskRelease
@@ -100,6 +101,7 @@ def _add(turn: Turn, partition: Partition, application: Application, ask: Ask) -
         fire(turn, partition, application, states.RUN)
     if pending != request.pending:
         set_pending(partition, request, pending)
+    end_if_idle(turn, partition, application)
     turn.application_event(
         partition,
         application,

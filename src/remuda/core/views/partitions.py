@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from remuda.core.messages.queries import PartitionView, QueueView
+from remuda.config.schema import TemplateConfig
+from remuda.core.messages.queries import (
+    AccessQuery,
+    AccessView,
+    ConfigurationView,
+    PartitionView,
+    QueueView,
+)
 from remuda.core.model.cluster import Cluster
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import FAIR, Queue
 from remuda.core.model.vectors import Vector, amount_at, define
+from remuda.core.policy.access import may_administer, may_submit
+from remuda.core.policy.placement import nearest
 
 
 def partition_views(cluster: Cluster) -> tuple[PartitionView, ...]:
@@ -45,6 +54,8 @@ def queue_view(partition: Partition, queue: Queue) -> QueueView:
         headroom=types.resource(room) if room is not None else None,
         properties=dict(sorted(queue.properties.items())),
         running_applications=queue.running,
+        max_applications=queue.max_applications,
+        template=None if queue.leaf else _template(queue),
         current_priority=queue.priority,
         sort_policy=settings.application_sort if queue.leaf else FAIR,
         priority_sorting=settings.sort_by_priority,
@@ -52,6 +63,40 @@ def queue_view(partition: Partition, queue: Queue) -> QueueView:
         priority_offset=settings.priority_offset,
         children=tuple([queue_view(partition, child) for child in children]),
     )
+
+
+def configuration_views(cluster: Cluster) -> tuple[ConfigurationView, ...]:
+    """Return the configuration in force of each RM, by RM ID. Rules: RM-4, RM-7, CHK-1, KV-1."""
+    return tuple(
+        [
+            ConfigurationView(
+                rm_id=rm_id,
+                policy_group=manager.record.policy_group,
+                text=manager.config.text,
+                checksum=manager.config.checksum,
+                extra_config=dict(sorted(manager.extra_config.items())),
+            )
+            for rm_id, manager in sorted(cluster.managers.items())
+        ]
+    )
+
+
+def access_view(partition: Partition, query: AccessQuery) -> AccessView:
+    """Return whether a user may submit to, or administer, a queue or its nearest ancestor.
+
+    Rules: ACL-10, ACL-11, ACL-12, ACL-13.
+    """
+    queue, _ = nearest(partition, query.queue.lower())
+    allowed = may_administer if query.admin else may_submit
+    return AccessView(allowed(queue, query.user, query.groups))
+
+
+def _template(queue: Queue) -> TemplateConfig | None:
+    """Return the template that dynamic leaves below a queue would get. Rules: TPL-5."""
+    for each in queue.path_up:
+        if each.template is not None:
+            return each.template
+    return None
 
 
 def headroom(queue: Queue) -> Vector | None:
@@ -95,4 +140,7 @@ def _partition_view(partition: Partition) -> PartitionView:
         total_nodes=len(nodes),
         total_containers=partition.allocation_count,
         applications=dict(sorted(counts.items())),
+        preemption=partition.preemption,
+        quota_preemption=partition.quota_preemption,
+        user_group_resolver=partition.user_group_resolver,
     )

@@ -1,0 +1,101 @@
+"""Answers questions about users and groups (rules: REST-63 to REST-66, LIM-39).
+
+What is used is added up from the live applications when somebody asks; the scheduler itself
+counts only where there is a limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, TypeAlias
+
+from remuda.config.schema import WILDCARD
+from remuda.core.messages.queries import QueueUsageView, UsageView
+from remuda.core.model.application import Application
+from remuda.core.model.partition import Partition
+from remuda.core.model.queue import Queue
+from remuda.core.model.trackers import Limit
+from remuda.core.model.vectors import Vector, add_vector
+
+_NO_LIMIT: Final = Limit(None, 0)
+
+# Counted applications by path of the queue, for the queue and all above it.
+_ByPath: TypeAlias = dict[str, list[Application]]
+
+
+def usage_views(partition: Partition, *, groups: bool) -> tuple[UsageView, ...]:
+    """Return all users, or all groups, that use something or are named in a limit, by name.
+
+    Rules: LIM-31, LIM-39, REST-63, REST-65, REST-66.
+    """
+    found: dict[str, list[Application]] = {}
+    limited: dict[str, set[str]] = {}
+    for queue in partition.queues(partition.root):
+        for name in queue.group_limits if groups else queue.user_limits:
+            if groups or name != WILDCARD:
+                found.setdefault(name, [])
+                limited.setdefault(name, set()).update(each.path for each in queue.path_up)
+    for application_id in sorted(partition.applications):
+        application = partition.applications[application_id]
+        name = application.group if groups else application.user
+        if application.counted and name:
+            found.setdefault(name, []).append(application)
+    views: list[UsageView] = []
+    for name in sorted(found):
+        by_path = _by_path(found[name])
+        shown = limited.get(name, set()) | set(by_path) | {partition.root.path}
+        tree = _tree(partition, partition.root, name, by_path, shown, groups=groups)
+        linked = {each.application_id: each.group for each in found[name] if each.group}
+        views.append(UsageView(name, linked, tree))
+    return tuple(views)
+
+
+def _by_path(applications: list[Application]) -> _ByPath:
+    found: _ByPath = {}
+    for application in applications:
+        leaf = application.queue
+        assert leaf is not None
+        for queue in leaf.path_up:
+            found.setdefault(queue.path, []).append(application)
+    return found
+
+
+def _tree(
+    partition: Partition,
+    queue: Queue,
+    name: str,
+    by_path: _ByPath,
+    shown: set[str],
+    *,
+    groups: bool,
+) -> QueueUsageView:
+    """Return one queue of a user's or group's tree, with those below that matter to them."""
+    applications = by_path.get(queue.path, [])
+    used = Vector()
+    for application in applications:
+        add_vector(used, application.allocated)
+    limit = _limit(queue, name, groups=groups)
+    children = [queue.children[child] for child in sorted(queue.children)]
+    return QueueUsageView(
+        path=queue.path,
+        used=partition.types.resource(used) if applications else None,
+        applications=tuple([each.application_id for each in applications]),
+        maximum=None if limit.maximum is None else partition.types.resource(limit.maximum),
+        max_applications=limit.max_applications,
+        children=tuple(
+            [
+                _tree(partition, child, name, by_path, shown, groups=groups)
+                for child in children
+                if child.path in shown
+            ]
+        ),
+    )
+
+
+def _limit(queue: Queue, name: str, *, groups: bool) -> Limit:
+    """Return what limits a user or group at a queue; a user may be limited by the wildcard."""
+    limits: Mapping[str, Limit] = queue.group_limits if groups else queue.user_limits
+    limit = limits.get(name)
+    if limit is None and not groups:
+        limit = limits.get(WILDCARD)
+    return limit or _NO_LIMIT
