@@ -29,11 +29,14 @@ from remuda.base.errors import ConfigError, ProtocolError
 from remuda.config.load import load_configuration
 from remuda.config.schema import Load
 from remuda.core.messages.effects import Effect, EventRecord
+from remuda.runtime.configurations import ConfigurationChange
 from remuda.runtime.driver import Removed
 from remuda.runtime.event_feed import EventFeed
 from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
-from remuda.si.codec_in import RequestReader, registration
+from remuda.runtime.process_settings import ProcessSettings
+from remuda.runtime.stored import StoredDocuments
+from remuda.si.codec_in import RequestReader, configuration_update, registration
 from remuda.si.codec_out import ResponseWriter, event_message
 from remuda.si.pb import si_pb2 as si
 from remuda.si.wire import Response
@@ -46,14 +49,15 @@ class InProcessScheduler:
 
     Args:
         core: a running loop to attach to; without it one is started, and ended by ``stop``.
-        load: turns configuration text, which may be empty, into a configuration.
+        load: turns configuration text into a configuration; of the empty text it makes the
+            one that counts for RMs without a configuration, unless ``core`` has documents.
         record: file to record all inputs to, for ``remuda replay``; it must be missing or
             empty. Only without ``core``.
 
     Every method may be called from any thread; those that wait for an answer refuse to be
     called from a callback. Use as a context manager, or call ``stop``.
 
-    Rules: SI-1 to SI-9, SI-80, SI-83, RM-1, RM-2, RM-9, RM-11, RM-19,
+    Rules: SI-1 to SI-9, SI-80, SI-83, SI-85 to SI-88, RM-1, RM-2, RM-5, RM-9, RM-11, RM-19,
     RM-20.
     """
 
@@ -69,7 +73,11 @@ class InProcessScheduler:
         self._bindings: dict[str, _Binding] = {}
         self._registering = threading.Lock()
         if core is None:
-            core = SchedulerLoop(recorder=None if record is None else JournalWriter(record))
+            core = SchedulerLoop(
+                recorder=None if record is None else JournalWriter(record),
+                documents=StoredDocuments(load("")),
+            )
+            core.configurations.watch(ProcessSettings())
             core.start()
         self._core = core
 
@@ -88,12 +96,15 @@ class InProcessScheduler:
         self._refuse_on_core_thread("register_resource_manager")
         binding = _Binding(request.rmID, callback)
         try:
-            command = registration(request, self._load, predicates=binding.judges)
+            load = self._core.documents.completing(self._load, request.policyGroup)
+            command = registration(request, load, predicates=binding.judges)
         except ConfigError:
             self._forget(request.rmID)
             raise
         with self._registering:
-            answer = self._core.register(command, binding.receive, binding.predicates).result()
+            answer = self._core.register(
+                command, binding.receive, binding.predicates, stored=not request.config
+            ).result()
             self._replace_binding(request.rmID, None if answer.reason else binding)
         if answer.reason:
             binding.close()
@@ -131,16 +142,23 @@ class InProcessScheduler:
         """
         self._core.submit(self._reader(request.rmID).nodes(request))
 
-    def update_configuration(self, request: si.UpdateConfigurationRequest) -> None:
-        """Refused: a running configuration cannot be replaced in this release.
+    def update_configuration(self, request: si.UpdateConfigurationRequest) -> ConfigurationChange:
+        """Replace the configuration of an RM while it runs; returns when all is in force.
 
-        Raises: ProtocolError.
+        The extra map is replaced in any case, the queues only if the text is another one. An
+        empty text means the stored document of the policy group the RM registered with.
+
+        Raises: ConfigError, and nothing has changed; ProtocolError.
+        Rules: SI-85 to SI-88, RM-5, CFG-3, CFG-4, CHK-5.
         """
+        self._refuse_on_core_thread("update_configuration")
         self._reader(request.rmID)
-        raise ProtocolError(
-            "configuration updates are not built yet; register the resource manager again "
-            "with the new configuration"
-        )
+        load = self._core.documents.completing(self._load, "")
+        command = configuration_update(request, load)
+        stored = not request.config
+        change = self._core.configurations.update(command, stored=stored).result()
+        change.raise_if_refused()
+        return change
 
     def wait_idle(self, timeout: float = 10.0) -> None:
         """Wait until all requests are processed, nothing can be placed and all was called back.

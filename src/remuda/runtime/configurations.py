@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TypeAlias
 
-from remuda.base.errors import InvariantViolation, ProtocolError
+from remuda.base.errors import ConfigError, InvariantViolation, Problem, ProtocolError
 from remuda.base.message import message
 from remuda.config.schema import Configuration
 from remuda.core.messages.commands import Command, RegisterResourceManager, UpdateConfiguration
@@ -78,6 +78,18 @@ class ConfigurationChange:
     def refused(self) -> bool:
         """Whether it was refused."""
         return bool(self.reason or self.refusals)
+
+    def raise_if_refused(self) -> None:
+        """Raise ConfigError with all that stands in the way, RM by RM."""
+        problems = [
+            Problem("", answer.rule, text)
+            for answer in self.refusals.values()
+            for text in answer.problems or (answer.reason,)
+        ]
+        if self.reason:
+            problems.append(Problem("", "EXT-24", self.reason))
+        if problems:
+            raise ConfigError(problems)
 
     @property
     def changed(self) -> bool:

@@ -34,6 +34,7 @@ from remuda.core.messages.commands import (
     Tags,
     UpdateAllocations,
     UpdateApplications,
+    UpdateConfiguration,
     UpdateNodes,
 )
 from remuda.si.errors import MessageTooLargeError
@@ -69,6 +70,19 @@ def registration(
         build_info=_texts(request.buildInfo),
         extra_config=_texts(request.extraConfig),
         predicates=predicates,
+    )
+
+
+def configuration_update(request: si.UpdateConfigurationRequest, load: Load) -> UpdateConfiguration:
+    """Translate a configuration update; its policy group does not count.
+
+    Raises: ConfigError from ``load``, ProtocolError for a map that is too large.
+    Rules: SI-85, CFG-3, CFG-4.
+    """
+    return UpdateConfiguration(
+        rm_id=request.rmID,
+        config=load(request.config),
+        extra_config=_texts(request.extraConfig),
     )
 
 

@@ -21,6 +21,7 @@ from remuda.core.messages.effects import (
     ApplicationsAnswered,
     ApplicationUpdated,
     AsksRejected,
+    ConfigurationAnswered,
     Effect,
     EventRecord,
     NodesAnswered,
@@ -173,6 +174,7 @@ _Single: TypeAlias = (
     | AsksRejected
     | AllocationsRejected
     | NodesAnswered
+    | ConfigurationAnswered
     | EventRecord
 )
 
@@ -193,7 +195,7 @@ def _single(effect: _Single) -> Response | None:
         case RequestRefused():
             _log.warning("request of %r refused: %s (%s)", effect.rm_id, effect.reason, effect.rule)
             return None
-        case RegistrationAnswered() | EventRecord():
+        case RegistrationAnswered() | ConfigurationAnswered() | EventRecord():
             return None
         case _:
             assert_never(effect)

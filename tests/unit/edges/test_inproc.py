@@ -330,12 +330,6 @@ def test_unregistering_counts_what_lived_and_sends_nothing(scheduler: InProcessS
     assert rm.log == heard
 
 
-def test_configuration_updates_are_refused_by_name(scheduler: InProcessScheduler) -> None:
-    scheduler.register_resource_manager(registering(), Rm())
-    with pytest.raises(ProtocolError, match="configuration updates are not built yet"):
-        scheduler.update_configuration(si.UpdateConfigurationRequest(rmID="rm"))
-
-
 @pytest.mark.remuda_rule("SI-9")
 def test_a_callback_may_send_requests_but_not_wait(scheduler: InProcessScheduler) -> None:
     refusals: list[str] = []

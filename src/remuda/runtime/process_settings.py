@@ -1,0 +1,111 @@
+"""The effect of the extra map on the whole process: how much its loggers say (KV-2).
+
+Several resource managers share one process. What came last counts, and what it replaces is told
+(RM-7). Only loggers that a map names are touched; one that the next map does not name any more
+gets back the level it had before.
+
+Values of the map may be secret, so none of them is ever logged (EXT-23).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+from remuda.config import settings
+from remuda.config.schema import Configuration
+from remuda.config.setting_table import BY_KEY, CORE, LOGGER_KEY
+
+_log = logging.getLogger("remuda.config")
+
+_LEVELS: Final = {
+    settings.DEBUG: logging.DEBUG,
+    settings.INFO: logging.INFO,
+    settings.WARN: logging.WARNING,
+    settings.ERROR: logging.ERROR,
+    settings.DPANIC: logging.CRITICAL,
+    settings.PANIC: logging.CRITICAL,
+    settings.FATAL: logging.CRITICAL,
+}
+
+_ROOT: Final = "remuda"
+_DEFAULT_KEY: Final = "log.level"
+_LOGGER_PREFIX, _LOGGER_SUFFIX = LOGGER_KEY.split("<logger>")
+
+# Loggers of the specification whose counterpart here has another name than its own.
+_NAMES: Final = {"core.scheduler": "remuda.runtime", "core.rmproxy": "remuda.si"}
+
+
+def logger_name(core_name: str) -> str:
+    """Return the Python logger for a logger of the specification, "" if it is not ours.
+
+    ``core`` and what is below it become ``remuda`` and what is below that. Rules: KV-2.
+    """
+    for known, ours in _NAMES.items():
+        if core_name == known or core_name.startswith(f"{known}."):
+            return ours + core_name.removeprefix(known)
+    if core_name == "core" or core_name.startswith("core."):
+        return _ROOT + core_name.removeprefix("core")
+    return ""
+
+
+class ProcessSettings:
+    """Applies extra maps as they come into force; a watcher of configurations. Core thread.
+
+    Rules: RM-7, KV-1, KV-2.
+    """
+
+    def __init__(self) -> None:
+        self._latest: tuple[str, Mapping[str, str]] = ("", {})
+        self._before: dict[str, int] = {}
+
+    def __call__(
+        self, rm_id: str, configuration: Configuration, extra: Mapping[str, str] | None
+    ) -> None:
+        """Apply the map of this RM; None: it left the map as it was."""
+        if extra is None:
+            return
+        parsed, warnings = settings.read_settings(extra)
+        for warning in warnings:
+            what, colon, _value = warning.partition(": ")
+            fault = f"{what} is not understood and has no effect" if colon else what
+            _log.warning("resource manager %r: %s", rm_id, fault)
+        self._warn_of_conflict(rm_id, extra)
+        self._set_levels(parsed.log_levels, _DEFAULT_KEY in extra)
+
+    def _warn_of_conflict(self, rm_id: str, extra: Mapping[str, str]) -> None:
+        other, latest = self._latest
+        self._latest = (rm_id, extra)
+        keys = [
+            key
+            for key in sorted({*extra, *latest})
+            if _process_wide(key) and extra.get(key) != latest.get(key)
+        ]
+        if keys and other not in ("", rm_id):
+            _log.warning(
+                "settings of resource manager %r replace those of %r for the whole process: %s",
+                rm_id,
+                other,
+                ", ".join(keys),
+            )
+
+    def _set_levels(self, levels: settings.LogLevels, default_given: bool) -> None:
+        wanted = {_ROOT: levels.default} if default_given else {}
+        for core_name, level in levels.loggers.items():
+            name = logger_name(core_name)
+            if name:
+                wanted[name] = level
+        for name in [name for name in self._before if name not in wanted]:
+            logging.getLogger(name).setLevel(self._before.pop(name))
+        for name, level in wanted.items():
+            logger = logging.getLogger(name)
+            self._before.setdefault(name, logger.level)
+            logger.setLevel(_LEVELS[level])
+
+
+def _process_wide(key: str) -> bool:
+    """Whether a key means something to the scheduler."""
+    if key.startswith(_LOGGER_PREFIX) and key.endswith(_LOGGER_SUFFIX):
+        return True
+    return key in BY_KEY and CORE in BY_KEY[key].readers
