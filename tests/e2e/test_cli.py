@@ -11,7 +11,7 @@ import pytest
 import remuda
 from tests.e2e.serving import environment, run_remuda
 
-COMMANDS = ["serve", "simulate", "replay", "bench"]
+COMMANDS = ["serve", "validate", "simulate", "replay", "bench"]
 
 
 def test_help_lists_all_commands_with_examples() -> None:
@@ -48,6 +48,9 @@ def test_version() -> None:
         (["serve", "--duration", "3"], "--duration: '3' is not a duration"),
         (["serve", "--rest-address", "9080"], "--rest-address: '9080' is not HOST:PORT"),
         (["replay"], "file"),
+        (["validate"], "FILE"),
+        (["validate", "--output", "xml", "x.yaml"], "--output"),
+        (["validate", "-", "-"], "standard input"),
     ],
 )
 def test_a_bad_command_line_is_one_line_and_code_2(arguments: list[str], told: str) -> None:
