@@ -189,7 +189,8 @@ def _child_orders(partition: Partition) -> None:
         _require(sorted(expected) == listed, partition, f"children of {parent.path} are wrong")
         for name in expected:
             child = parent.children[name]
-            place = (child_numbers(parent, child), trimmed(child.pending), child.has_ready())
+            numbers = child_numbers(parent, child, parity=partition.parity)
+            place = (numbers, trimmed(child.pending), child.has_ready())
             kept = parent.child_order.place(name)
             _require(kept == place, partition, f"queue {child.path} stands at {kept}, not {place}")
 

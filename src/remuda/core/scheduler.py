@@ -19,8 +19,8 @@ from remuda.core.apply.commit import allocate, hold_lane, park_lane
 from remuda.core.apply.expiry import expire_due
 from remuda.core.apply.nodes import update_nodes
 from remuda.core.apply.registration import register, unregister
-from remuda.core.apply.reload import update_configuration
 from remuda.core.apply.releases import release_allocations
+from remuda.core.apply.reload import update_configuration
 from remuda.core.apply.turn import Turn
 from remuda.core.cycle.decide import decide, has_work
 from remuda.core.messages.commands import (
@@ -100,10 +100,10 @@ class Scheduler:
     def step(self, now_ns: int, limit: int) -> list[Effect]:
         """Run due timers and make at most ``limit`` decisions.
 
-        A decision places one allocation or sets a lane aside in which nothing can be placed. Partitions take
-        turns: after an allocation in one, the next is asked first. Timers that are due run before
-        the next decision. However a run is split into steps, the effects are the same. Call again
-        while ``has_work`` says so. Rules: CYC-1, CYC-3, SI-11.
+        A decision places one allocation or sets a lane aside in which nothing can be placed.
+        Partitions take turns: after an allocation in one, the next is asked first. Timers that are
+        due run before the next decision. However a run is split into steps, the effects are the
+        same. Call again while ``has_work`` says so. Rules: CYC-1, CYC-3, SI-11.
         """
         turn = Turn(self._cluster, now_ns)
         self._run_timers(turn)

@@ -30,19 +30,19 @@ def settle(partition: Partition) -> None:
         for leaf in partition.unsettled.values():
             for queue in leaf.path_up:
                 if queue.parent is not None:
-                    _update(queue, queue.parent)
+                    _update(queue, queue.parent, parity=partition.parity)
         _settle_root(partition.root)
     partition.unsettled.clear()
 
 
-def _update(queue: Queue, parent: Queue) -> None:
+def _update(queue: Queue, parent: Queue, *, parity: bool) -> None:
     priority = queue.priorities.highest
     if priority != queue.priority:
         queue.priority = priority
         _show_priority(queue, parent)
     pending = trimmed(queue.pending)
     if pending:
-        numbers = child_numbers(parent, queue)
+        numbers = child_numbers(parent, queue, parity=parity)
         parent.child_order.put(queue.name, numbers, pending, queue.has_ready())
     else:
         parent.child_order.drop(queue.name)
@@ -102,7 +102,7 @@ def _renew_shares(partition: Partition) -> None:
         queue.divisors = divisors(queue, fair[queue.path])
     for queue in reversed(queues):
         if queue.parent is not None:
-            _update(queue, queue.parent)
+            _update(queue, queue.parent, parity=partition.parity)
     _settle_root(partition.root)
 
 

@@ -60,10 +60,7 @@ def charge(partition: Partition, allocation: Allocation, request: Request) -> No
         add(application.allocated, amounts)
         for queue in leaf.path_up:
             add(queue.allocated, amounts)
-    for tracker in account_of(partition, application).trackers:
-        add(tracker.allocated, amounts)
-    if not application.counted:
-        count_application(application, 1)
+    _charge_quota(partition, application, amounts)
     _raise_maximum(application, amounts)
     application.allocations[allocation.allocation_id] = allocation
     partition.allocation_count += 1
@@ -78,6 +75,14 @@ def charge(partition: Partition, allocation: Allocation, request: Request) -> No
         node.refused.clear()
     if node.schedulable:
         partition.node_order.put(node)
+
+
+def _charge_quota(partition: Partition, application: Application, amounts: Amounts) -> None:
+    """Book an allocation where its user and group are limited. Rules: LIM-32, LIM-36."""
+    for tracker in account_of(partition, application).trackers:
+        add(tracker.allocated, amounts)
+    if not application.counted:
+        count_application(application, 1)
 
 
 def refund(partition: Partition, allocation: Allocation) -> None:

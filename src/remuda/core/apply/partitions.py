@@ -6,6 +6,7 @@ small portions, by timers, so that other partitions are scheduled meanwhile.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from remuda.config.schema import PartitionConfig
@@ -37,6 +38,7 @@ def build_partition(turn: Turn, manager: ResourceManager, config: PartitionConfi
     partition.state_ns = turn.now_ns
     partition.placement_rules = config.placement_rules
     partition.predicates = manager.record.predicates
+    partition.parity = has_parity(manager.extra_config)
     partition.preemption = config.preemption
     partition.quota_preemption = config.quota_preemption
     partition.user_group_resolver = config.user_group_resolver
@@ -45,6 +47,11 @@ def build_partition(turn: Turn, manager: ResourceManager, config: PartitionConfi
     announce_queues(turn, partition, root)
     announce_limits(turn, partition)
     return partition
+
+
+def has_parity(extra_config: Mapping[str, str]) -> bool:
+    """Whether queues are to be ordered as 1.5 did. Rules: KV-5."""
+    return extra_config.get("scheduler.parity") == "1.5"
 
 
 def set_node_order(partition: Partition, config: PartitionConfig) -> None:

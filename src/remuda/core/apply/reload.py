@@ -7,11 +7,19 @@ is not worked out case by case: every set-aside lane is looked at once more.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from remuda.base.resources import Resource
 from remuda.config.schema import PartitionConfig, QueueConfig
 from remuda.core.accounting.reorder import renew_orders, wake_all
 from remuda.core.apply.lifecycle import plan_cleanup
 from remuda.core.apply.limits import LimitsBefore, renew_limits
-from remuda.core.apply.partitions import build_partition, drain_partition, set_node_order
+from remuda.core.apply.partitions import (
+    build_partition,
+    drain_partition,
+    has_parity,
+    set_node_order,
+)
 from remuda.core.apply.queues import announce_queues, build_queue, configure, is_leaf
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
@@ -41,10 +49,20 @@ def update_configuration(turn: Turn, command: UpdateConfiguration) -> None:
         return
     if not command.dry_run:
         if command.extra_config is not None:
-            manager.extra_config = command.extra_config
+            _set_extra(manager, command.extra_config)
         if not same:
             _apply(turn, manager, command)
     turn.emit(ConfigurationAnswered(command.rm_id, ""))
+
+
+def _set_extra(manager: ResourceManager, extra_config: Mapping[str, str]) -> None:
+    """Replace the extra map as a whole. Rules: CFG-4, RM-7, KV-1, KV-5."""
+    manager.extra_config = extra_config
+    for partition in (*manager.partitions.values(), *manager.leaving):
+        parity = has_parity(extra_config)
+        if partition.parity != parity:
+            partition.parity = parity
+            partition.shares_stale = True
 
 
 def _obstacles(manager: ResourceManager, command: UpdateConfiguration) -> list[tuple[str, str]]:
@@ -122,9 +140,7 @@ def _change_queue(turn: Turn, partition: Partition, queue: Queue, config: QueueC
         _tell_limit(turn, partition, queue, detail, guaranteed, queue.guaranteed)
     if was_leaf != queue.leaf:
         text = f"leaf queue: {'true' if queue.leaf else 'false'}"
-        turn.event(
-            partition, events.QUEUE, queue.path, events.SET, events.QUEUE_TYPE, message=text
-        )
+        turn.event(partition, events.QUEUE, queue.path, events.SET, events.QUEUE_TYPE, message=text)
     for child in config.queues:
         existing = queue.children.get(child.name)
         if existing is None:
@@ -137,6 +153,22 @@ def _change_queue(turn: Turn, partition: Partition, queue: Queue, config: QueueC
             _drain(turn, partition, child_queue)
 
 
+def _change_settings(turn: Turn, partition: Partition, queue: Queue, config: QueueConfig) -> None:
+    """Change one queue and tell what changed. Rules: RLD-21 to RLD-27, EVT-69, EVT-74."""
+    was_leaf, maximum, guaranteed = queue.leaf, queue.maximum, queue.guaranteed
+    configure(partition.types, queue, config)
+    path = queue.path
+    if queue.parent is not None and _value(maximum) != _value(queue.maximum):
+        shown = _shown(partition, queue.maximum)
+        turn.event(partition, events.QUEUE, path, events.SET, events.QUEUE_MAX, resource=shown)
+    if _value(guaranteed) != _value(queue.guaranteed):
+        detail, shown = events.QUEUE_GUARANTEED, _shown(partition, queue.guaranteed)
+        turn.event(partition, events.QUEUE, path, events.SET, detail, resource=shown)
+    if was_leaf != queue.leaf:
+        text = f"leaf queue: {'true' if queue.leaf else 'false'}"
+        turn.event(partition, events.QUEUE, path, events.SET, events.QUEUE_TYPE, message=text)
+
+
 def _drain(turn: Turn, partition: Partition, queue: Queue) -> None:
     """Mark a queue that is configured no more, with all such below it. Rules: RLD-28, OBJ-2."""
     if queue.managed:
@@ -146,18 +178,8 @@ def _drain(turn: Turn, partition: Partition, queue: Queue) -> None:
         _drain(turn, partition, child)
 
 
-def _tell_limit(
-    turn: Turn,
-    partition: Partition,
-    queue: Queue,
-    detail: int,
-    old: Vector | None,
-    new: Vector | None,
-) -> None:
-    """Send an event if a limit changed. Rules: QUE-5, EVT-67, EVT-68, EVT-74."""
-    if _value(old) != _value(new):
-        resource = None if new is None else partition.types.resource(new)
-        turn.event(partition, events.QUEUE, queue.path, events.SET, detail, resource=resource)
+def _shown(partition: Partition, vector: Vector | None) -> Resource | None:
+    return None if vector is None else partition.types.resource(vector)
 
 
 def _value(vector: Vector | None) -> tuple[int, tuple[int, ...]] | None:

@@ -15,7 +15,8 @@ from typing import TypeAlias, final
 from remuda.core.model.ranking import Ranking
 from remuda.core.model.vectors import exceeds
 
-Numbers: TypeAlias = tuple[float, float]
+# A priority and a share, in the order in force; with parity a share is a list, largest first.
+Numbers: TypeAlias = tuple[float | tuple[float, ...], float | tuple[float, ...]]
 
 # Where one child stands: its numbers, its pending amounts, and whether it is ready.
 Place: TypeAlias = tuple[Numbers, tuple[int, ...], bool]

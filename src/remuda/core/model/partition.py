@@ -26,8 +26,8 @@ class Partition:
     asks; ``starved``: those with lanes that wait for a node. ``shares_stale``: the divisors of
     shares must be worked out again before the next decision. ``unsettled``: leaves, by path, whose
     place in the tree must be. ``ended``: applications that left, by number; ``rejected`` likewise.
-    ``trackers``: of users and groups that are limited and have something here; ``accounts``: by
-    the numbers of their trackers.
+    ``parity``: queues are ordered as 1.5 did (KV-5). ``trackers``: of users and groups that are
+    limited and have something here; ``accounts``: by the numbers of their trackers.
     """
 
     __slots__ = (
@@ -43,6 +43,7 @@ class Partition:
         "node_sort_weights",
         "nodes",
         "numbers",
+        "parity",
         "placement_rules",
         "predicates",
         "preemption",
@@ -92,6 +93,7 @@ class Partition:
         self.cleanup_set: bool = False
         self.predicates: bool = False
         self.preemption: bool = True
+        self.parity: bool = False
         self.quota_preemption: bool = False
         self.user_group_resolver: str = RESOLVER_DEFAULT
         self.trackers: dict[TrackerKey, QueueTracker] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, final
 
+from remuda.base.duration import SECOND
 from remuda.config.schema import AccessList, TemplateConfig
 from remuda.core.model import states
 from remuda.core.model.application import Application
@@ -19,18 +20,49 @@ from remuda.core.model.vectors import Vector
 FIFO: Final = "fifo"
 FAIR: Final = "fair"
 
+# Policies of preemption and of the admission of gangs (QUE-18).
+DEFAULT: Final = "default"
+FENCE: Final = "fence"
+DISABLED: Final = "disabled"
+QUOTA: Final = "quota"
+GREEDY: Final = "greedy"
+
+PREEMPTION_DELAY_NS: Final = 30 * SECOND
+BACKOFF_DELAY_NS: Final = 30 * SECOND
+
 
 @final
 class QueueSettings:
-    """The effective properties of a queue, read once per configuration (QUE-18)."""
+    """The effective properties of a queue, read once per configuration (QUE-18).
 
-    __slots__ = ("application_sort", "priority_fence", "priority_offset", "sort_by_priority")
+    ``quota_preemption_delay_ns`` and ``backoff`` 0: off. Those of leaves have their defaults in a
+    parent.
+    """
+
+    __slots__ = (
+        "application_sort",
+        "backoff",
+        "backoff_delay_ns",
+        "gang_admission",
+        "preemption_delay_ns",
+        "preemption_policy",
+        "priority_fence",
+        "priority_offset",
+        "quota_preemption_delay_ns",
+        "sort_by_priority",
+    )
 
     def __init__(self) -> None:
         self.application_sort: str = FIFO
         self.sort_by_priority: bool = True
         self.priority_fence: bool = False
         self.priority_offset: int = 0
+        self.preemption_policy: str = DEFAULT
+        self.preemption_delay_ns: int = PREEMPTION_DELAY_NS
+        self.quota_preemption_delay_ns: int = 0
+        self.backoff: int = 0
+        self.backoff_delay_ns: int = BACKOFF_DELAY_NS
+        self.gang_admission: str = QUOTA
 
 
 @final

@@ -16,9 +16,12 @@ def shown_priority(queue: Queue) -> int:
     return visible(queue.priority, settings.priority_offset, settings.priority_fence)
 
 
-def child_numbers(parent: Queue, child: Queue) -> Numbers:
-    """Return the two numbers a parent sorts a child by, smallest first. Rules: QUE-33."""
-    share = fair_share(child)
+def child_numbers(parent: Queue, child: Queue, *, parity: bool) -> Numbers:
+    """Return the two numbers a parent sorts a child by, smallest first.
+
+    ``parity``: shares as 1.5 worked them out. Rules: QUE-33, RES-49, RES-50, RES-52, KV-5.
+    """
+    share = usage_shares(child.allocated, child.guaranteed) if parity else fair_share(child)
     if parent.settings.sort_by_priority:
         return (-child.shown_priority, share)
     return (share, -child.shown_priority)
