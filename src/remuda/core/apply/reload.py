@@ -132,15 +132,7 @@ def _change(turn: Turn, partition: Partition, config: PartitionConfig) -> None:
 
 def _change_queue(turn: Turn, partition: Partition, queue: Queue, config: QueueConfig) -> None:
     """Change one queue and all below it. Rules: RLD-20 to RLD-29, OBJ-2, OBJ-7."""
-    was_leaf, maximum, guaranteed = queue.leaf, queue.maximum, queue.guaranteed
-    configure(partition.types, queue, config)
-    if queue.parent is not None:
-        _tell_limit(turn, partition, queue, events.QUEUE_MAX, maximum, queue.maximum)
-        detail = events.QUEUE_GUARANTEED
-        _tell_limit(turn, partition, queue, detail, guaranteed, queue.guaranteed)
-    if was_leaf != queue.leaf:
-        text = f"leaf queue: {'true' if queue.leaf else 'false'}"
-        turn.event(partition, events.QUEUE, queue.path, events.SET, events.QUEUE_TYPE, message=text)
+    _change_settings(turn, partition, queue, config)
     for child in config.queues:
         existing = queue.children.get(child.name)
         if existing is None:

@@ -30,8 +30,8 @@ class Application:
     ``user`` and ``user_groups``: whom it belongs to (UGR-1). ``account``: the trackers that concern
     it, None while it has neither asks nor allocations. ``group``: the one it is tracked under, ""
     for none; it stays once somebody looked (``seen``: LIM-20, LIM-24). ``linked``: observers know
-    the group. ``counted``: it counts as one application of its user and group (LIM-36). ``queue_lets``
-    and ``quota_lets``: the last known answer to "may it start" (QUE-26).
+    the group. ``counted``: it counts as one application of its user and group (LIM-36).
+    ``queue_lets`` and ``quota_lets``: the last known answer to "may it start" (QUE-26).
     """
 
     __slots__ = (
