@@ -1,0 +1,384 @@
+"""Limits that change while applications run (chapter 30, section 9)."""
+
+from __future__ import annotations
+
+import pytest
+
+from remuda.config.schema import LimitConfig, PartitionConfig, QueueConfig
+from tests.unit.core.door import Caller, groups, leaf, parent, partition, refusal, users
+from tests.unit.core.tracking import (
+    NODE,
+    caller,
+    counted,
+    fits,
+    has_room,
+    memory,
+    node,
+    start,
+    used,
+)
+
+Limits = tuple[LimitConfig, ...]
+VCORE = {"vcore": 1}
+
+
+def p(*limits: LimitConfig) -> QueueConfig:
+    """The queue root.p with a leaf ``l``; the limits are those of root.p."""
+    return parent("p", leaf("l"), limits=limits)
+
+
+def change(door: Caller, *queues: QueueConfig, root: Limits = ()) -> None:
+    """Reload, and see that it was accepted and left all counters right."""
+    assert refusal(door.reload(*queues, root={"limits": root})) == ""
+    door.scheduler.check()
+
+
+def maximum(door: Caller, name: str, path: str) -> int | None:
+    """The memory a user may use in a queue, None if that is not limited."""
+    found = node(door, name, path)
+    return None if found is None or found.maximum is None else found.maximum["memory"]
+
+
+@pytest.mark.remuda_rule("LIM-63")
+def test_all_limits_are_replaced_at_once() -> None:
+    before = (users("ann", memory(50)), users("bob", memory(50)), groups("staff", memory(500)))
+    door = caller(p(*before))
+    assert start(door, "1", "root.p.l", memory(10))
+    assert start(door, "2", "root.p.l", memory(10), user="bob")
+    change(door, p(users("bob", memory(30)), users("eve", memory(70))))
+    assert fits(door, "1", memory(5000))
+    assert has_room(door, "2", 20)
+    assert maximum(door, "eve", "root.p") == 70
+    assert used(door, "ann", "root.p") == memory(10)
+    assert counted(door, "ann", "root.p") == ("1",)
+
+
+@pytest.mark.remuda_rule("LIM-63", "LIM-7")
+def test_example_x5_lowered_below_usage() -> None:
+    door = caller(p(users("bob", memory(100), 5)))
+    for app, amount in (("a1", 70), ("a2", 10)):
+        assert start(door, app, "root.p.l", memory(amount), user="bob")
+    door.existing("a1", "x", "n1", VCORE)
+    change(door, p(users("bob", memory(50), 1)))
+    assert not fits(door, "a1", memory(1))
+    assert fits(door, "a1", VCORE)  # it may run: it is counted already
+    assert not start(door, "a3", "root.p.l", VCORE, user="bob")
+    door.remove("a3")
+    assert used(door, "bob", "root.p") == {"memory": 80, "vcore": 1}
+    door.release("a1", "a1.k-0")
+    door.existing("a1", "y", "n1", memory(30))
+    assert has_room(door, "a1", 10)
+
+
+@pytest.mark.remuda_rule("LIM-63")
+@pytest.mark.parametrize("limit", [users("ann", memory(80)), groups("staff", memory(80))])
+def test_a_raised_limit_gives_room_at_once(limit: LimitConfig) -> None:
+    door = caller(p(users("ann", memory(20)), groups("staff", memory(20))))
+    assert start(door, "1", "root.p.l", memory(20))
+    door.ask("1", "more", memory(20), 9)
+    assert door.place() == []
+    change(door, p(limit))
+    assert len(door.place()) == 3
+
+
+@pytest.mark.remuda_rule("LIM-63")
+@pytest.mark.parametrize("limit", [users("ann", memory(20)), users("*", memory(20))])
+def test_a_removed_user_limit_is_no_limit(limit: LimitConfig) -> None:
+    door = caller(p(limit))
+    assert start(door, "1", "root.p.l", memory(20))
+    assert not fits(door, "1", memory(1))
+    change(door, p())
+    assert fits(door, "1", memory(500))
+    assert maximum(door, "ann", "root.p") is None
+
+
+@pytest.mark.remuda_rule("LIM-63")
+def test_the_same_limits_again_change_nothing() -> None:
+    limits = (users("ann", memory(50), 2), users("*", memory(20)), groups("staff", memory(70)))
+    door = caller(p(*limits))
+    assert start(door, "1", "root.p.l", memory(10))
+    before = (door.usage(), door.usage(of_groups=True))
+    change(door, p(*limits))
+    assert (door.usage(), door.usage(of_groups=True)) == before
+    assert has_room(door, "1", 40)
+
+
+@pytest.mark.remuda_rule("LIM-65", "LIM-4")
+def test_example_x8_the_wildcard_takes_the_place_of_the_name() -> None:
+    door = caller(p(users("bob", memory(100)), users("*", memory(10))))
+    assert start(door, "1", "root.p.l", memory(5), user="bob")
+    assert has_room(door, "1", 95)
+    change(door, p(users("*", memory(10))))
+    assert maximum(door, "bob", "root.p") == 10
+    assert has_room(door, "1", 5)
+    assert used(door, "bob", "root.p") == memory(5)
+
+
+@pytest.mark.remuda_rule("LIM-65", "LIM-46", "REST-65")
+def test_example_x9_a_tracker_that_exists_for_its_limit() -> None:
+    door = caller(p(users("bob", memory(100)), groups("dev", memory(9))))
+    assert set(door.usage()) == {"bob"}
+    assert set(door.usage(of_groups=True)) == {"dev"}
+    change(door, p())
+    assert door.usage() == {}
+    assert door.usage(of_groups=True) == {}
+
+
+@pytest.mark.remuda_rule("LIM-65", "D-U4")
+@pytest.mark.parametrize("wildcard", [10, 30, None])
+def test_a_name_beats_the_wildcard_at_once_in_a_nested_queue(wildcard: int | None) -> None:
+    door = caller(p(users("*", memory(10))))
+    assert start(door, "1", "root.p.l", memory(5), user="bob")
+    rest = () if wildcard is None else (users("*", memory(wildcard)),)
+    change(door, p(users("bob", memory(60)), *rest))
+    assert maximum(door, "bob", "root.p") == 60
+    assert has_room(door, "1", 55)
+
+
+@pytest.mark.remuda_rule("D-U4", "LIM-65")
+def test_a_name_beats_the_wildcard_at_once_at_root() -> None:
+    door = caller(p(), limits=(users("*", memory(10)),))
+    assert start(door, "1", "root.p.l", memory(5), user="bob")
+    change(door, p(), root=(users("bob", memory(60)), users("*", memory(20))))
+    assert has_room(door, "1", 55)
+
+
+@pytest.mark.remuda_rule("D-U5")
+def test_a_removed_wildcard_is_cleared_where_names_remain() -> None:
+    door = caller(p(users("bob", memory(100)), users("*", memory(10))))
+    assert start(door, "1", "root.p.l", memory(5), user="eve")
+    assert has_room(door, "1", 5)
+    change(door, p(users("bob", memory(100))))
+    assert maximum(door, "eve", "root.p") is None
+    assert fits(door, "1", memory(500))
+
+
+@pytest.mark.remuda_rule("LIM-63")
+@pytest.mark.parametrize("named", [False, True])
+def test_a_changed_wildcard_reaches_those_without_a_name(named: bool) -> None:
+    rest = (users("bob", memory(100)),) if named else ()
+    door = caller(p(*rest, users("*", memory(10))))
+    assert start(door, "1", "root.p.l", memory(5), user="eve")
+    assert start(door, "2", "root.p.l", memory(5), user="bob")
+    change(door, p(*rest, users("*", memory(40))))
+    assert has_room(door, "1", 35)
+    assert has_room(door, "2", 95 if named else 35)
+
+
+@pytest.mark.remuda_rule("LIM-66")
+def test_new_users_get_the_wildcard_in_force() -> None:
+    door = caller(p(users("*", memory(10))))
+    change(door, p(users("*", memory(40))))
+    assert start(door, "1", "root.p.l", memory(5), user="eve")
+    assert maximum(door, "eve", "root.p") == 40
+    assert has_room(door, "1", 35)
+
+
+@pytest.mark.remuda_rule("LIM-64")
+def test_without_its_entry_a_group_is_no_more_and_applications_are_free() -> None:
+    door = caller(p(groups("dev", memory(30))))
+    assert start(door, "1", "root.p.l", memory(20), groups=("dev",))
+    change(door, p())
+    assert door.usage(of_groups=True) == {}
+    assert door.usage()["ann"].applications == {}
+    assert fits(door, "1", memory(500))
+
+
+@pytest.mark.remuda_rule("LIM-64", "D-U6", "D-U7")
+def test_usage_moves_to_the_group_that_is_found_anew() -> None:
+    door = caller(p(groups("dev", memory(100)), groups("ops", memory(50))))
+    assert start(door, "1", "root.p.l", memory(20), groups=("ops", "dev"))
+    assert start(door, "2", "root.p.l", memory(5), groups=("ops",))
+    change(door, p(groups("ops", memory(50))))
+    door.ask("1", "large", memory(5000))
+    assert door.place() == []
+    assert door.usage()["ann"].applications == {"1": "ops", "2": "ops"}
+    assert used(door, "ops", "root.p", of_groups=True) == memory(25)
+    assert counted(door, "ops", "root.p", of_groups=True) == ("1", "2")
+    door.release_ask("1", "large")
+    assert has_room(door, "2", 25)
+
+
+@pytest.mark.remuda_rule("LIM-64", "D-U6")
+def test_a_removed_entry_takes_only_what_was_below_it() -> None:
+    dev = (groups("dev", memory(100)),)
+    door = caller(leaf("a", limits=dev), leaf("b", limits=dev))
+    assert start(door, "1", "root.a", memory(10), groups=("dev",))
+    assert start(door, "2", "root.b", memory(20), groups=("dev",))
+    change(door, leaf("a"), leaf("b", limits=dev))
+    assert used(door, "dev", "root", of_groups=True) == memory(20)
+    assert used(door, "dev", "root.b", of_groups=True) == memory(20)
+    assert node(door, "dev", "root.a", of_groups=True) is None
+    assert has_room(door, "2", 80)
+
+
+@pytest.mark.remuda_rule("D-U6", "LIM-64")
+def test_a_limit_further_up_stays_enforced() -> None:
+    dev = (groups("dev", memory(100)),)
+    root = (groups("dev", memory(40)),)
+    door = caller(leaf("a", limits=dev), leaf("b"), limits=root)
+    assert start(door, "1", "root.a", memory(10), groups=("dev",))
+    assert start(door, "2", "root.b", memory(20), groups=("dev",))
+    change(door, leaf("a"), leaf("b"), root=root)
+    door.ask("1", "large", memory(5000))
+    assert door.place() == []
+    door.release_ask("1", "large")
+    assert used(door, "dev", "root", of_groups=True) == memory(30)
+    assert has_room(door, "2", 10)
+
+
+@pytest.mark.remuda_rule("D-U7", "LIM-34")
+def test_after_a_cut_releases_leave_the_other_branch_alone() -> None:
+    dev = (groups("dev", memory(30)),)
+    door = caller(leaf("a", limits=dev), leaf("b", limits=dev))
+    assert start(door, "1", "root.a", memory(10), groups=("dev",))
+    assert start(door, "2", "root.b", memory(20), groups=("dev",))
+    change(door, leaf("a"), leaf("b", limits=dev))
+    door.existing("1", "x", "n1", memory(5))
+    door.release("1", "1.k-0")
+    assert used(door, "dev", "root", of_groups=True) == memory(20)
+    door.release("1")
+    assert used(door, "dev", "root", of_groups=True) == memory(20)
+    assert has_room(door, "2", 10)
+    door.scheduler.check()
+
+
+@pytest.mark.remuda_rule("D-U8", "LIM-64")
+@pytest.mark.parametrize("ended", [False, True])
+def test_cutting_the_link_of_one_that_holds_nothing(ended: bool) -> None:
+    door = caller(p(groups("dev", memory(10))))
+    if ended:
+        assert start(door, "1", "root.p.l", memory(5), groups=("dev",))
+        door.release("1")
+    else:
+        assert not start(door, "1", "root.p.l", memory(50), groups=("dev",))
+    assert door.usage() == {}
+    change(door, p())
+    assert door.usage() == {}
+    assert door.usage(of_groups=True) == {}
+    door.ask("1", "more", memory(50))
+    assert len(door.place()) >= 1
+
+
+@pytest.mark.remuda_rule("LIM-67")
+def test_a_changed_group_wildcard_acts_like_a_named_group() -> None:
+    dev = groups("dev", memory(100))
+    door = caller(p(dev, groups("*", memory(30), 2)))
+    assert start(door, "1", "root.p.l", memory(10), groups=("qa",))
+    assert has_room(door, "1", 20)
+    change(door, p(dev, groups("*", memory(60), 1)))
+    assert has_room(door, "1", 50)
+    assert not start(door, "2", "root.p.l", memory(1), groups=("hr",))
+
+
+@pytest.mark.remuda_rule("LIM-67", "LIM-64")
+def test_a_removed_group_wildcard_sets_its_applications_free() -> None:
+    dev = groups("dev", memory(100))
+    door = caller(p(dev, groups("*", memory(30))))
+    assert start(door, "1", "root.p.l", memory(10), groups=("qa",))
+    change(door, p(dev))
+    assert set(door.usage(of_groups=True)) == {"dev"}
+    assert fits(door, "1", memory(500))
+
+
+@pytest.mark.remuda_rule("LIM-67", "LIM-24")
+def test_an_added_group_wildcard_binds_new_applications() -> None:
+    dev = groups("dev", memory(100))
+    door = caller(p(dev))
+    assert start(door, "1", "root.p.l", memory(10), groups=("qa",))
+    change(door, p(dev, groups("*", memory(30))))
+    assert fits(door, "1", memory(500))  # "no group" was its result
+    assert start(door, "2", "root.p.l", memory(10), groups=("qa",))
+    assert has_room(door, "2", 20)
+
+
+@pytest.mark.remuda_rule("LIM-64", "LIM-67", "D-U7")
+def test_example_x7_the_usage_moves_to_the_wildcard() -> None:
+    g1, wildcard = groups("g1", memory(100)), groups("*", memory(50))
+    door = caller(p(g1, groups("g2", memory(100)), wildcard))
+    assert start(door, "a1", "root.p.l", memory(50), user="u2", groups=("g2",))
+    assert start(door, "b1", "root.p.l", memory(50), user="u3", groups=("g3",))
+    change(door, p(g1, wildcard))
+    assert not fits(door, "a1", memory(1))
+    assert set(door.usage(of_groups=True)) == {"g1", "*"}
+    assert used(door, "*", "root.p", of_groups=True) == memory(100)
+    assert not start(door, "a2", "root.p.l", memory(1), user="u2", groups=("g2",))
+    door.release("b1")
+    assert door.place() == []  # 50 - 50 of a1
+    door.release("a1")
+    assert door.order() == ["a2.k"]
+
+
+@pytest.mark.remuda_rule("LIM-64", "LIM-21")
+def test_a_group_moved_between_entries_keeps_its_usage() -> None:
+    dev, ops = groups("dev", memory(40)), groups("ops", memory(40))
+    door = caller(p(dev, ops))
+    assert start(door, "1", "root.p.l", memory(10), groups=("dev", "ops"))
+    change(door, p(groups("ops dev", memory(30))))
+    assert door.usage()["ann"].applications == {"1": "dev"}
+    assert has_room(door, "1", 20)
+
+
+@pytest.mark.remuda_rule("D-U9", "LIM-63", "RLD-6", "D-C15")
+def test_a_refused_change_leaves_the_limits() -> None:
+    limits = (users("ann", memory(50)), groups("staff", memory(30)))
+    door = caller(leaf("a", limits=limits))
+    assert start(door, "1", "root.a", memory(10))
+    before = (door.usage(), door.usage(of_groups=True))
+    other = (users("ann", memory(500)), users("*", memory(5)))
+    assert refusal(door.reload(parent("a", leaf("x"), limits=other)))
+    assert (door.usage(), door.usage(of_groups=True)) == before
+    assert has_room(door, "1", 20)
+
+
+@pytest.mark.remuda_rule("LIM-63", "RLD-28")
+def test_the_limits_of_a_queue_that_left_are_gone() -> None:
+    door = caller(
+        leaf("a", limits=(users("ann", memory(20)), groups("dev", memory(20)))), leaf("b")
+    )
+    assert start(door, "1", "root.a", memory(10), groups=("dev",))
+    change(door, leaf("b"))
+    assert fits(door, "1", memory(500))
+    assert door.usage(of_groups=True) == {}
+    door.remove("1")
+    assert door.usage() == {}
+
+
+@pytest.mark.remuda_rule("LIM-6", "D-U1", "LIM-63")
+def test_changing_one_partition_leaves_the_limits_of_the_other() -> None:
+    def homes(amount: int) -> list[PartitionConfig]:
+        return [
+            partition(leaf("a", limits=(users("ann", memory(amount)),))),
+            partition(leaf("a", limits=(users("ann", memory(30)),)), name="gpu"),
+        ]
+
+    door = Caller(partitions=homes(20))
+    for home in ("default", "gpu"):
+        door.node(f"n-{home}", NODE, home=home)
+    assert refusal(door.reload(partitions=homes(70))) == ""
+    for home, most in (("default", 7), ("gpu", 3)):
+        door.app("app", partition=home)
+        door.ask("app", "k", memory(10), 20, partition=home)
+        assert len(door.place()) == most
+
+
+@pytest.mark.remuda_rule("LIM-63", "LIM-64", "LIM-65")
+def test_back_and_forth_ends_where_it_began() -> None:
+    first = (users("ann", memory(60)), users("*", memory(40)), groups("dev ops *", memory(90)))
+    second = (users("bob", memory(10), 1), groups("ops", memory(20)))
+    door = caller(p(*first))
+    for app, user, name in (("1", "ann", "dev"), ("2", "bob", "ops"), ("3", "eve", "qa")):
+        assert start(door, app, "root.p.l", memory(10), user=user, groups=(name,))
+    before = (door.usage(), door.usage(of_groups=True))
+    change(door, p(*second))
+    door.step()
+    change(door, p(*first))
+    for app in ("1", "2", "3"):
+        assert fits(door, app, memory(30))  # each is looked at again
+    assert used(door, "ops", "root.p", of_groups=True) == memory(10)
+    assert door.usage().keys() == before[0].keys()
+    for app in ("1", "2", "3"):
+        door.remove(app)
+    assert set(door.usage()) == {"ann"}
+    assert set(door.usage(of_groups=True)) == {"dev", "ops", "*"}
+    door.scheduler.check()
