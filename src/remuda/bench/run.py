@@ -30,6 +30,10 @@ MEMORY: Final = 10
 VCORE: Final = 1
 TIMEOUT_S: Final = 600.0
 
+# Users and groups the applications are dealt to.
+USERS: Final = 10
+GROUPS: Final = 3
+
 # Allocations whose mean is one sample of the time per allocation.
 WINDOW: Final = 256
 
@@ -124,6 +128,7 @@ def configuration(shape: Shape) -> str:
         "  queues:",
         "  - name: root",
         '    submitacl: "*"',
+        *_limits(shape, "    "),
         "    queues:",
     ]
     for number in range(shape.queues):
@@ -132,8 +137,24 @@ def configuration(shape: Shape) -> str:
             f"    - name: q{number}",
             f"      properties: {{application.sort.policy: {shape.application_sort}}}",
             f"      resources: {{guaranteed: {{memory: {due}, vcore: {due}m}}}}",
+            *_limits(shape, "      "),
         ]
     return "\n".join(lines) + "\n"
+
+
+def _limits(shape: Shape, indent: str) -> list[str]:
+    """Return the limits of one queue: a named user, the rest by wildcard, and groups likewise."""
+    if not shape.limits:
+        return []
+    roomy = f"maxresources: {{memory: {MEMORY * shape.asks}, vcore: {VCORE * shape.asks}}}"
+    applications = f"maxapplications: {shape.queues * shape.applications}"
+    return [
+        f"{indent}limits:",
+        f"{indent}- {{users: [user-0], {roomy}, {applications}}}",
+        f'{indent}- {{users: ["*"], {roomy}, {applications}}}',
+        f"{indent}- {{groups: [group-0], {roomy}, {applications}}}",
+        f'{indent}- {{groups: ["*"], {roomy}, {applications}}}',
+    ]
 
 
 def _prepare(scheduler: InProcessScheduler, shape: Shape, receiver: _Receiver) -> None:
@@ -149,9 +170,10 @@ def _prepare(scheduler: InProcessScheduler, shape: Shape, receiver: _Receiver) -
         node.schedulableResource.resources["vcore"].value = VCORE * share
     scheduler.update_node(nodes)
     applications = si.ApplicationRequest(rmID=RM_ID)
-    for application_id, queue in _applications(shape):
+    for number, (application_id, queue) in enumerate(_applications(shape)):
         entry = applications.new.add(applicationID=application_id, queueName=queue)
-        entry.ugi.user = "bench"
+        entry.ugi.user = f"user-{number % USERS}"
+        entry.ugi.groups.append(f"group-{number % GROUPS}")
     scheduler.update_application(applications)
     if shape.backlog:
         scheduler.update_allocation(_asks(shape, "b", shape.backlog, MEMORY * share + 1))

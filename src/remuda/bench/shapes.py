@@ -1,8 +1,8 @@
-"""The shapes S1 to S8: how many nodes, queues, applications and asks, and in which orders.
+"""The shapes S1 to S9: how many nodes, queues, applications and asks, and in which orders.
 
-They are the shapes of the reference figures in docs/benchmarks.md, which were taken with the Go
-core of Apache YuniKorn. Nodes are equal and just large enough for all placeable asks; queue i is
-guaranteed 1,000 x (i + 1) of each type.
+S1 to S8 are the shapes of the reference figures in docs/benchmarks.md, which were taken with the
+Go core of Apache YuniKorn; S9 is S1 with limits of users and groups. Nodes are equal and just
+large enough for all placeable asks; queue i is guaranteed 1,000 x (i + 1) of each type.
 """
 
 from __future__ import annotations
@@ -15,7 +15,11 @@ from remuda.config.schema import NODE_SORT_BINPACKING, NODE_SORT_FAIR
 
 @message
 class Shape:
-    """One shape. ``backlog``: asks that fit no node, settled before the clock starts."""
+    """One shape.
+
+    ``backlog``: asks that fit no node, settled before the clock starts. ``limits``: users and
+    groups are limited on every level, by name and by wildcard, and never reach their limits.
+    """
 
     name: str
     nodes: int
@@ -25,6 +29,7 @@ class Shape:
     node_sort: str = NODE_SORT_FAIR
     application_sort: str = "fifo"
     backlog: int = 0
+    limits: bool = False
 
     def node_share(self) -> int:
         """Return how many asks one node must hold."""
@@ -40,6 +45,7 @@ SHAPES: Final = (
     Shape("S6", 10_000, 100, 10, 100_000),
     Shape("S7", 1_000, 10, 100, 20_000, application_sort="fair"),
     Shape("S8", 1_000, 10, 10, 10_000, backlog=100_000),
+    Shape("S9", 1_000, 10, 10, 10_000, limits=True),
 )
 
 
