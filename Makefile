@@ -10,7 +10,7 @@ COMPILED := build/compiled
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help setup ldap run test check fix rules long bench compile proto lock clean
+.PHONY: help setup ldap run test check fix rules long bench compile proto schema lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,7 @@ check: setup ## lint, types, import contracts, house rules, generated code
 	@$(BIN)/python -m tools.tidy
 	@$(BIN)/python -m tools.rules --check
 	@$(BIN)/python tools/gen_si.py --check
+	@$(BIN)/python tools/gen_schema.py --check
 
 fix: setup ## repair what a program can repair
 	@$(BIN)/ruff check --fix $(SOURCES)
@@ -68,6 +69,9 @@ compile: setup ## a copy of the package with a compiled core, in build/compiled 
 
 proto: setup ## generate src/remuda/si/pb from proto/
 	@$(BIN)/python tools/gen_si.py
+
+schema: setup ## generate the JSON Schema of the queue file and the tables of its manual
+	@$(BIN)/python tools/gen_schema.py
 
 lock: setup ## choose library versions anew and write the locks
 	@$(BIN)/python tools/lock.py
