@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final, TypeAlias
+
+from remuda.config.schema import USER_NAME
 from remuda.core.accounting.standing import update_application
-from remuda.core.apply.lifecycle import drop_requests, fire, leave_queue
-from remuda.core.apply.queues import make_queues
+from remuda.core.apply.creation import apply_quota, creation_fault, make_queues
+from remuda.core.apply.lifecycle import drop_requests, fire, leave_queue, plan_cleanup
 from remuda.core.apply.releases import node_returns, note_removal, released_by_rm
 from remuda.core.apply.tracking import usage_shrank
 from remuda.core.apply.turn import Turn
@@ -20,7 +23,18 @@ from remuda.core.model import states
 from remuda.core.model.application import Application
 from remuda.core.model.cluster import unknown_partition
 from remuda.core.model.partition import Partition
-from remuda.core.policy.placement import NO_MATCH, place
+from remuda.core.model.queue import Queue
+from remuda.core.policy.access import RECOVERY_QUEUE
+from remuda.core.policy.gang import gang_fault, is_gang
+from remuda.core.policy.placement import Placement, forced, place
+from remuda.core.policy.tag_quota import tag_quota
+
+# Whose an application is that must be taken although nobody knows (UGR-3).
+NOBODY: Final = "nobody"
+NO_GROUP: Final = "nogroup"
+
+# Why, and the rule that says so.
+Refusal: TypeAlias = tuple[str, str]
 
 
 def update_applications(turn: Turn, command: UpdateApplications) -> None:
@@ -44,48 +58,136 @@ def update_applications(turn: Turn, command: UpdateApplications) -> None:
 
 def _add(turn: Turn, rm_id: str, record: NewApplication) -> Rejection | None:
     """Add one application; the first check that fails gives the verdict. Rules: SI-20 to SI-22."""
+    application_id = record.application_id
     partition = turn.cluster.partition(rm_id, record.partition)
     if partition is None:
-        return Rejection(record.application_id, unknown_partition(record.partition), "SI-20")
+        return Rejection(application_id, unknown_partition(record.partition), "SI-20")
     application = Application(partition.next_number(), record, turn.now_ns)
+    application.queue_path = record.queue
     turn.application_event(partition, application, events.ADD, events.DETAILS_NONE)
-    reason, rule = _refusal(partition, record)
-    path = ""
-    if not reason:
-        path = place(partition, record)
-        if not path:
-            reason = f"failed to place application {record.application_id}: {NO_MATCH}"
-            rule = "PLC-5"
-    if reason:
-        application.reject_reason = reason
-        fire(turn, partition, application, states.REJECT, reason)
-        return Rejection(record.application_id, reason, rule)
-    leaf = make_queues(turn, partition, path)
-    application.queue = leaf
-    application.queue_path = leaf.path
-    leaf.applications[record.application_id] = application
-    partition.applications[record.application_id] = application
-    update_application(application)
-    turn.event(
-        partition, events.QUEUE, leaf.path, events.ADD, events.QUEUE_APP, record.application_id
-    )
+    refusal = _refusal(partition, application) or _admit(turn, partition, application)
+    if refusal is None:
+        return None
+    reason, rule = refusal
+    application.reject_reason = reason
+    fire(turn, partition, application, states.REJECT, reason)
+    return Rejection(application_id, reason, rule)
+
+
+def _refusal(partition: Partition, application: Application) -> Refusal | None:
+    """Return why an application is refused before placement. Rules: SI-20, SI-12, OBJ-8."""
+    application_id = application.application_id
+    if not application_id:
+        return "application ID is empty", "SI-12"
+    fault, rule = _identify(application)
+    if fault:
+        return f"user of application {application_id}: {fault}", rule
+    if partition.state != states.ACTIVE:
+        reason = f"partition is stopped ({partition.name} is {partition.state})"
+        return f"{reason}: application {application_id} cannot be added", "OBJ-8"
+    if application_id in partition.applications:
+        return f"application {application_id} already existed in partition", "SI-20"
     return None
 
 
-def _refusal(partition: Partition, record: NewApplication) -> tuple[str, str]:
-    """Return why an application is refused before placement, with the rule. Rules: SI-20, SI-12."""
-    application_id = record.application_id
-    if not application_id:
-        return "application ID is empty", "SI-12"
+def _identify(application: Application) -> tuple[str, str]:
+    """Settle whose application it is; returns what stands in the way and the rule, or "".
+
+    One that must be taken may come without a user, or its groups be unknown.
+    Rules: SI-24, UGR-1, UGR-2, UGR-3, UGR-4 (Ours), UGR-6, UGR-8 (Ours).
+    """
+    record = application.record
     if not record.user:
-        return f"user of application {application_id} is missing", "SI-24"
-    if application_id in partition.applications:
-        return f"application {application_id} already existed in partition", "SI-20"
-    if any(record.placeholder_ask.values()):
+        if not forced(record.tags):
+            return "empty user cannot resolve", "UGR-3"
+        application.user = NOBODY
+        application.user_groups = (NO_GROUP,)
+    elif not USER_NAME.fullmatch(record.user):
+        return "invalid username, it contains invalid characters", "UGR-8"
+    elif record.user_fault:
+        if not forced(record.tags):
+            return record.user_fault, "UGR-6"
+        application.user_groups = (NO_GROUP,)
+    return "", ""
+
+
+def _admit(turn: Turn, partition: Partition, application: Application) -> Refusal | None:
+    """Put an application into a queue, or say why there is none for it.
+
+    One that must be taken goes to the recovery queue if no other takes it.
+    Rules: SI-20, SI-25, PLC-35, PLC-60, PLC-71 (Ours).
+    """
+    tags = application.record.tags
+    refusal = _find_leaf(turn, partition, application, place(partition, application))
+    if refusal is not None and forced(tags):
+        refusal = _find_leaf(turn, partition, application, Placement(RECOVERY_QUEUE))
+    if refusal is not None:
+        return refusal
+    leaf = partition.queue(application.queue_path)
+    assert leaf is not None
+    refusal = _unsupported(application.record)
+    if refusal is not None:
+        _leave_unused(turn, partition, leaf)
+        return refusal
+    _enter(turn, partition, application, leaf)
+    return None
+
+
+def _find_leaf(
+    turn: Turn, partition: Partition, application: Application, placement: Placement
+) -> Refusal | None:
+    """Note the leaf that placement gave, made if need be, or say why it does not do.
+
+    Rules: SI-20 (5 to 9), SI-22, PLC-3, PLC-4, PLC-5.
+    """
+    application_id = application.application_id
+    path = placement.path
+    application.queue_path = path
+    if not path:
+        reason = f"failed to place application {application_id}: {placement.reason}"
+        return reason, placement.rule
+    fault = creation_fault(partition, path)
+    if fault:
+        reason = f"failed to create rule based queue {path} for application {application_id}"
+        return f"{reason}: {fault}", "PLC-67"
+    leaf = make_queues(turn, partition, path)
+    if not leaf.leaf:
+        return f"failed to find queue {path} for application {application_id}", "SI-20"
+    reason, rule = gang_fault(partition.types, leaf, application.record)
+    if reason:
+        _leave_unused(turn, partition, leaf)
+        return reason, rule
+    return None
+
+
+def _unsupported(record: NewApplication) -> Refusal | None:
+    """Return what an application asks for that does not exist yet. Rules: GANG-1, NOD-23."""
+    application_id = record.application_id
+    if is_gang(record):
         return f"gang application {application_id}: gang scheduling is not built yet", "GANG-1"
     if application_tag(record.tags, NODE_SORT_POLICY):
-        return "unsupported node sort policy: a policy per application is not built yet", "NOD-23"
-    return "", ""
+        reason = "unsupported node sort policy: a policy per application is not built yet"
+        return f"application {application_id}: {reason}", "NOD-23"
+    return None
+
+
+def _leave_unused(turn: Turn, partition: Partition, leaf: Queue) -> None:
+    """Let the cleaner look after a queue that may have been made for nothing. Rules: SI-22."""
+    if not leaf.applications:
+        plan_cleanup(turn, partition, leaf)
+
+
+def _enter(turn: Turn, partition: Partition, application: Application, leaf: Queue) -> None:
+    """Add an application to its leaf; its tags may limit the leaf. Rules: SI-21, EVT-65, PLC-81."""
+    application_id = application.application_id
+    application.queue = leaf
+    leaf.applications[application_id] = application
+    partition.applications[application_id] = application
+    update_application(application)
+    turn.event(partition, events.QUEUE, leaf.path, events.ADD, events.QUEUE_APP, application_id)
+    quota = tag_quota(leaf, application.record.tags)
+    if quota is not None:
+        apply_quota(turn, partition, leaf, quota)
 
 
 def _remove(turn: Turn, rm_id: str, removal: ApplicationRemoval) -> None:

@@ -14,8 +14,10 @@ import re2
 
 from remuda.config.schema import FilterConfig, NameFilter
 
-# Compiled expressions kept; a configuration rarely has more than one for each of its rules.
+# Compiled expressions kept: a configuration rarely has more than one for each of its rules. Each
+# may use this many bytes, more than the loader lets a program have.
 PATTERNS_KEPT: Final = 256
+PATTERN_MEMORY: Final = 1 << 20
 
 
 def lets_pass(config: FilterConfig | None, user: str, groups: Sequence[str]) -> bool:
@@ -46,14 +48,17 @@ def _matches(names: NameFilter, name: str) -> bool:
     if not names.pattern:
         return name in names.names
     pattern = _compiled(names.pattern)
+    if pattern is None:
+        return False
     # A lone surrogate is no text; what stands for it matches like any other odd letter.
-    return pattern is not None and pattern.search(name.encode("utf-8", "replace")) is not None
+    return pattern.search(name.encode("utf-8", "replace")) is not None
 
 
 @lru_cache(maxsize=PATTERNS_KEPT)
 def _compiled(pattern: str) -> Any:
     """Compile an expression; one that RE2 refuses matches nobody, hence None. Rules: PLC-52."""
     options = re2.Options()
+    options.max_mem = PATTERN_MEMORY
     options.log_errors = False
     options.never_capture = True
     try:

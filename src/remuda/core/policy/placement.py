@@ -19,6 +19,7 @@ from remuda.core.model.queue import Queue
 from remuda.core.policy.access import RECOVERY_QUEUE, may_submit
 from remuda.core.policy.filters import lets_pass
 
+ROOT: Final = "root"
 DEFAULT_QUEUE: Final = "root.default"
 NO_MATCH: Final = "application rejected: no placement rule matched"
 USER: Final = "user"
@@ -86,34 +87,39 @@ def _run(partition: Partition, rule: PlacementRuleConfig, application: Applicati
 
     Each rule looks at its own part first and only then at its parent, so the chain is walked up
     to the rule that needs no parent, and its queues are found on the way down.
-    Rules: PLC-20 to PLC-29.
+    Rules: PLC-23 to PLC-29, PLC-33.
     """
-    parts: list[tuple[PlacementRuleConfig, str]] = []
-    path = "root"
+    chain: list[tuple[PlacementRuleConfig, str]] = []
     level: PlacementRuleConfig | None = rule
     while level is not None:
-        own = _input(level, application)
-        if not own or not lets_pass(level.filter, application.user, application.user_groups):
-            return Placement("")
-        qualified = level.name != USER and _is_qualified(own)
-        if not qualified and level.name != FIXED:
-            own = own.replace(".", "_dot_")
-        for part in own.split("."):
-            if not QUEUE_NAME.fullmatch(part):
-                return Placement("", _bad_name(part), "PLC-42")
-        parts.append((level, own.lower()))
-        if qualified:
-            break
-        level = level.parent
-    for level, own in reversed(parts):
+        own = _own_part(level, application)
+        fault = _name_fault(own)
+        if not own or fault:
+            return Placement("", fault, "CFG-30" if fault else "")
+        chain.append((level, own.lower()))
+        level = None if _is_qualified(level, own) else level.parent
+    path = ROOT
+    for level, own in reversed(chain):
         above = partition.queue(path)
         if above is not None and above.leaf:
             return Placement("", f"parent rule returned a leaf queue: {path}", "PLC-25")
-        qualified = level.name != USER and _is_qualified(own)
-        path = own if qualified else f"{path}.{own}"
+        path = own if _is_qualified(level, own) else f"{path}.{own}"
         if not level.create and partition.queue(path) is None:
             return Placement("")
     return Placement(path)
+
+
+def _own_part(rule: PlacementRuleConfig, application: Application) -> str:
+    """Return what a rule itself adds to the path, "" if it has no input or is not for this user.
+
+    Rules: PLC-20, PLC-21, PLC-27, PLC-42.
+    """
+    own = _input(rule, application)
+    if not own or not lets_pass(rule.filter, application.user, application.user_groups):
+        return ""
+    if rule.name == FIXED or _is_qualified(rule, own):
+        return own
+    return own.replace(".", "_dot_")
 
 
 def _input(rule: PlacementRuleConfig, application: Application) -> str:
@@ -127,15 +133,25 @@ def _input(rule: PlacementRuleConfig, application: Application) -> str:
     return application_tag(application.record.tags, rule.value)
 
 
-def _is_qualified(own: str) -> bool:
-    """Whether a text is a path from root, in any case. Rules: PLC-22, PLC-32, PLC-41."""
-    own = own[: len("root.")].lower()
-    return own in ("root", "root.")
+def _is_qualified(rule: PlacementRuleConfig, own: str) -> bool:
+    """Whether a part is a whole path from root, in any case. Rules: PLC-22, PLC-31, PLC-32, PLC-41.
+
+    The exact text ``root`` is one only where it is configured (PLC-24).
+    """
+    start = own[: len(ROOT) + 1].lower()
+    return rule.name != USER and (start == f"{ROOT}." or (rule.name == FIXED and start == ROOT))
 
 
-def _bad_name(part: str) -> str:
-    shown = part[:SHOWN_NAME]
-    return f"invalid queue name, max 64 characters out of letters, digits and _:#/@- : '{shown}'"
+def _name_fault(own: str) -> str:
+    """Return which name in a rule's part no queue may have, "" if all are fine. Rules: PLC-42."""
+    if own:
+        for part in own.split("."):
+            if not QUEUE_NAME.fullmatch(part):
+                return (
+                    "invalid queue name, max 64 characters out of letters, digits and _-:#/@ : "
+                    f"'{part[:SHOWN_NAME]}'"
+                )
+    return ""
 
 
 def _usable(partition: Partition, path: str, application: Application) -> bool:

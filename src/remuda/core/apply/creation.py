@@ -1,0 +1,110 @@
+"""Makes queues on demand, and limits them by the tags of applications.
+
+A queue made here is dynamic: it has no access lists of its own, takes its limits from the nearest
+template and goes when it is empty. Rules: chapter 20 sections 8 and 9, TPL.
+"""
+
+from __future__ import annotations
+
+from remuda.base.resources import Resource
+from remuda.core.accounting.lanes import regroup, wake_at, wake_held
+from remuda.core.apply.queues import guarantee_of, limit_of
+from remuda.core.apply.turn import Turn
+from remuda.core.messages import events
+from remuda.core.model import states
+from remuda.core.model.partition import Partition
+from remuda.core.model.queue import Queue
+from remuda.core.model.vectors import ResourceTypes, Vector, trimmed
+from remuda.core.policy.access import RECOVERY_QUEUE
+from remuda.core.policy.placement import nearest
+from remuda.core.policy.properties import inherited, nearest_template, settings
+from remuda.core.policy.tag_quota import TagQuota
+
+
+def creation_fault(partition: Partition, path: str) -> str:
+    """Return why what is missing on a path cannot be made, "" if it can.
+
+    Names, depth, access and a leaf in the way were looked at by placement, and nothing changes
+    in between. Rules: PLC-63, PLC-67, QUE-3, OBJ-3.
+    """
+    queue, missing = nearest(partition, path)
+    if missing and queue.state == states.DRAINING:
+        return f"queue {queue.path} is draining and takes no queues"
+    return ""
+
+
+def make_queues(turn: Turn, partition: Partition, path: str) -> Queue:
+    """Return the queue of a path, making what is missing: parents, and last a leaf.
+
+    Rules: PLC-64, PLC-66, PLC-72, TPL-4, TPL-9 (Ours), PRP-4 (Ours), PRP-8, EVT-63, EVT-76.
+    Emits: EventRecord.
+    """
+    queue, missing = nearest(partition, path)
+    for number, name in enumerate(missing):
+        child = Queue(name, queue, leaf=number == len(missing) - 1, managed=False)
+        if child.path != RECOVERY_QUEUE:
+            _configure(partition.types, child, queue)
+        queue.children[name] = child
+        turn.event(partition, events.QUEUE, child.path, events.ADD, events.QUEUE_DYNAMIC)
+        queue = child
+    if missing:
+        partition.shares_stale = True
+    return queue
+
+
+def apply_quota(turn: Turn, partition: Partition, leaf: Queue, quota: TagQuota) -> None:
+    """Limit a dynamic leaf as the last accepted application says.
+
+    A limit is replaced whole; if one of maximum and guarantee is given the other goes.
+    Rules: PLC-81, PLC-83, PLC-85, PLC-86 (Ours), EVT-67, EVT-68, EVT-75. Emits: EventRecord.
+    """
+    types = partition.types
+    maximum = _learn(types, quota.maximum)
+    guaranteed = _learn(types, quota.guaranteed)
+    if maximum is not None or guaranteed is not None:
+        if _differ(leaf.maximum, maximum):
+            leaf.maximum = maximum
+            _tell(turn, partition, leaf, events.QUEUE_MAX, maximum)
+            wake_at(partition, leaf)
+        if _differ(leaf.guaranteed, guaranteed):
+            leaf.guaranteed = guaranteed
+            _tell(turn, partition, leaf, events.QUEUE_GUARANTEED, guaranteed)
+        partition.shares_stale = True
+    if quota.max_applications and quota.max_applications != leaf.max_applications:
+        leaf.max_applications = quota.max_applications
+        for application in leaf.applications.values():
+            regroup(partition, application)
+        wake_held(partition, leaf)
+
+
+def _configure(types: ResourceTypes, queue: Queue, parent: Queue) -> None:
+    """Give a dynamic queue its settings, a leaf those of the template. Rules: TPL-4, PRP-4."""
+    template = nearest_template(parent) if queue.leaf else None
+    own = {} if template is None else template.properties
+    queue.properties = inherited(parent.properties, own)
+    queue.settings = settings(queue.properties, queue.leaf)
+    if template is not None:
+        queue.max_applications = template.max_applications
+        queue.maximum = limit_of(types, template.maximum)
+        queue.guaranteed = guarantee_of(types, template.guaranteed)
+
+
+def _learn(types: ResourceTypes, resource: Resource | None) -> Vector | None:
+    """Return a tag's limit; one with more types than a partition may have means nothing."""
+    if resource is None or not types.room_for(resource):
+        return None
+    return limit_of(types, resource)
+
+
+def _differ(left: Vector | None, right: Vector | None) -> bool:
+    """Whether two limits differ; a type at zero is not one that is missing."""
+    if left is None or right is None:
+        return left is not right
+    return left.types != right.types or trimmed(left) != trimmed(right)
+
+
+def _tell(
+    turn: Turn, partition: Partition, queue: Queue, detail: int, limit: Vector | None
+) -> None:
+    resource = None if limit is None else partition.types.resource(limit)
+    turn.event(partition, events.QUEUE, queue.path, events.SET, detail, resource=resource)

@@ -1,0 +1,65 @@
+"""What the tags of an application say about the limits of its queue (rules: chapter 20 section 9).
+
+A namespace brings its own quota this way; only queues that placement made listen to it.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from remuda.base.fits import strictly_greater_than_zero
+from remuda.base.resource_text import ResourceTextError, parse_tag
+from remuda.base.resources import Resource
+from remuda.core.messages.commands import Tags
+from remuda.core.messages.tags import (
+    RESOURCE_GUARANTEED,
+    RESOURCE_MAX_APPS,
+    RESOURCE_QUOTA,
+    application_tag,
+)
+from remuda.core.model.queue import Queue
+from remuda.core.policy.access import RECOVERY_QUEUE
+from remuda.core.policy.properties import read_count
+
+# Characters of a resource in a tag; a thousand types need fewer.
+TAG_LIMIT: Final = 65_536
+
+
+@final
+class TagQuota:
+    """The limits an application brings.
+
+    ``maximum`` and ``guaranteed`` None, ``max_applications`` 0: the tag is absent or means nothing.
+    """
+
+    __slots__ = ("guaranteed", "max_applications", "maximum")
+
+    def __init__(self, tags: Tags) -> None:
+        self.maximum = _resource(application_tag(tags, RESOURCE_QUOTA))
+        self.guaranteed = _resource(application_tag(tags, RESOURCE_GUARANTEED))
+        self.max_applications: int = read_count(application_tag(tags, RESOURCE_MAX_APPS))
+
+    def has_resources(self) -> bool:
+        """Whether it replaces maximum and guarantee of the queue, both. Rules: PLC-83, PLC-85."""
+        return self.maximum is not None or self.guaranteed is not None
+
+
+def tag_quota(leaf: Queue, tags: Tags) -> TagQuota | None:
+    """Read the limits an application brings for its queue, None where tags limit nothing.
+
+    Rules: PLC-80, PLC-81, PLC-82, PLC-84 (Ours), PLC-85, SI-25, QUE-7.
+    """
+    if leaf.managed or leaf.path == RECOVERY_QUEUE:
+        return None
+    return TagQuota(tags)
+
+
+def _resource(text: str) -> Resource | None:
+    """Return the limit a tag gives, None if it means nothing. Rules: PLC-82, RES-10, RES-38."""
+    if not text or len(text) > TAG_LIMIT:
+        return None
+    try:
+        resource = parse_tag(text)
+    except ResourceTextError:
+        return None
+    return resource if strictly_greater_than_zero(resource) else None
