@@ -17,6 +17,7 @@ from remuda.core.model.decision import Allocate, Hold, Park
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.request import Lane, Request
+from remuda.core.model.trackers import QueueTracker
 
 
 def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
@@ -45,10 +46,13 @@ def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
 
 
 def park_lane(turn: Turn, partition: Partition, decision: Park) -> None:
-    """Park a lane in which nothing can be placed now. Rules: CYC-12. Emits: EventRecord."""
+    """Park a lane in which nothing can be placed now. Rules: CYC-12. Emits: EventRecord.
+
+    An ask that its user or group has no room for does not count as attempted.
+    """
     lane = decision.lane
     request = lane.first()
-    request.attempted = True
+    request.attempted |= not isinstance(decision.limiting, QueueTracker)
     _look_at_first(turn, partition, request.application)
     _look_at_fresh(turn, partition, lane)
     _remember_refusals(request, decision.refused)

@@ -162,9 +162,14 @@ def _change_settings(turn: Turn, partition: Partition, queue: Queue, config: Que
 
 
 def _drain(turn: Turn, partition: Partition, queue: Queue) -> None:
-    """Mark a queue that is configured no more, with all such below it. Rules: RLD-28, OBJ-2."""
+    """Mark a queue that is configured no more, with all such below it; its limits are gone.
+
+    Rules: RLD-28, OBJ-2, LIM-63.
+    """
     if queue.managed:
         queue.state = states.DRAINING
+        queue.user_limits = {}
+        queue.group_limits = {}
         plan_cleanup(turn, partition, queue)
     for child in queue.children.values():
         _drain(turn, partition, child)
