@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from remuda.core.ports import Predicates
 from tests.reference import arithmetic as res
-from tests.reference import sums
+from tests.reference import limits, sums
 from tests.reference.state import Application, Ask, Node, Partition, Queue
 
 Decision: TypeAlias = tuple[Application, Ask, Node]
@@ -20,24 +20,32 @@ def decide(partition: Partition, predicates: Predicates) -> Decision | None:
 
 
 def descend(partition: Partition, queue: Queue, predicates: Predicates) -> Decision | None:
-    """Depth first through the queues in order. Rules: CYC-10."""
-    if queue.leaf:
-        return try_leaf(partition, queue, predicates)
+    """Depth first through the queues in order; a leaf has children while they drain (RLD-27).
+
+    Rules: CYC-10.
+    """
     for child in sums.queue_order(partition, queue):
         decision = descend(partition, child, predicates)
         if decision is not None:
             return decision
-    return None
+    return try_leaf(partition, queue, predicates) if queue.leaf else None
 
 
 def try_leaf(partition: Partition, leaf: Queue, predicates: Predicates) -> Decision | None:
-    """Applications in order, their asks in order. Rules: CYC-11, CYC-12."""
+    """Applications in order, their asks in order; looking at one is remembered with it.
+
+    Rules: CYC-11, CYC-12.
+    """
     headroom = sums.headroom(partition, leaf.path)
     nodes = sums.node_order(partition)
     free = sums.available(partition)
     for app in sums.application_order(partition, leaf):
+        limits.look(partition, app)
+        if not limits.may_start(partition, app):
+            continue
+        allowed = res.smaller_of_each(headroom, limits.headroom(partition, app))
         for ask in sums.ask_order(app):
-            if not res.fits_where_limited(headroom, ask.resource):
+            if not res.fits_where_limited(allowed, ask.resource):
                 continue
             for node in candidates(nodes, ask):
                 decision = (app, ask, node)

@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from typing import Final
 
-from remuda.core.messages import queries as q
-from remuda.core.messages.effects import AllocationNew, Effect
+from remuda.core.messages import events as ev
+from remuda.core.messages.commands import RegisterResourceManager, UpdateConfiguration
+from remuda.core.messages.effects import AllocationNew, Effect, EventRecord
 from remuda.core.ports import Predicates
 from remuda.core.scheduler import Scheduler
-from tests.reference import sums
-from tests.reference.outcome import Outcome, outcomes, settled
-from tests.reference.state import Partition
+from tests.reference.model import SECOND
+from tests.reference.outcome import (
+    USAGE,
+    Outcome,
+    Record,
+    entries,
+    outcomes,
+    records,
+    settled,
+    tally,
+)
+from tests.reference.standing import compare, seen
 from tests.reference.workloads import Input, Run, Step, refuse_some
+
+# Who holds an application back, and whether that begins or ends.
+HOLDING: Final = {
+    ev.APP_CANNOTRUN_QUEUE: ("queue", True),
+    ev.APP_RUNNABLE_QUEUE: ("queue", False),
+    ev.APP_CANNOTRUN_QUOTA: ("quota", True),
+    ev.APP_RUNNABLE_QUOTA: ("quota", False),
+}
 
 
 def apply(scheduler: Scheduler, given: Input) -> list[Effect]:
@@ -61,56 +80,125 @@ def digest(effects: Iterable[Effect]) -> str:
 
 def difference(run: Run) -> str:
     """Where the scheduler and the reference part, "" if they do not."""
-    scheduler = Scheduler(refuse_some)
-    for number, (given, wanted) in enumerate(zip(run.inputs, run.expected, strict=True)):
-        found = outcomes(answer(scheduler, given))
-        stepping = isinstance(given[1], Step)
-        if settled(found, stepping) != settled(wanted, stepping):
-            return f"input {number} {given[1]}:\n  reference {wanted}\n  scheduler {found}"
-        due, known = run.deadlines[number], scheduler.next_deadline()
-        if due is not None and (known is None or known > due):
-            return f"input {number} {given[1]}:\n  next timer at {due}, scheduler says {known}"
-    for partition in run.reference.partitions.values():
-        if fault := state_difference(scheduler, partition):
-            return f"at the end, partition {partition.rm_id}/{partition.name}: {fault}"
-    return ""
+    return Comparison(run).difference()
 
 
-def state_difference(scheduler: Scheduler, partition: Partition) -> str:
-    """Where the sums the scheduler keeps differ from sums over the reference's facts."""
-    wanted: dict[str, object] = {}
-    found: dict[str, object] = {}
-    root = scheduler.view(q.QueuesQuery(partition.name, partition.rm_id))
-    assert isinstance(root, q.QueueView)
-    for queue in flat(root):
-        if queue.path in partition.queues:  # an empty dynamic one may be gone already
-            found[queue.path] = (plain(queue.allocated), plain(queue.pending))
-            wanted[queue.path] = (
-                plain(sums.allocated(partition, queue.path)),
-                plain(sums.pending(partition, queue.path)),
-            )
-    nodes = scheduler.view(q.NodesQuery(partition.name, partition.rm_id))
-    assert isinstance(nodes, tuple)
-    for node in nodes:
-        assert isinstance(node, q.NodeView)
-        found[node.node_id] = (plain(node.available), node.schedulable)
-    free = sums.available(partition)
-    for known in partition.nodes.values():
-        wanted[known.identity] = (plain(free[known.identity]), known.schedulable)
-    if found == wanted:
+class Comparison:
+    """One workload played to a new scheduler, input by input.
+
+    ``blocked``: what the event records say holds back each application. ``background``: what was
+    heard of removed partitions.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.scheduler = Scheduler(refuse_some)
+        self.blocked: dict[tuple[str, str], list[str]] = {}
+        self.gone: set[tuple[str, str, str]] = set()
+        self.background: list[Outcome] = []
+
+    def difference(self) -> str:
+        """The first difference, "" if there is none."""
+        for number, given in enumerate(self.run.inputs):
+            self.gone |= self.run.removed.get(number, set())
+            if isinstance(given[1], RegisterResourceManager):
+                self.gone = {one for one in self.gone if one[1] != given[1].rm_id}
+            effects = answer(self.scheduler, given)
+            fault = self.answered(number, effects) or self.told(number, effects)
+            if fault := fault or self.due(number) or self.standing(number):
+                return f"input {number} {given[1]}:\n{fault}"
+        return self.heard()
+
+    def answered(self, number: int, effects: list[Effect]) -> str:
+        """Compare the answers; those about removed partitions come when they come."""
+        stepping = isinstance(self.run.inputs[number][1], Step)
+        found = [o for one in outcomes(effects) if (o := self.present(one)) is not None]
+        wanted = self.run.expected[number]
+        if settled(found, stepping) == settled(wanted, stepping):
+            return ""
+        return f"  reference {wanted}\n  scheduler {found}"
+
+    def present(self, found: Outcome) -> Outcome | None:
+        """What is left of an answer without what belongs to removed partitions."""
+        if found[0] == "state" and ("application", found[1], found[2]) in self.gone:
+            self.background.append(found)
+            return None
+        if found[0] != "released":
+            return found
+        mine = {one: ("application", found[1], one[0]) in self.gone for one in entries(found)}
+        self.background += [("released", found[1], (one,)) for one in mine if mine[one]]
+        left = tuple(one for one in mine if not mine[one])
+        return ("released", found[1], left) if left else None
+
+    def told(self, number: int, effects: list[Effect]) -> str:
+        """Compare the event records, usage summed; a reload may move usage among groups."""
+        quiet = isinstance(self.run.inputs[number][1], UpdateConfiguration)
+        events = [r for r in records(effects) if not (quiet and r[5] in USAGE)]
+        found, wanted = tally(self.still(events)), tally(self.still(self.run.records[number]))
+        if fault := self.follow(effects):
+            return fault
+        if found == wanted:
+            return ""
+        return f"  events of the reference {wanted}\n  of the scheduler {found}"
+
+    def still(self, events: list[Record]) -> list[Record]:
+        """Without the records of partitions that were removed, which may be there again."""
+        return [r for r in events if ("partition", r[0], r[1]) not in self.gone]
+
+    def follow(self, effects: list[Effect]) -> str:
+        """Note who is held back; saying the same twice is a fault. Rules: QUE-26, EVT-32."""
+        for one in effects:
+            if isinstance(one, EventRecord) and one.detail in HOLDING:
+                by, begins = HOLDING[one.detail]
+                held = self.blocked.setdefault((one.rm_id, one.object_id), [])
+                if (by in held) == begins:
+                    return f"  {one} changes nothing"
+                held.append(by) if begins else held.remove(by)
         return ""
-    wrong = sorted(k for k in {*found, *wanted} if found.get(k) != wanted.get(k))
-    return ", ".join(f"{k}: reference {wanted.get(k)}, scheduler {found.get(k)}" for k in wrong)
+
+    def due(self, number: int) -> str:
+        """Compare the next timer."""
+        due, known = self.run.deadlines[number], self.scheduler.next_deadline()
+        if due is None or (known is not None and known <= due):
+            return ""
+        return f"  next timer at {due}, scheduler says {known}"
+
+    def standing(self, number: int) -> str:
+        """Compare what can be seen, where the reference noted it."""
+        for name, (wanted, held) in self.run.standings.get(number, {}).items():
+            found = seen(self.scheduler, *name, wanted)
+            if fault := compare(wanted, found):
+                return f"  partition {name}:\n{fault}"
+            for app, by in held.items():
+                if sorted(self.blocked.get((name[0], app), ())) != sorted(by):
+                    return f"  {app}: reference {by}, scheduler {self.blocked.get((name[0], app))}"
+        return ""
+
+    def heard(self) -> str:
+        """Wait for what is done in the background and compare it. Rules: OBJ-9."""
+        now = self.run.inputs[-1][0]
+        for second in range(120):
+            for one in outcomes(self.scheduler.step(now + second * SECOND, 0)):
+                self.present(one)
+            if len(self.background) >= len(self.run.reference.background):
+                break
+        wanted, found = self.run.reference.background, self.background
+        mine = [o for o in found if (o[1], subject(o)) in {(w[1], subject(w)) for w in wanted}]
+        if by_subject(mine) == by_subject(wanted):
+            return ""
+        return f"of removed partitions:\n  reference {wanted}\n  scheduler {found}"
 
 
-def flat(queue: q.QueueView) -> list[q.QueueView]:
-    """A queue and everything below it."""
-    return [queue, *(below for child in queue.children for below in flat(child))]
+def subject(found: Outcome) -> str:
+    """The application a background answer is about."""
+    return entries(found)[0][0] if found[0] == "released" else str(found[2])
 
 
-def plain(resource: Mapping[str, int]) -> dict[str, int]:
-    """A resource without the types it has nothing of."""
-    return {t: v for t, v in resource.items() if v}
+def by_subject(found: list[Outcome]) -> object:
+    """Answers per application: its states in order, its releases in any."""
+    states = [o for o in found if o[0] == "state"]
+    releases = sorted(str(o) for o in found if o[0] == "released")
+    return sorted(states, key=subject), releases
 
 
 def comparable(effects: Iterable[Iterable[Effect]]) -> list[Outcome]:

@@ -11,15 +11,17 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from remuda.core.messages import commands as c
+from remuda.core.messages import events as ev
 from remuda.core.ports import Predicates, always_true
+from tests.reference import access, decide, limits, placement, queues, reload
 from tests.reference import arithmetic as res
-from tests.reference import decide, placement
-from tests.reference.outcome import Outcome, Released
-from tests.reference.state import Allocation, Application, Ask, Node, Partition
+from tests.reference.outcome import Outcome, Record, Released, record
+from tests.reference.state import LIVE, Allocation, Application, Ask, Node, Partition
 
 SECOND = 1_000_000_000
 STARTING_TIMEOUT = 300 * SECOND
 COMPLETING_TIMEOUT = 30 * SECOND
+CLEANING = 10 * SECOND
 RETENTION = 3 * 24 * 3600 * SECOND
 REQUIRED_NODE = "yunikorn.apache.org/requiredNode"
 QUICK = "application.stateaware.disable"
@@ -47,12 +49,20 @@ Timer: TypeAlias = tuple[int, int, Partition, Application, str]
 
 
 class Reference:
-    """The same door as the scheduler's: ``handle``, ``step``, ``next_deadline``."""
+    """The same door as the scheduler's: ``handle``, ``step``, ``next_deadline``.
+
+    ``records`` are the event records of the last call that are compared. ``background``: what the
+    RMs have to hear of removed partitions, some time (OBJ-9).
+    """
 
     def __init__(self, predicates: Predicates = always_true) -> None:
         self.predicates = predicates
         self.partitions: dict[tuple[str, str], Partition] = {}
         self.asking: dict[str, bool] = {}
+        self.checksums: dict[str, str] = {}
+        self.sweeps: dict[tuple[str, str], int] = {}
+        self.background: list[Outcome] = []
+        self.records: list[Record] = []
         self.timers: list[Timer] = []
         self.turn: tuple[str, str] = ("", "")
         self.now = 0
@@ -63,29 +73,37 @@ class Reference:
 
     def handle(self, command: c.Command, now_ns: int) -> list[Outcome]:
         """Apply one command."""
-        self.out, self.now = [], now_ns
+        self.out, self.records, self.now = [], [], now_ns
+        self.apply(command)
+        self.note_empty()
+        return self.out
+
+    def apply(self, command: c.Command) -> None:
+        """What the command asks for."""
         if isinstance(command, c.RegisterResourceManager):
             self.register(command)
         elif command.rm_id not in self.asking:
             self.out.append(("refused", command.rm_id, ""))
         elif isinstance(command, c.UnregisterResourceManager):
             self.wipe(command.rm_id)
+        elif isinstance(command, c.UpdateConfiguration):
+            self.out.append(("configured", command.rm_id, reload.update(self, command)))
         elif isinstance(command, c.UpdateApplications):
             self.update_applications(command)
         elif isinstance(command, c.UpdateAllocations):
             self.update_allocations(command)
         else:
             self.update_nodes(command)
-        return self.out
 
     def step(self, now_ns: int, limit: int) -> list[Outcome]:
         """Fire due timers, then decide at most ``limit`` times, with timers due in between."""
-        self.out, self.now = [], now_ns
+        self.out, self.records, self.now = [], [], now_ns
         self.fire_due()
         for _ in range(limit):
             if not self.decide_once():
                 break
             self.fire_due()
+        self.note_empty()
         return self.out
 
     def fire_due(self) -> None:
@@ -95,10 +113,19 @@ class Reference:
             self.timers.remove(timer)
             *_, partition, app, event = timer
             self.fire(partition, app, event)
+        for name in [name for name, due in self.sweeps.items() if due <= self.now]:
+            del self.sweeps[name]
+            self.records += queues.clean(self.partitions[name])
+
+    def note_empty(self) -> None:
+        """Let the cleaner come 10 s after a queue became empty. Rules: OBJ-5, QLC-3."""
+        for name, partition in self.partitions.items():
+            if name not in self.sweeps and queues.removable(partition):
+                self.sweeps[name] = self.now + CLEANING
 
     def next_deadline(self) -> int | None:
         """When the next timer fires."""
-        return min((timer[0] for timer in self.timers), default=None)
+        return min([*(timer[0] for timer in self.timers), *self.sweeps.values()], default=None)
 
     # ----------------------------------------------------------------------- registration
 
@@ -110,15 +137,35 @@ class Reference:
             return
         self.wipe(name)
         self.asking[name] = command.predicates
+        self.checksums[name] = command.config.checksum
         for config in command.config.partitions:
-            self.partitions[name, config.name] = placement.build(name, config)
+            self.partitions[name, config.name] = partition = Partition(name, config.name)
+            self.records += queues.configure(partition, config)
         self.out.append(("registered", name, True))
 
     def wipe(self, rm_id: str) -> None:
         """Forget everything of one RM. Rules: RM-9, RM-19."""
         self.asking.pop(rm_id, None)
-        self.partitions = {k: v for k, v in self.partitions.items() if k[0] != rm_id}
-        self.timers = [timer for timer in self.timers if timer[2].rm_id != rm_id]
+        for name in [name for name in self.partitions if name[0] == rm_id]:
+            self.forget(name)
+        self.background = [one for one in self.background if one[1] != rm_id]
+
+    def forget(self, name: tuple[str, str]) -> None:
+        """Forget one partition."""
+        partition = self.partitions.pop(name)
+        self.sweeps.pop(name, None)
+        self.timers = [timer for timer in self.timers if timer[2] is not partition]
+
+    def remove_partition(self, name: tuple[str, str]) -> None:
+        """Take a partition away; the RM hears of its applications later. Rules: OBJ-9."""
+        partition = self.partitions[name]
+        for app in partition.applications.values():
+            if app.state in LIVE:
+                states = ("Failing", "Failed")
+                self.background += [("state", name[0], app.identity, state) for state in states]
+                entries = [(app.identity, a.identity, a.key) for a in app.allocations.values()]
+                self.background += [("released", name[0], (entry,)) for entry in entries]
+        self.forget(name)
 
     def partition(self, rm_id: str, name: str) -> Partition | None:
         """The partition an element is addressed to. Rules: RM-21, RM-22."""
@@ -181,14 +228,33 @@ class Reference:
         partition = self.partition(rm_id, new.partition)
         if partition is None or not new.application_id:
             return False
-        path = placement.place(partition, new.queue, new.tags)
-        gang = any(new.placeholder_ask.values())
-        quick = any(value for tag, value in new.tags.items() if tag.lower() == QUICK)
-        app = Application(new.application_id, path or "", self.arrival(), self.now, quick)
-        if not new.user or gang or path is None or app.identity in partition.applications:
+        app = Application(new.application_id, "", self.arrival(), self.now)
+        app.quick = bool(access.application_tag(new.tags, QUICK))
+        who = access.identify(new)
+        known = app.identity in partition.applications
+        if who is None or known or not self.settle_in(partition, app, new, who):
             self.enter(partition, app, "Rejected")
             return False
-        placement.create_missing(partition, path)
+        return True
+
+    def settle_in(
+        self,
+        partition: Partition,
+        app: Application,
+        new: c.NewApplication,
+        who: tuple[str, tuple[str, ...]],
+    ) -> bool:
+        """Find the queue of an application and put it there. Rules: SI-20, SI-22, PLC-86."""
+        app.user, app.groups = who
+        wishes = placement.Applicant(app.user, app.groups, new.queue, new.tags)
+        path = placement.place(partition, wishes)
+        if path is None:
+            return False
+        app.queue = path
+        if any(new.placeholder_ask.values()):
+            return False
+        self.records += queues.create_missing(partition, path)
+        self.records += queues.apply_quota(partition, path, new.tags)
         partition.applications[app.identity] = app
         return True
 
@@ -200,7 +266,8 @@ class Reference:
         if had_asks and not app.allocations and app.state != "Completing":
             self.fire(partition, app, "complete")
         gone = list(app.allocations.values())
-        app.allocations.clear()
+        for allocation in gone:
+            self.unbind(partition, app, allocation)
         partition.applications[identity] = app  # entering Completed takes it out
         self.fire(partition, app, "complete")
         partition.applications.pop(identity, None)
@@ -276,6 +343,34 @@ class Reference:
         identity, key = names
         self.fire(partition, app, "run")
         app.allocations[identity] = Allocation(identity, key, node_id, resource, self.arrival())
+        limits.look(partition, app)
+        app.counted = True
+        self.tell_usage(partition, app, ev.ADD, resource)
+
+    def unbind(self, partition: Partition, app: Application, allocation: Allocation) -> None:
+        """Take an allocation from an application. Rules: LIM-35, EVT-78, EVT-79."""
+        del app.allocations[allocation.identity]
+        self.tell_usage(partition, app, ev.REMOVE, allocation.resource)
+        limits.settle(app)
+
+    def tell_usage(
+        self, partition: Partition, app: Application, change: int, amounts: dict[str, int]
+    ) -> None:
+        """EVT-78, EVT-79, EVT-83 a."""
+        subjects = [(app.user, ev.UG_USER_RESOURCE)]
+        subjects += [(app.group, ev.UG_GROUP_RESOURCE)] if app.group else []
+        for name, detail in subjects:
+            self.records.append(
+                record(
+                    partition,
+                    ev.USERGROUP,
+                    name,
+                    change,
+                    detail,
+                    amounts=amounts,
+                    reference=app.queue,
+                )
+            )
 
     def new_ask(self, ask: c.Ask, total: int) -> Ask:
         """An ask as the model keeps it."""
@@ -301,6 +396,7 @@ class Reference:
         if old is not None:
             new.arrival, new.made = old.arrival, old.made
         app.asks[new.key] = new
+        limits.settle(app)
         if app.state in ("New", "Completing") and new.pending:
             self.fire(partition, app, "run")
         return True
@@ -314,6 +410,7 @@ class Reference:
         keys = [release.allocation_key] if release.allocation_key else list(app.asks)
         known = [key for key in keys if app.asks.pop(key, None) is not None]
         if known:
+            limits.settle(app)
             self.complete_if_done(partition, app)
 
     def complete_if_done(self, partition: Partition, app: Application) -> None:
@@ -332,7 +429,7 @@ class Reference:
             return  # nothing here is a placeholder
         gone = [a for a in app.allocations.values() if named(release, a)]
         for allocation in gone:
-            del app.allocations[allocation.identity]
+            self.unbind(partition, app, allocation)
         if gone:
             self.complete_if_done(partition, app)
             if release.termination_type in (c.STOPPED_BY_RM, c.UNKNOWN_TERMINATION_TYPE):
@@ -372,9 +469,15 @@ class Reference:
             schedulable=update.action == c.CREATE,
         )
         partition.nodes[node.identity] = node
+        told = len(self.records)
+        before = [(app, app.counted, app.group) for app in partition.applications.values()]
         for existing in update.existing:
             if not self.take(partition, existing, node.identity):
                 self.remove_node(partition, node)
+                del self.records[told:]
+                for app, counted, group in before:
+                    app.counted, app.group = counted, group
+                    limits.settle(app)
                 return False
         return True
 
@@ -406,7 +509,7 @@ class Reference:
         ]
         gone = [pair for pair in everything if pair[1].node_id == node.identity]
         for app, allocation in sorted(gone, key=lambda pair: pair[1].arrival):
-            del app.allocations[allocation.identity]
+            self.unbind(partition, app, allocation)
             self.complete_if_done(partition, app)
         return gone
 

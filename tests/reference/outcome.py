@@ -9,10 +9,14 @@ each other in one step.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from remuda.core.messages import effects as e
+from remuda.core.messages import events as ev
+from tests.reference import arithmetic as res
+from tests.reference.state import Partition
 
 Released: TypeAlias = tuple[str, str, str]
 Outcome: TypeAlias = (
@@ -23,6 +27,12 @@ Outcome: TypeAlias = (
     | tuple[str, str, tuple[str, ...], tuple[str, ...]]
     | tuple[str, str, tuple[Released, ...]]
 )
+
+# RM, partition, kind, object, change, detail, reference, amounts.
+Record: TypeAlias = tuple[str, str, int, str, int, int, str, tuple[tuple[str, int], ...]]
+Usage: TypeAlias = tuple[str, str, int, str, int, int, str]
+
+USAGE = (ev.UG_USER_RESOURCE, ev.UG_GROUP_RESOURCE)
 
 
 def outcomes(effects: Iterable[e.Effect]) -> list[Outcome]:
@@ -35,6 +45,8 @@ def outcome(effect: e.Effect) -> Outcome:
     match effect:
         case e.RegistrationAnswered():
             return ("registered", effect.rm_id, not effect.reason)
+        case e.ConfigurationAnswered():
+            return ("configured", effect.rm_id, not effect.reason)
         case e.RequestRefused():
             return ("refused", effect.rm_id, "")
         case e.ApplicationUpdated():
@@ -77,6 +89,60 @@ def settled(found: list[Outcome], stepping: bool) -> list[Outcome]:
     return ordered
 
 
+def entries(found: Outcome) -> tuple[Released, ...]:
+    """What a release names."""
+    named = found[2]
+    assert isinstance(named, tuple)
+    return tuple((one[0], one[1], one[2]) for one in named)
+
+
 def home(found: Outcome) -> tuple[str, str]:
     """RM and partition of a state change or allocation; workloads put it into their names."""
     return found[1], str(found[2]).partition("/")[0]
+
+
+# ------------------------------------------------------------------------------ event records
+
+
+def record(
+    partition: Partition,
+    kind: int,
+    name: str,
+    change: int,
+    detail: int,
+    *,
+    amounts: Mapping[str, int] | None = None,
+    reference: str = "",
+) -> Record:
+    """One event record as the reference tells it."""
+    plain = tuple(sorted((t, v) for t, v in (amounts or {}).items() if v))
+    return (partition.rm_id, partition.name, kind, name, change, detail, reference, plain)
+
+
+def records(effects: Iterable[e.Effect]) -> list[Record]:
+    """The records of queues and of usage; root's maximum and whose queue it is left out."""
+    found = []
+    for one in effects:
+        if not isinstance(one, e.EventRecord) or one.kind not in (ev.QUEUE, ev.USERGROUP):
+            continue
+        of_root = one.object_id == "root" and one.detail == ev.QUEUE_MAX
+        if of_root or one.detail in (ev.QUEUE_APP, ev.UG_APP_LINK):
+            continue
+        if one.detail in (ev.UG_USER_LIMIT, ev.UG_GROUP_LIMIT):
+            continue
+        plain = tuple(sorted((t, v) for t, v in (one.resource or {}).items() if v))
+        home = (one.rm_id, one.partition, one.kind)
+        found.append((*home, one.object_id, one.change, one.detail, one.reference_id, plain))
+    return found
+
+
+def tally(found: Iterable[Record]) -> tuple[Counter[Record], dict[Usage, dict[str, int]]]:
+    """Records to compare: how often each, and usage summed, however it was cut into records."""
+    sums: dict[Usage, dict[str, int]] = {}
+    others: Counter[Record] = Counter()
+    for one in found:
+        if one[5] in USAGE:
+            sums[one[:7]] = res.add(sums.get(one[:7], {}), dict(one[7]))
+        else:
+            others[one] += 1
+    return others, {key: amounts for key, amounts in sums.items() if any(amounts.values())}

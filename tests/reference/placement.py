@@ -1,101 +1,137 @@
-"""The reference's queue trees and where applications go.
+"""Where the reference puts applications: chapter 20, sections 2 to 7.
 
-Chapters 10 (sections 7 and 8) and 20, as far as the scheduler builds them today: the rules
-``provided`` and ``tag`` without parents and filters.
+A rule that cannot go on raises ``RuleError``; no match is None.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from dataclasses import dataclass, field
 
-from remuda.config.schema import PartitionConfig, QueueConfig
-from tests.reference import arithmetic as res
-from tests.reference.state import Partition, Queue
+from remuda.config.schema import FilterConfig, NameFilter, PlacementRuleConfig
+from remuda.core.messages.commands import Tags
+from tests.reference.access import (
+    RECOVERY,
+    application_tag,
+    is_forced,
+    may_submit,
+    nearest,
+)
+from tests.reference.state import Partition
 
-
-def build(rm_id: str, config: PartitionConfig) -> Partition:
-    """A new partition with its configured queues."""
-    rules = [(r.name.lower(), r.create, r.value.lower()) for r in config.placement_rules]
-    partition = Partition(
-        rm_id=rm_id,
-        name=config.name,
-        rules=rules or [("provided", False, "")],
-        node_policy=config.node_sort_policy or "fair",
-        node_weights=dict(config.node_sort_weights),
-    )
-    add_configured(partition, config.root, "")
-    return partition
+QUEUE_NAME = re.compile(r"[a-zA-Z0-9_:#/@-]{1,64}")
 
 
-def add_configured(partition: Partition, config: QueueConfig, above: str) -> None:
-    """One configured queue and all below it. Rules: QUE-5, QUE-6, PRP-3."""
-    path = f"{above}.{config.name}" if above else "root"
-    properties = inherited(partition.queues[above]) if above else {}
-    guaranteed = dict(config.guaranteed or {})
-    partition.queues[path] = Queue(
-        path=path,
-        leaf=bool(above) and not config.parent and not config.queues,
-        maximum=dict(config.maximum) if above and config.maximum else None,
-        guaranteed=guaranteed if above and res.positive(guaranteed) else None,
-        properties={**properties, **config.properties},
-    )
-    for child in config.queues:
-        add_configured(partition, child, path)
+class RuleError(Exception):
+    """A rule failed, which ends placement (PLC-25, PLC-55)."""
 
 
-def inherited(parent: Queue) -> dict[str, str]:
-    """The properties a child starts from. Rules: PRP-5, QUE-18."""
-    properties = dict(parent.properties)
-    for key, neutral in (("priority.policy", "default"), ("priority.offset", "0")):
-        if key in properties:
-            properties[key] = neutral
-    if properties.get("preemption.policy", "disabled").lower() != "disabled":
-        properties["preemption.policy"] = "default"
-    return properties
+@dataclass
+class Applicant:
+    """What the rules see of an application (PLC-2)."""
+
+    user: str
+    groups: tuple[str, ...] = ()
+    requested: str = ""
+    tags: Tags = field(default_factory=dict)
 
 
-def place(partition: Partition, requested: str, tags: Mapping[str, str]) -> str | None:
-    """The queue an application goes to, or None. Rules: PLC-55 to PLC-62, D-P4, D-P7."""
-    for name, create, value in partition.rules:
-        own = requested if name == "provided" else tag(tags, value)
-        path = qualified(own)
-        if path is None or (path not in partition.queues and not create):
-            continue
-        if open_to_applications(partition, path):
-            return path
-    fallback = partition.queues.get("root.default")
-    return fallback.path if fallback is not None and fallback.leaf else None
+def place(partition: Partition, who: Applicant) -> str | None:
+    """The queue of an application, which may have to be made, or None. Rules: PLC-55 to PLC-62."""
+    try:
+        found = by_rules(partition, who)
+    except RuleError:
+        return RECOVERY if is_forced(who.tags) else None
+    if found is not None and not creatable(partition, found):
+        found = None if not is_forced(who.tags) else RECOVERY
+    return found
 
 
-def tag(tags: Mapping[str, str], wanted: str) -> str:
-    """A tag's value, looked up without regard to case. Rules: PLC-34."""
-    return next((value for name, value in tags.items() if name.lower() == wanted), "")
+def by_rules(partition: Partition, who: Applicant) -> str | None:
+    """The first result that is accepted."""
+    for rule in partition.rules:
+        result = run(partition, rule, who)
+        if result is not None and accepted(partition, result, who):
+            return result
+    if is_forced(who.tags):
+        return RECOVERY
+    fallback = "root.default"
+    if fallback in partition.queues and accepted(partition, fallback, who):
+        return fallback
+    return None
 
 
-def qualified(own: str) -> str | None:
-    """The full path a rule's value means. Rules: PLC-20, PLC-22, PLC-27."""
-    own = own.lower()
-    if not own:
+def accepted(partition: Partition, path: str, who: Applicant) -> bool:
+    """PLC-57 to PLC-61 with D-P7 and D-P10."""
+    if path == RECOVERY or path.startswith(RECOVERY + "."):
+        return False
+    here = nearest(partition, path)
+    queue = partition.queues[here]
+    if here == path and (not queue.leaf or queue.draining):
+        return False
+    if here != path and queue.leaf:
+        return False
+    return may_submit(partition, here, who.user, who.groups)
+
+
+def creatable(partition: Partition, path: str) -> bool:
+    """Whether what is missing can be made; draining queues get no children. Rules: PLC-67."""
+    here = nearest(partition, path)
+    return here == path or not partition.queues[here].draining
+
+
+def run(partition: Partition, rule: PlacementRuleConfig, who: Applicant) -> str | None:
+    """One rule with its parents. Rules: PLC-20 to PLC-29."""
+    own = value(rule, who)
+    if not own or (rule.filter is not None and not passes(rule.filter, who)):
         return None
-    return own if own.startswith("root.") else "root." + own.replace(".", "_dot_")
+    if rule.name == "fixed":
+        whole = own == "root" or own.startswith("root.")
+    else:
+        whole = rule.name != "user" and own.startswith("root.")
+        own = own if whole else own.replace(".", "_dot_")
+        if not all(QUEUE_NAME.fullmatch(part) for part in own.split(".")):
+            raise RuleError(f"illegal name in '{own}'")
+    parent = "" if whole else above(partition, rule, who)
+    if parent is None:
+        return None
+    name = own if whole else f"{parent}.{own}"
+    return name if rule.create or name in partition.queues else None
 
 
-def open_to_applications(partition: Partition, path: str) -> bool:
-    """Whether the queue is a leaf or can become one. Rules: PLC-57, PLC-59."""
-    if path in partition.queues:
-        return partition.queues[path].leaf
-    above = path.rpartition(".")[0]
-    while above not in partition.queues:
-        above = above.rpartition(".")[0]
-    return not partition.queues[above].leaf
+def above(partition: Partition, rule: PlacementRuleConfig, who: Applicant) -> str | None:
+    """The queue the parent rule names. Rules: PLC-23 to PLC-26."""
+    if rule.parent is None:
+        return "root"
+    found = run(partition, rule.parent, who)
+    if found in partition.queues and partition.queues[found].leaf:
+        raise RuleError(f"parent rule returned a leaf queue: {found}")
+    return found
 
 
-def create_missing(partition: Partition, path: str) -> None:
-    """Make the queues of a path that do not exist, the last a leaf. Rules: PLC-64, D-C24."""
-    names = path.split(".")
-    for depth in range(2, len(names) + 1):
-        here, above = ".".join(names[:depth]), ".".join(names[: depth - 1])
-        if here not in partition.queues:
-            properties = inherited(partition.queues[above])
-            leaf = depth == len(names)
-            partition.queues[here] = Queue(here, leaf, None, None, properties)
+def value(rule: PlacementRuleConfig, who: Applicant) -> str:
+    """A rule's own part, "" if there is none. Rules: PLC-30 to PLC-34, D-P4."""
+    match rule.name:
+        case "provided":
+            return who.requested.lower()
+        case "user":
+            return who.user.lower()
+        case "fixed":
+            return rule.value.lower()
+        case _:
+            return application_tag(who.tags, rule.value.lower()).lower()
+
+
+def passes(chosen: FilterConfig, who: Applicant) -> bool:
+    """Whether a filter lets someone pass. Rules: PLC-45, PLC-46, PLC-49."""
+    if chosen.users is None and chosen.groups is None:
+        return not chosen.deny
+    hit = matches(chosen.users, who.user) or any(matches(chosen.groups, g) for g in who.groups)
+    return hit != chosen.deny
+
+
+def matches(part: NameFilter | None, name: str) -> bool:
+    """Whether a filter's part names someone. Rules: PLC-47, PLC-48."""
+    if part is None:
+        return False
+    return bool(re.search(part.pattern, name)) if part.pattern else name in part.names

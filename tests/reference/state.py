@@ -8,6 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from remuda.config.schema import (
+    AccessList,
+    LimitConfig,
+    PlacementRuleConfig,
+    TemplateConfig,
+)
+
 LIVE = ("New", "Accepted", "Starting", "Running", "Completing")
 MIN_PRIORITY = -(2**31)
 MAX_PRIORITY = 2**31 - 1
@@ -44,14 +51,24 @@ class Allocation:
 
 @dataclass
 class Application:
-    """An application. ``submitted``: when it was added (APP-21). ``quick``: see APP-16."""
+    """An application. ``submitted``: when it was added (APP-21). ``quick``: see APP-16.
+
+    ``group``: under which it is tracked, "" for none; None: not chosen yet (LIM-20, LIM-24).
+    ``counted``: it got an allocation and has had something since (LIM-36, LIM-37).
+    ``held_back``: by the limit of a queue ("queue") or of its user or group ("quota", QUE-26).
+    """
 
     identity: str
     queue: str
     arrival: int
     submitted: int
+    user: str = ""
+    groups: tuple[str, ...] = ()
     quick: bool = False
     state: str = "New"
+    group: str | None = None
+    counted: bool = False
+    held_back: tuple[str, ...] = ()
     asks: dict[str, Ask] = field(default_factory=dict)
     allocations: dict[str, Allocation] = field(default_factory=dict)
 
@@ -68,13 +85,19 @@ class Node:
 
 @dataclass
 class Queue:
-    """A queue. ``inherited``: the properties its children start from (PRP-5)."""
+    """A queue. ``template``: its own one only; ``max_applications`` 0: not limited."""
 
     path: str
     leaf: bool
-    maximum: dict[str, int] | None
-    guaranteed: dict[str, int] | None
-    properties: dict[str, str]
+    maximum: dict[str, int] | None = None
+    guaranteed: dict[str, int] | None = None
+    properties: dict[str, str] = field(default_factory=dict)
+    managed: bool = False
+    draining: bool = False
+    max_applications: int = 0
+    submit: AccessList = field(default_factory=AccessList)
+    admin: AccessList = field(default_factory=AccessList)
+    template: TemplateConfig | None = None
 
     @property
     def parent(self) -> str:
@@ -109,13 +132,14 @@ class Queue:
 
 @dataclass
 class Partition:
-    """One partition of one RM with all it holds."""
+    """One partition of one RM with all it holds. ``limits``: those of each path (LIM-8)."""
 
     rm_id: str
     name: str
-    rules: list[tuple[str, bool, str]]
-    node_policy: str
-    node_weights: dict[str, float]
+    rules: tuple[PlacementRuleConfig, ...] = ()
+    node_policy: str = "fair"
+    node_weights: dict[str, float] = field(default_factory=dict)
+    limits: dict[str, tuple[LimitConfig, ...]] = field(default_factory=dict)
     queues: dict[str, Queue] = field(default_factory=dict)
     applications: dict[str, Application] = field(default_factory=dict)
     nodes: dict[str, Node] = field(default_factory=dict)

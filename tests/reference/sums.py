@@ -29,6 +29,11 @@ def within(partition: Partition, path: str) -> list[Application]:
     ]
 
 
+def directly_in(partition: Partition, leaf: Queue) -> list[Application]:
+    """The live applications of a queue itself."""
+    return [app for app in within(partition, leaf.path) if app.queue == leaf.path]
+
+
 def children(partition: Partition, path: str) -> list[Queue]:
     """The queues right below a path."""
     return [queue for queue in partition.queues.values() if queue.parent == path]
@@ -110,11 +115,9 @@ def application_priority(app: Application) -> int:
 
 def current_priority(partition: Partition, queue: Queue) -> int:
     """The highest priority inside a queue. Rules: QUE-28."""
-    if queue.leaf:
-        inside = [application_priority(app) for app in within(partition, queue.path)]
-    else:
-        inside = [visible_priority(partition, c) for c in children(partition, queue.path)]
-    return max(inside, default=MIN_PRIORITY)
+    own = [application_priority(app) for app in directly_in(partition, queue)]
+    below = [visible_priority(partition, child) for child in children(partition, queue.path)]
+    return max(own + below, default=MIN_PRIORITY)
 
 
 def visible_priority(partition: Partition, queue: Queue) -> int:
@@ -168,7 +171,8 @@ def by_demand(partition: Partition, tied: list[Queue]) -> list[Queue]:
 
 def application_order(partition: Partition, leaf: Queue) -> list[Application]:
     """The applications worth visiting, in order. Rules: QUE-39, QUE-40."""
-    candidates = [a for a in within(partition, leaf.path) if res.positive(application_pending(a))]
+    wanting = directly_in(partition, leaf)
+    candidates = [app for app in wanting if res.positive(application_pending(app))]
     usage = res.usage_key(leaf.guaranteed)
 
     def rank(app: Application) -> tuple[Any, ...]:

@@ -8,15 +8,19 @@ open is not generated.
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import zlib
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from remuda.config.schema import Configuration
 from remuda.core.messages import commands as c
-from tests.reference import configurations
+from tests.reference import configurations, placement
+from tests.reference.access import identify
 from tests.reference.model import SECOND, Reference
-from tests.reference.outcome import Outcome
+from tests.reference.outcome import Outcome, Record
+from tests.reference.standing import Standing, expected
 from tests.reference.state import Application, Node, Partition
 
 START = 1_700_000_000 * SECOND
@@ -24,6 +28,9 @@ TYPES = ("gpu", "memory", "vcore")
 REQUIRED_NODE = "yunikorn.apache.org/requiredNode"
 STATEAWARE = "application.stateaware.disable"
 EVERYTHING = 10_000
+UNUSUAL = ("root.none", "a", "", "root.dyn.x", "root.b.new", "b..", "root.c.d.e", "root.@recovery@")
+QUOTA = '{"resources":{"vcore":{"value":%d}}}'
+
 NODE_ACTIONS = (
     c.UPDATE,
     c.UPDATE,
@@ -49,15 +56,23 @@ class Step:
     limit: int
 
 
+Held: TypeAlias = dict[str, tuple[str, ...]]
 Input: TypeAlias = tuple[int, "c.Command | Step"]
 
 
 @dataclass
 class Run:
-    """A recorded workload: each input with what the reference answered."""
+    """A recorded workload: each input with what the reference answered.
+
+    By number of an input: ``standings``, what could be seen of each partition after it, and who
+    was held back there; ``removed``, the partitions and applications it removed.
+    """
 
     inputs: list[Input] = field(default_factory=list)
     expected: list[list[Outcome]] = field(default_factory=list)
+    records: list[list[Record]] = field(default_factory=list)
+    standings: dict[int, dict[tuple[str, str], tuple[Standing, Held]]] = field(default_factory=dict)
+    removed: dict[int, set[tuple[str, str, str]]] = field(default_factory=dict)
     deadlines: list[int | None] = field(default_factory=list)
     reference: Reference = field(default_factory=Reference)
 
@@ -87,7 +102,7 @@ class Author:
         self.now = START
         self.names = 0
         self.single = True
-        self.configured: dict[tuple[str, str], list[str]] = {}
+        self.configs: dict[str, list[Configuration]] = {}
         self.actions = [
             (self.add_applications, 4),
             (self.send_asks, 10),
@@ -98,6 +113,7 @@ class Author:
             (self.remove_applications, 1),
             (self.add_nodes, 2),
             (self.change_nodes, 3),
+            (self.reload, 2),
             (self.stray, 1),
         ]
 
@@ -120,19 +136,53 @@ class Author:
             if self.rng.random() < 0.6:
                 few = self.single and self.rng.random() < 0.5
                 self.step(self.rng.randint(1, 3) if few else EVERYTHING)
-        self.step(EVERYTHING)
+        self.settle()
         return self.run
+
+    def settle(self) -> None:
+        """Place all that can be placed, and note what can be seen then."""
+        self.step(EVERYTHING)
+        reference = self.run.reference
+        self.run.standings[len(self.run.inputs) - 1] = {
+            name: (
+                expected(partition),
+                {
+                    app.identity: app.held_back
+                    for app in partition.applications.values()
+                    if app.state == "Accepted"
+                },
+            )
+            for name, partition in reference.partitions.items()
+        }
 
     def register(self, rm_id: str) -> None:
         """A new or a known RM with a new configuration."""
         config = configurations.draw(self.rng)
         predicates = self.rng.random() < 0.3
         self.send(c.RegisterResourceManager(rm_id, config, predicates=predicates))
-        partitions = self.run.reference.partitions
-        self.single = len(partitions) == 1
-        for name, partition in partitions.items():
-            if name[0] == rm_id:
-                self.configured[name] = list(partition.queues)
+        self.configs[rm_id] = [config]
+        self.single = len(self.run.reference.partitions) == 1
+
+    def reload(self) -> None:
+        """A changed configuration, an earlier one, the same, or one only tried."""
+        self.settle()
+        rm_id = self.rng.choice(sorted(self.configs))
+        known = self.configs[rm_id]
+        before = set(self.run.reference.partitions)
+        apps = {name: list(p.applications) for name, p in self.run.reference.partitions.items()}
+        config = configurations.changed(self.rng, known[-1])
+        if self.rng.random() < 0.25:
+            config = self.rng.choice(known)
+        trial = self.rng.random() < 0.1
+        self.send(c.UpdateConfiguration(rm_id, config, dry_run=trial))
+        if not trial and self.run.expected[-1] == [("configured", rm_id, True)]:
+            known.append(config)
+        gone = before - set(self.run.reference.partitions)
+        removed = {("partition", *name) for name in gone}
+        removed |= {("application", name[0], app) for name in gone for app in apps[name]}
+        self.run.removed[len(self.run.inputs) - 1] = removed
+        self.single = len(self.run.reference.partitions) == 1
+        self.settle()
 
     def send(self, command: c.Command) -> None:
         """One command at the present time."""
@@ -146,6 +196,7 @@ class Author:
         """Remember an input with its answer."""
         self.run.inputs.append((self.now, what))
         self.run.expected.append(found)
+        self.run.records.append(self.run.reference.records)
         self.run.deadlines.append(self.run.reference.next_deadline())
 
     def pass_time(self) -> None:
@@ -196,19 +247,42 @@ class Author:
 
     def new_application(self, partition: Partition) -> c.NewApplication:
         """One application, now and then one that must be refused."""
-        configured = self.configured[partition.rm_id, partition.name]
-        queue = self.rng.choice([*configured, "root.none", "a", "", "root.dyn.x"])
+        queue = self.rng.choice([*partition.queues, *UNUSUAL])
         known = list(partition.applications)
         again = bool(known) and self.rng.random() < 0.05
-        return c.NewApplication(
+        user = self.rng.choices(list(configurations.USERS), (8, 5, 3, 3, 1, 1, 1))[0]
+        new = c.NewApplication(
             self.rng.choice(known) if again else self.name("app", partition),
             queue="" if queue == "root" else self.rng.choice((queue, queue.upper())),
             partition=partition.name if self.rng.random() < 0.97 else "nowhere",
-            user=self.rng.choice(("ann", "bob")),
-            groups=("staff",),
-            tags={"Namespace": self.rng.choice(("red", "green", "a.b")), **self.quick()},
-            placeholder_ask={"vcore": 1} if self.rng.random() < 0.03 else {},
+            user=user,
+            groups=configurations.USERS[user],
+            tags=self.tags(),
+            user_fault="" if self.rng.random() < 0.97 else "no such user",
         )
+        if self.rng.random() < 0.03 and not self.makes_queues(partition, new):
+            return dataclasses.replace(new, placeholder_ask={"vcore": 1})
+        return new
+
+    def makes_queues(self, partition: Partition, new: c.NewApplication) -> bool:
+        """Whether an application would be put into a queue that is not there yet."""
+        user, groups = identify(new) or ("", ())
+        who = placement.Applicant(user, groups, new.queue, new.tags)
+        return placement.place(partition, who) not in partition.queues
+
+    def tags(self) -> dict[str, str]:
+        """A namespace, now and then with a quota, and now and then the tag that forces."""
+        found = {"Namespace": self.rng.choice(("red", "green", "a.b", "c", "root.a", "o range"))}
+        found |= self.quick()
+        if self.rng.random() < 0.05:
+            name = self.rng.choice(("application.create.force", "Application.Create.FORCE"))
+            found[name] = self.rng.choice(("true", "T", "1", "yes", "tRue"))
+        if self.rng.random() < 0.15:
+            quotas = ("namespace.resourcequota", "Namespace.ResourceGuaranteed")
+            found |= {name: QUOTA % self.rng.choice((2, 5, 9)) for name in quotas}
+        if self.rng.random() < 0.1:
+            found["namespace.resourcemaxapps"] = self.rng.choice(("1", "2", "0", "-1", "many"))
+        return found
 
     def quick(self) -> dict[str, str]:
         """Now and then the tag that makes Starting last no time (APP-16); its name in any case."""
