@@ -18,6 +18,7 @@ from remuda.base.message import message
 from remuda.config.schema import Configuration
 from remuda.core.messages.commands import Command, RegisterResourceManager, UpdateConfiguration
 from remuda.core.messages.effects import ConfigurationAnswered, Effect
+from remuda.runtime.errors import NotRegisteredError
 from remuda.runtime.stored import Document, StoredDocuments
 
 _log = logging.getLogger("remuda.runtime")
@@ -79,22 +80,23 @@ class ConfigurationChange:
         """Whether it was refused."""
         return bool(self.reason or self.refusals)
 
-    def raise_if_refused(self) -> None:
-        """Raise ConfigError with all that stands in the way, RM by RM."""
-        problems = [
-            Problem("", answer.rule, text)
-            for answer in self.refusals.values()
-            for text in answer.problems or (answer.reason,)
-        ]
-        if self.reason:
-            problems.append(Problem("", "EXT-24", self.reason))
-        if problems:
-            raise ConfigError(problems)
-
     @property
     def changed(self) -> bool:
-        """Whether another text is in force now."""
+        """Whether another text is in force now, or would be after a trial."""
         return self.before.checksum != self.after.checksum
+
+    def raise_if_refused(self, source: str = "<config>", *, name_rms: bool = False) -> None:
+        """Raise ConfigError with all that stands in the way, RM by RM.
+
+        ``source`` names what was refused; ``name_rms``: say also who cannot take it.
+        """
+        problems = [Problem("", "EXT-24", self.reason)] if self.reason else []
+        for rm_id, answer in self.refusals.items():
+            path = f"resource manager {rm_id!r}" if name_rms else ""
+            texts = answer.problems or (answer.reason,)
+            problems.extend(Problem(path, answer.rule, text) for text in texts)
+        if problems:
+            raise ConfigError(problems, source)
 
 
 class Configurations:
@@ -148,11 +150,11 @@ class Configurations:
     def update(self, command: UpdateConfiguration, *, stored: bool) -> ConfigurationChange:
         """Replace the configuration of one RM; ``stored``: by the document of its group.
 
-        Raises: ProtocolError if it is not registered. Rules: SI-85, RM-5, CFG-3, CHK-5.
+        Raises: NotRegisteredError. Rules: SI-85, RM-5, CFG-3, CHK-5.
         """
         known = self._registered.get(command.rm_id)
         if known is None:
-            raise ProtocolError(f"resource manager {command.rm_id!r} is not registered")
+            raise NotRegisteredError(command.rm_id)
         if stored:
             document = self.documents.find(known.policy_group)
             command = replace(command, config=document.configuration)

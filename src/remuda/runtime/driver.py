@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from remuda.base.errors import ProtocolError
 from remuda.base.message import message
 from remuda.core.messages.commands import (
     Command,
@@ -28,6 +27,7 @@ from remuda.core.messages.queries import (
 from remuda.core.ports import Predicates
 from remuda.runtime.configurations import ConfigurationChange, Configurations, NewDocument
 from remuda.runtime.delivery import Delivery, Session
+from remuda.runtime.errors import NotRegisteredError
 from remuda.runtime.ports import Clock, Recorder, SchedulerFactory
 from remuda.runtime.stored import StoredDocuments
 
@@ -154,7 +154,7 @@ class Driver:
     def unregister(self, rm_id: str) -> Removed:
         """Remove an RM and count what it owned. Rules: RM-19."""
         if not self._delivery.known(rm_id):
-            raise ProtocolError(f"resource manager {rm_id!r} is not registered")
+            raise NotRegisteredError(rm_id)
         views = self._scheduler.view(PartitionsQuery())
         assert isinstance(views, tuple)
         own = [v for v in views if isinstance(v, PartitionView) and v.rm_id == rm_id]

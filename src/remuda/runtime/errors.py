@@ -1,11 +1,11 @@
 """Errors of the running scheduler, as opposed to errors of a request or of a configuration.
 
-A request never causes one of these: bad input is answered by effects or refused at the edge.
+Bad input of a request is answered by effects or refused at the edge.
 """
 
 from __future__ import annotations
 
-from remuda.base.errors import RemudaError
+from remuda.base.errors import ProtocolError, RemudaError
 
 
 class LoopStoppedError(RemudaError):
@@ -14,3 +14,10 @@ class LoopStoppedError(RemudaError):
 
 class RecordingError(RemudaError):
     """A recording could not be written, although its place looked usable."""
+
+
+class NotRegisteredError(ProtocolError):
+    """Something was asked for a resource manager that is not registered (SI-1, RM-2)."""
+
+    def __init__(self, rm_id: str) -> None:
+        super().__init__(f"resource manager {rm_id[:300]!r} is not registered")

@@ -67,8 +67,8 @@ def registration(
         config=load(request.config),
         version=request.version,
         policy_group=request.policyGroup,
-        build_info=_texts(request.buildInfo),
-        extra_config=_texts(request.extraConfig),
+        build_info=texts(request.buildInfo),
+        extra_config=texts(request.extraConfig),
         predicates=predicates,
     )
 
@@ -82,7 +82,7 @@ def configuration_update(request: si.UpdateConfigurationRequest, load: Load) -> 
     return UpdateConfiguration(
         rm_id=request.rmID,
         config=load(request.config),
-        extra_config=_texts(request.extraConfig),
+        extra_config=texts(request.extraConfig),
     )
 
 
@@ -160,7 +160,7 @@ class RequestReader:
             partition=_id(entry.partitionName),
             user=_id(entry.ugi.user),
             groups=tuple([_id(group) for group in entry.ugi.groups]),
-            tags=_texts(entry.tags),
+            tags=texts(entry.tags),
             execution_timeout_ms=entry.executionTimeoutMilliSeconds,
             placeholder_ask=self._resource(entry.placeholderAsk),
             gang_scheduling_style=_id(entry.gangSchedulingStyle),
@@ -182,7 +182,7 @@ class RequestReader:
             partition,
             entry.maxAllocations,
             entry.priority,
-            _texts(entry.tags),
+            texts(entry.tags),
             entry.executionTimeoutMilliSeconds,
             task_group,
             entry.placeholder,
@@ -203,7 +203,7 @@ class RequestReader:
             resource=self._resource(entry.resourcePerAlloc),
             partition=_id(entry.partitionName),
             priority=entry.priority,
-            tags=_texts(entry.allocationTags),
+            tags=texts(entry.allocationTags),
             task_group=_id(entry.taskGroupName),
             placeholder=entry.placeholder,
             originator=entry.originator,
@@ -223,7 +223,7 @@ class RequestReader:
             if has("schedulableResource")
             else None,
             occupied=self._resource(entry.occupiedResource) if has("occupiedResource") else None,
-            attributes=_texts(entry.attributes),
+            attributes=texts(entry.attributes),
             existing=self._existing(entry.existingAllocations),
         )
 
@@ -243,19 +243,19 @@ class RequestReader:
         return amounts
 
 
-def _texts(entries: Mapping[str, str]) -> Tags:
-    """Copy a map of texts. Raises: MessageTooLargeError."""
+def texts(entries: Mapping[str, str]) -> Tags:
+    """Copy a map of texts. Raises: MessageTooLargeError. Rules: SI-105."""
     if not entries:
         return _NO_TAGS
     if len(entries) > TEXTS_LIMIT:
         raise MessageTooLargeError(f"a map has more than {TEXTS_LIMIT} entries")
-    texts = dict(entries.items())
+    copied = dict(entries.items())
     length = 0
-    for name, text in texts.items():
+    for name, text in copied.items():
         length += len(name) + len(text)
     if length > TEXTS_LENGTH_LIMIT:
         raise MessageTooLargeError(f"a map has more than {TEXTS_LENGTH_LIMIT} characters")
-    return texts
+    return copied
 
 
 def _preemption(entry: si.AllocationAsk | si.Allocation) -> tuple[bool, bool]:

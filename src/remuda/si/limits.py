@@ -64,6 +64,10 @@ APPLICATION_REQUEST: Final = Countable(
 )
 NODE_REQUEST: Final = Countable(elements={1: {6: {}}}, entries={1: _NODE})
 REGISTRATION: Final = Countable(elements={}, entries={4: {}, 6: {}})
+CONFIGURATION_UPDATE: Final = Countable(elements={}, entries={5: {}})
+DOCUMENT: Final = Countable(elements={}, entries={3: {}})
+NEW_DOCUMENT: Final = Countable(elements={}, entries={1: DOCUMENT.entries})
+FLAT: Final = Countable(elements={}, entries={})
 
 _TAG_LIMIT: Final = 2**32 - 1
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5

@@ -86,6 +86,11 @@ class Outbound:
         self._messages = self._bytes = 0
         self._wake()
 
+    @property
+    def waiting(self) -> int:
+        """How many messages wait, over all kinds."""
+        return self._messages
+
     def open(self, kind: Kind) -> None:
         """A stream of this kind takes responses from now on."""
         self._lanes[kind].open = True

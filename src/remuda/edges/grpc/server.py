@@ -1,4 +1,4 @@
-"""The gRPC listener of the scheduler interface.
+"""The gRPC listener of the scheduler interface and of the services that complete it.
 
 Messages arrive as bytes and are unpacked here, not by the library, so that their elements can be
 counted first (SI-105). It runs in an event loop of the composition root and shares nothing with
@@ -16,10 +16,14 @@ import grpc.aio
 
 from remuda.base.errors import ConfigError, UsageError
 from remuda.config.schema import Load
+from remuda.edges.grpc.admin import AdminService
+from remuda.edges.grpc.extension import ExtensionService
 from remuda.edges.grpc.outbound import Kind
 from remuda.edges.grpc.sessions import RefusalError, Session, lost
 from remuda.edges.grpc.settings import GrpcSettings
-from remuda.edges.grpc.streams import Context, Stream, refusing
+from remuda.edges.grpc.streams import Context, Stream
+from remuda.edges.grpc.unary import abort, unary
+from remuda.runtime.driver import Removed
 from remuda.runtime.loop import SchedulerLoop
 from remuda.si import limits
 from remuda.si.codec_in import registration
@@ -27,16 +31,13 @@ from remuda.si.pb import si_pb2 as si
 
 SERVICE: Final = "si.v1.Scheduler"
 
-# Characters of a status text; it travels in a header, which has a limit of its own.
-DETAIL_LENGTH_LIMIT: Final = 2_000
-
 
 class GrpcServer:
     """A gRPC server for one scheduler. Build, ``start`` and ``stop`` inside one event loop.
 
     Args:
         core: the running loop that requests are submitted to.
-        load: turns the configuration text of a registration, which may be empty, into records.
+        load: turns configuration text into records.
         settings: limits.
 
     Rules: RM-2, RM-9, RM-11, RM-13, SI-100 to SI-106.
@@ -59,7 +60,11 @@ class GrpcServer:
                 ("grpc.so_reuseport", 0),
             )
         )
-        self._server.add_generic_rpc_handlers((self._handlers(),))
+        extension = ExtensionService(core, load, self._unregister)
+        admin = AdminService(core, load, self._waiting)
+        self._server.add_generic_rpc_handlers(
+            (self._handlers(), extension.handlers(), admin.handlers())
+        )
 
     async def start(self, address: str) -> str:
         """Listen on ``address`` (HOST:PORT, port 0: a free one); return it with the real port.
@@ -81,30 +86,28 @@ class GrpcServer:
 
     def _handlers(self) -> grpc.GenericRpcHandler:
         methods: dict[str, grpc.RpcMethodHandler[bytes, bytes]] = {
-            "RegisterResourceManager": grpc.unary_unary_rpc_method_handler(self._register)
+            "RegisterResourceManager": unary(
+                si.RegisterResourceManagerRequest, self._register, limits.REGISTRATION
+            )
         }
         for kind in Kind:
             methods[kind.value] = grpc.stream_stream_rpc_method_handler(self._stream(kind))
         return grpc.method_handlers_generic_handler(SERVICE, methods)
 
-    async def _register(self, data: bytes, context: Context) -> bytes:
-        """Serve RegisterResourceManager. Rules: SI-100."""
-        try:
-            with refusing():
-                limits.refuse_too_many(data, limits.REGISTRATION)
-                request = si.RegisterResourceManagerRequest.FromString(data)
-            async with self._registering:
-                await self._enroll(request)
-        except RefusalError as refusal:
-            await _abort(context, refusal)
-        return si.RegisterResourceManagerResponse().SerializeToString()
+    async def _register(
+        self, request: si.RegisterResourceManagerRequest
+    ) -> si.RegisterResourceManagerResponse:
+        """Serve RegisterResourceManager. Rules: RM-11, SI-100."""
+        async with self._registering:
+            await self._enroll(request)
+        return si.RegisterResourceManagerResponse()
 
     async def _enroll(self, request: si.RegisterResourceManagerRequest) -> None:
         """Register an RM; on failure it is unregistered afterwards. Rules: RM-9, RM-13."""
         rm_id = request.rmID
         try:
-            with refusing():
-                command = await asyncio.to_thread(registration, request, self._load)
+            load = self._core.documents.completing(self._load, request.policyGroup)
+            command = await asyncio.to_thread(registration, request, load)
         except ConfigError as error:
             self._end_session(rm_id)
             if self._core.registered(rm_id):
@@ -112,8 +115,9 @@ class GrpcServer:
             detail = "; ".join(str(error).splitlines())
             raise RefusalError(grpc.StatusCode.INVALID_ARGUMENT, detail) from None
         session = Session(rm_id, self._settings)
-        with refusing():
-            answer = await asyncio.wrap_future(self._core.register(command, session.sink))
+        answer = await asyncio.wrap_future(
+            self._core.register(command, session.sink, stored=not request.config)
+        )
         self._end_session(rm_id)
         if not answer.reason:
             self._sessions[rm_id] = session
@@ -122,10 +126,22 @@ class GrpcServer:
         else:
             raise RefusalError(grpc.StatusCode.FAILED_PRECONDITION, answer.reason)
 
+    async def _unregister(self, rm_id: str) -> Removed:
+        """Remove an RM, and the session it may have here. Rules: RM-19."""
+        async with self._registering:
+            removed = await asyncio.wrap_future(self._core.unregister(rm_id))
+            self._end_session(rm_id)
+            return removed
+
     def _end_session(self, rm_id: str) -> None:
         old = self._sessions.pop(rm_id, None)
         if old is not None:
             old.finish()
+
+    def _waiting(self, rm_id: str) -> int | None:
+        """How many responses wait for an RM, None if it registered elsewhere."""
+        session = self._sessions.get(rm_id)
+        return None if session is None else session.outbound.waiting
 
     def _stream(self, kind: Kind) -> Callable[[object, Context], Awaitable[None]]:
         async def serve(_requests: object, context: Context) -> None:
@@ -133,7 +149,7 @@ class GrpcServer:
             try:
                 await stream.run()
             except RefusalError as refusal:
-                await _abort(context, refusal)
+                await abort(context, refusal)
 
         return serve
 
@@ -149,7 +165,3 @@ class GrpcServer:
         if session.outbound.overflowed:
             raise lost(rm_id)
         return session
-
-
-async def _abort(context: Context, refusal: RefusalError) -> None:
-    await context.abort(refusal.code, refusal.detail[:DETAIL_LENGTH_LIMIT])

@@ -20,7 +20,7 @@ from remuda.edges.grpc.outbound import Kind
 from remuda.edges.grpc.sessions import RefusalError, Session
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.runtime import loop
-from remuda.runtime.errors import LoopStoppedError
+from remuda.runtime.errors import LoopStoppedError, NotRegisteredError
 from remuda.si import limits
 from remuda.si.codec_in import RequestReader
 from remuda.si.errors import MessageTooLargeError
@@ -157,6 +157,8 @@ def refusing() -> Iterator[None]:
         yield
     except MessageTooLargeError as error:
         raise RefusalError(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error)) from None
+    except NotRegisteredError as error:
+        raise RefusalError(grpc.StatusCode.FAILED_PRECONDITION, str(error)) from None
     except ProtocolError as error:
         raise RefusalError(grpc.StatusCode.INVALID_ARGUMENT, str(error)) from None
     except DecodeError:

@@ -1,0 +1,122 @@
+"""The service that completes the three streams: what an RM can do besides scheduling requests.
+
+Registered with the server under its own name, so that clients of the plain scheduler interface
+never meet it. The calls that are not here are not built yet and answer UNIMPLEMENTED.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import grpc
+
+import remuda
+from remuda.base.errors import ConfigError
+from remuda.config.schema import Load
+from remuda.edges.grpc.unary import unary
+from remuda.runtime.config_file import log_change
+from remuda.runtime.driver import Removed
+from remuda.runtime.errors import NotRegisteredError
+from remuda.runtime.loop import SchedulerLoop
+from remuda.si import limits
+from remuda.si.codec_in import configuration_update
+from remuda.si.pb import extension_pb2 as ext
+from remuda.si.pb import si_pb2 as si
+
+SERVICE: Final = "remuda.v1.SchedulerExtension"
+
+# The newest level of the scheduler interface that is understood.
+SI_LEVEL: Final = "1.5.1"
+VERSION: Final = ext.ProtocolVersion(major=1, minor=0)
+
+# Of the features in EXT-20 those that exist over gRPC.
+FEATURES: Final = ("configuration",)
+
+
+class ExtensionService:
+    """Serves ``remuda.v1.SchedulerExtension``. Event loop of the server.
+
+    Args:
+        core: the running loop.
+        load: turns configuration text into records.
+        unregister: removes an RM with its streams and counts what it owned.
+
+    Rules: RM-19, SI-85 to SI-88, EXT-20.
+    """
+
+    def __init__(
+        self, core: SchedulerLoop, load: Load, unregister: Callable[[str], Awaitable[Removed]]
+    ) -> None:
+        self._core = core
+        self._load = load
+        self._remove = unregister
+        self._core_uuid = str(uuid.uuid4())
+
+    def handlers(self) -> grpc.GenericRpcHandler:
+        """Return the handlers of the service."""
+        return grpc.method_handlers_generic_handler(
+            SERVICE,
+            {
+                "GetCapabilities": unary(ext.CapabilitiesRequest, self._capabilities, limits.FLAT),
+                "UpdateConfiguration": unary(
+                    si.UpdateConfigurationRequest, self._update, limits.CONFIGURATION_UPDATE
+                ),
+                "UnregisterResourceManager": unary(
+                    ext.UnregisterRequest, self._unregister, limits.FLAT
+                ),
+            },
+        )
+
+    async def _capabilities(self, request: ext.CapabilitiesRequest) -> ext.Capabilities:
+        return ext.Capabilities(
+            version=VERSION,
+            core_version=remuda.__version__,
+            core_uuid=self._core_uuid,
+            si_level=SI_LEVEL,
+            features=FEATURES,
+        )
+
+    async def _update(
+        self, request: si.UpdateConfigurationRequest
+    ) -> ext.UpdateConfigurationResponse:
+        """Replace the configuration of an RM; answered when all of it is in force (SI-88)."""
+        if not self._core.registered(request.rmID):
+            raise NotRegisteredError(request.rmID)
+        load = self._core.documents.completing(self._load, "")
+        try:
+            command = await asyncio.to_thread(configuration_update, request, load)
+            update = self._core.configurations.update(command, stored=not request.config)
+            change = await asyncio.wrap_future(update)
+            change.raise_if_refused()
+        except ConfigError as error:
+            return ext.UpdateConfigurationResponse(
+                success=False, reason=one_line(error), checksum=await self._checksum(request.rmID)
+            )
+        await asyncio.to_thread(log_change, f"update of resource manager {request.rmID!r}", change)
+        return ext.UpdateConfigurationResponse(
+            success=True, changed=change.changed, checksum=change.after.checksum
+        )
+
+    async def _checksum(self, rm_id: str) -> str:
+        """Return the checksum in force for an RM, "" if it has left."""
+        for known in await asyncio.wrap_future(self._core.configurations.registered()):
+            if known.rm_id == rm_id:
+                return known.configuration.checksum
+        return ""
+
+    async def _unregister(self, request: ext.UnregisterRequest) -> ext.UnregisterResponse:
+        """Remove an RM with all it owns, and count that. Rules: RM-19."""
+        removed = await self._remove(request.rm_id)
+        return ext.UnregisterResponse(
+            removed_partitions=removed.partitions,
+            removed_applications=removed.applications,
+            removed_nodes=removed.nodes,
+        )
+
+
+def one_line(error: ConfigError) -> str:
+    """Return all problems in one line, the most important first."""
+    return "; ".join(str(error).splitlines())

@@ -1,0 +1,121 @@
+"""Keeps the default configuration document in step with the file it came from.
+
+The file is read again when it changes and when somebody says so (SIGHUP). Looking is left to
+other threads, because a file may lie on a slow disk. Only the meta data is looked at each time:
+a new inode, size or time of change of what the path leads to, however many symbolic links are on
+the way; configuration maps of a cluster are swapped by such a link. A file that is refused, maybe
+because it is half written, changes nothing and is read again after its next change.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from remuda.base.errors import ConfigError, UsageError
+from remuda.config.schema import Configuration
+from remuda.runtime.configuration_errands import ConfigurationErrands
+from remuda.runtime.configurations import ConfigurationChange, NewDocument
+from remuda.runtime.differences import summary
+
+_log = logging.getLogger("remuda.config")
+
+INTERVAL_SECONDS: Final = 1.0
+
+_Mark: TypeAlias = tuple[int, ...] | None
+
+
+class ConfigurationFile:
+    """One file and the document made of it.
+
+    Args:
+        path: the file.
+        read: reads it; raises ConfigError or UsageError.
+        configurations: where the document is put in force.
+        interval_seconds: how often the file is looked at; None: only when told.
+
+    ``mark`` has to be taken before the file is read for the first time, so that no change in
+    between is missed. Rules: RM-5, SI-86, SI-88, EXT-24.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        read: Callable[[], Configuration],
+        configurations: ConfigurationErrands,
+        *,
+        mark: _Mark,
+        interval_seconds: float | None = INTERVAL_SECONDS,
+    ) -> None:
+        self._path = path
+        self._read = read
+        self._configurations = configurations
+        self._mark = mark
+        self._interval = interval_seconds
+        self._told = asyncio.Event()
+
+    def tell(self) -> None:
+        """Have the file read again, whether it changed or not. Event loop."""
+        self._told.set()
+
+    async def keep(self) -> None:
+        """Follow the file until cancelled. Raises: LoopStoppedError."""
+        while True:
+            told = await self._wait()
+            mark = await asyncio.to_thread(mark_of, self._path)
+            before, self._mark = self._mark, mark
+            if told or (mark is not None and mark != before):
+                await self._reload()
+            elif mark != before:
+                _log.warning("%s is gone; the configuration in force stays", self._path)
+
+    async def _wait(self) -> bool:
+        """Wait for the next look; True if somebody asked for it."""
+        try:
+            await asyncio.wait_for(self._told.wait(), self._interval)
+        except TimeoutError:
+            return False
+        self._told.clear()
+        return True
+
+    async def _reload(self) -> None:
+        try:
+            configuration = await asyncio.to_thread(self._read)
+            new = NewDocument(configuration)
+            change = await asyncio.wrap_future(self._configurations.store(new))
+            change.raise_if_refused(str(self._path), name_rms=True)
+        except ConfigError as error:
+            for line in str(error).splitlines():
+                _log.error("%s", line)
+            _log.error("%s is refused, the configuration in force stays", self._path)
+        except UsageError as error:
+            _log.error("%s; the configuration in force stays", error)
+        else:
+            await asyncio.to_thread(log_change, str(self._path), change)
+
+
+def mark_of(path: Path) -> _Mark:
+    """Return what tells one state of a file from another, None if there is no file now."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+def log_change(origin: str, change: ConfigurationChange) -> None:
+    """Log that a configuration is in force, for whom, and what distinguishes it."""
+    if not change.changed:
+        _log.info("%s: checksum %s is in force already", origin, change.after.checksum)
+        return
+    _log.info(
+        "%s: checksum %s replaces %s for %d resource managers; %s",
+        origin,
+        change.after.checksum,
+        change.before.checksum,
+        len(change.rm_ids),
+        summary(change.before, change.after),
+    )
