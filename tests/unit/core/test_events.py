@@ -1,7 +1,7 @@
 """Event records: when, in which order, with which content (chapter 90, section 2).
 
-The golden sequences are those of the chapter without the user and group records, which belong
-to limits.
+The golden sequences are those of the chapter for a user without limited groups; what groups and
+limits add is in the tests of limits.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ from remuda.core.messages.events import (
     REMOVE,
     REQUEST_CANCEL,
     SET,
+    UG_USER_RESOURCE,
+    USERGROUP,
 )
 from tests.unit.core.door import (
     CREATING,
@@ -111,6 +113,7 @@ def test_creating_a_node_with_work() -> None:
             (NODE, "n1", ADD, NODE_ALLOC),
             (APP, "app", SET, APP_ACCEPTED),
             (APP, "app", SET, APP_STARTING),
+            (USERGROUP, "ann", ADD, UG_USER_RESOURCE),
             (APP, "app", ADD, APP_ALLOC),
         ]
     )
@@ -132,6 +135,7 @@ def test_removing_a_node(door: Caller) -> None:
     found = door.node("n1", action=c.DECOMISSION)
     assert events(found) == [
         (NODE, "n1", SET, NODE_SCHEDULABLE),
+        (USERGROUP, "ann", REMOVE, UG_USER_RESOURCE),
         (APP, "app", SET, APP_COMPLETING),
         (APP, "app", REMOVE, ALLOC_NODEREMOVED),
         (NODE, "n1", REMOVE, NODE_ALLOC),
@@ -229,9 +233,11 @@ def test_from_the_first_ask_to_the_second_allocation(door: Caller) -> None:
     assert events(first) == [
         (NODE, "n1", ADD, NODE_ALLOC),
         (APP, "app", SET, APP_STARTING),
+        (USERGROUP, "ann", ADD, UG_USER_RESOURCE),
         (APP, "app", ADD, APP_ALLOC),
     ]
-    on_node, state, in_app = records(first)
+    on_node, state, of_user, in_app = records(first)
+    assert (of_user.reference_id, of_user.resource) == ("root.a", ONE)
     assert (on_node.reference_id, on_node.resource) == ("k-0", ONE)
     assert not any((state.resource or {}).values())
     assert (in_app.reference_id, in_app.resource) == ("k-0", ONE)
@@ -239,10 +245,15 @@ def test_from_the_first_ask_to_the_second_allocation(door: Caller) -> None:
     assert events(second) == [
         (NODE, "n1", ADD, NODE_ALLOC),
         (APP, "app", SET, APP_RUNNING),
+        (USERGROUP, "ann", ADD, UG_USER_RESOURCE),
         (APP, "app", ADD, APP_ALLOC),
     ]
     assert records(second)[1].resource == ONE  # the total before this allocation
-    assert events(door.step(1)) == [(NODE, "n1", ADD, NODE_ALLOC), (APP, "app", ADD, APP_ALLOC)]
+    assert events(door.step(1)) == [
+        (NODE, "n1", ADD, NODE_ALLOC),
+        (USERGROUP, "ann", ADD, UG_USER_RESOURCE),
+        (APP, "app", ADD, APP_ALLOC),
+    ]
 
 
 @pytest.mark.remuda_rule("EVT-29", "EVT-17")
@@ -267,7 +278,11 @@ def test_releasing_an_allocation(door: Caller, kind: int, detail: int) -> None:
     door.ask("app", "k", ONE, 2)
     door.place()
     found = door.release("app", "k-0", kind=kind)
-    assert events(found) == [(APP, "app", REMOVE, detail), (NODE, "n1", REMOVE, NODE_ALLOC)]
+    assert events(found) == [
+        (USERGROUP, "ann", REMOVE, UG_USER_RESOURCE),
+        (APP, "app", REMOVE, detail),
+        (NODE, "n1", REMOVE, NODE_ALLOC),
+    ]
     assert {(r.reference_id, (r.resource or {})["vcore"]) for r in records(found)} == {("k-0", 1)}
     assert events(door.release("app", "k-1", kind=kind)) == [
         (APP, "app", SET, APP_COMPLETING),
@@ -300,6 +315,7 @@ def test_removing_a_running_application(door: Caller) -> None:
         (APP, "app", REMOVE, DETAILS_NONE),
         (APP, "app", REMOVE, ALLOC_CANCEL),
         (APP, "app", REMOVE, ALLOC_CANCEL),
+        (USERGROUP, "ann", REMOVE, UG_USER_RESOURCE),
         (APP, "app", SET, APP_COMPLETING),
         (NODE, "n1", REMOVE, NODE_ALLOC),
         (NODE, "n1", REMOVE, NODE_ALLOC),
