@@ -1,122 +1,45 @@
-"""From nodes to drafts: what a document says, field by field, before it is judged.
-
-A draft keeps the nodes of what can still be wrong, so that a later problem names its place.
-"""
+"""From nodes to drafts: what a document says, field by field, before it is judged."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-from remuda.base.message import message
-from remuda.config.fields import FieldReader, Structure
+from remuda.config.drafts import (
+    AmountsDraft,
+    FilterDraft,
+    LimitDraft,
+    NamesDraft,
+    NodeSortDraft,
+    PartitionDraft,
+    QueueDraft,
+    RuleDraft,
+    TemplateDraft,
+    TextAt,
+)
+from remuda.config.fields import FieldReader
 from remuda.config.findings import Findings
+from remuda.config.properties import PropertyCheck
+from remuda.config.structures import (
+    DOCUMENT,
+    FILTER,
+    LIMIT,
+    NODE_SORT,
+    PARTITION,
+    PREEMPTION,
+    QUEUE,
+    RESOLVER,
+    RESOURCES,
+    RULE,
+    TEMPLATE,
+    Structure,
+)
 from remuda.config.tree import Node, ScalarNode
-
-_DOCUMENT: Final = Structure("document", frozenset({"partitions", "checksum"}), {})
-
-_PARTITION: Final = Structure(
-    "partition",
-    frozenset({"name", "queues", "placementrules", "nodesortpolicy"}),
-    {"limits": "CFG-47", "preemption": "PAR-3", "usergroupresolver": "CFG-13"},
-)
-
-_QUEUE: Final = Structure(
-    "queue",
-    frozenset({"name", "parent", "queues", "resources", "properties", "adminacl", "submitacl"}),
-    {"limits": "CFG-52", "maxapplications": "CFG-92", "childtemplate": "TPL-1"},
-)
-
-_RESOURCES: Final = Structure("resources", frozenset({"guaranteed", "max"}), {})
-
-_RULE: Final = Structure(
-    "placement rule",
-    frozenset({"name", "create", "value"}),
-    {"parent": "CFG-81", "filter": "CFG-82"},
-)
-
-_NODE_SORT: Final = Structure("nodesortpolicy", frozenset({"type", "resourceweights"}), {})
-
-# Queue properties of the full table that have no effect in this release. Any other key is legal
-# and kept (PRP-1).
-_PROPERTIES_LATER: Final = frozenset(
-    {
-        "preemption.policy",
-        "preemption.delay",
-        "preemption.quota.delay",
-        "quota.preemption.delay",
-        "application.unschedasks.backoff",
-        "application.unschedasks.backoff.delay",
-        "application.gang.admission",
-    }
-)
 
 # Longer than any legal name (CFG-30): what is cut off cannot make a difference.
 _NAME_SHOWN_LIMIT: Final = 65
 
-
-@message
-class TextAt:
-    """A text and where it stands."""
-
-    text: str
-    node: Node
-    path: str
-
-
-@message
-class AmountsDraft:
-    """A map of quantity texts that was given, possibly empty."""
-
-    node: Node
-    path: str
-    texts: Mapping[str, TextAt]
-
-
-@message
-class QueueDraft:
-    """One queue as written; the name is not yet judged and not yet lower case."""
-
-    name: str
-    node: Node
-    path: str
-    parent: bool
-    maximum: AmountsDraft | None
-    guaranteed: AmountsDraft | None
-    properties: Mapping[str, str]
-    queues: tuple[QueueDraft, ...]
-
-
-@message
-class RuleDraft:
-    """One placement rule as written."""
-
-    name: str
-    node: Node
-    path: str
-    create: bool
-    value: str
-
-
-@message
-class NodeSortDraft:
-    """A node sort policy as written; ``policy`` None: not given."""
-
-    policy: TextAt | None
-    weights: Mapping[str, tuple[float, TextAt]]
-
-
-@message
-class PartitionDraft:
-    """One partition as written; ``queues_node`` None: the key is missing or null."""
-
-    name: str
-    node: Node
-    path: str
-    queues_node: Node | None
-    queues: tuple[QueueDraft, ...]
-    rules: tuple[RuleDraft, ...]
-    node_sort: NodeSortDraft
+# Names in all access lists of a document; they are no values of their own to be counted.
+ACCESS_NAMES_LIMIT: Final = 100_000
 
 
 def bind_document(document: Node | None, findings: Findings) -> tuple[PartitionDraft, ...]:
@@ -126,15 +49,17 @@ def bind_document(document: Node | None, findings: Findings) -> tuple[PartitionD
     """
     if document is None:
         return ()
-    return _Binder(FieldReader(findings)).partitions(document)
+    return _Binder(findings).partitions(document)
 
 
 class _Binder:
-    def __init__(self, fields: FieldReader) -> None:
-        self._fields = fields
+    def __init__(self, findings: Findings) -> None:
+        self._fields = FieldReader(findings)
+        self._properties_check = PropertyCheck(findings)
+        self._access_names = 0
 
     def partitions(self, document: Node) -> tuple[PartitionDraft, ...]:
-        found = self._fields.structure(document, "", _DOCUMENT)
+        found = self._fields.structure(document, "", DOCUMENT)
         self._fields.text(found.get("checksum"), "checksum")
         items = self._fields.items(found.get("partitions"), "partitions", "partitions")
         return tuple(
@@ -142,12 +67,16 @@ class _Binder:
         )
 
     def _partition(self, node: Node, path: str) -> PartitionDraft:
-        found = self._fields.structure(node, path, _PARTITION)
-        rules = self._fields.items(
-            found.get("placementrules"), f"{path}.placementrules", "placementrules"
-        )
+        fields = self._fields
+        found = fields.structure(node, path, PARTITION)
+        rules = fields.items(found.get("placementrules"), f"{path}.placementrules", "rules")
+        below = f"{path}.preemption"
+        preemption = self._within(found.get("preemption"), below, PREEMPTION)
+        enabled = preemption.get("enabled")
+        quota = preemption.get("quotapreemptionenabled")
+        resolver = f"{path}.usergroupresolver"
         return PartitionDraft(
-            name=self._fields.text(found.get("name"), f"{path}.name"),
+            name=fields.text(found.get("name"), f"{path}.name"),
             node=found.get("name", node),
             path=path,
             queues_node=found.get("queues"),
@@ -157,80 +86,175 @@ class _Binder:
                 for index, rule in enumerate(rules)
             ),
             node_sort=self._node_sort(found.get("nodesortpolicy"), f"{path}.nodesortpolicy"),
+            limits=self._limits(found.get("limits"), f"{path}.limits"),
+            preemption=enabled is None or fields.boolean(enabled, f"{below}.enabled"),
+            quota_preemption=fields.boolean(quota, f"{below}.quotapreemptionenabled"),
+            resolver=self._text_at(
+                self._within(found.get("usergroupresolver"), resolver, RESOLVER).get("type"),
+                f"{resolver}.type",
+            ),
         )
+
+    def _within(self, node: Node | None, path: str, kind: Structure) -> dict[str, Node]:
+        """Return the fields of a mapping that may be absent."""
+        return {} if node is None else self._fields.structure(node, path, kind)
+
+    def _text_at(self, node: Node | None, path: str) -> TextAt | None:
+        return None if node is None else TextAt(self._fields.text(node, path), node, path)
+
+    # ---------------------------------------------------------------------------------- queues
 
     def _queues(self, node: Node | None, path: str) -> tuple[QueueDraft, ...]:
+        if node is None:
+            return ()
         items = self._fields.items(node, path, "queues")
-        return tuple(self._queue(item, f"{path}[{index}]") for index, item in enumerate(items))
+        return tuple([self._queue(item, f"{path}[{index}]") for index, item in enumerate(items)])
 
     def _queue(self, node: Node, path: str) -> QueueDraft:
-        found = self._fields.structure(node, path, _QUEUE)
-        name = self._fields.text(found.get("name"), f"{path}.name")
-        for key in ("adminacl", "submitacl"):
-            self._access_list(found.get(key), f"{path}.{key}", key)
-        resources = f"{path}.resources"
-        given = (
-            self._fields.structure(found["resources"], resources, _RESOURCES)
-            if "resources" in found
-            else {}
-        )
-        return QueueDraft(
-            name=name[:_NAME_SHOWN_LIMIT],
+        fields = self._fields
+        found = fields.structure(node, path, QUEUE)
+        draft = QueueDraft(
+            name=fields.text(found.get("name"), f"{path}.name")[:_NAME_SHOWN_LIMIT],
             node=found.get("name", node),
             path=path,
-            parent=self._fields.boolean(found.get("parent"), f"{path}.parent"),
-            maximum=self._amounts(given.get("max"), f"{resources}.max"),
-            guaranteed=self._amounts(given.get("guaranteed"), f"{resources}.guaranteed"),
-            properties=self._properties(found.get("properties"), f"{path}.properties"),
+        )
+        if len(found) == 1 and "name" in found:
+            return draft
+        maximum, guaranteed = self._resources(found.get("resources"), path)
+        return QueueDraft(
+            name=draft.name,
+            node=draft.node,
+            path=path,
+            parent=fields.boolean(found.get("parent"), f"{path}.parent"),
+            maximum=maximum,
+            guaranteed=guaranteed,
+            properties=self._properties(found.get("properties"), path),
             queues=self._queues(found.get("queues"), f"{path}.queues"),
+            max_applications=self._applications(found.get("maxapplications"), path),
+            admin_acl=self._access_list(found.get("adminacl"), f"{path}.adminacl"),
+            submit_acl=self._access_list(found.get("submitacl"), f"{path}.submitacl"),
+            template=self._template(found.get("childtemplate"), f"{path}.childtemplate"),
+            limits=self._limits(found.get("limits"), f"{path}.limits"),
         )
 
-    def _access_list(self, node: Node | None, path: str, key: str) -> None:
-        """Accept no access list, or the one that lets everybody in. Rules: CFG-50."""
-        if node is not None and self._fields.text(node, path).strip() != "*":
-            what = f'{key} other than "*"'
-            self._fields.not_built(node, path, "CFG-50", what)
+    def _applications(self, node: Node | None, path: str) -> int:
+        return 0 if node is None else self._fields.unsigned(node, f"{path}.maxapplications")
+
+    def _access_list(self, node: Node | None, path: str) -> TextAt | None:
+        """Return the text of an access list, within the bound on all of them. Rules: CFG-50."""
+        found = self._text_at(node, path)
+        if found is None:
+            return None
+        before = self._access_names
+        self._access_names += found.text.count(",") + 1
+        if self._access_names <= ACCESS_NAMES_LIMIT:
+            return found
+        if before <= ACCESS_NAMES_LIMIT:
+            text = f"more than {ACCESS_NAMES_LIMIT} names in access lists"
+            self._fields.refuse(found.node, path, "CFG-5", text, "use groups")
+        return None
+
+    def _resources(
+        self, node: Node | None, above: str
+    ) -> tuple[AmountsDraft | None, AmountsDraft | None]:
+        """Return max and guaranteed."""
+        if node is None:
+            return None, None
+        path = f"{above}.resources"
+        given = self._fields.structure(node, path, RESOURCES)
+        maximum = self._amounts(given.get("max"), f"{path}.max")
+        return maximum, self._amounts(given.get("guaranteed"), f"{path}.guaranteed")
 
     def _amounts(self, node: Node | None, path: str) -> AmountsDraft | None:
         if node is None:
             return None
         entries = self._fields.mapping(node, path, "resource amounts")
         texts = {
-            name: TextAt(self._fields.text(value, f"{path}.{name[:64]}"), value, path)
+            name: (self._fields.text(value, f"{path}.{name[:64]}"), value)
             for name, (_, value) in entries.items()
         }
         return AmountsDraft(node, path, texts)
 
-    def _properties(self, node: Node | None, path: str) -> dict[str, str]:
-        """Return the properties, unknown keys included. Rules: CFG-17, PRP-1."""
+    def _properties(self, node: Node | None, above: str) -> dict[str, str]:
+        """Return the properties, unknown keys included. Rules: CFG-17, PRP-1, PRP-2."""
         if node is None:
             return {}
+        path = f"{above}.properties"
         properties: dict[str, str] = {}
         for name, (key, value) in self._fields.mapping(node, path, "properties").items():
-            if name in _PROPERTIES_LATER:
-                self._fields.not_built(key, path, "PRP-1", f"property {name}")
-            else:
-                properties[name] = self._fields.text(value, f"{path}.{name[:64]}")
+            where = f"{path}.{name[:64]}"
+            text = self._fields.text(value, where)
+            properties[name] = text
+            self._properties_check.check(name, text, key, where)
         return properties
 
+    def _template(self, node: Node | None, path: str) -> TemplateDraft | None:
+        if node is None:
+            return None
+        found = self._fields.structure(node, path, TEMPLATE)
+        maximum, guaranteed = self._resources(found.get("resources"), path)
+        return TemplateDraft(
+            node=node,
+            path=path,
+            max_applications=self._applications(found.get("maxapplications"), path),
+            properties=self._properties(found.get("properties"), path),
+            maximum=maximum,
+            guaranteed=guaranteed,
+        )
+
+    def _limits(self, node: Node | None, path: str) -> tuple[LimitDraft, ...]:
+        if node is None:
+            return ()
+        items = self._fields.items(node, path, "limits")
+        return tuple([self._limit(item, f"{path}[{index}]") for index, item in enumerate(items)])
+
+    def _limit(self, node: Node, path: str) -> LimitDraft:
+        found = self._fields.structure(node, path, LIMIT)
+        return LimitDraft(
+            node=node,
+            path=path,
+            description=self._fields.text(found.get("limit"), f"{path}.limit"),
+            users=self._names(found.get("users"), f"{path}.users", "users"),
+            groups=self._names(found.get("groups"), f"{path}.groups", "groups"),
+            maximum=self._amounts(found.get("maxresources"), f"{path}.maxresources"),
+            max_applications=self._applications(found.get("maxapplications"), path),
+            applications_node=found.get("maxapplications", node),
+        )
+
+    def _names(self, node: Node | None, path: str, what: str) -> NamesDraft:
+        return NamesDraft(path, [] if node is None else self._fields.names(node, path, what))
+
+    # ------------------------------------------------------------------- rules and node sorting
+
     def _rule(self, node: Node, path: str) -> RuleDraft:
-        found = self._fields.structure(node, path, _RULE)
+        found = self._fields.structure(node, path, RULE)
+        parent = found.get("parent")
         return RuleDraft(
             name=self._fields.text(found.get("name"), f"{path}.name"),
             node=found.get("name", node),
             path=path,
             create=self._fields.boolean(found.get("create"), f"{path}.create"),
-            value=self._fields.text(found.get("value"), f"{path}.value"),
+            value=self._text_at(found.get("value"), f"{path}.value"),
+            parent=None if parent is None else self._rule(parent, f"{path}.parent"),
+            filter=self._filter(found.get("filter"), f"{path}.filter"),
+        )
+
+    def _filter(self, node: Node | None, path: str) -> FilterDraft | None:
+        if node is None:
+            return None
+        found = self._fields.structure(node, path, FILTER)
+        users = self._names(found.get("users"), f"{path}.users", "users")
+        groups = self._names(found.get("groups"), f"{path}.groups", "groups")
+        return FilterDraft(
+            kind=self._text_at(found.get("type"), f"{path}.type"),
+            users=users if users.names else None,
+            groups=groups if groups.names else None,
         )
 
     def _node_sort(self, node: Node | None, path: str) -> NodeSortDraft:
         if node is None:
             return NodeSortDraft(None, {})
-        found = self._fields.structure(node, path, _NODE_SORT)
-        policy = None
-        if "type" in found:
-            text = self._fields.text(found["type"], f"{path}.type")
-            policy = TextAt(text, found["type"], f"{path}.type")
+        found = self._fields.structure(node, path, NODE_SORT)
         weights: dict[str, tuple[float, TextAt]] = {}
         if "resourceweights" in found:
             below = f"{path}.resourceweights"
@@ -239,4 +263,4 @@ class _Binder:
                 weight = self._fields.number(value, f"{below}.{name[:64]}")
                 shown = value.text if isinstance(value, ScalarNode) else ""
                 weights[name] = (weight, TextAt(shown, value, below))
-        return NodeSortDraft(policy, weights)
+        return NodeSortDraft(self._text_at(found.get("type"), f"{path}.type"), weights)

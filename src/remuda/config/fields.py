@@ -1,17 +1,16 @@
 """Typed reading of nodes: which keys a mapping may have, what a word or number means.
 
-Decoding is strict: whatever is not understood is a problem at its line, never skipped. A key of
-the full schema that this release does not act on is refused by name.
+Decoding is strict: whatever is not understood is a problem at its line, never skipped.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from remuda.base.message import message
 from remuda.config.findings import Findings
+from remuda.config.structures import Structure
 from remuda.config.tree import ListNode, MapNode, Node, ScalarNode, is_null
 
 Entry: TypeAlias = tuple[ScalarNode, Node]
@@ -36,18 +35,11 @@ _SPECIAL_FLOATS: Final = {
 }
 _DIGITS_LIMIT: Final = 400
 
-
-@message
-class Structure:
-    """The keys of one kind of mapping.
-
-    ``known``: what this release acts on. ``later``: keys of the full schema that it refuses by
-    name, with the rule they belong to.
-    """
-
-    name: str
-    known: frozenset[str]
-    later: Mapping[str, str]
+# Sign, then the digits of base 16, 8 (two notations), 2 or 10.
+_INTEGER: Final = re.compile(
+    r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[oO]([0-7]+)|0([0-7]+)|0[bB]([01]+)|(0|[1-9][0-9]*))"
+)
+_UNSIGNED_MAX: Final = 2**64 - 1
 
 
 class FieldReader:
@@ -60,10 +52,6 @@ class FieldReader:
         """Note a problem."""
         self._findings.add(node, path, rule, text, hint)
 
-    def not_built(self, node: Node, path: str, rule: str, what: str) -> None:
-        """Note that a part of the full schema is not supported by this release."""
-        self._findings.add(node, path, rule, f"{what} is not built yet, remove it")
-
     def structure(self, node: Node, path: str, kind: Structure) -> dict[str, Node]:
         """Return the values of a mapping's known keys; those that are null are left out.
 
@@ -74,14 +62,12 @@ class FieldReader:
             if name in kind.known:
                 if not is_null(value):
                     found[name] = value
-            elif name not in kind.later:
+            else:
                 hint = f"the keys are {', '.join(sorted(kind.known))}"
-                if name.lower() in kind.known or name.lower() in kind.later:
+                if name.lower() in kind.known:
                     hint = f"keys are lower case: {name.lower()}"
                 text = f"field {name[:64]} not found in type {kind.name}"
                 self.refuse(key, path, "CFG-13", text, hint)
-            elif not is_null(value):
-                self.not_built(key, f"{path}.{name}", kind.later[name], name)
         return found
 
     def mapping(self, node: Node, path: str, what: str) -> dict[str, Entry]:
@@ -144,6 +130,16 @@ class FieldReader:
             return ""
         return node.text
 
+    def names(self, node: Node | None, path: str, what: str) -> list[tuple[str, Node]]:
+        """Return a list of texts, each with its node; a null among them is "". Rules: CFG-18."""
+        found = []
+        for index, item in enumerate(self.items(node, path, what)):
+            text = item.text if isinstance(item, ScalarNode) else None
+            if text is None or is_null(item):
+                text = self.text(item, f"{path}[{index}]")
+            found.append((text, item))
+        return found
+
     def boolean(self, node: Node | None, path: str) -> bool:
         """Return a boolean, false for null or an absent node. Rules: CFG-15."""
         if node is None or is_null(node):
@@ -162,6 +158,20 @@ class FieldReader:
         )
         return False
 
+    def unsigned(self, node: Node | None, path: str) -> int:
+        """Return a whole number from 0 to 2^64 - 1, 0 for null or an absent node.
+
+        Only integers are accepted, in any of YAML's notations. Rules: CFG-16 (D-C1).
+        """
+        if node is None or is_null(node):
+            return 0
+        value = _integer(node.text) if isinstance(node, ScalarNode) and node.plain else None
+        if value is None or not 0 <= value <= _UNSIGNED_MAX:
+            text = f"cannot unmarshal {_shown(node)} into a whole number"
+            self.refuse(node, path, "CFG-16", text, "write a whole number of 0 or more, no quotes")
+            return 0
+        return value
+
     def number(self, node: Node, path: str) -> float:
         """Return a number, 0 for null; infinite and not-a-number are read too. Rules: CFG-91."""
         if is_null(node):
@@ -178,6 +188,18 @@ def _shown(node: Node) -> str:
     if isinstance(node, ScalarNode):
         return node.text[:64] if node.plain else f'"{node.text[:64]}"'
     return "a list" if isinstance(node, ListNode) else "a mapping"
+
+
+def _integer(text: str) -> int | None:
+    """Read an integer as YAML 1.1 does: 0x, 0o, 0b, and a leading 0 for octal. Rules: CFG-16."""
+    found = _INTEGER.fullmatch(text.replace("_", "")) if len(text) <= _DIGITS_LIMIT else None
+    if found is None or text.startswith("_"):
+        return None
+    for base, digits in zip((16, 8, 8, 2, 10), found.groups()[1:], strict=True):
+        if digits is not None:
+            value = int(digits, base)
+            return -value if found[1] == "-" else value
+    return None
 
 
 def _number(text: str) -> float | None:

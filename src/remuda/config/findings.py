@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from remuda.base.errors import ConfigError, Problem
+from remuda.base.errors import WARNING, ConfigError, Problem
 from remuda.config.tree import Node
 
 PROBLEMS_LIMIT: Final = 200
@@ -16,14 +16,18 @@ _TEXT_LIMIT: Final = 400
 
 
 class Findings:
-    """Collects problems in the order in which they are found, which is that of section 6.8."""
+    """Collects errors in the order in which they are found, which is that of section 6.8.
+
+    ``warnings`` say what is legal and mostly not what was meant.
+    """
 
     def __init__(self, source: str) -> None:
         self.source = source
         self.problems: list[Problem] = []
+        self.warnings: list[Problem] = []
 
     def add(self, node: Node, path: str, rule: str, message: str, hint: str = "") -> None:
-        """Note one problem at a node; raises ConfigError when there are too many."""
+        """Note one error at a node; raises ConfigError when there are too many."""
         self.problems.append(
             Problem(one_line(path), rule, one_line(message), node.line, node.column, hint)
         )
@@ -32,8 +36,16 @@ class Findings:
             self.problems.append(Problem("", "CFG-5", "further problems are not shown", hint=hint))
             self.raise_if_any()
 
+    def warn(self, node: Node, path: str, rule: str, message: str, hint: str = "") -> None:
+        """Note one warning at a node; beyond the limit they are dropped."""
+        if len(self.warnings) < PROBLEMS_LIMIT:
+            where = one_line(path)
+            self.warnings.append(
+                Problem(where, rule, one_line(message), node.line, node.column, hint, WARNING)
+            )
+
     def raise_if_any(self) -> None:
-        """Raise ConfigError if something was noted."""
+        """Raise ConfigError if an error was noted."""
         if self.problems:
             raise ConfigError(self.problems, self.source)
 
@@ -41,4 +53,4 @@ class Findings:
 def one_line(text: str) -> str:
     """Return a text cut to a readable length, without line breaks or control characters."""
     cut = text if len(text) <= _TEXT_LIMIT else text[:_TEXT_LIMIT] + "..."
-    return "".join(c if c.isprintable() else " " for c in cut)
+    return cut if cut.isprintable() else "".join(c if c.isprintable() else " " for c in cut)

@@ -12,17 +12,18 @@ from typing import Final, NoReturn, Protocol, TypeAlias
 
 import yaml
 
-from remuda.base.errors import ConfigError, Problem
+from remuda.base.errors import ERROR, ConfigError, Problem
+from remuda.base.message import message
 from remuda.config.bind import bind_document
 from remuda.config.checksum import checksum
-from remuda.config.findings import Findings, one_line
+from remuda.config.findings import PROBLEMS_LIMIT, Findings, one_line
 from remuda.config.schema import Configuration, built_in
 from remuda.config.tree import ListNode, MapNode, Node, ScalarNode
 from remuda.config.validate import check_partitions
 
 TEXT_BYTES_LIMIT: Final = 10_000_000
 DEPTH_LIMIT: Final = 100
-NODES_LIMIT: Final = 250_000
+NODES_LIMIT: Final = 100_000
 ANCHORS_LIMIT: Final = 10_000
 # The C parser compares each tag directive with all before it.
 _TAG_DIRECTIVES_LIMIT: Final = 16
@@ -44,23 +45,52 @@ _COLLECTION_TAGS: Final = {
 }
 
 
-def load_configuration(text: str, source: str = "<config>") -> Configuration:
-    """Return the configuration that a YAML text describes.
+@message
+class Verdict:
+    """What is to be said on a text; ``configuration`` None: it has errors.
+
+    ``problems``: errors first, in the order of section 6.8, then warnings by place.
+    """
+
+    configuration: Configuration | None
+    problems: tuple[Problem, ...]
+
+
+def check_configuration(text: str, source: str = "<config>") -> Verdict:
+    """Return the verdict on a configuration text, with everything that is wrong or odd with it.
 
     The empty text means the built-in configuration; a text without a document has no partitions.
     ``source`` names the text in problems, for example the file.
 
-    Raises: ConfigError with every problem found, in the order of section 6.8.
-    Rules: CFG-2, CFG-5, CFG-10 to CFG-18, CFG-40 to CFG-46, CFG-61, CFG-62, CFG-70 to CFG-74,
-    CFG-80, CFG-90, CFG-91, CHK-1.
+    Rules: CFG-2, CFG-5, CFG-10 to CFG-18, CFG-40 to CFG-100, CHK-1.
     """
     if not text:
-        return built_in()
+        return Verdict(built_in(), ())
     findings = Findings(source)
-    document = compose(text, source)
-    partitions = check_partitions(bind_document(document, findings), findings)
-    findings.raise_if_any()
-    return Configuration(partitions, checksum(text))
+    configuration = None
+    try:
+        document = compose(text, source)
+        partitions = check_partitions(bind_document(document, findings), findings)
+        findings.raise_if_any()
+        configuration = Configuration(partitions, checksum(text), text)
+        errors: tuple[Problem, ...] = ()
+    except ConfigError as error:
+        errors = error.problems
+    warnings = sorted(findings.warnings, key=lambda found: (found.line, found.column))
+    return Verdict(configuration, (*errors, *warnings[: max(0, PROBLEMS_LIMIT - len(errors))]))
+
+
+def load_configuration(text: str, source: str = "<config>") -> Configuration:
+    """Return the configuration that a YAML text describes, as ``check_configuration`` does.
+
+    Raises: ConfigError with every error found, in the order of section 6.8.
+    Rules: CFG-2, CFG-5.
+    """
+    verdict = check_configuration(text, source)
+    if verdict.configuration is None:
+        errors = [problem for problem in verdict.problems if problem.severity == ERROR]
+        raise ConfigError(errors, source)
+    return verdict.configuration
 
 
 def compose(text: str, source: str) -> Node | None:

@@ -1,33 +1,44 @@
 """Judging drafts: the checks of chapter 10, section 6, and the records they end in.
 
 All faults are noted, in the order of section 6.8, and checking goes on with what is left, so
-one mistake is not reported as several. Amounts are checked in ``quotas``.
+one mistake is not reported as several. The larger checks have modules of their own: limits,
+limit_levels, quotas and rules.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from typing import Final
 
-from remuda.config.bind import NodeSortDraft, PartitionDraft, QueueDraft, RuleDraft
+from remuda.config.access import NOBODY, access_list
+from remuda.config.amounts import AmountReader
+from remuda.config.drafts import LimitDraft, NodeSortDraft, PartitionDraft, QueueDraft, TextAt
 from remuda.config.findings import Findings
+from remuda.config.judged import JudgedQueue
+from remuda.config.limit_levels import check_limit_levels
+from remuda.config.limits import LimitCheck
 from remuda.config.quotas import QuotaCheck
+from remuda.config.rules import RuleCheck
 from remuda.config.schema import (
     NODE_SORT_BINPACKING,
     NODE_SORT_FAIR,
     QUEUE_NAME,
+    RESOLVER_DEFAULT,
+    RESOLVER_LDAP,
+    RESOLVER_OS,
+    RESOLVER_TEST,
     PartitionConfig,
     PlacementRuleConfig,
 )
-from remuda.config.tree import Node
-
-_RULE_NAME: Final = re.compile(r"[_a-zA-Z][a-zA-Z0-9_]*")
-
-_RULES_BUILT: Final = ("provided", "tag")
-_RULES_LATER: Final = ("fixed", "test", "user")
 
 _NODE_SORT_POLICIES: Final = (NODE_SORT_FAIR, NODE_SORT_BINPACKING)
+_RESOLVERS: Final = (RESOLVER_OS, RESOLVER_LDAP, RESOLVER_TEST)
+
+# The queue below root that takes running applications without a queue (PLC-72).
+_RECOVERY: Final = "@recovery@"
+_ROOT: Final = "root"
+
+_PARTITION_NAME_LIMIT: Final = 256
 
 
 def check_partitions(
@@ -35,43 +46,62 @@ def check_partitions(
 ) -> tuple[PartitionConfig, ...]:
     """Return the partitions that the drafts describe, noting what is wrong with them.
 
-    The result is only meaningful if nothing was noted. Rules: CFG-40 to CFG-46, CFG-61, CFG-62,
-    CFG-70 to CFG-74, CFG-80, CFG-90, CFG-91, PLC-11, PLC-12, PLC-14.
+    The result is only meaningful if nothing was noted. Rules: CFG-40 to CFG-100, PLC-11.
     """
-    seen: dict[str, int] = {}
-    return tuple(_partition(draft, seen, findings) for draft in drafts)
+    names: dict[str, int] = {}
+    patterns: dict[str, str] = {}
+    return tuple(_partition(draft, names, patterns, findings) for draft in drafts)
 
 
-def _partition(draft: PartitionDraft, seen: dict[str, int], findings: Findings) -> PartitionConfig:
-    name = _partition_name(draft, seen, findings)
-    root = _root(draft, name, findings)
-    _check_children(root, 1, findings)
-    root_config = QuotaCheck(findings).tree(root)
-    rules = _rules(draft.rules, findings)
+def _partition(
+    draft: PartitionDraft, names: dict[str, int], patterns: dict[str, str], findings: Findings
+) -> PartitionConfig:
+    """Check one partition in the order of section 6.8."""
+    name = _partition_name(draft, names, findings)
+    amounts = AmountReader()
+    root = JudgedQueue(_root(draft, name, findings), "", 0, amounts)
+    _check_partition_limits(draft.limits, root, name, findings)
+    _check_queue(root, LimitCheck(amounts, findings), findings)
+    QuotaCheck(amounts, findings).check(root)
+    rules = RuleCheck(root, findings, patterns).check(draft.rules)
     _check_node_sort(draft.node_sort, findings)
+    _check_applications(root, findings)
+    check_limit_levels(root, findings)
+    _warn_of_closed_queues(root, findings)
     policy = draft.node_sort.policy
     return PartitionConfig(
         name=name,
-        root=root_config,
+        root=root.record(),
         placement_rules=rules or (PlacementRuleConfig("provided"),),
         node_sort_policy=(policy.text if policy else "") or NODE_SORT_FAIR,
         node_sort_weights={
             resource: 0.0 if math.isnan(weight) else weight
             for resource, (weight, _) in draft.node_sort.weights.items()
         },
+        preemption=draft.preemption,
+        quota_preemption=draft.quota_preemption,
+        user_group_resolver=_resolver(draft.resolver, findings),
     )
 
 
-# ------------------------------------------------------------------------ partitions and queues
+# ----------------------------------------------------------------------------------- partitions
 
 
 def _partition_name(draft: PartitionDraft, seen: dict[str, int], findings: Findings) -> str:
-    """Normalise the name and see that it is unique. Rules: CFG-40."""
+    """Normalise the name, see that it is unique and can be told apart.
+
+    Rules: CFG-40, PAR-1 (D-C9).
+    """
     name = "default" if draft.name.lower() in ("", "default") else draft.name
+    path = f"{draft.path}.name"
+    if name.startswith("[") or not name.isprintable() or len(name) > _PARTITION_NAME_LIMIT:
+        text = f"invalid partition name {name[:64]!r}"
+        hint = f"write up to {_PARTITION_NAME_LIMIT} printable characters, the first not ["
+        findings.add(draft.node, path, "PAR-1", text, hint)
     if name.lower() in seen:
         line = seen[name.lower()]
-        text = f"duplicate partition name {name}, first used at line {line}"
-        findings.add(draft.node, f"{draft.path}.name", "CFG-40", text, "rename one of them")
+        text = f"duplicate partition name {name[:64]}, first used at line {line}"
+        findings.add(draft.node, path, "CFG-40", text, "rename one of them")
     seen.setdefault(name.lower(), draft.node.line)
     return name
 
@@ -83,86 +113,161 @@ def _root(draft: PartitionDraft, partition: str, findings: Findings) -> QueueDra
     """
     path = f"{draft.path}.queues"
     if draft.queues_node is None:
-        text = f"queue config for partition {partition} is not set"
+        text = f"queue config for partition {partition[:64]} is not set"
         findings.add(draft.node, path, "CFG-41", text, "add queues, [] for a root queue only")
-    if len(draft.queues) == 1 and draft.queues[0].name.lower() == "root":
-        root = draft.queues[0]
-        _check_root_resources(root, partition, findings)
-    else:
-        root = _bare_root(draft.queues_node or draft.node, path, draft.queues)
-    return QueueDraft(
-        name="root",
-        node=root.node,
-        path=root.path,
-        parent=True,
-        maximum=None,
-        guaranteed=None,
-        properties=root.properties,
-        queues=root.queues,
-    )
-
-
-def _bare_root(node: Node, path: str, queues: tuple[QueueDraft, ...]) -> QueueDraft:
-    return QueueDraft("root", node, path, True, None, None, {}, queues)
+    if len(draft.queues) == 1 and draft.queues[0].name.lower() == _ROOT:
+        given = draft.queues[0]
+        _check_root_resources(given, partition, findings)
+        return QueueDraft(
+            name=_ROOT,
+            node=given.node,
+            path=given.path,
+            parent=True,
+            properties=given.properties,
+            queues=given.queues,
+            max_applications=given.max_applications,
+            admin_acl=given.admin_acl,
+            submit_acl=given.submit_acl,
+            template=given.template,
+            limits=given.limits,
+        )
+    for queue in draft.queues:
+        if queue.name.lower() == _ROOT:
+            text = f"queue {queue.name} is not the only one at the top and becomes root.root"
+            hint = "put the others below it, or rename it"
+            findings.warn(queue.node, f"{queue.path}.name", "CFG-43", text, hint)
+    node = draft.queues_node or draft.node
+    return QueueDraft(name=_ROOT, node=node, path=path, parent=True, queues=draft.queues)
 
 
 def _check_root_resources(root: QueueDraft, partition: str, findings: Findings) -> None:
     """See that root has no amounts of its own, not even an empty map. Rules: CFG-44."""
     for given in (root.guaranteed, root.maximum):
         if given is not None:
-            text = f"root queue of partition {partition} must not have resource limits"
+            text = f"root queue of partition {partition[:64]} must not have resource limits"
             hint = "its size is that of the registered nodes"
             findings.add(given.node, given.path, "CFG-44", text, hint)
 
 
-def _check_children(queue: QueueDraft, level: int, findings: Findings) -> None:
-    """See that child names are legal and unique, the whole tree down. Rules: CFG-61, CFG-62."""
-    seen: dict[str, int] = {}
-    for child in queue.queues:
-        path = f"{child.path}.name"
-        if not QUEUE_NAME.fullmatch(child.name):
-            text = f"invalid child name {child.name!r} at level {level}"
-            hint = "use 1 to 64 letters, digits, - and _"
-            findings.add(child.node, path, "CFG-61", text, hint)
-        elif child.name.lower() in seen:
-            line = seen[child.name.lower()]
-            text = f"duplicate child name {child.name!r} at level {level}, first at line {line}"
-            findings.add(child.node, path, "CFG-62", text, "names differ by more than case")
-        else:
-            seen[child.name.lower()] = child.node.line
-    for child in queue.queues:
-        _check_children(child, level + 1, findings)
+def _check_partition_limits(
+    limits: tuple[LimitDraft, ...], root: JudgedQueue, partition: str, findings: Findings
+) -> None:
+    """Give the limits of the partition to root. Rules: CFG-47."""
+    if limits and not root.limit_drafts:
+        root.limit_drafts = limits
+    elif limits and [_content(one) for one in limits] != [
+        _content(one) for one in root.limit_drafts
+    ]:
+        text = f"limits of partition {partition[:64]} and of its root queue are not equivalent"
+        findings.add(limits[0].node, limits[0].path, "CFG-47", text, "give one of them only")
 
 
-# ------------------------------------------------------------------------------ placement rules
-
-
-def _rules(drafts: tuple[RuleDraft, ...], findings: Findings) -> tuple[PlacementRuleConfig, ...]:
-    for number, draft in enumerate(drafts):
-        _check_rule(draft, number, findings)
-    return tuple(
-        PlacementRuleConfig(draft.name.lower(), draft.create, draft.value) for draft in drafts
+def _content(limit: LimitDraft) -> tuple[object, ...]:
+    """Return what is compared of a limit."""
+    amounts = limit.maximum.texts.items() if limit.maximum is not None else ()
+    return (
+        limit.description,
+        [name for name, _ in limit.users.names],
+        [name for name, _ in limit.groups.names],
+        {name: text for name, (text, _) in amounts},
+        limit.max_applications,
     )
 
 
-def _check_rule(draft: RuleDraft, number: int, findings: Findings) -> None:
-    """See that a rule is one that can be built. Rules: CFG-80, PLC-12, PLC-14, D-C9."""
-    path = f"{draft.path}.name"
-    shown = draft.name[:64]
-    name = draft.name.lower()
-    built = f"the rules are {', '.join(_RULES_BUILT)}"
-    if not _RULE_NAME.fullmatch(draft.name):
-        text = f"invalid rule name {shown!r} of placement rule no. #{number}"
-        findings.add(draft.node, path, "CFG-80", text, built)
-    elif name in _RULES_LATER:
-        text = f"placement rule {name} is not built yet, remove it"
-        findings.add(draft.node, path, "PLC-12", text, built)
-    elif name not in _RULES_BUILT:
-        text = f"unknown rule name specified {shown} of placement rule no. #{number}"
-        findings.add(draft.node, path, "PLC-12", text, built)
-    elif name == "tag" and not draft.value:
-        text = f"a tag queue rule must have a tag name set, placement rule no. #{number} has none"
-        findings.add(draft.node, draft.path, "PLC-14", text, "add value: and the tag's name")
+def _resolver(given: TextAt | None, findings: Findings) -> str:
+    """Return what looks up groups; an unknown text means the default one. Rules: UGR-20."""
+    if given is None or not given.text or given.text in _RESOLVERS:
+        return given.text if given is not None else RESOLVER_DEFAULT
+    text = f"unknown user group resolver {given.text[:64]!r}: the default one is used"
+    findings.warn(given.node, given.path, "UGR-20", text, f"write {', '.join(_RESOLVERS)}")
+    return RESOLVER_DEFAULT
+
+
+# --------------------------------------------------------------------------------------- queues
+
+
+def _check_queue(queue: JudgedQueue, limits: LimitCheck, findings: Findings) -> None:
+    """Check access lists, limits and the names of the children, then the children.
+
+    Rules: CFG-50 to CFG-62.
+    """
+    queue.admin = access_list(queue.draft.admin_acl, queue.path, findings)
+    queue.submit = access_list(queue.draft.submit_acl, queue.path, findings)
+    if queue.limit_drafts:
+        queue.limits = limits.check(queue)
+    _check_names(queue, findings)
+    for child in queue.children:
+        _check_queue(child, limits, findings)
+
+
+def _check_names(queue: JudgedQueue, findings: Findings) -> None:
+    """See that child names are legal and unique. Rules: CFG-61, CFG-62."""
+    seen: dict[str, int] = {}
+    for child in queue.children:
+        draft = child.draft
+        where = f"at level {child.level}"
+        if not QUEUE_NAME.fullmatch(draft.name):
+            text = f"invalid child name {draft.name!r} {where}"
+            hint = "use 1 to 64 letters, digits and _ : # / @ -"
+        elif child.level == 1 and child.name == _RECOVERY:
+            text = f"invalid child name {draft.name!r} {where}, it is the recovery queue's"
+            hint = "rename it"
+        elif child.name in seen:
+            first = seen[child.name]
+            text = f"duplicate child name {draft.name!r} {where}, first at line {first}"
+            path = f"{draft.path}.name"
+            findings.add(draft.node, path, "CFG-62", text, "names differ by more than case")
+            continue
+        else:
+            seen[child.name] = draft.node.line
+            continue
+        findings.add(draft.node, f"{draft.path}.name", "CFG-61", text, hint)
+
+
+def _check_applications(queue: JudgedQueue, findings: Findings) -> None:
+    """See that children stay within a queue's number of applications. Rules: CFG-92."""
+    most = queue.draft.max_applications
+    for child in queue.children:
+        own = child.draft.max_applications
+        if most and not 0 < own <= most:
+            text = (
+                f"maxApplications {most} of queue {queue.path} is smaller than"
+                f" {own or '0 (not limited)'} of queue {child.path}"
+            )
+            path = f"{child.draft.path}.maxapplications"
+            findings.add(child.draft.node, path, "CFG-92", text, f"write 1 to {most}")
+        _check_applications(child, findings)
+
+
+def _warn_of_closed_queues(root: JudgedQueue, findings: Findings) -> None:
+    """Tell of queues to which nobody can submit, once per branch. Rules: ACL-10, ACL-12."""
+    if not _open_below(root):
+        _warn_closed(root, findings)
+        return
+    waiting = [root]
+    while waiting:
+        queue = waiting.pop()
+        if queue.submit != NOBODY or queue.admin != NOBODY:
+            continue
+        for child in queue.children:
+            if child.open_below:
+                waiting.append(child)
+            else:
+                _warn_closed(child, findings)
+
+
+def _warn_closed(queue: JudgedQueue, findings: Findings) -> None:
+    below = " or any queue below it" if queue.children else ""
+    text = f"nobody can submit to queue {queue.path}{below}: no submitacl on the way to it"
+    hint = 'add submitacl, "*" for everybody, here or above'
+    findings.warn(queue.draft.node, queue.draft.path, "ACL-12", text, hint)
+
+
+def _open_below(queue: JudgedQueue) -> bool:
+    """Note and return whether a queue or one below it lets anybody in."""
+    below = [_open_below(child) for child in queue.children]
+    queue.open_below = queue.submit != NOBODY or queue.admin != NOBODY or any(below)
+    return queue.open_below
 
 
 # --------------------------------------------------------------------------------- node sorting

@@ -1,0 +1,90 @@
+"""A queue while it is judged: its draft, what is known of it so far, and the record in the end.
+
+Each check of section 6 walks the tree on its own, in the order of section 6.8, and leaves what
+later ones and the record need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from remuda.config.access import NOBODY
+from remuda.config.amounts import AmountReader, Amounts
+from remuda.config.drafts import LimitDraft, QueueDraft
+from remuda.config.schema import AccessList, LimitConfig, QueueConfig, TemplateConfig
+
+
+class JudgedQueue:
+    """One queue. ``level``: 0 for root; ``name`` and ``path`` are lower case.
+
+    ``limits`` and ``limit_drafts`` are of the same length; the drafts of root may be those of
+    the partition (CFG-47). ``open_below``: it or a queue below it lets somebody in.
+    """
+
+    __slots__ = (
+        "_by_name",
+        "admin",
+        "children",
+        "draft",
+        "guaranteed",
+        "level",
+        "limit_drafts",
+        "limits",
+        "maximum",
+        "name",
+        "open_below",
+        "path",
+        "submit",
+        "template",
+    )
+
+    def __init__(self, draft: QueueDraft, above: str, level: int, amounts: AmountReader) -> None:
+        self.draft = draft
+        self.name = draft.name.lower()
+        self.path = f"{above}.{self.name}" if above else self.name
+        self.level = level
+        self.maximum: Amounts = amounts.read(draft.maximum, f"queue {self.path}")
+        self.guaranteed: Amounts = amounts.read(draft.guaranteed, f"queue {self.path}")
+        self.children = [
+            JudgedQueue(child, self.path, level + 1, amounts) for child in draft.queues
+        ]
+        self.admin: AccessList = NOBODY
+        self.submit: AccessList = NOBODY
+        self.template: TemplateConfig | None = None
+        self.limit_drafts: tuple[LimitDraft, ...] = draft.limits
+        self.limits: tuple[LimitConfig, ...] = ()
+        self.open_below = False
+        self._by_name: dict[str, JudgedQueue] | None = None
+
+    @property
+    def parent(self) -> bool:
+        """Whether it is written as a parent or has queues. Rules: CFG-46."""
+        return self.draft.parent or bool(self.children)
+
+    def child(self, name: str) -> JudgedQueue | None:
+        """Return a child by its lower case name."""
+        if self._by_name is None:
+            self._by_name = {child.name: child for child in reversed(self.children)}
+        return self._by_name.get(name)
+
+    def walk(self) -> Iterator[JudgedQueue]:
+        """Return this queue and all below it, parents before children, in file order."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def record(self) -> QueueConfig:
+        """Return what the queue is, once nothing is wrong with it."""
+        return QueueConfig(
+            name=self.name,
+            parent=self.parent,
+            maximum=self.maximum.values,
+            guaranteed=self.guaranteed.values,
+            properties=self.draft.properties,
+            queues=tuple([child.record() for child in self.children]),
+            max_applications=self.draft.max_applications,
+            admin_acl=self.admin,
+            submit_acl=self.submit,
+            template=self.template,
+            limits=self.limits,
+        )

@@ -1,0 +1,45 @@
+"""Regular expressions of placement filters: RE2, so that matching takes linear time.
+
+Look-around, back-references and possessive forms do not exist there and are errors. A pattern
+is bounded in length and in the memory of its program, for it may come from anyone who can send
+a configuration, and is matched on every submission.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import re2
+
+# Characters of one pattern, and bytes of its program.
+PATTERN_LENGTH_LIMIT: Final = 1_000
+_MEMORY_LIMIT: Final = 1 << 18
+
+
+class PatternError(ValueError):
+    """A text is no pattern; the message says why."""
+
+
+def check_pattern(pattern: str) -> None:
+    """Raise PatternError unless the text is a pattern. Rules: CFG-83, PLC-52."""
+    if len(pattern) > PATTERN_LENGTH_LIMIT:
+        raise PatternError(f"longer than {PATTERN_LENGTH_LIMIT} characters")
+    try:
+        re2.compile(pattern, _OPTIONS)
+    except re2.error as error:
+        reason = error.args[0] if error.args else ""
+        text = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
+        raise PatternError(text) from None
+    except UnicodeError:
+        raise PatternError("not a text") from None
+
+
+def _options() -> re2.Options:
+    options = re2.Options()
+    options.max_mem = _MEMORY_LIMIT
+    options.log_errors = False
+    options.never_capture = True
+    return options
+
+
+_OPTIONS: Final = _options()
