@@ -12,10 +12,11 @@ from typing import Any, Generic, Self, TypeVar
 import grpc
 
 from remuda.base.errors import ConfigError, Problem
-from remuda.config.schema import Configuration, PartitionConfig, QueueConfig
+from remuda.config.schema import AccessList, Configuration, PartitionConfig, QueueConfig
 from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.runtime.loop import SchedulerLoop
+from remuda.runtime.stored import StoredDocuments
 from remuda.si.pb import si_pb2 as si
 from remuda.si.pb.si_pb2_grpc import SchedulerStub
 
@@ -27,7 +28,8 @@ def load(text: str) -> Configuration:
     """One leaf, root.a, whatever the text, except for one that is bad."""
     if text == "bad":
         raise ConfigError([Problem("partitions", "CFG-1", "it is bad")])
-    root = QueueConfig("root", parent=True, queues=(QueueConfig("a"),))
+    everybody = AccessList(everybody=True)
+    root = QueueConfig("root", parent=True, queues=(QueueConfig("a"),), submit_acl=everybody)
     return Configuration((PartitionConfig("default", root),))
 
 
@@ -36,7 +38,7 @@ class Service:
 
     def __init__(self, settings: GrpcSettings | None = None) -> None:
         self._settings = settings
-        self.core = SchedulerLoop()
+        self.core = SchedulerLoop(documents=StoredDocuments(load("")))
         self.address = ""
         self._started: Future[tuple[str, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))

@@ -22,6 +22,7 @@ partitions:
       - name: provided
     queues:
       - name: root
+        submitacl: "*"
         queues:
           - name: a
 """
