@@ -283,8 +283,10 @@ def test_releasing_an_allocation(door: Caller, kind: int, detail: int) -> None:
         (APP, "app", REMOVE, detail),
         (NODE, "n1", REMOVE, NODE_ALLOC),
     ]
-    assert {(r.reference_id, (r.resource or {})["vcore"]) for r in records(found)} == {("k-0", 1)}
+    told = [(r.reference_id, (r.resource or {})["vcore"]) for r in records(found)]
+    assert told == [("root.a", 1), ("k-0", 1), ("k-0", 1)]
     assert events(door.release("app", "k-1", kind=kind)) == [
+        (USERGROUP, "ann", REMOVE, UG_USER_RESOURCE),
         (APP, "app", SET, APP_COMPLETING),
         (APP, "app", REMOVE, detail),
         (NODE, "n1", REMOVE, NODE_ALLOC),
