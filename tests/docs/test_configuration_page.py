@@ -1,0 +1,121 @@
+"""The page on the configuration says what the code does."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from remuda.base.duration import parse_duration
+from remuda.base.quantity import QuantityError, parse_quantity
+from remuda.config.keys import SECTION_KEYS
+from remuda.config.load import load_configuration
+from remuda.config.properties import KNOWN
+from remuda.config.property_table import QUEUE_PROPERTIES, Property
+from remuda.config.schema import AccessList
+from tests.docs.examples import blocks_of
+from tools.gen_schema import TABLE, page
+
+PAGE = Path(__file__).resolve().parents[2] / "docs/reference/configuration.md"
+SOURCE = PAGE.read_text()
+
+EVERYBODY = AccessList(everybody=True)
+
+
+def section(title: str) -> str:
+    """What the page says under a heading."""
+    return SOURCE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def rows(title: str) -> list[list[str]]:
+    """The cells of the first table of a section, without its head."""
+    lines = [line for line in section(title).splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
+
+
+def with_submit(acl: str) -> str:
+    """A file whose root has this access list; ``acl`` as it is written in the file."""
+    return f"partitions: [{{queues: [{{name: root, submitacl: {acl}}}]}}]"
+
+
+def test_the_tables_are_those_of_the_code() -> None:
+    assert page(SOURCE) == SOURCE
+
+
+def test_every_section_and_every_key_is_on_the_page() -> None:
+    tables = {found["name"] for found in TABLE.finditer(SOURCE)}
+    settings = {"settings of core", "settings of shim and admission and nobody"}
+    assert tables == {*SECTION_KEYS, "properties", *settings}
+    for one in KNOWN:
+        assert f"`{one}`" in SOURCE
+
+
+@pytest.mark.parametrize("line", [b.line for b in blocks_of(PAGE) if b.language == "yaml"])
+def test_an_example_loads_and_passes_the_schema(line: int) -> None:
+    text = next(block.text for block in blocks_of(PAGE) if block.line == line)
+    load_configuration(text)
+    schema = json.loads((files("remuda.config") / "queues.schema.json").read_text())
+    jsonschema.validate(yaml.safe_load(text), schema, jsonschema.Draft7Validator)
+
+
+@pytest.mark.remuda_rule("QTY-1", "QTY-2", "QTY-3", "QTY-4")
+@pytest.mark.parametrize("written, memory, vcore", rows("Quantities"))
+def test_quantities_mean_what_the_table_says(written: str, memory: str, vcore: str) -> None:
+    for name, expected in (("memory", memory), ("vcore", vcore)):
+        try:
+            found = str(parse_quantity(name, written.strip("`")))
+        except QuantityError:
+            found = "an error"
+        assert found == expected
+
+
+@pytest.mark.remuda_rule("ACL-1", "ACL-3")
+@pytest.mark.parametrize("text, who", rows("Access lists"))
+def test_access_lists_mean_what_the_table_says(text: str, who: str) -> None:
+    expected = {
+        "everybody": EVERYBODY,
+        "nobody": AccessList(),
+        "two users": AccessList(users=("ann", "bob")),
+        "a user, and the members of two groups": AccessList(
+            users=("ann",), groups=("arts", "science")
+        ),
+        "the members of a group": AccessList(groups=("science",)),
+    }
+    loaded = load_configuration(with_submit(text.strip("`")))
+    assert loaded.partitions[0].root.submit_acl == expected[who.removesuffix(" (ACL-3)")]
+
+
+# ------------------------------------------------------------------------- queue properties
+
+
+@pytest.mark.remuda_rule("PRP-1")
+def test_the_table_of_properties_is_that_of_the_code_and_the_chapter() -> None:
+    named = {
+        name
+        for one in QUEUE_PROPERTIES
+        for name in [one.name, *re.findall(r"`([a-z.]+\.[a-z]+)`", one.values)]
+    }
+    assert named == set(KNOWN)
+    chapter = (PAGE.parents[1] / "spec/10-config.md").read_text()
+    written = chapter.partition("## 8. Queue properties")[2].partition("\n## 9.")[0]
+    table = [line for line in written.splitlines() if re.match(r"\| `[a-z.]+`", line)]
+    assert {name for line in table for name in re.findall(r"`([a-z]+\.[a-z.]+)`", line)} == named
+    for one in QUEUE_PROPERTIES:
+        line = next(line for line in table if f"`{one.name}`" in line)
+        assert line.rstrip(" |").endswith(one.inherited)
+
+
+@pytest.mark.parametrize("one", QUEUE_PROPERTIES, ids=lambda one: one.name)
+def test_example_choices_and_default_of_a_property_mean_something(one: Property) -> None:
+    means_something = KNOWN[one.name][0]
+    name, _, text = one.example.partition(": ")
+    assert name == one.name
+    assert means_something(text.strip('"'))
+    assert all(means_something(choice) for choice in one.choices)
+    default = one.default.strip("`").partition(":")[0]
+    assert means_something(default) or parse_duration(default) == 0
