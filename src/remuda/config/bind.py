@@ -61,15 +61,14 @@ class _Binder:
     def partitions(self, document: Node) -> tuple[PartitionDraft, ...]:
         found = self._fields.structure(document, "", DOCUMENT)
         self._fields.text(found.get("checksum"), "checksum")
-        items = self._fields.items(found.get("partitions"), "partitions", "partitions")
-        return tuple(
-            self._partition(node, f"partitions[{index}]") for index, node in enumerate(items)
-        )
+        given = found.get("partitions")
+        items = self._fields.mappings(given, "partitions", "partitions", PARTITION)
+        return tuple([self._partition(node, path) for path, node in items])
 
     def _partition(self, node: Node, path: str) -> PartitionDraft:
         fields = self._fields
         found = fields.structure(node, path, PARTITION)
-        rules = fields.items(found.get("placementrules"), f"{path}.placementrules", "rules")
+        rules = f"{path}.placementrules"
         below = f"{path}.preemption"
         preemption = self._within(found.get("preemption"), below, PREEMPTION)
         enabled = preemption.get("enabled")
@@ -82,8 +81,12 @@ class _Binder:
             queues_node=found.get("queues"),
             queues=self._queues(found.get("queues"), f"{path}.queues"),
             rules=tuple(
-                self._rule(rule, f"{path}.placementrules[{index}]")
-                for index, rule in enumerate(rules)
+                [
+                    self._rule(rule, where)
+                    for where, rule in fields.mappings(
+                        found.get("placementrules"), rules, "placementrules", RULE
+                    )
+                ]
             ),
             node_sort=self._node_sort(found.get("nodesortpolicy"), f"{path}.nodesortpolicy"),
             limits=self._limits(found.get("limits"), f"{path}.limits"),
@@ -105,10 +108,8 @@ class _Binder:
     # ---------------------------------------------------------------------------------- queues
 
     def _queues(self, node: Node | None, path: str) -> tuple[QueueDraft, ...]:
-        if node is None:
-            return ()
-        items = self._fields.items(node, path, "queues")
-        return tuple([self._queue(item, f"{path}[{index}]") for index, item in enumerate(items)])
+        items = self._fields.mappings(node, path, "queues", QUEUE)
+        return tuple([self._queue(item, where) for where, item in items])
 
     def _queue(self, node: Node, path: str) -> QueueDraft:
         fields = self._fields
@@ -203,10 +204,8 @@ class _Binder:
         )
 
     def _limits(self, node: Node | None, path: str) -> tuple[LimitDraft, ...]:
-        if node is None:
-            return ()
-        items = self._fields.items(node, path, "limits")
-        return tuple([self._limit(item, f"{path}[{index}]") for index, item in enumerate(items)])
+        items = self._fields.mappings(node, path, "limits", LIMIT)
+        return tuple([self._limit(item, where) for where, item in items])
 
     def _limit(self, node: Node, path: str) -> LimitDraft:
         found = self._fields.structure(node, path, LIMIT)

@@ -121,6 +121,25 @@ class FieldReader:
             return []
         return node.items
 
+    def mappings(
+        self, node: Node | None, path: str, what: str, kind: Structure
+    ) -> list[tuple[str, Node]]:
+        """Return the mappings of a list, nulls among them, each with its path.
+
+        An item of another kind is noted and left out. Rules: CFG-13, CFG-18.
+        """
+        if node is None:
+            return []
+        found = []
+        for index, item in enumerate(self.items(node, path, what)):
+            where = f"{path}[{index}]"
+            if isinstance(item, MapNode) or is_null(item):
+                found.append((where, item))
+            else:
+                text = f"cannot unmarshal: {kind.name} must be a mapping"
+                self.refuse(item, where, "CFG-13", text)
+        return found
+
     def text(self, node: Node | None, path: str) -> str:
         """Return a scalar's source text, "" for null or an absent node. Rules: CFG-17."""
         if node is None or is_null(node):

@@ -67,7 +67,7 @@ class _Levels(Generic[V]):
 
     def walk(self, queue: JudgedQueue) -> None:
         """Check a queue and all below it; the tables are as before when it is done."""
-        before: list[tuple[dict[str, V], str, V | None]] = []
+        found: list[tuple[dict[str, V], str, V]] = []
         for draft, limit in zip(queue.limit_drafts, queue.limits, strict=True):
             value = self.value(limit)
             node = self.node(draft)
@@ -76,9 +76,11 @@ class _Levels(Generic[V]):
                 (self._groups, _Place(queue, node, "group", draft.groups)),
             ):
                 for index, (name, _) in enumerate(place.names.names):
-                    allowed = self._allowed(name, value, table, place, index)
-                    before.append((table, name, table.get(name)))
-                    table[name] = allowed
+                    found.append((table, name, self._allowed(name, value, table, place, index)))
+        before = []
+        for table, name, allowed in found:
+            before.append((table, name, table.get(name)))
+            table[name] = allowed
         for child in queue.children:
             self.walk(child)
         for table, name, earlier in reversed(before):
