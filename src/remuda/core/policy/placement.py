@@ -48,8 +48,8 @@ class Placement:
 def place(partition: Partition, application: Application) -> Placement:
     """Find the first rule that gives a usable queue, else the default queue if it is there.
 
-    The recovery queue, the last resort of a forced application, is not tried here.
-    Rules: PLC-55 to PLC-59, PLC-61, PLC-62.
+    The default queue is not for a forced application: where nothing matches, that goes to the
+    recovery queue, which is not tried here. Rules: PLC-55 to PLC-59, PLC-61, PLC-62.
     """
     for rule in partition.placement_rules:
         found = _run(partition, rule, application)
@@ -57,7 +57,8 @@ def place(partition: Partition, application: Application) -> Placement:
             return found
         if found.path and _usable(partition, found.path, application):
             return found
-    if partition.queue(DEFAULT_QUEUE) and _usable(partition, DEFAULT_QUEUE, application):
+    default = None if forced(application.record.tags) else partition.queue(DEFAULT_QUEUE)
+    if default is not None and _usable(partition, DEFAULT_QUEUE, application):
         return Placement(DEFAULT_QUEUE)
     return Placement("", NO_MATCH, "PLC-5")
 
