@@ -14,21 +14,26 @@ import signal
 import socket
 from collections.abc import Awaitable
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
 from remuda.base.errors import UsageError
 from remuda.base.message import message
 from remuda.config.load import load_configuration
-from remuda.config.schema import Configuration, Load, built_in
+from remuda.config.schema import built_in
 from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.rest.app import build_app
 from remuda.edges.rest.server import RestServer
+from remuda.runtime.config_file import INTERVAL_SECONDS, ConfigurationFile, Mark, mark_of
 from remuda.runtime.errors import LoopStoppedError, RecordingError
 from remuda.runtime.interpreter import tune_interpreter
 from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
-from remuda.runtime.stored import read_configuration
+from remuda.runtime.process_settings import ProcessSettings
+from remuda.runtime.stored import StoredDocuments, read_configuration
+
+_log = logging.getLogger("remuda.config")
 
 Address: TypeAlias = tuple[str, int]
 
@@ -44,6 +49,7 @@ class Settings:
     demo: bool
     duration_seconds: float | None
     record: Path | None
+    watch: bool = True
 
 
 def run(settings: Settings) -> None:
@@ -54,16 +60,20 @@ def run(settings: Settings) -> None:
         recording is not complete.
     """
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    load = _loader(settings.config)
+    logging.getLogger("remuda").setLevel(logging.INFO)
+    mark = None if settings.config is None else mark_of(settings.config)
+    stored = built_in() if settings.config is None else read_configuration(settings.config)
     with (
         _listen("gRPC", settings.grpc_address) as probe,
         _listen("REST", settings.rest_address) as listener,
     ):
         probe.close()
         recorder = None if settings.record is None else JournalWriter(settings.record)
-        core = SchedulerLoop(recorder=recorder)
+        core = SchedulerLoop(recorder=recorder, documents=StoredDocuments(stored))
+        core.configurations.watch(ProcessSettings())
+        file = None if settings.config is None else _file(settings, settings.config, core, mark)
         try:
-            asyncio.run(_serve(settings, core, load, listener))
+            asyncio.run(_serve(settings, core, file, listener))
         finally:
             core.stop()
             if core.failed:
@@ -72,28 +82,29 @@ def run(settings: Settings) -> None:
             raise RecordingError(recorder.failure)
 
 
-def _loader(path: Path | None) -> Load:
-    """Return what turns the configuration text of a registration into records.
-
-    For an empty text that is the stored document: the file, else the built-in (RM-5).
-    """
-    stored = built_in() if path is None else read_configuration(path)
-
-    def load(text: str) -> Configuration:
-        return load_configuration(text) if text else stored
-
-    return load
+def _file(settings: Settings, path: Path, core: SchedulerLoop, mark: Mark) -> ConfigurationFile:
+    """Return what keeps the default document in step with its file (RM-5)."""
+    return ConfigurationFile(
+        path,
+        partial(read_configuration, path, may_be_empty=False),
+        core.configurations,
+        mark=mark,
+        interval_seconds=INTERVAL_SECONDS if settings.watch else None,
+    )
 
 
 async def _serve(
-    settings: Settings, core: SchedulerLoop, load: Load, listener: socket.socket
+    settings: Settings,
+    core: SchedulerLoop,
+    file: ConfigurationFile | None,
+    listener: socket.socket,
 ) -> None:
     """Start the parts, say where they listen, wait for the end, stop the parts."""
-    stop = _on_signals()
+    stop = _on_signals(file)
     async with AsyncExitStack() as running:
         core.start()
         running.callback(core.stop)
-        grpc_server = GrpcServer(core, load)
+        grpc_server = GrpcServer(core, load_configuration)
         grpc_address = await grpc_server.start(_text(settings.grpc_address))
         running.push_async_callback(grpc_server.stop)
         rest_server = RestServer(build_app(core, cors=settings.rest_cors), listener)
@@ -104,13 +115,18 @@ async def _serve(
         print(f"listening grpc={grpc_address} rest={rest_address}", flush=True)  # noqa: T201
         fault: asyncio.Future[None] = asyncio.wrap_future(core.ended)
         ends: list[Awaitable[object]] = [stop.wait(), fault]
+        if file is not None:
+            ends.append(file.keep())
         if settings.demo:
-            ends.append(_demo(settings, core, load, rest_address))
+            ends.append(_demo(settings, core, rest_address))
         await _first(ends, settings.duration_seconds)
 
 
-def _on_signals() -> asyncio.Event:
-    """Return an event that SIGTERM and Ctrl-C set; a second signal ends the process at once."""
+def _on_signals(file: ConfigurationFile | None) -> asyncio.Event:
+    """Return an event that SIGTERM and Ctrl-C set; a second signal ends the process at once.
+
+    SIGHUP has the configuration read again.
+    """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -121,7 +137,12 @@ def _on_signals() -> asyncio.Event:
 
     for each in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(each, told)
+    loop.add_signal_handler(signal.SIGHUP, _no_file if file is None else file.tell)
     return stop
+
+
+def _no_file() -> None:
+    _log.warning("SIGHUP without effect: started without --config, there is no file to read")
 
 
 def _listen(purpose: str, address: Address) -> socket.socket:
@@ -137,14 +158,14 @@ def _listen(purpose: str, address: Address) -> socket.socket:
         raise UsageError(f"cannot listen on {_text(address)} for {purpose}: {reason}") from None
 
 
-async def _demo(settings: Settings, core: SchedulerLoop, load: Load, rest_address: str) -> None:
+async def _demo(settings: Settings, core: SchedulerLoop, rest_address: str) -> None:
     """Run the embedded cluster until cancelled."""
     from remuda.demo.run import demo_configuration, run_demo  # noqa: PLC0415 - rarely wanted
     from remuda.demo.status import display  # noqa: PLC0415
     from remuda.edges.inproc import InProcessScheduler  # noqa: PLC0415
 
     config = "" if settings.config else demo_configuration()
-    with InProcessScheduler(core=core, load=load) as scheduler:
+    with InProcessScheduler(core=core) as scheduler:
         await run_demo(scheduler, config, rest_address, display())
 
 

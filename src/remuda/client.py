@@ -1,4 +1,4 @@
-"""A small client for resource managers that talk to a scheduler over gRPC.
+"""A small client for resource managers, and administrators, that talk to a scheduler over gRPC.
 
     with Client("127.0.0.1:9079", "my-cluster") as client:
         client.register()
@@ -11,6 +11,7 @@
 Registering nodes and applications waits for the verdict, because asks that come before it are
 rejected (SI-104). Everything the scheduler sends is available in the order of its stream through
 ``responses``. The messages are those of ``remuda.si.pb.si_pb2``; ``send`` takes any of them.
+``Admin`` is for the configurations that a scheduler has stored.
 """
 
 from __future__ import annotations
@@ -25,13 +26,17 @@ from typing import Any, Final, Self, TypeAlias, TypeVar, cast
 
 import grpc
 
+from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
+from remuda.si.pb.extension_pb2_grpc import AdminStub, SchedulerExtensionStub
 from remuda.si.pb.si_pb2_grpc import SchedulerStub
 from remuda.si.wire import RM_ID_METADATA, Request, Response, resource
 
 Amounts: TypeAlias = Mapping[str, int]
 
 E = TypeVar("E")
+Q = TypeVar("Q")
+A = TypeVar("A")
 
 # Nodes or asks in one message; a response to a longer list might exceed the usual 4 MiB.
 PER_MESSAGE: Final = 1_000
@@ -63,9 +68,7 @@ class Client:
         self.rm_id = rm_id
         self._address = address
         self._timeout = timeout
-        self._channel = grpc.insecure_channel(
-            address, options=(("grpc.max_receive_message_length", 64 * 1024 * 1024),)
-        )
+        self._channel = _channel(address)
         self._stub = SchedulerStub(self._channel)
         self._requests: dict[type[Request], queue.SimpleQueue[Request | None]] = {}
         self._readers: list[threading.Thread] = []
@@ -110,6 +113,28 @@ class Client:
         self._open(si.AllocationRequest, self._stub.UpdateAllocation)
         self._open(si.ApplicationRequest, self._stub.UpdateApplication)
         self._open(si.NodeRequest, self._stub.UpdateNode)
+
+    def update_configuration(
+        self, config: str = "", *, extra_config: Mapping[str, str] | None = None
+    ) -> bool:
+        """Replace the configuration while everything runs; False if it was in force already.
+
+        Returns when all of it is in force. ``config`` empty: the document that the scheduler has
+        stored for the policy group. ``extra_config`` replaces the whole map in any case.
+
+        Raises: ClientError with all that stands in the way; then nothing has changed.
+        """
+        request = si.UpdateConfigurationRequest(
+            rmID=self.rm_id, config=config, extraConfig=dict(extra_config or {})
+        )
+        stub = SchedulerExtensionStub(self._channel)
+        try:
+            answer = stub.UpdateConfiguration(request, timeout=self._timeout)
+        except grpc.RpcError as error:
+            raise ClientError(_explain(error, self._address)) from None
+        if not answer.success:
+            raise ClientError(f"configuration refused: {answer.reason}")
+        return answer.changed
 
     def send(self, request: Request) -> None:
         """Send a request as it is; ``rmID`` is filled in.
@@ -346,6 +371,96 @@ class Client:
             verdict = self._verdicts.pop((kind, name), None)
         if verdict is not None:
             verdict.set_result(reason)
+
+
+class Admin:
+    """An administrator of one scheduler: the configurations that it has stored.
+
+    Args:
+        address: HOST:PORT of the scheduler's gRPC listener.
+        timeout: seconds that a call waits for its answer at most.
+
+    An empty ``policy_group`` means the only one there is.
+    """
+
+    def __init__(self, address: str, *, timeout: float = 30.0) -> None:
+        self._address = address
+        self._timeout = timeout
+        self._channel = _channel(address)
+        self._stub = AdminStub(self._channel)
+
+    def validate(self, config: str) -> str:
+        """Return all that is wrong with a configuration, "" if nothing is.
+
+        Raises: ClientError if the scheduler cannot be asked.
+        """
+        document = ext.ConfigurationDocument(config=config)
+        return self._call(self._stub.ValidateConfiguration, document).reason
+
+    def get_configuration(self, policy_group: str = "") -> ext.ConfigurationDocument:
+        """Return the document that counts for a policy group.
+
+        Raises: ClientError, for example if several groups exist and none is named.
+        """
+        request = ext.GetConfigurationRequest(policy_group=policy_group)
+        return self._call(self._stub.GetConfiguration, request)
+
+    def set_configuration(
+        self,
+        config: str,
+        *,
+        policy_group: str = "",
+        extra_config: Mapping[str, str] | None = None,
+        expected_checksum: str = "",
+        dry_run: bool = False,
+    ) -> str:
+        """Store a document and put it in force for all that use it, or for none.
+
+        Returns the checksum of the document in force afterwards.
+
+        ``config`` empty: the group goes back to the default document. ``extra_config`` replaces
+        the extra maps, unless it is empty. ``expected_checksum``: refuse if somebody else changed
+        the document meanwhile. ``dry_run``: only try against what is running.
+
+        Raises: ClientError with the reason; then nothing has changed.
+        """
+        document = ext.ConfigurationDocument(
+            policy_group=policy_group, config=config, extra_config=dict(extra_config or {})
+        )
+        request = ext.SetConfigurationRequest(
+            document=document, expected_checksum=expected_checksum, dry_run=dry_run
+        )
+        answer = self._call(self._stub.SetConfiguration, request)
+        if not answer.success:
+            failed = "".join(f"; {rm}: {why}" for rm, why in sorted(answer.failed_rms.items()))
+            raise ClientError(f"configuration refused: {answer.reason}{failed}")
+        return answer.checksum
+
+    def close(self) -> None:
+        """End the connection."""
+        self._channel.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _call(self, method: grpc.UnaryUnaryMultiCallable[Q, A], request: Q) -> A:
+        try:
+            return method(request, timeout=self._timeout)
+        except grpc.RpcError as error:
+            raise ClientError(_explain(error, self._address)) from None
+
+
+def _channel(address: str) -> grpc.Channel:
+    limit = ("grpc.max_receive_message_length", 64 * 1024 * 1024)
+    return grpc.insecure_channel(address, options=(limit,))
 
 
 def _parts(entries: list[E]) -> Iterator[list[E]]:

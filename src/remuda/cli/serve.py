@@ -33,6 +33,13 @@ _Config = Annotated[
         help="Queue configuration (YAML) for resource managers that register without one.",
     ),
 ]
+_Watch = Annotated[
+    bool,
+    typer.Option(
+        envvar="REMUDA_WATCH",
+        help="Read the configuration file again when it changes; SIGHUP does so in any case.",
+    ),
+]
 _GrpcAddress = Annotated[
     str,
     typer.Option(
@@ -84,6 +91,7 @@ _Record = Annotated[
 def serve(
     *,
     config: _Config = None,
+    watch: _Watch = True,
     grpc_address: _GrpcAddress = "127.0.0.1:9079",
     rest_address: _RestAddress = "127.0.0.1:9080",
     rest_cors: _RestCors = True,
@@ -95,7 +103,8 @@ def serve(
 
     When it is ready, stdout gets one line: listening grpc=HOST:PORT rest=HOST:PORT
 
-    SIGTERM and Ctrl-C end it cleanly, with exit code 0.
+    SIGTERM and Ctrl-C end it cleanly, with exit code 0. SIGHUP has the file given as --config
+    read again; a file with errors changes nothing.
 
     An option on the command line wins over its environment variable.
     """
@@ -111,6 +120,7 @@ def serve(
     run(
         Settings(
             config=config,
+            watch=watch,
             grpc_address=grpc,
             rest_address=rest,
             rest_cors=rest_cors,

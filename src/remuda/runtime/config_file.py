@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -25,7 +26,12 @@ _log = logging.getLogger("remuda.config")
 
 INTERVAL_SECONDS: Final = 1.0
 
-_Mark: TypeAlias = tuple[int, ...] | None
+# A file that changed is read when it looks the same after a pause, or after so many pauses.
+SETTLE_SECONDS: Final = 0.1
+_SETTLE_LOOKS: Final = 20
+
+# What tells one state of a file from another; None: there is no file.
+Mark: TypeAlias = tuple[int, ...] | None
 
 
 class ConfigurationFile:
@@ -33,7 +39,8 @@ class ConfigurationFile:
 
     Args:
         path: the file.
-        read: reads it; raises ConfigError or UsageError.
+        read: reads it; raises ConfigError or UsageError, also if it is empty: whoever empties a
+            file is about to fill it, and does not mean the built-in configuration.
         configurations: where the document is put in force.
         interval_seconds: how often the file is looked at; None: only when told.
 
@@ -47,7 +54,7 @@ class ConfigurationFile:
         read: Callable[[], Configuration],
         configurations: ConfigurationErrands,
         *,
-        mark: _Mark,
+        mark: Mark,
         interval_seconds: float | None = INTERVAL_SECONDS,
     ) -> None:
         self._path = path
@@ -66,6 +73,8 @@ class ConfigurationFile:
         while True:
             told = await self._wait()
             mark = await asyncio.to_thread(mark_of, self._path)
+            if mark not in (None, self._mark):
+                mark = await self._settled(mark)
             before, self._mark = self._mark, mark
             if told or (mark is not None and mark != before):
                 await self._reload()
@@ -80,6 +89,15 @@ class ConfigurationFile:
             return False
         self._told.clear()
         return True
+
+    async def _settled(self, mark: Mark) -> Mark:
+        """Wait while somebody writes: half a file may be a legal configuration with half of it."""
+        for _ in range(_SETTLE_LOOKS):
+            await asyncio.sleep(SETTLE_SECONDS)
+            before, mark = mark, await asyncio.to_thread(mark_of, self._path)
+            if mark == before:
+                break
+        return mark
 
     async def _reload(self) -> None:
         try:
@@ -97,11 +115,13 @@ class ConfigurationFile:
             await asyncio.to_thread(log_change, str(self._path), change)
 
 
-def mark_of(path: Path) -> _Mark:
-    """Return what tells one state of a file from another, None if there is no file now."""
+def mark_of(path: Path) -> Mark:
+    """Return the present mark of a file; a pipe or device has none, reading it once empties it."""
     try:
         found = path.stat()
     except OSError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
         return None
     return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 

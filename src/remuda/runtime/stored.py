@@ -72,16 +72,19 @@ class StoredDocuments:
         return complete
 
 
-def read_configuration(path: Path) -> Configuration:
-    """Return the configuration in a file.
+def read_configuration(path: Path, *, may_be_empty: bool = True) -> Configuration:
+    """Return the configuration in a file; the empty one stands for the built-in (CFG-2).
 
-    Raises: UsageError, one line, if it cannot be read, is too large or is no text; ConfigError.
+    Raises: UsageError, one line, if it cannot be read, is too large, is no text, or is empty and
+        must not be; ConfigError.
     """
     try:
         with path.open("rb") as file:
             data = file.read(TEXT_BYTES_LIMIT + 1)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    if not (data or may_be_empty):
+        raise UsageError(f"{path} is empty")
     if len(data) > TEXT_BYTES_LIMIT:
         raise UsageError(f"cannot read {path}: it has more than {TEXT_BYTES_LIMIT} bytes")
     try:

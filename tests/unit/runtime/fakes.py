@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from remuda.base.errors import InvariantViolation
-from remuda.config.schema import built_in
+from remuda.config.schema import Configuration, built_in
 from remuda.core.messages.commands import (
     Ask,
     Command,
@@ -15,10 +15,12 @@ from remuda.core.messages.commands import (
     UnregisterResourceManager,
     UpdateAllocations,
     UpdateApplications,
+    UpdateConfiguration,
 )
 from remuda.core.messages.effects import (
     AllocationNew,
     ApplicationsAnswered,
+    ConfigurationAnswered,
     Effect,
     RegistrationAnswered,
 )
@@ -36,6 +38,7 @@ class FakeScheduler:
     """Places every ask on one node, in order, unless predicates refuse it.
 
     An application named ``fault`` raises; ``deadline_ns`` is reported until a step reaches it.
+    RMs in ``stubborn`` refuse every new configuration; ``configured`` has what is in force.
     """
 
     def __init__(self, predicates: Predicates = always_true) -> None:
@@ -46,13 +49,18 @@ class FakeScheduler:
         self.deadline_ns: int | None = None
         self.expired: list[int] = []
         self.threads: set[str] = set()
+        self.stubborn: set[str] = set()
+        self.configured: dict[str, tuple[Configuration, Mapping[str, str]]] = {}
 
     def handle(self, command: Command, now_ns: int) -> list[Effect]:
         self.threads.add(threading.current_thread().name)
         self.handled.append(command)
         if isinstance(command, RegisterResourceManager):
             reason = "rmID is bad" if command.rm_id.startswith("[") else ""
+            self.configured[command.rm_id] = (command.config, command.extra_config)
             return [RegistrationAnswered(command.rm_id, reason, "RM-1" if reason else "")]
+        if isinstance(command, UpdateConfiguration):
+            return [self.update(command)]
         if isinstance(command, UpdateApplications):
             if any(new.application_id == "fault" for new in command.new):
                 raise ZeroDivisionError("a counter went wrong\nsecond line")
@@ -63,6 +71,16 @@ class FakeScheduler:
         if isinstance(command, UnregisterResourceManager):
             self.waiting = deque(entry for entry in self.waiting if entry[0] != command.rm_id)
         return []
+
+    def update(self, command: UpdateConfiguration) -> ConfigurationAnswered:
+        if command.rm_id in self.stubborn:
+            problems = ("queue root.a has applications", "queue root.b has applications")
+            return ConfigurationAnswered(command.rm_id, problems[0], "RLD-26", problems)
+        if not command.dry_run:
+            extra = command.extra_config
+            old = self.configured[command.rm_id][1]
+            self.configured[command.rm_id] = (command.config, old if extra is None else extra)
+        return ConfigurationAnswered(command.rm_id, "")
 
     def step(self, now_ns: int, limit: int) -> list[Effect]:
         self.limits.append(limit)
@@ -103,6 +121,9 @@ class FakeScheduler:
                 total_nodes=3,
                 total_containers=0,
                 applications={"Completed": 2, "Rejected": 5},
+                preemption=True,
+                quota_preemption=False,
+                user_group_resolver="",
             ),
         )
 
