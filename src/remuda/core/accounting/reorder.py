@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from remuda.core.accounting.lanes import regroup, wake, wake_at, wake_held
-from remuda.core.accounting.standing import reshow_priorities, update_application
+from remuda.core.accounting.standing import (
+    place_group,
+    reshow_priorities,
+    update_application,
+)
+from remuda.core.model.child_order import ChildOrder
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
+from remuda.core.model.ranking import Ranking
 
 
 def wake_all(partition: Partition) -> None:
@@ -29,10 +35,17 @@ def renew_leaf(partition: Partition, leaf: Queue) -> None:
 def renew_orders(partition: Partition) -> None:
     """Put applications and queues where the settings now in force want them.
 
-    Rules: QUE-21 (Ours), QUE-30 (Ours), RLD-23.
+    Places by one policy cannot be compared with those by another, so every order begins empty.
+    Rules: QUE-21 (Ours), QUE-30 (Ours), RLD-23, KV-5.
     """
+    for queue in partition.queues(partition.root):
+        queue.child_order = ChildOrder()
+        queue.ready = Ranking()
+        for lane in queue.lanes.values():
+            lane.order = Ranking()
     for application in partition.applications.values():
-        if application.queue is not None:
-            update_application(application)
+        update_application(application)
+        for group in application.request_groups.values():
+            place_group(group)
     reshow_priorities(partition)
     partition.shares_stale = True

@@ -62,7 +62,7 @@ def _set_extra(manager: ResourceManager, extra_config: Mapping[str, str]) -> Non
         parity = has_parity(extra_config)
         if partition.parity != parity:
             partition.parity = parity
-            partition.shares_stale = True
+            renew_orders(partition)
 
 
 def _obstacles(manager: ResourceManager, command: UpdateConfiguration) -> list[tuple[str, str]]:

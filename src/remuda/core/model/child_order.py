@@ -28,9 +28,11 @@ class _Tier:
 
     ``names`` and ``ready`` (those that may be served) are sorted. ``pending`` counts the distinct
     pending amounts, ``sums`` has them by falling sum: only one with a larger sum can exceed.
+    ``served`` is the order of QUE-36 as far as it was worked out, ``gone`` counts the pending
+    amounts in it; both hold until a child comes, goes or wants something else.
     """
 
-    __slots__ = ("names", "number", "pending", "ready", "sums")
+    __slots__ = ("gone", "names", "number", "pending", "ready", "served", "sums")
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -38,9 +40,12 @@ class _Tier:
         self.ready: list[str] = []
         self.pending: dict[tuple[int, ...], int] = {}
         self.sums: list[tuple[int, tuple[int, ...]]] = []
+        self.served: dict[str, None] = {}
+        self.gone: dict[tuple[int, ...], int] = {}
 
     def put(self, name: str, pending: tuple[int, ...], ready: bool) -> None:
         """Add a child."""
+        self.forget_order()
         insort(self.names, name)
         if ready:
             insort(self.ready, name)
@@ -51,6 +56,7 @@ class _Tier:
 
     def take(self, name: str, pending: tuple[int, ...], ready: bool) -> None:
         """Take a child out."""
+        self.forget_order()
         del self.names[bisect_left(self.names, name)]
         if ready:
             del self.ready[bisect_left(self.ready, name)]
@@ -60,8 +66,22 @@ class _Tier:
             del self.pending[pending]
             del self.sums[bisect_left(self.sums, (-sum(pending), pending))]
 
-    def exceeded(self, pending: tuple[int, ...], gone: dict[tuple[int, ...], int]) -> bool:
-        """Whether a child that is not gone has more pending than this. Rules: QUE-35."""
+    def forget_order(self) -> None:
+        """Work the order of QUE-36 out anew when it is needed next."""
+        if self.served:
+            self.served = {}
+            self.gone = {}
+
+    def set_ready(self, name: str, ready: bool) -> None:
+        """Note that a child may be served now, or no more; the order stays."""
+        if ready:
+            insort(self.ready, name)
+        else:
+            del self.ready[bisect_left(self.ready, name)]
+
+    def exceeded(self, pending: tuple[int, ...]) -> bool:
+        """Whether a child that is not served has more pending than this. Rules: QUE-35."""
+        gone = self.gone
         total = sum(pending)
         for negative, other in self.sums:
             if -negative <= total:
@@ -90,6 +110,9 @@ class ChildOrder:
         old = self._places.get(name)
         if old is not None:
             if old == place:
+                return
+            if old[:2] == place[:2]:
+                self._set_ready(name, place)
                 return
             if self._moved_alone(old, name, place):
                 return
@@ -130,6 +153,16 @@ class ChildOrder:
         """Return all children, sorted, for checks."""
         return sorted(self._places)
 
+    def _set_ready(self, name: str, place: Place) -> None:
+        numbers, _, ready = place
+        self._places[name] = place
+        tier = self._tiers[numbers]
+        tier.set_ready(name, ready)
+        if ready and len(tier.ready) == 1:
+            self._ready.put(tier.number, numbers)
+        elif not tier.ready:
+            self._ready.drop(tier.number)
+
     def _moved_alone(self, old: Place, name: str, place: Place) -> bool:
         """Move a child that has a tier to itself, tier and all, if nobody is where it goes.
 
@@ -143,6 +176,7 @@ class ChildOrder:
         del self._tiers[old[0]]
         self._tiers[numbers] = tier
         self._by_number[tier.number] = numbers
+        tier.forget_order()
         if pending != old[1]:
             tier.pending = {pending: 1}
             tier.sums = [(-sum(pending), pending)]
@@ -167,19 +201,20 @@ class ChildOrder:
         """Return the first ready child of a tier in the order of QUE-36."""
         if len(tier.ready) == 1 or len(tier.pending) == 1:
             return tier.ready[0]
-        served: set[str] = set()
-        gone: dict[tuple[int, ...], int] = {}
-        while True:
-            name = self._next(tier, served, gone)
-            _, pending, ready = self._places[name]
-            if ready:
+        for name in tier.served:
+            if self._places[name][2]:
                 return name
-            served.add(name)
-            gone[pending] = gone.get(pending, 0) + 1
+        while True:
+            name = self._next(tier)
+            pending = self._places[name][1]
+            tier.served[name] = None
+            tier.gone[pending] = tier.gone.get(pending, 0) + 1
+            if self._places[name][2]:
+                return name
 
-    def _next(self, tier: _Tier, served: set[str], gone: dict[tuple[int, ...], int]) -> str:
+    def _next(self, tier: _Tier) -> str:
         """Return the first by name, of those not served yet, that no other of them exceeds."""
         for name in tier.names:
-            if name not in served and not tier.exceeded(self._places[name][1], gone):
+            if name not in tier.served and not tier.exceeded(self._places[name][1]):
                 return name
         raise AssertionError("more pending than oneself is no order")
