@@ -49,6 +49,7 @@ def charge(partition: Partition, allocation: Allocation, request: Request) -> No
     leaf = application.queue
     assert leaf is not None
     amounts = allocation.amounts
+    _charge_quota(partition, application, amounts)
     if request.pending and request.amounts is amounts:
         move(application.pending, application.allocated, amounts)
         for queue in leaf.path_up:
@@ -60,7 +61,6 @@ def charge(partition: Partition, allocation: Allocation, request: Request) -> No
         add(application.allocated, amounts)
         for queue in leaf.path_up:
             add(queue.allocated, amounts)
-    _charge_quota(partition, application, amounts)
     _raise_maximum(application, amounts)
     application.allocations[allocation.allocation_id] = allocation
     partition.allocation_count += 1
