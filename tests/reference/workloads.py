@@ -65,7 +65,8 @@ class Run:
     """A recorded workload: each input with what the reference answered.
 
     By number of an input: ``standings``, what could be seen of each partition after it, and who
-    was held back there; ``removed``, the partitions and applications it removed.
+    was held back there; ``removed``, the partitions and applications it removed. ``configs``: all
+    that were in force, of each RM, the last one is still.
     """
 
     inputs: list[Input] = field(default_factory=list)
@@ -73,6 +74,7 @@ class Run:
     records: list[list[Record]] = field(default_factory=list)
     standings: dict[int, dict[tuple[str, str], tuple[Standing, Held]]] = field(default_factory=dict)
     removed: dict[int, set[tuple[str, str, str]]] = field(default_factory=dict)
+    configs: dict[str, list[Configuration]] = field(default_factory=dict)
     deadlines: list[int | None] = field(default_factory=list)
     reference: Reference = field(default_factory=Reference)
 
@@ -102,7 +104,6 @@ class Author:
         self.now = START
         self.names = 0
         self.single = True
-        self.configs: dict[str, list[Configuration]] = {}
         self.actions = [
             (self.add_applications, 4),
             (self.send_asks, 10),
@@ -160,14 +161,14 @@ class Author:
         config = configurations.draw(self.rng)
         predicates = self.rng.random() < 0.3
         self.send(c.RegisterResourceManager(rm_id, config, predicates=predicates))
-        self.configs[rm_id] = [config]
+        self.run.configs[rm_id] = [config]
         self.single = len(self.run.reference.partitions) == 1
 
     def reload(self) -> None:
         """A changed configuration, an earlier one, the same, or one only tried."""
         self.settle()
-        rm_id = self.rng.choice(sorted(self.configs))
-        known = self.configs[rm_id]
+        rm_id = self.rng.choice(sorted(self.run.configs))
+        known = self.run.configs[rm_id]
         before = set(self.run.reference.partitions)
         apps = {name: list(p.applications) for name, p in self.run.reference.partitions.items()}
         config = configurations.changed(self.rng, known[-1])
@@ -251,14 +252,15 @@ class Author:
         known = list(partition.applications)
         again = bool(known) and self.rng.random() < 0.05
         user = self.rng.choices(list(configurations.USERS), (8, 5, 3, 3, 1, 1, 1))[0]
+        unknown = self.rng.random() < 0.04
         new = c.NewApplication(
             self.rng.choice(known) if again else self.name("app", partition),
             queue="" if queue == "root" else self.rng.choice((queue, queue.upper())),
             partition=partition.name if self.rng.random() < 0.97 else "nowhere",
             user=user,
-            groups=configurations.USERS[user],
+            groups=() if unknown else configurations.USERS[user],
             tags=self.tags(),
-            user_fault="" if self.rng.random() < 0.97 else "no such user",
+            user_fault="no such user" if unknown else "",
         )
         if self.rng.random() < 0.03 and not self.makes_queues(partition, new):
             return dataclasses.replace(new, placeholder_ask={"vcore": 1})
@@ -279,7 +281,8 @@ class Author:
             found[name] = self.rng.choice(("true", "T", "1", "yes", "tRue"))
         if self.rng.random() < 0.15:
             quotas = ("namespace.resourcequota", "Namespace.ResourceGuaranteed")
-            found |= {name: QUOTA % self.rng.choice((2, 5, 9)) for name in quotas}
+            amounts = (QUOTA % 2, QUOTA % 5, QUOTA % 9, QUOTA % 0, QUOTA % -1, "{}", "")
+            found |= {q: self.rng.choice(amounts) for q in quotas if self.rng.random() < 0.8}
         if self.rng.random() < 0.1:
             found["namespace.resourcemaxapps"] = self.rng.choice(("1", "2", "0", "-1", "many"))
         return found

@@ -1,0 +1,279 @@
+"""A changed configuration and back again: nothing is lost, nothing happens that was not said.
+
+Random histories bring a scheduler into some state under a configuration A. Then A becomes B
+and B becomes A again, under running applications. Records have to name exactly the differences
+(EVT-74), and what is refused or only tried changes nothing that can be seen.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections import Counter
+from collections.abc import Iterable
+
+import pytest
+
+from remuda.config.schema import Configuration, QueueConfig
+from remuda.core.messages import commands as c
+from remuda.core.messages import effects as e
+from remuda.core.messages import events as ev
+from remuda.core.messages import queries as q
+from remuda.core.scheduler import Scheduler
+from tests.reference import configurations
+from tests.reference.driver import apply
+from tests.reference.standing import flat, flat_usage, ordered
+from tests.reference.workloads import Run, record, refuse_some
+
+BLOCK = 20
+PEOPLE = (("ann", ("staff", "dev")), ("bob", ("qa",)), ("zoe", ()))
+Limits = dict[tuple[int, str, str], object]
+Change = tuple[int, str, int, int, str]
+
+
+class World:
+    """A scheduler after a history; ``rm_id`` is the RM whose configuration changes."""
+
+    def __init__(self, run: Run) -> None:
+        self.scheduler = Scheduler(refuse_some)
+        for given in run.inputs:
+            apply(self.scheduler, given)
+        self.rm_id = min(run.configs)
+        self.config = run.configs[self.rm_id][-1]
+        self.now = run.inputs[-1][0]
+
+    def update(self, config: Configuration, *, trial: bool = False) -> list[e.Effect]:
+        """A changed configuration."""
+        command = c.UpdateConfiguration(self.rm_id, config, dry_run=trial)
+        effects = self.scheduler.handle(command, self.now)
+        self.scheduler.check()
+        return effects
+
+    def view(self, query: q.Query) -> object:
+        """One view."""
+        return self.scheduler.view(query)
+
+    def everything(self) -> list[object]:
+        """All that can be seen of all partitions."""
+        partitions = self.view(q.PartitionsQuery())
+        assert isinstance(partitions, tuple)
+        found: list[object] = [partitions, self.view(q.ConfigurationsQuery())]
+        for one in partitions:
+            assert isinstance(one, q.PartitionView)
+            home, rm_id = one.name, one.rm_id
+            root = self.view(q.QueuesQuery(home, rm_id))
+            assert isinstance(root, q.QueueView)
+            found += [root, self.view(q.NodesQuery(home, rm_id))]
+            found += [self.view(q.ApplicationsQuery(home, "", rm_id))]
+            found += [self.view(q.PlacementRulesQuery(home, rm_id))]
+            found += [self.view(q.UsageQuery(home, groups, rm_id)) for groups in (False, True)]
+            found += [
+                self.view(q.AccessQuery(home, queue.path, user, names, admin, rm_id))
+                for queue in flat(root)
+                for user, names in PEOPLE
+                for admin in (False, True)
+            ]
+        return found
+
+    def queues(self, home: str) -> dict[str, q.QueueView]:
+        """The queues of a partition."""
+        root = self.view(q.QueuesQuery(home, self.rm_id))
+        assert isinstance(root, q.QueueView)
+        return {queue.path: queue for queue in flat(root)}
+
+    def limits(self, home: str) -> Limits:
+        """Every limit that binds somebody now: (detail, name, path) -> the limit."""
+        found: Limits = {}
+        for detail, groups in ((ev.UG_USER_LIMIT, False), (ev.UG_GROUP_LIMIT, True)):
+            views = self.view(q.UsageQuery(home, groups, self.rm_id))
+            assert isinstance(views, tuple)
+            for view in views:
+                for node in flat_usage(view.queues):
+                    if node.maximum is not None or node.max_applications:
+                        limit = (ordered(node.maximum), node.max_applications)
+                        found[detail, view.name, node.path] = limit
+        return found
+
+
+def same_partitions(rng: random.Random, config: Configuration) -> Configuration:
+    """A changed configuration with the partitions of the first."""
+    changed = tuple(configurations.changed_partition(rng, one) for one in config.partitions)
+    return configurations.stamped(rng, changed)
+
+
+def again(rng: random.Random, config: Configuration) -> Configuration:
+    """The same under another checksum."""
+    return configurations.stamped(rng, config.partitions)
+
+
+def refused(effects: list[e.Effect]) -> bool:
+    """Whether an update was refused."""
+    (answer,) = [one for one in effects if isinstance(one, e.ConfigurationAnswered)]
+    return bool(answer.reason)
+
+
+def told(effects: Iterable[e.Effect], home: str) -> Counter[Change]:
+    """What the records of one partition say about queues and limits."""
+    return Counter(
+        (one.kind, one.object_id, one.change, one.detail, one.reference_id)
+        for one in effects
+        if isinstance(one, e.EventRecord)
+        and one.partition == home
+        and one.detail not in (ev.UG_APP_LINK, ev.UG_GROUP_RESOURCE)
+    )
+
+
+def differences(
+    before: dict[str, q.QueueView], after: dict[str, q.QueueView], old: Limits, new: Limits
+) -> Counter[Change]:
+    """What has to be told of the change from one state to another. Rules: EVT-74, EVT-83."""
+    found: list[Change] = []
+    for path, queue in after.items():
+        known = before.get(path)
+        if known is None:
+            found.append((ev.QUEUE, path, ev.ADD, ev.DETAILS_NONE, ""))
+            continue
+        if ordered(known.maximum) != ordered(queue.maximum):
+            found.append((ev.QUEUE, path, ev.SET, ev.QUEUE_MAX, ""))
+        if ordered(known.guaranteed) != ordered(queue.guaranteed):
+            found.append((ev.QUEUE, path, ev.SET, ev.QUEUE_GUARANTEED, ""))
+        if known.leaf != queue.leaf:
+            found.append((ev.QUEUE, path, ev.SET, ev.QUEUE_TYPE, ""))
+    for detail, name, path in {**old, **new}:
+        limit = new.get((detail, name, path))
+        if limit != old.get((detail, name, path)):
+            change = ev.REMOVE if limit is None else ev.SET
+            found.append((ev.USERGROUP, name, change, detail, path))
+    return Counter(found)
+
+
+def configured(config: QueueConfig, above: str = "") -> set[str]:
+    """The paths of a configuration."""
+    path = f"{above}.{config.name}" if above else "root"
+    return {path}.union(*(configured(child, path) for child in config.queues))
+
+
+def comparable(queue: q.QueueView, *, leftovers: bool) -> q.QueueView:
+    """A queue by itself; leftovers may change the priorities seen above them."""
+    priority = 0 if leftovers else queue.current_priority
+    return dataclasses.replace(queue, children=(), current_priority=priority)
+
+
+def beside_queues(world: World, home: str, paths: set[str]) -> list[object]:
+    """Everything else of a partition: work, usage, rules, and who may use these queues."""
+    rm_id = world.rm_id
+    views = [world.view(q.UsageQuery(home, groups, rm_id)) for groups in (False, True)]
+    views += [world.view(q.NodesQuery(home, rm_id)), world.view(q.PlacementRulesQuery(home, rm_id))]
+    views += [world.view(q.ApplicationsQuery(home, "", rm_id))]
+    return views + [
+        world.view(q.AccessQuery(home, path, user, names, admin, rm_id))
+        for path in sorted(paths)
+        for user, names in PEOPLE
+        for admin in (False, True)
+    ]
+
+
+@dataclasses.dataclass
+class Case:
+    """One history and a change of its configuration; ``homes``: its partitions."""
+
+    world: World
+    other: Configuration
+    rng: random.Random
+
+    @property
+    def homes(self) -> list[str]:
+        return [one.name for one in self.world.config.partitions]
+
+    def kept(self, home: str) -> set[str]:
+        """The queues that must be as before: configured by A, or left alone by B."""
+        (mine,) = [configured(p.root) for p in self.world.config.partitions if p.name == home]
+        (other,) = [configured(p.root) for p in self.other.partitions if p.name == home]
+        views = self.world.queues(home)
+        return mine | {path for path in views if path not in other}
+
+
+def case(seed: int) -> Case:
+    """A history of 30 inputs or more, and a change of its configuration."""
+    rng, world = random.Random(seed), World(record(seed, 30))
+    return Case(world, same_partitions(rng, world.config), rng)
+
+
+def check_there_and_back(this: Case) -> bool:
+    """A, B, A again: nothing but draining leftovers differs. False: B was refused."""
+    world = this.world
+    kept = {home: this.kept(home) for home in this.homes}
+    before = {home: world.queues(home) for home in this.homes}
+    beside = {home: beside_queues(world, home, kept[home]) for home in this.homes}
+    if refused(world.update(this.other)):
+        return False
+    assert not refused(world.update(again(this.rng, world.config)))
+    for home in this.homes:
+        after = world.queues(home)
+        more = {path for path in after if path not in kept[home]}
+        assert all(after[path].status == "Draining" for path in more)
+        for path in kept[home]:
+            old, new = before[home][path], after[path]
+            assert comparable(new, leftovers=bool(more)) == comparable(old, leftovers=bool(more))
+        assert beside_queues(world, home, kept[home]) == beside[home]
+    return True
+
+
+def check_records(this: Case) -> bool:
+    """The records of a change and of the way back are the differences. False: refused."""
+    world = this.world
+    for config in (this.other, again(this.rng, world.config)):
+        before = {home: (world.queues(home), world.limits(home)) for home in this.homes}
+        effects = world.update(config)
+        if refused(effects):
+            return False
+        for home in this.homes:
+            queues, limits = before[home]
+            wanted = differences(queues, world.queues(home), limits, world.limits(home))
+            assert told(effects, home) == wanted
+    return True
+
+
+def check_refusals(this: Case) -> bool:
+    """What is refused or only tried changes nothing. True: there was a refusal."""
+    world = this.world
+    before = world.everything()
+    trial = world.update(this.other, trial=True)
+    assert world.everything() == before
+    assert [type(one) for one in trial] == [e.ConfigurationAnswered]
+    effects = world.update(this.other)
+    assert refused(effects) == refused(trial)
+    if refused(effects):
+        assert world.everything() == before
+        assert [type(one) for one in effects] == [e.ConfigurationAnswered]
+    return refused(effects)
+
+
+@pytest.mark.remuda_rule("RLD-3", "RLD-4", "RLD-21", "RLD-22", "RLD-23", "RLD-24", "RLD-29")
+@pytest.mark.remuda_rule("RLD-26", "RLD-27", "OBJ-2", "OBJ-7", "LIM-63", "PRP-7", "D-C10", "D-C20")
+@pytest.mark.parametrize("first", range(5000, 5120, BLOCK))
+def test_there_and_back_again(first: int) -> None:
+    accepted = [check_there_and_back(case(seed)) for seed in range(first, first + BLOCK)]
+    assert accepted.count(True) > BLOCK // 2
+
+
+@pytest.mark.remuda_rule("EVT-74", "UPD-5", "EVT-62", "EVT-67", "EVT-68", "EVT-69", "EVT-83")
+@pytest.mark.parametrize("first", range(5200, 5320, BLOCK))
+def test_records_name_exactly_the_differences(first: int) -> None:
+    accepted = [check_records(case(seed)) for seed in range(first, first + BLOCK)]
+    assert accepted.count(True) > BLOCK // 2
+
+
+@pytest.mark.remuda_rule("SI-85", "SI-86", "RLD-5", "RLD-6", "D-C15", "D-C16", "D-C21", "EXT-24")
+def test_what_is_refused_or_tried_changes_nothing() -> None:
+    refusals = [check_refusals(case(seed)) for seed in range(5400, 5500)]
+    assert refusals.count(True) > 3
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", range(50_000, 52_000, 100))
+def test_thousands_of_changes(first: int) -> None:
+    for seed in range(first, first + 100):
+        check_there_and_back(case(seed))
+        check_records(case(seed))
+        check_refusals(case(seed))
