@@ -9,6 +9,8 @@ from remuda.base.errors import ConfigError, Problem
 from remuda.config import load
 from remuda.config.load import load_configuration
 from remuda.config.schema import (
+    BUILT_IN_TEXT,
+    AccessList,
     PartitionConfig,
     PlacementRuleConfig,
     QueueConfig,
@@ -87,6 +89,8 @@ def test_a_whole_configuration() -> None:
         parent=True,
         properties={"application.sort.priority": "disabled"},
         queues=(QueueConfig(name="adhoc"), teams),
+        admin_acl=AccessList(everybody=True),
+        submit_acl=AccessList(everybody=True),
     )
     assert loaded.partitions == (
         PartitionConfig(
@@ -106,6 +110,7 @@ def test_a_whole_configuration() -> None:
 @pytest.mark.remuda_rule("CFG-2")
 def test_the_empty_text_is_the_built_in_configuration_but_blanks_are_not() -> None:
     assert load_configuration("") == built_in()
+    assert load_configuration(BUILT_IN_TEXT) == built_in()
     assert load_configuration(" ").partitions == ()
 
 
@@ -198,6 +203,12 @@ def test_a_quoted_merge_key_is_an_ordinary_key() -> None:
         ("partitions: [{queues: [{name: a, resources: {maximum: {}}}]}]", "maximum", 46),
         ("partitions: [{queues: [], placementrules: [{name: tag, values: x}]}]", "values", 56),
         ("partitions: [{queues: [], nodesortpolicy: {kind: fair}}]", "kind", 44),
+        ("partitions: [{queues: [], preemption: {on: true}}]", "on", 40),
+        ("partitions: [{queues: [], usergroupresolver: {url: x}}]", "url", 47),
+        ("partitions: [{queues: [{name: a, childtemplate: {parent: x}}]}]", "parent", 50),
+        ("partitions: [{queues: [], limits: [{users: [a], max: 1}]}]", "max", 49),
+        ("partitions: [{queues: [], placementrules: [{filter: {user: x}}]}]", "user", 54),
+        ("partitions: [{queues: [{name: a, maxrunningapps: 1}]}]", "maxrunningapps", 34),
     ],
 )
 def test_an_unknown_key_is_refused_with_its_place(text: str, key: str, column: int) -> None:
@@ -229,6 +240,17 @@ def test_a_key_in_the_wrong_case_is_unknown_and_the_hint_says_the_right_one() ->
         "partitions: [{queues: [{name: a, resources: {max: 5}}]}]",
         "partitions: [{queues: [], placementrules: provided}]",
         "partitions: [{queues: [], nodesortpolicy: fair}]",
+        "partitions: [{queues: [], preemption: true}]",
+        "partitions: [{queues: [], usergroupresolver: ldap}]",
+        "partitions: [{queues: [], limits: {users: [a]}}]",
+        "partitions: [{queues: [], limits: [bob]}]",
+        "partitions: [{queues: [], limits: [{users: bob, maxapplications: 1}]}]",
+        "partitions: [{queues: [], limits: [{users: [[bob]], maxapplications: 1}]}]",
+        "partitions: [{queues: [], placementrules: [user]}]",
+        "partitions: [{queues: [], placementrules: [{name: user, parent: user}]}]",
+        "partitions: [{queues: [], placementrules: [{name: user, filter: deny}]}]",
+        "partitions: [{queues: [{name: a, childtemplate: 5}]}]",
+        "partitions: [{queues: [{name: a, submitacl: [bob]}]}]",
         "partitions: [{queues: [], [a]: b}]",
         "checksum: [a]",
     ],
@@ -281,6 +303,44 @@ def test_what_only_looks_like_a_boolean_is_refused(text: str) -> None:
     (problem,) = problems(f"partitions:\n- queues:\n  - name: a\n    parent: {text}\n")
     assert (problem.rule, problem.line, problem.column) == ("CFG-15", 4, 13)
     assert problem.path == "partitions[0].queues[0].parent"
+
+
+@pytest.mark.remuda_rule("CFG-16")
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("5", 5),
+        ("+5", 5),
+        ("0x10", 16),
+        ("0XfF", 255),
+        ("010", 8),
+        ("0o17", 15),
+        ("0b101", 5),
+        ("1_000", 1000),
+        ("0", 0),
+        ("~", 0),
+        ("", 0),
+        ("18446744073709551615", 2**64 - 1),
+    ],
+)
+def test_whole_numbers(text: str, expected: int) -> None:
+    queue = only_queue(f"partitions:\n- queues:\n  - name: a\n    maxapplications: {text}\n")
+    assert queue.max_applications == expected
+
+
+@pytest.mark.remuda_rule("CFG-16", "D-C1")
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("5.5", "-1.5", "1e3", '"5"', "-5", "true", "18446744073709551616", "ten", "08", "_1"),
+        *("5m", ".inf", "0x", "[5]", "{}", "1" * 500),
+    ],
+)
+def test_what_is_no_whole_number_is_refused(text: str) -> None:
+    (problem,) = problems(f"partitions:\n- queues:\n  - name: a\n    maxapplications: {text}\n")
+    assert (problem.rule, problem.line, problem.column) == ("CFG-16", 4, 22)
+    assert problem.path == "partitions[0].queues[0].maxapplications"
+    assert "cannot unmarshal" in problem.message
 
 
 @pytest.mark.usefixtures("_each_parser")
@@ -377,49 +437,6 @@ partitions:
     }
 
 
-NOT_BUILT: list[tuple[str, str]] = [
-    ("partitions: [{queues: [], limits: [{users: [a]}]}]", "limits"),
-    ("partitions: [{queues: [], preemption: {enabled: false}}]", "preemption"),
-    ("partitions: [{queues: [], usergroupresolver: {type: os}}]", "usergroupresolver"),
-    ("partitions: [{queues: [{name: a, limits: []}]}]", "limits"),
-    ("partitions: [{queues: [{name: a, maxapplications: 5}]}]", "maxapplications"),
-    ("partitions: [{queues: [{name: a, childtemplate: {}}]}]", "childtemplate"),
-    ("partitions: [{queues: [{name: a, submitacl: bob}]}]", 'submitacl other than "*"'),
-    ('partitions: [{queues: [{name: a, adminacl: ""}]}]', 'adminacl other than "*"'),
-    ("partitions: [{queues: [], placementrules: [{name: fixed}]}]", "placement rule fixed"),
-    ("partitions: [{queues: [], placementrules: [{name: User}]}]", "placement rule user"),
-    ("partitions: [{queues: [], placementrules: [{name: test}]}]", "placement rule test"),
-    (
-        "partitions: [{queues: [], placementrules: [{name: provided, filter: {type: deny}}]}]",
-        "filter",
-    ),
-    (
-        "partitions: [{queues: [], placementrules: [{name: provided, parent: {name: user}}]}]",
-        "parent",
-    ),
-    *[
-        (f"partitions: [{{queues: [{{name: a, properties: {{{key}: x}}}}]}}]", f"property {key}")
-        for key in (
-            "preemption.policy",
-            "preemption.delay",
-            "preemption.quota.delay",
-            "quota.preemption.delay",
-            "application.unschedasks.backoff",
-            "application.unschedasks.backoff.delay",
-            "application.gang.admission",
-        )
-    ],
-]
-
-
-@pytest.mark.parametrize("text, what", NOT_BUILT)
-def test_what_is_not_built_yet_is_refused_by_name_and_place(text: str, what: str) -> None:
-    (problem,) = problems(text)
-    assert problem.message == f"{what} is not built yet, remove it"
-    assert problem.line == 1
-    assert problem.column > 1
-
-
 @pytest.mark.remuda_rule("CFG-5")
 def test_all_faults_are_reported_at_once() -> None:
     text = """\
@@ -433,8 +450,8 @@ partitions:
       - {name: A, resources: {max: {memory: ten}}}
 """
     assert places(text) == [
-        ("CFG-47", 3, 5),
         ("CFG-15", 7, 27),
+        ("CFG-58", 3, 14),
         ("CFG-62", 8, 16),
         ("CFG-70", 8, 45),
         ("PLC-12", 5, 29),
