@@ -48,7 +48,7 @@ def configure(types: ResourceTypes, queue: Queue, config: QueueConfig) -> None:
     queue.template = config.template
     if parent is not None:
         queue.maximum = limit_of(types, config.maximum)
-        queue.guaranteed = guarantee_of(types, config.guaranteed)
+        queue.guaranteed = positive_limit_of(types, config.guaranteed)
     _set_limits(types, queue, config.limits)
 
 
@@ -59,10 +59,10 @@ def limit_of(types: ResourceTypes, resource: Resource | None) -> Vector | None:
     return vector_of(types.amounts(resource))
 
 
-def guarantee_of(types: ResourceTypes, resource: Resource | None) -> Vector | None:
-    """Return a configured guarantee; one without an amount above zero is none. Rules: QUE-5."""
-    guaranteed = limit_of(types, resource)
-    return guaranteed if guaranteed is not None and positive(guaranteed) else None
+def positive_limit_of(types: ResourceTypes, resource: Resource | None) -> Vector | None:
+    """Return a configured amount that is none without a value above zero. Rules: QUE-5, LIM-50."""
+    limit = limit_of(types, resource)
+    return limit if limit is not None and positive(limit) else None
 
 
 def announce_queues(turn: Turn, partition: Partition, top: Queue) -> None:
@@ -92,7 +92,7 @@ def _set_limits(types: ResourceTypes, queue: Queue, limits: tuple[LimitConfig, .
     queue.user_limits = {}
     queue.group_limits = {}
     for config in limits:
-        limit = Limit(limit_of(types, config.maximum), config.max_applications)
+        limit = Limit(positive_limit_of(types, config.maximum), config.max_applications)
         for user in config.users:
             queue.user_limits[user] = limit
         for group in config.groups:
