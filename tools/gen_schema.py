@@ -110,6 +110,8 @@ def _text(key: Key) -> Schema:
     if not key.choices:
         return dict(_SCALAR)
     offered: list[object] = [{"enum": list(key.choices)}]
+    if key.others:
+        return {"anyOf": [*offered, _SCALAR]}
     if key.any_case:
         either = "|".join(_any_case(choice) for choice in key.choices)
         offered.append({"type": "string", "pattern": f"^({either})$"})

@@ -42,8 +42,9 @@ class Key:
     """One key of a section.
 
     ``section``: of a SECTION or SECTIONS, whose keys the value has. ``default``: what it is
-    without the key, in words. ``choices``: the only texts allowed; ``any_case``: in any case.
-    ``example``: the key with a value, as YAML. ``built``: whether this release acts on it.
+    without the key, in words. ``choices``: the only texts allowed; ``any_case``: in any case;
+    ``others``: any other is legal, too, and means the default. ``example``: the key with a
+    value, as YAML. ``built``: whether this release acts on it.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Key:
     required: bool = False
     choices: tuple[str, ...] = ()
     any_case: bool = False
+    others: bool = False
     built: bool = True
 
 
@@ -443,6 +445,7 @@ SECTION_KEYS: Final[Mapping[str, tuple[Key, ...]]] = {
             ("UGR-20", "UGR-23", "UGR-24", "UGR-25"),
             "type: os",
             choices=("os", "ldap", "test"),
+            others=True,
         ),
     ),
 }

@@ -166,6 +166,7 @@ partitions:
   - name: 2024-06-01
     placementrules: [{name: UsEr, create: Yes, filter: {type: DENY, users: [ann, 7up-]}}]
     nodesortpolicy: {type: "", resourceweights: {vcore: 1e3, gpu: .5}}
+    usergroupresolver: {type: another}
     queues:
       - name: root
         submitacl: "*"
