@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from remuda.base.resources import Resource
 from remuda.core.accounting.lanes import regroup, wake_at, wake_held
-from remuda.core.apply.queues import guarantee_of, limit_of
+from remuda.core.apply.queues import limit_of, positive_limit_of
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.model import states
@@ -86,7 +86,7 @@ def _configure(types: ResourceTypes, queue: Queue, parent: Queue) -> None:
     if template is not None:
         queue.max_applications = template.max_applications
         queue.maximum = limit_of(types, template.maximum)
-        queue.guaranteed = guarantee_of(types, template.guaranteed)
+        queue.guaranteed = positive_limit_of(types, template.guaranteed)
 
 
 def _learn(types: ResourceTypes, resource: Resource | None) -> Vector | None:
