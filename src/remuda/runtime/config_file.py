@@ -132,7 +132,7 @@ def log_change(origin: str, change: ConfigurationChange) -> None:
         _log.info("%s: checksum %s is in force already", origin, change.after.checksum)
         return
     _log.info(
-        "%s: checksum %s replaces %s for %d resource managers; %s",
+        "%s: checksum %s replaces %s; resource managers: %d; %s",
         origin,
         change.after.checksum,
         change.before.checksum,

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from remuda.base.errors import UsageError
+from remuda.config.load import load_configuration
 from remuda.config.schema import built_in
 from remuda.core.messages import commands
 from remuda.core.messages.commands import Ask, Command
@@ -276,6 +277,29 @@ def test_a_missing_file_and_a_place_that_cannot_be_written_are_refused(tmp_path:
         replay(tmp_path / "missing")
     with pytest.raises(UsageError, match="cannot record to"):
         JournalWriter(tmp_path / "missing" / "run.jsonl")
+
+
+@pytest.mark.remuda_rule("SI-85", "SI-87")
+def test_changes_of_the_configuration_are_recorded_and_repeated(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    loop = SchedulerLoop(recorder=JournalWriter(path))
+    loop.start()
+    registration = commands.RegisterResourceManager("rm", built_in())
+    assert loop.register(registration).result(10).reason == ""
+    for request in inputs()[:3]:
+        loop.submit(request)
+    loop.idle().result(10)
+    text = "partitions: [{name: gpu, queues: [{name: root, queues: [{name: a, limits: "
+    text += "[{users: [ann], maxapplications: 1}]}]}]}]"
+    update = commands.UpdateConfiguration("rm", load_configuration(text), {"log.level": "DEBUG"})
+    assert not loop.configurations.update(update).result(10).refused
+    loop.idle().result(10)
+    loop.stop()
+    result = replay(path)
+    assert result.same, result.difference
+    written = [line for line in lines(path) if b'"UpdateConfiguration"' in line]
+    assert len(written) == 1
+    assert b'"log.level":"DEBUG"' in written[0]
 
 
 def test_the_digest_does_not_depend_on_batches_or_on_the_order_of_a_mapping() -> None:

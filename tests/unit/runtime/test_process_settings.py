@@ -1,0 +1,102 @@
+"""How an extra map changes what the loggers of the process say."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from remuda.config.schema import built_in
+from remuda.runtime.process_settings import ProcessSettings, logger_name
+
+NAMES = ("remuda", "remuda.runtime", "remuda.runtime.preemption", "remuda.si", "remuda.rest")
+
+
+@pytest.fixture
+def settings() -> Iterator[ProcessSettings]:
+    before = {name: logging.getLogger(name).level for name in NAMES}
+    logging.getLogger("remuda").setLevel(logging.INFO)
+    yield ProcessSettings()
+    for name, level in before.items():
+        logging.getLogger(name).setLevel(level)
+
+
+def levels() -> dict[str, int]:
+    """The effective levels."""
+    return {name: logging.getLogger(name).getEffectiveLevel() for name in NAMES}
+
+
+@pytest.mark.remuda_rule("KV-2")
+@pytest.mark.parametrize(
+    "core_name, ours",
+    [
+        ("core", "remuda"),
+        ("core.rest", "remuda.rest"),
+        ("core.scheduler", "remuda.runtime"),
+        ("core.scheduler.preemption", "remuda.runtime.preemption"),
+        ("core.schedulers", "remuda.schedulers"),
+        ("core.rmproxy", "remuda.si"),
+        ("corebutnot", ""),
+        ("shim", ""),
+    ],
+)
+def test_loggers_have_a_counterpart_here(core_name: str, ours: str) -> None:
+    assert logger_name(core_name) == ours
+
+
+@pytest.mark.remuda_rule("KV-2", "RM-7")
+def test_levels_follow_the_nearest_ancestor(settings: ProcessSettings) -> None:
+    extra = {
+        "log.level": "warn",
+        "log.core.scheduler.level": "-1",
+        "log.core.scheduler.preemption.level": "FATAL",
+        "log.shim.level": "DEBUG",
+    }
+    settings("rm", built_in(), extra)
+    assert levels() == {
+        "remuda": logging.WARNING,
+        "remuda.runtime": logging.DEBUG,
+        "remuda.runtime.preemption": logging.CRITICAL,
+        "remuda.si": logging.WARNING,
+        "remuda.rest": logging.WARNING,
+    }
+
+
+@pytest.mark.remuda_rule("RM-7", "CFG-4")
+def test_what_a_new_map_does_not_name_is_as_it_was_before(settings: ProcessSettings) -> None:
+    settings("rm", built_in(), {"log.level": "error", "log.core.rest.level": "debug"})
+    settings("rm", built_in(), None)
+    assert levels()["remuda.rest"] == logging.DEBUG
+    settings("rm", built_in(), {"log.core.rmproxy.level": "error"})
+    assert levels() == dict.fromkeys(NAMES, logging.INFO) | {"remuda.si": logging.ERROR}
+    settings("rm", built_in(), {})
+    assert set(levels().values()) == {logging.INFO}
+
+
+@pytest.mark.remuda_rule("RM-7")
+def test_the_last_one_wins_and_a_conflict_is_told_without_values(
+    settings: ProcessSettings, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "remuda.config"):
+        settings("one", built_in(), {"log.level": "debug", "service.policyGroup": "x"})
+        settings("one", built_in(), {"log.level": "error"})
+        settings("two", built_in(), {"log.level": "error", "service.policyGroup": "y"})
+        assert caplog.messages == []
+        settings("one", built_in(), {"log.level": "warn", "event.maxStreams": "7"})
+    (line,) = caplog.messages
+    assert line.startswith("settings of resource manager 'one' replace those of 'two' for the")
+    assert line.endswith(": event.maxStreams, log.level")
+    assert levels()["remuda"] == logging.WARNING
+
+
+@pytest.mark.remuda_rule("EXT-23", "KV-2")
+def test_a_bad_value_is_told_by_its_key_only(
+    settings: ProcessSettings, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "remuda.config"):
+        settings("rm", built_in(), {"log.level": "hunter2", "event.nonsense": "hunter2"})
+    assert "setting log.level is not understood" in caplog.text
+    assert "'event.nonsense' is not known" in caplog.text
+    assert "hunter2" not in caplog.text
+    assert levels()["remuda"] == logging.INFO
