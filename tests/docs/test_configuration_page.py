@@ -13,11 +13,16 @@ import yaml
 
 from remuda.base.duration import parse_duration
 from remuda.base.quantity import QuantityError, parse_quantity
+from remuda.config.amounts import TYPES_LIMIT
+from remuda.config.bind import ACCESS_NAMES_LIMIT
+from remuda.config.findings import PROBLEMS_LIMIT
 from remuda.config.keys import SECTION_KEYS
-from remuda.config.load import load_configuration
+from remuda.config.load import DEPTH_LIMIT, NODES_LIMIT, TEXT_BYTES_LIMIT, load_configuration
+from remuda.config.patterns import PATTERN_LENGTH_LIMIT
 from remuda.config.properties import KNOWN
 from remuda.config.property_table import QUEUE_PROPERTIES, Property
-from remuda.config.schema import AccessList
+from remuda.config.rules import PATTERNS_LIMIT
+from remuda.config.schema import QUEUE_DEPTH_LIMIT, AccessList
 from tests.docs.examples import blocks_of
 from tools.gen_schema import TABLE, page
 
@@ -88,6 +93,20 @@ def test_access_lists_mean_what_the_table_says(text: str, who: str) -> None:
     }
     loaded = load_configuration(with_submit(text.strip("`")))
     assert loaded.partitions[0].root.submit_acl == expected[who.removesuffix(" (ACL-3)")]
+
+
+def test_the_bounds_are_those_of_the_code() -> None:
+    assert [int(most.replace(",", "")) for _, most in rows("Reading")] == [
+        TEXT_BYTES_LIMIT,
+        NODES_LIMIT,
+        ACCESS_NAMES_LIMIT,
+        DEPTH_LIMIT,
+        QUEUE_DEPTH_LIMIT,
+        TYPES_LIMIT,
+        PATTERNS_LIMIT,
+        PATTERN_LENGTH_LIMIT,
+        PROBLEMS_LIMIT,
+    ]
 
 
 # ------------------------------------------------------------------------- queue properties
