@@ -8,13 +8,20 @@ partition, or nothing would ever fill up.
 
 from __future__ import annotations
 
+import dataclasses
+
 from hypothesis import strategies as st
 
 from remuda.config.schema import (
+    AccessList,
     Configuration,
+    FilterConfig,
+    LimitConfig,
+    NameFilter,
     PartitionConfig,
     PlacementRuleConfig,
     QueueConfig,
+    TemplateConfig,
 )
 from remuda.core.messages import commands as c
 
@@ -26,6 +33,14 @@ KEYS = tuple(f"{app}/k-{n}" for app in APPLICATIONS for n in (1, 2))
 NODES = ("node-1", "node-2", "node-3")
 LEAVES = ("root.a", "root.b.x", "root.b.y", "root.dynamic")
 REQUIRED_NODE = "yunikorn.apache.org/requiredNode"
+FORCED = {"application.create.force": "true"}
+QUOTA = {
+    "namespace.resourcequota": '{"resources":{"vcore":{"value":4}}}',
+    "namespace.resourcemaxapps": "1",
+}
+# Users with their groups; the last two are refused unless they are forced in.
+USERS = {"ann": ("staff",), "bob": ("ops", "staff"), "eve": (), "no such": ("ops",), "": ()}
+EVERYBODY = AccessList(everybody=True)
 QUICK = {"application.stateaware.disable": "true"}
 LATEST = 2**31 - 1
 
@@ -108,19 +123,29 @@ allocation_updates = st.builds(
     ask_releases=st.lists(ask_releases, max_size=1).map(tuple),
     releases=st.lists(releases(), max_size=2).map(tuple),
 )
+
+
+@st.composite
+def new_applications(draw: st.DrawFn) -> c.NewApplication:
+    """One application, now and then of a user who cannot be found."""
+    user = draw(st.sampled_from((*["ann"] * 5, *["bob"] * 3, "eve", "no such", "")))
+    unknown = draw(st.sampled_from((*[False] * 9, True)))
+    return c.NewApplication(
+        application_id=draw(st.sampled_from(APPLICATIONS)),
+        queue=draw(st.sampled_from((*LEAVES, *LEAVES, "root.b", "root.B.X", "", "root.b.x.y"))),
+        partition=draw(homes),
+        user=user,
+        groups=() if unknown else USERS[user],
+        tags=draw(st.sampled_from(({}, {}, QUICK, QUICK, FORCED, QUOTA))),
+        user_fault="cannot be found" if unknown else "",
+    )
+
+
 application_updates = st.builds(
     c.UpdateApplications,
     rm_id=manager_ids,
     new=st.lists(
-        st.builds(
-            c.NewApplication,
-            application_id=st.sampled_from(APPLICATIONS),
-            queue=st.sampled_from((*LEAVES, "root.b", "root.B.X", "")),
-            partition=homes,
-            user=st.sampled_from(("ann", "ann", "")),
-            groups=st.just(("staff",)),
-            tags=st.sampled_from(({}, QUICK)),
-        ),
+        new_applications(),
         max_size=3,
     ).map(tuple),
     remove=st.lists(
@@ -150,40 +175,112 @@ node_updates = st.builds(
 refusals = st.sets(st.tuples(st.sampled_from(KEYS).map(class_of), st.sampled_from(NODES)))
 
 
+access_lists = st.sampled_from(
+    (AccessList(), AccessList(), EVERYBODY, AccessList(users=("ann",)), AccessList(groups=("ops",)))
+)
+properties = st.fixed_dictionaries(
+    {},
+    optional={
+        "application.sort.policy": st.sampled_from(("fifo", "fair")),
+        "application.sort.priority": st.sampled_from(("enabled", "disabled")),
+        "priority.policy": st.sampled_from(("default", "fence")),
+        "priority.offset": st.sampled_from(("5", "-5")),
+    },
+)
+templates = st.none() | st.builds(
+    TemplateConfig,
+    max_applications=st.integers(0, 2),
+    properties=properties,
+    maximum=st.none() | st.dictionaries(types, st.integers(0, 8), min_size=1),
+    guaranteed=st.none() | st.dictionaries(types, st.integers(1, 3), min_size=1),
+)
+application_limits = st.sampled_from((0, 0, 0, 1, 2))
+by_namespace = PlacementRuleConfig("tag", create=True, value="namespace")
+by_user = PlacementRuleConfig("user", create=True)
+provided = PlacementRuleConfig("provided", create=True)
+rule_lists = st.sampled_from(
+    (
+        (provided,),
+        (provided,),
+        (provided,),
+        (PlacementRuleConfig("provided"), PlacementRuleConfig("fixed", value="a")),
+        (PlacementRuleConfig("provided", parent=by_user, create=True),),
+        (PlacementRuleConfig("provided", filter=FilterConfig(users=NameFilter(("bob",)))), by_user),
+    )
+)
+
+
 @st.composite
-def configurations(draw: st.DrawFn) -> Configuration:
-    """Two partitions with the leaves above, some limited, and dynamic ones beside them."""
-    return Configuration(tuple(draw(partitions(name)) for name in PARTITIONS))
+def limits(draw: st.DrawFn) -> tuple[LimitConfig, ...]:
+    """Limits of users and groups, each named once, wildcards last."""
+    entries = []
+    for users, groups in ((("ann",), ()), ((), ("ops",)), ((), ("*",)), (("*",), ())):
+        if draw(st.sampled_from((False, False, False, True))):
+            amounts = draw(st.none() | st.dictionaries(types, st.integers(0, 8), min_size=1))
+            count = draw(st.integers(1 if amounts is None else 0, 2))
+            entries.append(LimitConfig(users, groups, amounts, count))
+    return tuple(entries)
+
+
+@st.composite
+def configurations(draw: st.DrawFn, names: tuple[str, ...] = PARTITIONS) -> Configuration:
+    """Partitions with the leaves above, some limited, and dynamic ones beside them."""
+    found = tuple(draw(partitions(name)) for name in names)
+    return Configuration(found, checksum=str(draw(st.integers(0, 2**32))))
+
+
+@st.composite
+def changes(draw: st.DrawFn) -> Configuration:
+    """A configuration to change to: queues may be missing or of another kind, partitions too."""
+    names = draw(st.sampled_from((*[PARTITIONS] * 6, PARTITIONS[:1])))
+    config = draw(configurations(names))
+    first = config.partitions[0]
+    left_out = draw(st.sampled_from(("", "", "a", "b", "x", "y")))
+    root = without(first.root, left_out)
+    if draw(st.sampled_from((False, False, True))):
+        more = draw(st.sampled_from((QueueConfig("dynamic"), QueueConfig("new", parent=True))))
+        root = dataclasses.replace(root, queues=(*root.queues, more))
+    partitions_now = (dataclasses.replace(first, root=root), *config.partitions[1:])
+    return dataclasses.replace(config, partitions=partitions_now)
+
+
+def without(config: QueueConfig, name: str) -> QueueConfig:
+    """A queue without those of one name; one that loses all its children becomes a leaf."""
+    kept = tuple(without(child, name) for child in config.queues if child.name != name)
+    is_parent = config.parent and (bool(kept) or not config.queues)
+    return dataclasses.replace(config, queues=kept, parent=is_parent or config.name == "root")
 
 
 @st.composite
 def partitions(draw: st.DrawFn, name: str) -> PartitionConfig:
     """One of them; what a parent may hold is at least what a child of it may."""
 
-    def properties() -> dict[str, str]:
-        return draw(
-            st.fixed_dictionaries(
-                {},
-                optional={
-                    "application.sort.policy": st.sampled_from(("fifo", "fair")),
-                    "application.sort.priority": st.sampled_from(("enabled", "disabled")),
-                    "priority.policy": st.sampled_from(("default", "fence")),
-                    "priority.offset": st.sampled_from(("5", "-5")),
-                },
-            )
-        )
-
     def queue(name: str, *below: QueueConfig) -> QueueConfig:
         size = st.integers(12, 16) if below else st.integers(6, 12)
-        limit = draw(st.none() | st.dictionaries(types, size, min_size=1))
-        promise = None if below else draw(st.none() | st.dictionaries(types, st.integers(0, 3)))
-        return QueueConfig(name, bool(below), limit, promise, properties(), below)
+        return QueueConfig(
+            name,
+            parent=bool(below),
+            maximum=draw(st.none() | st.dictionaries(types, size, min_size=1)),
+            guaranteed=None
+            if below
+            else draw(st.none() | st.dictionaries(types, st.integers(0, 3))),
+            properties=draw(properties),
+            queues=below,
+            max_applications=draw(application_limits),
+            admin_acl=draw(access_lists),
+            submit_acl=draw(access_lists),
+            template=draw(templates),
+            limits=draw(limits()),
+        )
 
     tree = QueueConfig(
         "root",
         parent=True,
-        properties=properties(),
+        properties=draw(properties),
         queues=(queue("a"), queue("b", queue("x"), queue("y"))),
+        submit_acl=draw(st.sampled_from((EVERYBODY, EVERYBODY, EVERYBODY, AccessList()))),
+        template=draw(templates),
+        limits=draw(limits()),
     )
-    rules = (PlacementRuleConfig("provided", create=True),)
-    return PartitionConfig(name, tree, rules, draw(st.sampled_from(("fair", "binpacking"))))
+    policy = draw(st.sampled_from(("fair", "binpacking")))
+    return PartitionConfig(name, tree, draw(rule_lists), policy)

@@ -66,9 +66,13 @@ class AnyRequests(RuleBasedStateMachine):
             )  # fmt: skip
             self.send(c.UpdateNodes(rm_id, nodes))
             apps = tuple(
-                c.NewApplication(name, queue, home, user="ann", groups=("staff",), tags=tags)
-                for name, queue, tags in zip(
-                    draw.APPLICATIONS, draw.LEAVES, ({}, draw.QUICK, {}), strict=False
+                c.NewApplication(name, queue, home, user, groups=draw.USERS[user], tags=tags)
+                for name, queue, user, tags in zip(
+                    draw.APPLICATIONS,
+                    draw.LEAVES,
+                    ("ann", "bob", "ann"),
+                    ({}, draw.QUICK, {}),
+                    strict=False,
                 )
             )
             self.send(c.UpdateApplications(rm_id, apps))
@@ -137,6 +141,36 @@ class AnyRequests(RuleBasedStateMachine):
         self.register(rm_id, configuration)
         assert self.running() == others
 
+    @rule(rm_id=draw.manager_ids, configuration=draw.changes(), trial=st.booleans())
+    def reload(self, rm_id: str, configuration: Configuration, trial: bool) -> None:
+        """A change loses nothing that runs in partitions that stay; a refusal, nothing at all."""
+        known = self.partitions_of(rm_id)
+        left = {one.name for one in configuration.partitions}
+        before = self.running()
+        command = c.UpdateConfiguration(rm_id, configuration, dry_run=trial)
+        effects = self.send(command)
+        answers = [one for one in effects if isinstance(one, e.ConfigurationAnswered)]
+        if not known and not answers:
+            assert [type(one) for one in effects] == [e.RequestRefused]
+            return
+        (answer,) = answers
+        if answer.reason or trial:
+            assert effects == [answer]
+            assert self.running() == before
+        else:
+            gone = known - left
+            assert self.running() == [
+                one for one in before if one[0] != rm_id or one[1] not in gone
+            ]
+
+    def partitions_of(self, rm_id: str) -> set[str]:
+        """The partitions an RM can name."""
+        return {
+            home
+            for home in draw.PARTITIONS
+            if self.scheduler.view(q.QueuesQuery(home, rm_id)) is not None
+        }
+
     @precondition(lambda self: self.age > 20)
     @rule(rm_id=draw.manager_ids)
     def unregister(self, rm_id: str) -> None:
@@ -192,6 +226,7 @@ def check_machine(examples: int, steps: int) -> None:
 
 
 @pytest.mark.remuda_rule("QUE-2", "QUE-28", "NOD-2", "NOD-15", "SI-34", "SI-35", "CYC-17")
+@pytest.mark.remuda_rule("LIM-30", "QUE-23", "SI-86", "RLD-3", "D-U10")
 def test_every_counter_adds_up_after_any_requests() -> None:
     check_machine(90, 50)
 
