@@ -7,33 +7,41 @@ OPTIONS with CORS headers (REST-8), error bodies (REST-12), gzip (REST-6), the b
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from typing import Final
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from remuda.edges.rest import dao
-from remuda.edges.rest.errors import BODY_TOO_LARGE, NOT_RUNNING, UNEXPECTED, ApiError
+from remuda.edges.rest.errors import (
+    BODY_TOO_LARGE,
+    BODY_TOO_SLOW,
+    NOT_RUNNING,
+    UNEXPECTED,
+    ApiError,
+)
 from remuda.edges.rest.paths import corrected, decode
-from remuda.edges.rest.routes import ROUTES, Asked, Handler, Views
+from remuda.edges.rest.routes import ROUTES, Asked, Document, Endpoint, Views
 from remuda.runtime.errors import LoopStoppedError
 
 _log = logging.getLogger("remuda.rest")
 
-JSON_TYPE: Final = "application/json; charset=UTF-8"
 ALLOW: Final = "GET, OPTIONS"
+ALLOW_POST: Final = "OPTIONS, POST"
 CORS: Final[Mapping[str, str]] = {
     "Access-Control-Allow-Origin": "*",
-    "Access-Control-Allow-Methods": ALLOW,
     "Access-Control-Allow-Headers": "X-Requested-With,Content-Type,Accept,Origin",
 }
+METHODS_HEADER: Final = "Access-Control-Allow-Methods"
 
 # Bodies from this size on are compressed for clients that accept it (REST-6).
 GZIP_FROM: Final = 1_400
@@ -41,23 +49,36 @@ GZIP_FROM: Final = 1_400
 # Speed over size: 5 MB of JSON shrink 10 times within 50 ms.
 GZIP_LEVEL: Final = 3
 
-# No route reads a body; what a client sends nevertheless stays small.
+# No GET route reads a body; what a client sends nevertheless stays small.
 BODY_LIMIT: Final = 64 * 1024
+
+# Seconds for a body to arrive.
+BODY_SECONDS: Final = 30.0
+
+# Bodies that are read and checked at a time, so that they take bounded memory; others wait.
+BODIES: Final = 4
+
+# Answers after which a connection is of no more use: something is left in it.
+_CLOSING: Final = (408, 413)
 
 
 def build_app(views: Views, *, cors: bool = True) -> ASGIApp:
     """Return the REST application over ``views``; ``cors`` off leaves its headers out (REST-4)."""
-    headers = dict(CORS) if cors else {}
     routes = [
-        Route(path, _Endpoint(views, handler, headers), methods=["GET", "OPTIONS"])
-        for path, handler in ROUTES.items()
+        Route(
+            path,
+            _Answerer(views, endpoint, cors=cors),
+            methods=["POST" if endpoint.body_limit else "GET", "OPTIONS"],
+        )
+        for path, endpoint in ROUTES.items()
     ]
+    limits = {path: each.body_limit for path, each in ROUTES.items() if each.body_limit}
     app = Starlette(
         routes=routes,
         exception_handlers={404: _not_found, 405: _wrong_method},
         middleware=[
             Middleware(_Undecoded),
-            Middleware(_SmallBodies, headers=headers),
+            Middleware(_SmallBodies, limits=limits, cors=cors),
             Middleware(_Compressed),
         ],
     )
@@ -65,45 +86,86 @@ def build_app(views: Views, *, cors: bool = True) -> ASGIApp:
     return app
 
 
-class _Endpoint:
+class _Answerer:
     """Answers one route; never lets a failure through (REST-17)."""
 
-    def __init__(self, views: Views, handler: Handler, headers: Mapping[str, str]) -> None:
+    def __init__(self, views: Views, endpoint: Endpoint, *, cors: bool) -> None:
         self._views = views
-        self._handler = handler
-        self._headers = headers
+        self._endpoint = endpoint
+        self._allow = ALLOW_POST if endpoint.body_limit else ALLOW
+        self._headers = _cors(self._allow) if cors else {}
+        self._bodies = asyncio.Semaphore(BODIES)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await (await self._answer(Request(scope)))(scope, receive, send)
+        await (await self._answer(Request(scope, receive)))(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
         if request.method == "OPTIONS":
-            return Response(headers={**self._headers, "Allow": ALLOW})
+            return Response(headers={**self._headers, "Allow": self._allow})
         try:
-            shape = await self._handler(self._views, _asked(request))
-            return _json(shape, 200, self._headers)
+            return _response(await self._found(request), self._headers)
         except ApiError as error:
             return _refusal(error, self._headers)
+        except ClientDisconnect:
+            return Response(status_code=400)
         except LoopStoppedError:
             return _refusal(ApiError(500, NOT_RUNNING), self._headers)
         except Exception:  # noqa: BLE001 - the last resort of REST-17; it is logged
             _log.exception("%s %s failed", request.method, request.scope["path"])
             return _refusal(ApiError(500, UNEXPECTED), self._headers)
 
+    async def _found(self, request: Request) -> object:
+        """Return what the handler answers. Raises: ApiError, ClientDisconnect, LoopStoppedError."""
+        limit = self._endpoint.body_limit
+        if not limit:
+            return await self._endpoint.handler(self._views, _asked(request, b""))
+        async with self._bodies:
+            asked = _asked(request, await _body(request, limit))
+            return await self._endpoint.handler(self._views, asked)
 
-def _asked(request: Request) -> Asked:
+
+def _cors(allow: str) -> dict[str, str]:
+    """Return the headers that let web pages read an answer; a route allows some methods."""
+    return {**CORS, METHODS_HEADER: allow}
+
+
+async def _body(request: Request, limit: int) -> bytes:
+    """Return the body of a request, whether its size was announced or not (REST-61)."""
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for piece in request.stream():
+                body += piece
+                if len(body) > limit:
+                    raise ApiError(413, BODY_TOO_LARGE)
+    except TimeoutError:
+        raise ApiError(408, BODY_TOO_SLOW) from None
+    return bytes(body)
+
+
+def _asked(request: Request, body: bytes) -> Asked:
     options: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
         options.setdefault(name, value)
     path = {name: decode(value) for name, value in request.path_params.items()}
-    return Asked(path, options)
+    accept = ",".join(request.headers.getlist("accept"))
+    return Asked(path=path, options=options, accept=accept, body=body)
+
+
+def _response(found: object, headers: Mapping[str, str]) -> Response:
+    if not isinstance(found, Document):
+        return _json(found, 200, headers)
+    more = {"Content-Type": found.media_type, "Vary": "Accept"}
+    return Response(found.content, 200, headers={**headers, **more})
 
 
 def _json(shape: object, status: int, headers: Mapping[str, str]) -> Response:
-    return Response(dao.encode(shape), status, headers={**headers, "Content-Type": JSON_TYPE})
+    return Response(dao.encode(shape), status, headers={**headers, "Content-Type": dao.JSON_TYPE})
 
 
 def _refusal(error: ApiError, headers: Mapping[str, str]) -> Response:
+    if error.status in _CLOSING:
+        headers = {**headers, "Connection": "close"}
     return _json(error.body(), error.status, headers)
 
 
@@ -117,8 +179,12 @@ async def _not_found(request: Request, _: Exception) -> Response:
     return RedirectResponse(right, 301 if request.method in ("GET", "HEAD") else 307)
 
 
-async def _wrong_method(_request: Request, _: Exception) -> Response:
-    return PlainTextResponse("Method Not Allowed\n", 405, headers={"Allow": ALLOW})
+async def _wrong_method(_request: Request, refused: Exception) -> Response:
+    """Say 405 and which methods the route has (REST-7)."""
+    assert isinstance(refused, HTTPException)
+    allowed = (refused.headers or {}).get("Allow", "")
+    allow = ALLOW_POST if "POST" in allowed else ALLOW
+    return PlainTextResponse("Method Not Allowed\n", 405, headers={"Allow": allow})
 
 
 class _Undecoded:
@@ -135,17 +201,21 @@ class _Undecoded:
 
 
 class _SmallBodies:
-    """Refuses requests that announce a large body."""
+    """Refuses requests that announce a larger body than their path takes."""
 
-    def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
+    def __init__(self, app: ASGIApp, limits: Mapping[str, int], *, cors: bool) -> None:
         self._app = app
-        self._headers = {**headers, "Connection": "close"}
+        self._limits = limits
+        self._cors = cors
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             length = Request(scope).headers.get("content-length", "0")
-            if not length.isdecimal() or int(length) > BODY_LIMIT:
-                answer = _refusal(ApiError(413, BODY_TOO_LARGE), self._headers)
+            limit = self._limits.get(scope["path"], BODY_LIMIT)
+            if not length.isdecimal() or int(length) > limit:
+                allow = ALLOW_POST if scope["path"] in self._limits else ALLOW
+                headers = _cors(allow) if self._cors else {}
+                answer = _refusal(ApiError(413, BODY_TOO_LARGE), headers)
                 await answer(scope, receive, send)
                 return
         await self._app(scope, receive, send)

@@ -8,11 +8,14 @@ Keys of releases after 1.5.1 are shown beside the older ones (REST-71, REST-78, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
 from remuda.base.scores import abs_used_capacity
+from remuda.config.schema import TemplateConfig
 from remuda.core.messages.queries import (
     AllocationView,
     ApplicationView,
@@ -21,32 +24,39 @@ from remuda.core.messages.queries import (
     QueueView,
     RequestView,
 )
+from remuda.edges.rest.preemption import preemption_settings
+
+# From here on not every whole number is a float of its own.
+_EXACT: Final = 2**53
+
+JSON_TYPE: Final = "application/json; charset=UTF-8"
 
 
-class _Shape(msgspec.Struct, omit_defaults=True, rename="camel"):
+class Shape(msgspec.Struct, omit_defaults=True, rename="camel"):
     """Base of all shapes: camel-case keys, values equal to their default left out."""
 
 
-def _map() -> dict[str, int]:
+def amounts() -> dict[str, int]:
+    """Declare a resource map that is left out while it is empty."""
     return msgspec.field(default_factory=dict)
 
 
-class Capacity(_Shape, kw_only=True):
+class Capacity(Shape, kw_only=True):
     """PartitionCapacity: all three maps may be missing."""
 
-    capacity: dict[str, int] = _map()
-    used_capacity: dict[str, int] = _map()
-    utilization: dict[str, int] = _map()
+    capacity: dict[str, int] = amounts()
+    used_capacity: dict[str, int] = amounts()
+    utilization: dict[str, int] = amounts()
 
 
-class NodeSortingPolicy(_Shape, kw_only=True):
+class NodeSortingPolicy(Shape, kw_only=True):
     """How nodes are ordered: ``fair`` or ``binpacking``, and what each type weighs."""
 
     type: str
     resource_weights: dict[str, int | float]
 
 
-class Partition(_Shape, kw_only=True):
+class Partition(Shape, kw_only=True):
     """One partition (REST-67)."""
 
     cluster_id: str
@@ -62,26 +72,37 @@ class Partition(_Shape, kw_only=True):
     quota_preemption_enabled: bool
 
 
-class Queue(_Shape, kw_only=True):
+class QueueTemplate(Shape, kw_only=True):
+    """What dynamic leaves below a queue take over (REST-70)."""
+
+    max_applications: int = 0
+    max_resource: dict[str, int] = amounts()
+    guaranteed_resource: dict[str, int] = amounts()
+    properties: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class Queue(Shape, kw_only=True):
     """One queue (REST-70, REST-71)."""
 
     queue_name: str = msgspec.field(name="queuename")
     status: str
     partition: str
-    pending_resource: dict[str, int] = _map()
-    max_resource: dict[str, int] = _map()
-    guaranteed_resource: dict[str, int] = _map()
-    allocated_resource: dict[str, int] = _map()
-    preempting_resource: dict[str, int] = _map()
-    headroom: dict[str, int] = _map()
+    pending_resource: dict[str, int] = amounts()
+    max_resource: dict[str, int] = amounts()
+    guaranteed_resource: dict[str, int] = amounts()
+    allocated_resource: dict[str, int] = amounts()
+    preempting_resource: dict[str, int] = amounts()
+    headroom: dict[str, int] = amounts()
     is_leaf: bool
     is_managed: bool
     properties: dict[str, str] = msgspec.field(default_factory=dict)
     parent: str = ""
+    template: QueueTemplate | None = None
     children: list[Queue] = msgspec.field(default_factory=list)
     children_names: list[str] = msgspec.field(default_factory=list)
     child_names: list[str] = msgspec.field(default_factory=list)
-    abs_used_capacity: dict[str, int] = _map()
+    abs_used_capacity: dict[str, int] = amounts()
+    max_running_apps: int = 0
     running_apps: int = 0
     current_priority: int
     sorting_policy: str = ""
@@ -89,16 +110,18 @@ class Queue(_Shape, kw_only=True):
     preemption_enabled: bool
     is_preemption_fence: bool
     is_priority_fence: bool
+    preemption_delay: str = ""
+    quota_preemption_delay: str = ""
     priority_offset: int = 0
 
 
-class Request(_Shape, kw_only=True):
+class Request(Shape, kw_only=True):
     """One ask with something pending (REST-79)."""
 
     allocation_key: str
     allocation_tags: dict[str, str] = msgspec.field(default_factory=dict)
     request_time: int = 0
-    resource: dict[str, int] = _map()
+    resource: dict[str, int] = amounts()
     pending_count: int = 0
     priority: str = ""
     required_node_id: str = ""
@@ -108,7 +131,7 @@ class Request(_Shape, kw_only=True):
     scheduling_attempted: bool = False
 
 
-class Allocation(_Shape, kw_only=True):
+class Allocation(Shape, kw_only=True):
     """One allocation (REST-80). ``uuid`` and ``allocationID`` are the same identity."""
 
     allocation_key: str
@@ -118,7 +141,7 @@ class Allocation(_Shape, kw_only=True):
     allocation_delay: int = 0
     uuid: str = ""
     allocation_id: str = msgspec.field(default="", name="allocationID")
-    resource: dict[str, int] = _map()
+    resource: dict[str, int] = amounts()
     priority: str = ""
     node_id: str = ""
     application_id: str = ""
@@ -126,20 +149,20 @@ class Allocation(_Shape, kw_only=True):
     originator: bool = False
 
 
-class StateLogEntry(_Shape, kw_only=True):
+class StateLogEntry(Shape, kw_only=True):
     """When an application entered a state."""
 
     time: int
     application_state: str
 
 
-class Application(_Shape, kw_only=True):
+class Application(Shape, kw_only=True):
     """One application (REST-77). ``startTime`` is in milliseconds (REST-78)."""
 
     application_id: str = msgspec.field(name="applicationID")
-    used_resource: dict[str, int] = _map()
-    max_used_resource: dict[str, int] = _map()
-    pending_resource: dict[str, int] = _map()
+    used_resource: dict[str, int] = amounts()
+    max_used_resource: dict[str, int] = amounts()
+    pending_resource: dict[str, int] = amounts()
     partition: str
     queue_name: str
     submission_time: int
@@ -155,22 +178,29 @@ class Application(_Shape, kw_only=True):
     start_time: int = 0
 
 
-class Node(_Shape, kw_only=True):
+class Node(Shape, kw_only=True):
     """One node (REST-85)."""
 
     node_id: str = msgspec.field(name="nodeID")
     host_name: str = ""
     rack_name: str = ""
     attributes: dict[str, str] = msgspec.field(default_factory=dict)
-    capacity: dict[str, int] = _map()
-    allocated: dict[str, int] = _map()
-    occupied: dict[str, int] = _map()
-    available: dict[str, int] = _map()
-    utilized: dict[str, int] = _map()
+    capacity: dict[str, int] = amounts()
+    allocated: dict[str, int] = amounts()
+    occupied: dict[str, int] = amounts()
+    available: dict[str, int] = amounts()
+    utilized: dict[str, int] = amounts()
     allocations: list[Allocation] = msgspec.field(default_factory=list)
     schedulable: bool
     is_reserved: bool
     ready: bool
+
+
+class ValidateConfResponse(Shape, kw_only=True):
+    """Whether a configuration is right, and if not why (REST-61)."""
+
+    allowed: bool
+    reason: str = ""
 
 
 _encoder = msgspec.json.Encoder(order="deterministic")
@@ -188,19 +218,16 @@ def encode(shape: object) -> bytes:
 
 
 def partition(view: PartitionView) -> Partition:
-    """Dress one partition (REST-67, REST-69, REST-131).
-
-    No preemption runs in this version, hence the two flags.
-    """
+    """Dress one partition (REST-67, REST-69, REST-131)."""
     applications = dict(view.applications)
     applications["total"] = sum(view.applications.values())
-    weights = {name: _short(weight) for name, weight in view.node_sort_weights.items()}
+    weights = {name: short(weight) for name, weight in view.node_sort_weights.items()}
     return Partition(
         cluster_id=view.rm_id,
         name=view.name,
         capacity=Capacity(
-            capacity=_plain(view.capacity),
-            used_capacity=_plain(view.allocated),
+            capacity=plain(view.capacity),
+            used_capacity=plain(view.allocated),
             utilization=abs_used_capacity(view.capacity, view.allocated),
         ),
         node_sorting_policy=NodeSortingPolicy(type=view.node_sort_policy, resource_weights=weights),
@@ -209,44 +236,60 @@ def partition(view: PartitionView) -> Partition:
         total_containers=view.total_containers,
         state=view.state,
         last_state_transition_time=view.state_time_ns,
-        preemption_enabled=False,
-        quota_preemption_enabled=False,
+        preemption_enabled=view.preemption,
+        quota_preemption_enabled=view.quota_preemption,
     )
 
 
 def queue(view: QueueView, subtree: bool) -> Queue:
     """Dress one queue, with everything below it if ``subtree`` (REST-70 to REST-75).
 
-    The names of the children are always there, under the key of both releases (REST-71). No
-    preemption runs in this version, hence its two flags.
+    The names of the children are always there, under the key of both releases (REST-71). What is
+    said on preemption is how the queue is set.
     """
+    preemption = preemption_settings(view.properties)
     names = [child.path for child in view.children]
     return Queue(
         queue_name=view.path,
         status=view.status,
         partition=view.partition,
-        pending_resource=_plain(view.pending),
-        max_resource=_plain(view.maximum),
-        guaranteed_resource=_plain(view.guaranteed),
-        allocated_resource=_plain(view.allocated),
-        preempting_resource=_plain(view.preempting),
-        headroom=_plain(view.headroom),
+        pending_resource=plain(view.pending),
+        max_resource=plain(view.maximum),
+        guaranteed_resource=plain(view.guaranteed),
+        allocated_resource=plain(view.allocated),
+        preempting_resource=plain(view.preempting),
+        headroom=plain(view.headroom),
         is_leaf=view.leaf,
         is_managed=view.managed,
         properties=dict(view.properties),
         parent=view.parent,
+        template=_template(view.template),
         children=[queue(child, True) for child in view.children] if subtree else [],
         children_names=names,
         child_names=names,
         abs_used_capacity=abs_used_capacity(view.maximum, view.allocated),
+        max_running_apps=view.max_applications,
         running_apps=view.running_applications,
         current_priority=view.current_priority,
         sorting_policy=view.sort_policy,
         priority_sorting=view.priority_sorting,
-        preemption_enabled=False,
-        is_preemption_fence=False,
+        preemption_enabled=preemption.enabled,
+        is_preemption_fence=preemption.fence,
         is_priority_fence=view.priority_fence,
+        preemption_delay=preemption.delay,
+        quota_preemption_delay=preemption.quota_delay,
         priority_offset=view.priority_offset,
+    )
+
+
+def _template(template: TemplateConfig | None) -> QueueTemplate | None:
+    if template is None:
+        return None
+    return QueueTemplate(
+        max_applications=template.max_applications,
+        max_resource=plain(template.maximum),
+        guaranteed_resource=plain(template.guaranteed),
+        properties=dict(template.properties),
     )
 
 
@@ -254,9 +297,9 @@ def application(view: ApplicationView) -> Application:
     """Dress one application (REST-77, REST-78)."""
     return Application(
         application_id=view.application_id,
-        used_resource=_plain(view.used),
-        max_used_resource=_plain(view.max_used),
-        pending_resource=_plain(view.pending),
+        used_resource=plain(view.used),
+        max_used_resource=plain(view.max_used),
+        pending_resource=plain(view.pending),
         partition=view.partition,
         queue_name=view.queue,
         submission_time=view.submission_time_ns,
@@ -284,10 +327,10 @@ def node(view: NodeView) -> Node:
         host_name=view.attributes.get("si/hostname", ""),
         rack_name=view.attributes.get("si/rackname", ""),
         attributes=dict(view.attributes),
-        capacity=_plain(view.capacity),
-        allocated=_plain(view.allocated),
-        occupied=_plain(view.occupied),
-        available=_plain(view.available),
+        capacity=plain(view.capacity),
+        allocated=plain(view.allocated),
+        occupied=plain(view.occupied),
+        available=plain(view.available),
         utilized=abs_used_capacity(advertised, view.allocated),
         allocations=[_allocation(allocation) for allocation in view.allocations],
         schedulable=view.schedulable,
@@ -301,7 +344,7 @@ def _request(view: RequestView) -> Request:
         allocation_key=view.allocation_key,
         allocation_tags=dict(view.tags),
         request_time=view.request_time_ns,
-        resource=_plain(view.resource),
+        resource=plain(view.resource),
         pending_count=view.pending_count,
         priority=str(view.priority),
         required_node_id=view.required_node,
@@ -322,7 +365,7 @@ def _allocation(view: AllocationView) -> Allocation:
         allocation_delay=view.allocation_time_ns - requested if requested else 0,
         uuid=view.allocation_id,
         allocation_id=view.allocation_id,
-        resource=_plain(view.resource),
+        resource=plain(view.resource),
         priority=str(view.priority),
         node_id=view.node_id,
         application_id=view.application_id,
@@ -331,10 +374,16 @@ def _allocation(view: AllocationView) -> Allocation:
     )
 
 
-def _plain(resource: Mapping[str, int] | None) -> dict[str, int]:
+def plain(resource: Mapping[str, int] | None) -> dict[str, int]:
+    """Return a resource map of the core as one of the JSON; not set is empty."""
     return dict(resource) if resource else {}
 
 
-def _short(weight: float) -> int | float:
-    """Return a whole weight without its fraction, as the golden examples show it."""
-    return int(weight) if float(weight).is_integer() else weight
+def short(weight: float) -> int | float:
+    """Return a whole weight without its fraction, as the golden examples show it.
+
+    What is not a number counts as 0 (CFG-91).
+    """
+    if math.isnan(weight):
+        return 0
+    return int(weight) if weight.is_integer() and weight < _EXACT else weight

@@ -5,18 +5,36 @@ The texts are part of the interface (REST-13): clients compare them, so they sta
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 import msgspec
 
+from remuda.config.schema import QUEUE_NAME
+
 PARTITION_NOT_FOUND: Final = "Partition not found"
 QUEUE_NOT_FOUND: Final = "Queue not found"
+USER_NOT_FOUND: Final = "User not found"
+GROUP_NOT_FOUND: Final = "Group not found"
+MANAGER_NOT_FOUND: Final = "Resource manager not found"
+BAD_USER_NAME: Final = "Invalid user name"
+BAD_GROUP_NAME: Final = "Invalid group name"
+ACTIVE_ONLY: Final = "Only following application states are allowed: active"
 NOT_RUNNING: Final = "Scheduler is not running"
 UNEXPECTED: Final = "Internal server error"
 BODY_TOO_LARGE: Final = "Request body is too large"
+BODY_TOO_SLOW: Final = "Request body did not arrive in time"
 
-_QUEUE_NAME: Final = re.compile(r"[a-zA-Z0-9_:#/@-]{1,64}")
+# What the query option ``status`` may ask for, in the order in which it is listed (REST-13).
+ACTIVE_STATUSES: Final = (
+    "accepted",
+    "completing",
+    "failing",
+    "new",
+    "resuming",
+    "running",
+    "starting",
+)
+BAD_STATUS: Final = f"Only following active statuses are allowed: {', '.join(ACTIVE_STATUSES)}"
 
 
 class ErrorBody(msgspec.Struct):
@@ -51,7 +69,7 @@ def check_queue_path(path: str) -> None:
     Raises: ApiError with status 400.
     """
     for part in path.split("."):
-        if not _QUEUE_NAME.fullmatch(part):
+        if not QUEUE_NAME.fullmatch(part):
             raise ApiError(
                 400,
                 f"problem in queue query parameter parsing as queue param {path} contains "

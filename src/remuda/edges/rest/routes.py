@@ -1,37 +1,63 @@
 """What each path answers: one table of routes over read-only questions to the core.
 
 A handler asks one view and dresses it; it raises ApiError for what the catalogue names. The
-order of checks is partition, syntax of the queue path, queue (REST-14).
+order of checks is partition, syntax of the queue path, queue (REST-14). What takes long, such as
+reading a configuration, happens in a thread of its own: the event loop serves others meanwhile.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
+from dataclasses import field
 from typing import Final, Protocol, TypeAlias
 
+from remuda.base.errors import ERROR
 from remuda.base.message import message
+from remuda.config.schema import GROUP_NAME, USER_NAME, WILDCARD, PlacementRuleConfig
+from remuda.config.settings import parse_bool, read_switches
 from remuda.core.messages.queries import (
     ApplicationsQuery,
     ApplicationView,
+    ConfigurationsQuery,
+    ConfigurationView,
     NodesQuery,
     NodeView,
     PartitionsQuery,
     PartitionView,
+    PlacementRulesQuery,
     Query,
     QueuesQuery,
     QueueView,
     UnknownQueue,
+    UsageQuery,
+    UsageView,
     View,
 )
-from remuda.edges.rest import dao
+from remuda.edges.rest import config as config_shapes
+from remuda.edges.rest import dao, usage
 from remuda.edges.rest.errors import (
+    ACTIVE_ONLY,
+    ACTIVE_STATUSES,
+    BAD_GROUP_NAME,
+    BAD_STATUS,
+    BAD_USER_NAME,
+    GROUP_NOT_FOUND,
+    MANAGER_NOT_FOUND,
     PARTITION_NOT_FOUND,
     QUEUE_NOT_FOUND,
+    USER_NOT_FOUND,
     ApiError,
     check_queue_path,
 )
+from remuda.edges.rest.negotiation import prefers_json
+from remuda.edges.rest.placement import placement_rules as dressed_rules
+from remuda.runtime.config_text import judge
+
+# Bytes of a configuration that a client may send to be checked (REST-61).
+VALIDATION_LIMIT: Final = 4 * 1024 * 1024
 
 
 class Views(Protocol):
@@ -44,10 +70,15 @@ class Views(Protocol):
 
 @message
 class Asked:
-    """One request: decoded path parameters and the first value of each query key (REST-10)."""
+    """One request: decoded path parameters and the first value of each query key (REST-10).
 
-    path: Mapping[str, str]
-    options: Mapping[str, str]
+    ``accept``: the header of that name; ``body``: only that of a POST is read.
+    """
+
+    path: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
+    accept: str = ""
+    body: bytes = b""
 
     @property
     def partition(self) -> str:
@@ -60,7 +91,24 @@ class Asked:
         return self.options.get("rm", "")
 
 
+@message
+class Document:
+    """An answer that is ready to be sent; every other one becomes JSON."""
+
+    content: bytes
+    media_type: str
+
+
+# Returns a shape, a list of shapes or a Document.
 Handler: TypeAlias = Callable[[Views, Asked], Awaitable[object]]
+
+
+@message
+class Endpoint:
+    """How a path is answered. ``body_limit``: bytes that a POST may bring, 0: it is a GET."""
+
+    handler: Handler
+    body_limit: int = 0
 
 
 async def _ask(views: Views, query: Query) -> View:
@@ -99,29 +147,140 @@ async def nodes(views: Views, asked: Asked) -> object:
 
 async def applications(views: Views, asked: Asked) -> object:
     """The active applications of one queue, none for a parent (REST-33, REST-76)."""
+    return [dao.application(view) for view in await _applications(views, asked)]
+
+
+async def applications_by_state(views: Views, asked: Asked) -> object:
+    """The same, if ``active`` is asked for, and restricted to one ``status`` (REST-51, REST-84)."""
+    found = await _applications(views, asked)
+    if asked.path["state"].lower() != "active":
+        raise ApiError(400, ACTIVE_ONLY)
+    status = asked.options.get("status", "").lower()
+    if status and status not in ACTIVE_STATUSES:
+        raise ApiError(400, BAD_STATUS)
+    return [dao.application(view) for view in found if status in ("", view.state.lower())]
+
+
+async def placement_rules(views: Views, asked: Asked) -> object:
+    """The placement rules in force, the recovery rule last (REST-50, REST-95)."""
+    found = await _ask(views, PlacementRulesQuery(asked.partition, asked.rm_id))
+    if found is None:
+        raise ApiError(404, PARTITION_NOT_FOUND)
+    assert isinstance(found, tuple)
+    return dressed_rules(rule for rule in found if isinstance(rule, PlacementRuleConfig))
+
+
+async def users(views: Views, asked: Asked) -> object:
+    """All users with usage or a limit (REST-37, REST-65)."""
+    return [usage.user(view) for view in await _usage(views, asked, groups=False)]
+
+
+async def user(views: Views, asked: Asked) -> object:
+    """One user (REST-38)."""
+    name = asked.path["user"]
+    for view in await _usage(views, asked, groups=False):
+        if view.name == name:
+            return usage.user(view)
+    if USER_NAME.fullmatch(name):
+        raise ApiError(404, USER_NOT_FOUND)
+    raise ApiError(400, BAD_USER_NAME)
+
+
+async def groups(views: Views, asked: Asked) -> object:
+    """All groups with usage or a limit, ``*`` for the wildcard's (REST-39, REST-65)."""
+    return [usage.group(view) for view in await _usage(views, asked, groups=True)]
+
+
+async def group(views: Views, asked: Asked) -> object:
+    """One group (REST-40)."""
+    name = asked.path["group"]
+    for view in await _usage(views, asked, groups=True):
+        if view.name == name:
+            return usage.group(view)
+    if name == WILDCARD or GROUP_NAME.fullmatch(name):
+        raise ApiError(404, GROUP_NOT_FOUND)
+    raise ApiError(400, BAD_GROUP_NAME)
+
+
+async def configuration(views: Views, asked: Asked) -> object:
+    """The configuration in force of one RM, or with ``raw`` its text (REST-24, TOOL-3)."""
+    chosen = await _configuration(views, asked.rm_id)
+    if parse_bool(asked.options.get("raw", "")):
+        text = "" if chosen is None else chosen.text
+        return Document(text.encode(), config_shapes.YAML_TYPE)
+    switches = read_switches(os.environ)
+    if prefers_json(asked.accept):
+        content = await asyncio.to_thread(config_shapes.as_json, chosen, switches)
+        return Document(content, dao.JSON_TYPE)
+    content = await asyncio.to_thread(config_shapes.as_yaml, chosen, switches)
+    return Document(content, config_shapes.YAML_TYPE)
+
+
+async def validate(views: Views, asked: Asked) -> object:
+    """Whether the body could be a configuration; changes nothing (REST-25, REST-61, TOOL-2)."""
+    verdict = await asyncio.to_thread(judge, asked.body, "config")
+    for problem in verdict.problems:
+        if problem.severity == ERROR:
+            return dao.ValidateConfResponse(allowed=False, reason=problem.text("config"))
+    return dao.ValidateConfResponse(allowed=True)
+
+
+ROUTES: Final[Mapping[str, Endpoint]] = {
+    "/ws/v1/config": Endpoint(configuration),
+    "/ws/v1/validate-conf": Endpoint(validate, body_limit=VALIDATION_LIMIT),
+    "/ws/v1/partitions": Endpoint(partitions),
+    "/ws/v1/partition/{partition}/placementrules": Endpoint(placement_rules),
+    "/ws/v1/partition/{partition}/queues": Endpoint(queues),
+    "/ws/v1/partition/{partition}/queue/{queue}": Endpoint(queue),
+    "/ws/v1/partition/{partition}/nodes": Endpoint(nodes),
+    "/ws/v1/partition/{partition}/queue/{queue}/applications": Endpoint(applications),
+    "/ws/v1/partition/{partition}/queue/{queue}/applications/{state}": Endpoint(
+        applications_by_state
+    ),
+    "/ws/v1/partition/{partition}/usage/users": Endpoint(users),
+    "/ws/v1/partition/{partition}/usage/user/{user}": Endpoint(user),
+    "/ws/v1/partition/{partition}/usage/groups": Endpoint(groups),
+    "/ws/v1/partition/{partition}/usage/group/{group}": Endpoint(group),
+}
+
+
+async def _configuration(views: Views, rm_id: str) -> ConfigurationView | None:
+    """Return the configuration of an RM, without one that of the first by ID (REST-21).
+
+    None: no RM is registered, and none was asked for.
+    """
+    found = await _ask(views, ConfigurationsQuery())
+    assert isinstance(found, tuple)
+    for view in found:
+        if isinstance(view, ConfigurationView) and rm_id in ("", view.rm_id):
+            return view
+    if rm_id:
+        raise ApiError(404, MANAGER_NOT_FOUND)
+    return None
+
+
+async def _usage(views: Views, asked: Asked, *, groups: bool) -> list[UsageView]:
+    found = await _ask(views, UsageQuery(asked.partition, groups, asked.rm_id))
+    if found is None:
+        raise ApiError(404, PARTITION_NOT_FOUND)
+    assert isinstance(found, tuple)
+    return [view for view in found if isinstance(view, UsageView)]
+
+
+async def _applications(views: Views, asked: Asked) -> list[ApplicationView]:
     path = asked.path["queue"]
     try:
         check_queue_path(path)
     except ApiError:
         await _require_partition(views, asked)
         raise
-    query = ApplicationsQuery(asked.partition, path.lower(), asked.rm_id)
-    found = await _ask(views, query)
+    found = await _ask(views, ApplicationsQuery(asked.partition, path.lower(), asked.rm_id))
     if found is None:
         raise ApiError(404, PARTITION_NOT_FOUND)
     if isinstance(found, UnknownQueue):
         raise ApiError(404, QUEUE_NOT_FOUND)
     assert isinstance(found, tuple)
-    return [dao.application(view) for view in found if isinstance(view, ApplicationView)]
-
-
-ROUTES: Final[Mapping[str, Handler]] = {
-    "/ws/v1/partitions": partitions,
-    "/ws/v1/partition/{partition}/queues": queues,
-    "/ws/v1/partition/{partition}/queue/{queue}": queue,
-    "/ws/v1/partition/{partition}/nodes": nodes,
-    "/ws/v1/partition/{partition}/queue/{queue}/applications": applications,
-}
+    return [view for view in found if isinstance(view, ApplicationView)]
 
 
 async def _partitions(views: Views) -> list[PartitionView]:

@@ -8,17 +8,24 @@ from concurrent.futures import Future
 import pytest
 from starlette.testclient import TestClient
 
+from remuda.config.schema import PlacementRuleConfig
 from remuda.core.messages.queries import (
     ApplicationsQuery,
     ApplicationView,
+    ConfigurationsQuery,
+    ConfigurationView,
     NodesQuery,
     NodeView,
     PartitionsQuery,
     PartitionView,
+    PlacementRulesQuery,
     Query,
     QueuesQuery,
+    QueueUsageView,
     QueueView,
     UnknownQueue,
+    UsageQuery,
+    UsageView,
     View,
 )
 from remuda.edges.rest.app import build_app
@@ -32,6 +39,10 @@ class FakeViews:
         self.roots: dict[tuple[str, str], QueueView] = {}
         self.nodes: dict[tuple[str, str], tuple[NodeView, ...]] = {}
         self.applications: dict[tuple[str, str], dict[str, tuple[ApplicationView, ...]]] = {}
+        self.rules: dict[tuple[str, str], tuple[PlacementRuleConfig, ...]] = {}
+        self.users: dict[tuple[str, str], tuple[UsageView, ...]] = {}
+        self.groups: dict[tuple[str, str], tuple[UsageView, ...]] = {}
+        self.configurations: list[ConfigurationView] = []
         self.failure: Exception | None = None
 
     def query(self, query: Query) -> Future[View]:
@@ -45,6 +56,8 @@ class FakeViews:
     def _view(self, query: Query) -> View:
         if isinstance(query, PartitionsQuery):
             return tuple(sorted(self.partitions, key=lambda view: (view.name, view.rm_id)))
+        if isinstance(query, ConfigurationsQuery):
+            return tuple(sorted(self.configurations, key=lambda view: view.rm_id))
         owners = sorted(v.rm_id for v in self.partitions if v.name == query.partition)
         chosen = [rm_id for rm_id in owners if query.rm_id in ("", rm_id)]
         if not chosen:
@@ -54,6 +67,10 @@ class FakeViews:
             return self.roots[key]
         if isinstance(query, NodesQuery):
             return self.nodes.get(key, ())
+        if isinstance(query, PlacementRulesQuery):
+            return self.rules.get(key, ())
+        if isinstance(query, UsageQuery):
+            return (self.groups if query.groups else self.users).get(key, ())
         assert isinstance(query, ApplicationsQuery)
         return self.applications.get(key, {}).get(query.queue, UnknownQueue())
 
@@ -71,6 +88,9 @@ def partition_view(rm_id: str = "rm-a", name: str = "default") -> PartitionView:
         total_nodes=2,
         total_containers=1,
         applications={"Accepted": 1, "Starting": 1},
+        preemption=True,
+        quota_preemption=False,
+        user_group_resolver="",
     )
 
 
@@ -90,12 +110,29 @@ def queue_view(path: str, *children: QueueView) -> QueueView:
         headroom=None,
         properties={},
         running_applications=0,
+        max_applications=0,
+        template=None,
         current_priority=0,
         sort_policy="fifo",
         priority_sorting=True,
         priority_fence=False,
         priority_offset=0,
         children=children,
+    )
+
+
+def usage_view(name: str, applications: dict[str, str], path: str = "root") -> UsageView:
+    return UsageView(
+        name=name,
+        applications=applications,
+        queues=QueueUsageView(
+            path=path,
+            used={"memory": 10, "vcore": 1000} if applications else None,
+            applications=tuple(applications),
+            maximum=None,
+            max_applications=0,
+            children=(),
+        ),
     )
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
-import yaml
-from jsonschema import Draft202012Validator
 
+from remuda.config.schema import TemplateConfig
 from remuda.core.messages.queries import (
     AllocationView,
     ApplicationView,
@@ -20,9 +18,9 @@ from remuda.core.messages.queries import (
     RequestView,
 )
 from remuda.edges.rest import dao
+from remuda.edges.rest.preemption import duration_text
 from tests.unit.edges.rest.conftest import partition_view
-
-OPENAPI = Path(__file__).parents[4] / "docs" / "spec" / "openapi.yaml"
+from tests.unit.edges.rest.schema import assert_valid, shown
 
 PARTITION = partition_view()
 
@@ -41,6 +39,8 @@ QUEUE = QueueView(
     headroom={"memory": 90, "vcore": 9000},
     properties={},
     running_applications=1,
+    max_applications=0,
+    template=None,
     current_priority=0,
     sort_policy="fifo",
     priority_sorting=True,
@@ -115,23 +115,9 @@ NODE = NodeView(
 )
 
 
-def shown(shape: msgspec.Struct) -> dict[str, Any]:
-    decoded = json.loads(dao.encode(shape))
-    assert isinstance(decoded, dict)
-    return decoded
-
-
 def without(shape: dict[str, Any], *later: str) -> dict[str, Any]:
     """Leave out keys of later releases, which the golden examples do not show."""
     return {key: value for key, value in shape.items() if key not in later}
-
-
-def assert_valid(name: str, shape: dict[str, Any]) -> None:
-    document = yaml.safe_load(OPENAPI.read_text())
-    schema = document["components"]["schemas"][name]
-    known = set(schema["properties"])
-    assert set(shape) <= known, f"keys the schema does not know: {set(shape) - known}"
-    Draft202012Validator({**schema, "components": document["components"]}).validate(shape)
 
 
 @pytest.mark.remuda_rule("REST-67", "REST-69", "REST-130")
@@ -153,7 +139,7 @@ def test_partition_is_the_golden_example() -> None:
     }
     partition = shown(dao.partition(PARTITION))
     assert without(partition, "preemptionEnabled", "quotaPreemptionEnabled") == expected
-    assert partition["preemptionEnabled"] is False
+    assert partition["preemptionEnabled"] is True
     assert partition["quotaPreemptionEnabled"] is False
     assert_valid("Partition", partition)
 
@@ -203,6 +189,7 @@ def test_queue_is_the_golden_example() -> None:
         "preemptionEnabled",
         "isPreemptionFence",
         "isPriorityFence",
+        "preemptionDelay",
     )
     assert without(queue, *later) == expected
     assert set(later) <= set(queue)
@@ -247,9 +234,10 @@ def test_queue_with_nothing_keeps_only_what_is_always_there() -> None:
         "isManaged": True,
         "currentPriority": -2147483648,
         "prioritySorting": True,
-        "preemptionEnabled": False,
+        "preemptionEnabled": True,
         "isPreemptionFence": False,
         "isPriorityFence": False,
+        "preemptionDelay": "30s",
     }
 
 
@@ -477,3 +465,89 @@ def test_bytes_of_a_body() -> None:
     assert '"attributes":{"a":"1","z":"é"}' in text
     assert '"capacity":{"vcore":9223372036854775807}' in text
     assert json.loads(text)["nodeID"] == "<n&1>"
+
+
+@pytest.mark.remuda_rule("REST-67", "PAR-3")
+def test_partition_says_whether_preemption_is_on() -> None:
+    changed = replace(PARTITION, preemption=False, quota_preemption=True)
+    partition = shown(dao.partition(changed))
+    assert partition["preemptionEnabled"] is False
+    assert partition["quotaPreemptionEnabled"] is True
+    assert_valid("Partition", partition)
+
+
+@pytest.mark.remuda_rule("CFG-91", "REST-67")
+def test_weights_that_no_integer_can_show() -> None:
+    weighted = replace(PARTITION, node_sort_weights={"a": math.nan, "b": 1e300, "c": 2.0**53})
+    weights = shown(dao.partition(weighted))["nodeSortingPolicy"]["resourceWeights"]
+    assert weights == {"a": 0, "b": 1e300, "c": 2.0**53}
+
+
+@pytest.mark.remuda_rule("REST-70", "TPL-5", "QUE-22")
+def test_queue_with_a_template_and_a_limit_of_applications() -> None:
+    template = TemplateConfig(
+        max_applications=2, properties={"priority.offset": "5"}, maximum={"memory": 5}
+    )
+    queue = shown(dao.queue(replace(QUEUE, template=template, max_applications=7), subtree=True))
+    assert queue["maxRunningApps"] == 7
+    assert queue["template"] == {
+        "maxApplications": 2,
+        "maxResource": {"memory": 5},
+        "properties": {"priority.offset": "5"},
+    }
+    assert_valid("Queue", queue)
+    full = replace(template, guaranteed={"vcore": 0, "memory": 1}, maximum=None)
+    queue = shown(dao.queue(replace(QUEUE, template=full), subtree=True))
+    assert queue["template"]["guaranteedResource"] == {"memory": 1, "vcore": 0}
+    assert "maxResource" not in queue["template"]
+    assert "maxRunningApps" not in queue
+
+
+@pytest.mark.remuda_rule("REST-71", "PRP-1", "PRP-2", "PRE-74")
+@pytest.mark.parametrize(
+    "properties, expected",
+    [
+        ({}, (True, False, "30s", None)),
+        ({"preemption.policy": "default"}, (True, False, "30s", None)),
+        ({"preemption.policy": "Fence"}, (True, True, "30s", None)),
+        ({"preemption.policy": "DISABLED"}, (False, False, "30s", None)),
+        ({"preemption.policy": "never"}, (True, False, "30s", None)),
+        ({"preemption.delay": "90s"}, (True, False, "1m30s", None)),
+        ({"preemption.delay": "1.5h"}, (True, False, "1h30m0s", None)),
+        ({"preemption.delay": "0s"}, (True, False, "30s", None)),
+        ({"preemption.delay": "-1s"}, (True, False, "30s", None)),
+        ({"preemption.delay": "60"}, (True, False, "30s", None)),
+        ({"quota.preemption.delay": "500ms"}, (True, False, "30s", "500ms")),
+        ({"preemption.quota.delay": "1h"}, (True, False, "30s", "1h0m0s")),
+        (
+            {"preemption.quota.delay": "1h", "quota.preemption.delay": "2h"},
+            (True, False, "30s", "2h0m0s"),
+        ),
+        ({"quota.preemption.delay": "off"}, (True, False, "30s", None)),
+    ],
+)
+def test_queue_says_how_preemption_is_set(
+    properties: dict[str, str], expected: tuple[bool, bool, str, str | None]
+) -> None:
+    queue = shown(dao.queue(replace(QUEUE, properties=properties), subtree=True))
+    keys = ("preemptionEnabled", "isPreemptionFence", "preemptionDelay", "quotaPreemptionDelay")
+    assert tuple(queue.get(key) for key in keys) == expected
+    assert_valid("Queue", queue)
+
+
+@pytest.mark.remuda_rule("REST-71")
+@pytest.mark.parametrize(
+    "nanoseconds, text",
+    [
+        (1, "1ns"),
+        (1_500, "1.5\u00b5s"),
+        (20_000_000, "20ms"),
+        (1_000_000_000, "1s"),
+        (2_050_000_000, "2.05s"),
+        (60_000_000_000, "1m0s"),
+        (4_500_000_000_000, "1h15m0s"),
+        (3_600_000_000_001, "1h0m0.000000001s"),
+    ],
+)
+def test_durations_are_told_as_go_tells_them(nanoseconds: int, text: str) -> None:
+    assert duration_text(nanoseconds) == text

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from remuda.core.messages.queries import ApplicationView
 from remuda.edges.rest.app import BODY_LIMIT
 from remuda.runtime.errors import LoopStoppedError
 
@@ -246,3 +247,68 @@ def test_large_bodies_are_refused(client: TestClient) -> None:
     assert answer.json() == error(413, "Request body is too large")
     assert answer.headers["connection"] == "close"
     assert client.request("GET", "/ws/v1/partitions", content=b"{}").status_code == 200
+
+
+def application_view(application_id: str, state: str) -> ApplicationView:
+    return ApplicationView(
+        application_id=application_id,
+        partition="default",
+        queue="root.etl",
+        user="ann",
+        groups=(),
+        state=state,
+        submission_time_ns=1,
+        finished_time_ns=0,
+        start_time_ns=0,
+        used={},
+        max_used={},
+        pending={},
+        rejected_message="",
+        max_request_priority=0,
+        state_log=(),
+        requests=(),
+        allocations=(),
+    )
+
+
+@pytest.mark.remuda_rule("REST-51", "REST-84", "REST-82")
+def test_applications_of_a_queue_by_state(client: TestClient, views: Fake) -> None:
+    found = tuple(application_view(f"job-{state}", state) for state in ("Accepted", "Running"))
+    views.applications["rm-a", "default"]["root.etl"] = found
+
+    def shown(tail: str) -> list[str]:
+        answer = client.get(f"{BASE}/queue/root.etl/applications/{tail}")
+        assert answer.status_code == 200
+        return [each["applicationID"] for each in answer.json()]
+
+    assert shown("active") == ["job-Accepted", "job-Running"]
+    assert shown("Active?status=RUNNING") == ["job-Running"]
+    assert shown("active?status=resuming") == []
+    assert client.get(f"{BASE}/queue/root.a/applications/active").content == b"[]\n"
+
+
+@pytest.mark.remuda_rule("REST-84", "REST-13", "REST-14")
+@pytest.mark.parametrize(
+    "path, expected",
+    [
+        (
+            "default/queue/root.etl/applications/completed",
+            error(400, "Only following application states are allowed: active"),
+        ),
+        (
+            "default/queue/root.etl/applications/active?status=done",
+            error(
+                400,
+                "Only following active statuses are allowed: accepted, completing, failing, new, "
+                "resuming, running, starting",
+            ),
+        ),
+        ("default/queue/root.none/applications/active", error(404, "Queue not found")),
+        ("nope/queue/root.etl/applications/active", error(404, "Partition not found")),
+    ],
+)
+def test_states_that_are_not_there(
+    client: TestClient, path: str, expected: dict[str, object]
+) -> None:
+    answer = client.get(f"/ws/v1/partition/{path}")
+    assert (answer.status_code, answer.json()) == (expected["status_code"], expected)
