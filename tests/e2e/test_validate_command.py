@@ -68,7 +68,7 @@ def test_a_closed_standard_input_is_one_line_and_code_2() -> None:
     )
     assert (ended.returncode, ended.stderr) == (
         2,
-        "remuda: cannot read -: standard input is closed\n",
+        "remuda: cannot read standard input: it is closed\n",
     )
 
 

@@ -33,6 +33,9 @@ Examples:
   remuda validate --output json a.yaml b.yaml
 """
 
+# The name that stands for standard input.
+STDIN: Final = "-"
+
 _COLOURS: Final = {ERROR: typer.colors.RED, WARNING: typer.colors.YELLOW}
 
 # Turns a text into the same text in a colour, or leaves it as it is.
@@ -87,8 +90,8 @@ def validate(
     Exit code 0: all files are valid; 1: some are not; 2: a file cannot
     be read, or the command line is wrong.
     """
-    if [str(file) for file in files].count("-") > 1:
-        raise UsageError("'-' is standard input, which can be read only once; see --help")
+    if [str(file) for file in files].count(STDIN) > 1:
+        raise UsageError(f"'{STDIN}' is standard input, which can be read only once; see --help")
     findings = [_find(file, strict) for file in files]
     if output is Output.JSON:
         _write(json.dumps([_as_json(finding) for finding in findings], indent=2))
@@ -105,15 +108,15 @@ def validate(
 
 def _find(path: Path, strict: bool) -> Finding:
     """Read and judge one file."""
-    from remuda.runtime.config_text import judge, read_bytes  # noqa: PLC0415 - keeps help fast
+    from remuda.runtime import config_text  # noqa: PLC0415 - keeps help fast
 
     name = _printable(path)
     try:
-        data = read_bytes(path)
+        data = config_text.read_stdin() if str(path) == STDIN else config_text.read_file(path)
     except UsageError as error:
         problem = Problem("", "TOOL-1", _one_line(str(error)))
         return Finding(file=name, valid=False, problems=(problem,), readable=False)
-    verdict = judge(data, name)
+    verdict = config_text.judge(data, name)
     problems = verdict.problems
     partitions = verdict.configuration.partitions if verdict.configuration is not None else ()
     refused = problems if strict else [each for each in problems if each.severity == ERROR]
@@ -178,7 +181,7 @@ def _line(file: str, problem: Problem, paint: Paint) -> str:
 def _verdict(finding: Finding, paint: Paint) -> str:
     errors, warnings = finding.count(ERROR), finding.count(WARNING)
     counted = [_counted(errors, "error")] if errors else []
-    if not errors:
+    if finding.valid:
         counted += [_counted(finding.partitions, "partition"), _counted(finding.queues, "queue")]
     if warnings:
         counted.append(_counted(warnings, "warning"))

@@ -9,31 +9,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Final
 
-from remuda.base.errors import ConfigError, Problem, UsageError
-from remuda.base.message import message
-from remuda.config.load import TEXT_BYTES_LIMIT, load_configuration
-from remuda.config.schema import Configuration
-
-# The path that stands for standard input.
-STDIN: Final = "-"
-
-
-@message
-class Verdict:
-    """What is to be said on a text; ``configuration`` None: it has errors."""
-
-    configuration: Configuration | None
-    problems: tuple[Problem, ...]
-
-
-def check_configuration(text: str, source: str) -> Verdict:
-    """Return the verdict on a text."""
-    try:
-        return Verdict(load_configuration(text, source), ())
-    except ConfigError as error:
-        return Verdict(None, error.problems)
+from remuda.base.errors import Problem, UsageError
+from remuda.config.load import TEXT_BYTES_LIMIT, Verdict, check_configuration
 
 
 class NotTextError(UsageError):
@@ -44,20 +22,26 @@ class NotTextError(UsageError):
         self.line = line
 
 
-def read_bytes(path: Path) -> bytes:
-    """Return what a file, or standard input for the path ``-``, holds, cut behind the limit.
+def read_file(path: Path) -> bytes:
+    """Return what a file holds, cut behind the limit.
 
     Raises: UsageError, one line, if it cannot be read.
     """
-    if str(path) == STDIN and sys.stdin is None:
-        raise UsageError(f"cannot read {path}: standard input is closed")
     try:
-        if str(path) == STDIN:
-            return sys.stdin.buffer.read(TEXT_BYTES_LIMIT + 1)
         with path.open("rb") as file:
             return file.read(TEXT_BYTES_LIMIT + 1)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
+
+
+def read_stdin() -> bytes:
+    """Return what standard input holds, cut behind the limit. Raises: UsageError."""
+    if sys.stdin is None:
+        raise UsageError("cannot read standard input: it is closed")
+    try:
+        return sys.stdin.buffer.read(TEXT_BYTES_LIMIT + 1)
+    except OSError as error:
+        raise UsageError(f"cannot read standard input: {error.strerror}") from None
 
 
 def decode(data: bytes) -> str:

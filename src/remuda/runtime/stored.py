@@ -16,8 +16,9 @@ from pathlib import Path
 
 from remuda.base.errors import UsageError
 from remuda.base.message import message
-from remuda.config.load import TEXT_BYTES_LIMIT, load_configuration
+from remuda.config.load import load_configuration
 from remuda.config.schema import Configuration, Load, built_in
+from remuda.runtime.config_text import NotTextError, decode, read_file
 
 
 @message
@@ -78,17 +79,11 @@ def read_configuration(path: Path, *, may_be_empty: bool = True) -> Configuratio
     Raises: UsageError, one line, if it cannot be read, is too large, is no text, or is empty and
         must not be; ConfigError.
     """
-    try:
-        with path.open("rb") as file:
-            data = file.read(TEXT_BYTES_LIMIT + 1)
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    data = read_file(path)
     if not (data or may_be_empty):
         raise UsageError(f"{path} is empty")
-    if len(data) > TEXT_BYTES_LIMIT:
-        raise UsageError(f"cannot read {path}: it has more than {TEXT_BYTES_LIMIT} bytes")
     try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise UsageError(f"cannot read {path}: it is not UTF-8 text") from None
+        text = decode(data)
+    except NotTextError as fault:
+        raise UsageError(f"cannot read {path}: {fault}") from None
     return load_configuration(text, str(path))

@@ -32,7 +32,18 @@ partitions:
       - name: a.b
         submitacl: "*"
       - name: c
+        submitacl: "*"
         colour: red
+"""
+
+# Legal, and mostly not meant: nothing with memory can be placed (CFG-76).
+ODD = """\
+partitions:
+  - name: default
+    queues:
+      - name: a
+        submitacl: "*"
+        resources: {max: {memory: 0}}
 """
 
 app = typer.Typer()
@@ -77,7 +88,7 @@ def test_all_problems_are_told_with_place_rule_and_hint_and_code_1(bad: Path) ->
     assert result.exit_code == 1
     lines = result.stdout.splitlines()
     (unknown,) = [line for line in lines if "[CFG-13]" in line]
-    assert unknown.startswith(f"{bad}:7:9: error: partitions[0].queues[1]")
+    assert unknown.startswith(f"{bad}:8:9: error: partitions[0].queues[1]")
     assert "colour" in unknown
     assert "; the keys are " in unknown.partition("[CFG-13]")[2]
     (name,) = [line for line in lines if "[CFG-61]" in line]
@@ -99,6 +110,35 @@ def test_json_is_one_list_with_these_keys(good: Path, bad: Path) -> None:
         assert problem["severity"] == "error"
     assert (found["CFG-61"]["line"], found["CFG-61"]["column"]) == (4, 15)
     assert found["CFG-61"]["path"] == "partitions[0].queues[0].name"
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> Path:
+    path = tmp_path / "odd.yaml"
+    path.write_text(ODD)
+    return path
+
+
+@pytest.mark.remuda_rule("TOOL-1", "CFG-76")
+def test_a_warning_leaves_a_file_valid(odd: Path) -> None:
+    result = invoke(odd)
+    assert result.exit_code == 0
+    warning, verdict = result.stdout.splitlines()
+    assert warning.startswith(f"{odd}:6:26: warning: partitions[0].queues[0].resources.max: ")
+    assert "[CFG-76]; " in warning
+    assert verdict == f"{odd}: valid (1 partition, 2 queues, 1 warning)"
+    (found,) = listed(odd)
+    (problem,) = found["problems"]
+    assert (found["valid"], problem["severity"]) == (True, "warning")
+
+
+@pytest.mark.remuda_rule("TOOL-1", "CFG-76")
+def test_strict_makes_warnings_count(odd: Path, good: Path) -> None:
+    result = invoke("--strict", odd)
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[-1] == f"{odd}: invalid (1 warning)"
+    assert [each["valid"] for each in listed("--strict", odd, good)] == [False, True]
+    assert invoke("--strict", good).exit_code == 0
 
 
 @pytest.mark.remuda_rule("TOOL-1")
