@@ -17,7 +17,13 @@ from remuda.config.amounts import TYPES_LIMIT
 from remuda.config.bind import ACCESS_NAMES_LIMIT
 from remuda.config.findings import PROBLEMS_LIMIT
 from remuda.config.keys import SECTION_KEYS
-from remuda.config.load import DEPTH_LIMIT, NODES_LIMIT, TEXT_BYTES_LIMIT, load_configuration
+from remuda.config.load import (
+    DEPTH_LIMIT,
+    NODES_LIMIT,
+    TEXT_BYTES_LIMIT,
+    check_configuration,
+    load_configuration,
+)
 from remuda.config.patterns import PATTERN_LENGTH_LIMIT
 from remuda.config.properties import KNOWN
 from remuda.config.property_table import QUEUE_PROPERTIES, Property
@@ -26,7 +32,8 @@ from remuda.config.schema import QUEUE_DEPTH_LIMIT, AccessList
 from tests.docs.examples import blocks_of
 from tools.gen_schema import TABLE, page
 
-PAGE = Path(__file__).resolve().parents[2] / "docs/reference/configuration.md"
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/reference/configuration.md"
 SOURCE = PAGE.read_text()
 
 EVERYBODY = AccessList(everybody=True)
@@ -60,10 +67,21 @@ def test_every_section_and_every_key_is_on_the_page() -> None:
         assert f"`{one}`" in SOURCE
 
 
-@pytest.mark.parametrize("line", [b.line for b in blocks_of(PAGE) if b.language == "yaml"])
-def test_an_example_loads_and_passes_the_schema(line: int) -> None:
-    text = next(block.text for block in blocks_of(PAGE) if block.line == line)
-    load_configuration(text)
+def queue_files() -> dict[str, str]:
+    """The queue files that README and manual show, by page and line."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return {
+        f"{one.relative_to(ROOT)}:{block.line}": block.text
+        for one in pages
+        for block in blocks_of(one)
+        if block.language == "yaml" and block.text.startswith("partitions:")
+    }
+
+
+@pytest.mark.parametrize("place", queue_files())
+def test_an_example_is_valid_without_warnings_and_passes_the_schema(place: str) -> None:
+    text = queue_files()[place]
+    assert check_configuration(text).problems == ()
     schema = json.loads((files("remuda.config") / "queues.schema.json").read_text())
     jsonschema.validate(yaml.safe_load(text), schema, jsonschema.Draft7Validator)
 
