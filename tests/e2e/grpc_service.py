@@ -12,7 +12,7 @@ from typing import Any, Generic, Self, TypeVar
 import grpc
 
 from remuda.base.errors import ConfigError, Problem
-from remuda.config.schema import AccessList, Configuration, PartitionConfig, QueueConfig
+from remuda.config.schema import AccessList, Configuration, Load, PartitionConfig, QueueConfig
 from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.runtime.loop import SchedulerLoop
@@ -36,15 +36,22 @@ def load(text: str) -> Configuration:
 class Service:
     """A core and a gRPC server, each on its thread; ``address`` is HOST:PORT."""
 
-    def __init__(self, settings: GrpcSettings | None = None) -> None:
+    def __init__(
+        self,
+        settings: GrpcSettings | None = None,
+        *,
+        load: Load = load,
+        stored: Configuration | None = None,
+    ) -> None:
         self._settings = settings
-        self.core = SchedulerLoop(documents=StoredDocuments(load("")))
+        self._load = load
+        self.core = SchedulerLoop(documents=StoredDocuments(stored or load("")))
         self.address = ""
         self._started: Future[tuple[str, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
 
     async def _serve(self) -> None:
-        server = GrpcServer(self.core, load, self._settings)
+        server = GrpcServer(self.core, self._load, self._settings)
         stop = asyncio.Event()
         address = await server.start("127.0.0.1:0")
         self._started.set_result((address, asyncio.get_running_loop(), stop))

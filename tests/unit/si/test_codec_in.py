@@ -10,7 +10,7 @@ import pytest
 from remuda.base.errors import ConfigError, Problem, ProtocolError
 from remuda.config.schema import Configuration, built_in
 from remuda.core.messages import commands
-from remuda.si.codec_in import RequestReader, registration
+from remuda.si.codec_in import RequestReader, configuration_update, registration
 from remuda.si.errors import MessageTooLargeError
 from remuda.si.pb import si_pb2 as si
 
@@ -49,6 +49,17 @@ def test_a_registration_carries_everything_and_the_parsed_configuration() -> Non
         predicates=True,
     )
     assert texts == ["partitions: []"]
+
+
+@pytest.mark.remuda_rule("CFG-3", "CFG-4", "SI-85")
+def test_an_update_carries_text_and_extra_map_and_no_policy_group() -> None:
+    request = si.UpdateConfigurationRequest(
+        rmID="rm-1", policyGroup="ignored", config="x", extraConfig={"a": "b"}
+    )
+    expected = commands.UpdateConfiguration("rm-1", built_in(), {"a": "b"})
+    assert configuration_update(request, lambda text: built_in()) == expected
+    empty = si.UpdateConfigurationRequest(rmID="rm-1")
+    assert configuration_update(empty, lambda text: built_in()).extra_config == {}
 
 
 @pytest.mark.remuda_rule("RM-6")
