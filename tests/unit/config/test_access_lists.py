@@ -11,6 +11,8 @@ from tests.unit.config.verdicts import errors, partition_text, queue_text, warni
 NOBODY = AccessList()
 EVERYBODY = AccessList(everybody=True)
 
+HALF_OPEN = "{name: p, queues: [{name: a, submitacl: x}, {name: b}]}"
+
 
 def read(text: str, key: str = "submitacl") -> AccessList:
     """Return what a list means, which must be valid."""
@@ -124,8 +126,7 @@ def test_illegal_names_are_dropped_and_told(text: str, expected: AccessList, nam
         ("{name: root, queues: [{name: a, submitacl: bob}, {name: b}]}", ["root.b"]),
         ("{name: root, queues: [{name: a, submitacl: ' '}]}", ["root"]),
         (
-            "{name: root, queues: [{name: p, queues: [{name: a, submitacl: x}, {name: b}]},"
-            " {name: q, queues: [{name: c}]}]}",
+            f"{{name: root, queues: [{HALF_OPEN}, {{name: q, queues: [{{name: c}}]}}]}}",
             ["root.p.b", "root.q"],
         ),
         ("{name: a}, {name: b}", ["root"]),
