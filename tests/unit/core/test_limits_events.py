@@ -348,3 +348,47 @@ def test_records_name_their_manager_partition_and_time() -> None:
         ("rm", "default", START, "")
     }
     assert len(found) == 3
+
+
+@pytest.mark.remuda_rule("EVT-83", "LIM-4")
+def test_a_user_wildcard_is_told_for_every_level() -> None:
+    door = caller(
+        parent("p", leaf("a"), limits=(users("*", memory(50)),)), limits=(users("*", memory(90)),)
+    )
+    door.app("1", "root.p.a")
+    door.ask("1", "k", memory(1))
+    told = sorted(record for record in tracked(door.step()) if record[2] == UG_USER_LIMIT)
+    paths = ("root", "root.p")
+    assert told == [("ann", SET, UG_USER_LIMIT, path) for path in paths]
+    gone = sorted(record for record in tracked(door.remove("1")) if record[2] == UG_USER_LIMIT)
+    assert gone == [("ann", REMOVE, UG_USER_LIMIT, path) for path in paths]
+
+
+@pytest.mark.remuda_rule("EVT-83", "EVT-74")
+def test_an_added_or_changed_wildcard_is_told_for_those_it_binds() -> None:
+    door = caller(leaf("a"), leaf("b"))
+    assert start(door, "1", "root.a", memory(1))
+    assert start(door, "2", "root.b", memory(1), user="bob")
+    bound = [("ann", SET, UG_USER_LIMIT, "root.a")]
+    for amount, told in ((50, bound), (60, bound), (60, [])):
+        limits = (users("*", memory(amount)),)
+        assert tracked(door.reload(leaf("a", limits=limits), leaf("b"))) == told
+
+
+@pytest.mark.remuda_rule("EVT-78", "EVT-79")
+def test_what_is_told_about_usage_adds_up_to_it() -> None:
+    door = etl()
+    told: dict[str, int] = {}
+    found = door.ask("job-1", "t", WANTED, 5) + door.step()
+    found += door.existing("job-1", "x", "n1", memory(7)) + door.release("job-1", "t-2")
+    found += door.node("n2", SIZE) + door.ask("job-1", "u", memory(3), 4) + door.step()
+    found += door.release("job-1", key="u")
+    for record in records(found, USER, GROUP):
+        sign = 1 if record.change == ADD else -1
+        amount = sign * without_zeros(record).get("memory", 0)
+        told[record.object_id] = told.get(record.object_id, 0) + amount
+    assert told == {"ann": 47, "bi": 47}
+    assert (door.usage()["ann"].queues.used or {})["memory"] == 47
+    found = door.remove("job-1")
+    gone = [without_zeros(record).get("memory", 0) for record in records(found, USER)]
+    assert sum(gone) == 47

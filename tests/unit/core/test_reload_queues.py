@@ -232,3 +232,54 @@ def test_expired_applications_are_dropped_within_a_day() -> None:
     door.wait(SECOND)
     door.wait(DAY)
     assert kept() == 0
+
+
+@pytest.mark.remuda_rule("RLD-27", "RLD-28", "QLC-4", "OBJ-5")
+def test_a_former_parent_that_drains_waits_for_its_children() -> None:
+    door = caller(leaf("a"), parent("p", leaf("c")))
+    start(door, "1", "root.p.c")
+    change(door, leaf("a"), leaf("p"))
+    change(door, leaf("a"))
+    door.wait(20 * SECOND)
+    assert (statuses(door)["root.p"], statuses(door)["root.p.c"]) == ("Draining", "Draining")
+    assert door.queue("root").allocated == ONE
+    door.remove("1")
+    door.wait(10 * SECOND)
+    assert set(statuses(door)) == {"root", "root.a"}
+
+
+@pytest.mark.remuda_rule("RLD-26", "RLD-27", "D-C21")
+def test_a_former_parent_with_applications_cannot_become_one_again() -> None:
+    door = caller(parent("p", leaf("c")))
+    change(door, leaf("p"))
+    start(door, "1", "root.p")
+    assert "root.p" in refusal(door.reload(parent("p", leaf("c"))))
+    door.remove("1")
+    change(door, parent("p", leaf("c")))
+    assert set(statuses(door).values()) == {"Active"}
+
+
+@pytest.mark.remuda_rule("RLD-26", "D-C21", "RLD-28")
+def test_a_draining_leaf_with_applications_cannot_come_back_as_a_parent() -> None:
+    door = caller(leaf("a"), leaf("b"))
+    start(door, "1")
+    change(door, leaf("b"))
+    assert "root.a" in refusal(door.reload(leaf("b"), parent("a")))
+    assert statuses(door)["root.a"] == "Draining"
+
+
+@pytest.mark.remuda_rule("RLD-25", "RLD-27", "OBJ-1")
+def test_a_dynamic_parent_is_configured_as_a_leaf() -> None:
+    door = caller(leaf("a"), placement_rules=(CREATING,))
+    start(door, "1", "root.x.y")
+    change(door, leaf("a"), leaf("x", maximum=NINE))
+    found = door.queue("root.x")
+    assert (found.managed, found.leaf, found.maximum) == (True, True, NINE)
+    assert statuses(door)["root.x.y"] == "Active"  # dynamic queues are never marked
+    door.ask("1", "more", ONE)
+    assert door.order() == ["more"]
+    start(door, "2", "root.x", 2)
+    door.remove("1")
+    door.wait(10 * SECOND)
+    assert set(statuses(door)) == {"root", "root.a", "root.x"}
+    assert door.queue("root.x").allocated == TWO
