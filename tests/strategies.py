@@ -216,7 +216,8 @@ def limits(draw: st.DrawFn) -> tuple[LimitConfig, ...]:
     entries = []
     for users, groups in ((("ann",), ()), ((), ("ops",)), ((), ("*",)), (("*",), ())):
         if draw(st.sampled_from((False, False, False, True))):
-            amounts = draw(st.none() | st.dictionaries(types, st.integers(0, 8), min_size=1))
+            some = st.dictionaries(types, st.integers(0, 8), min_size=1)
+            amounts = draw(st.none() | some.filter(lambda found: any(found.values())))
             count = draw(st.integers(1 if amounts is None else 0, 2))
             entries.append(LimitConfig(users, groups, amounts, count))
     return tuple(entries)

@@ -61,6 +61,8 @@ class World:
         for one in partitions:
             assert isinstance(one, q.PartitionView)
             home, rm_id = one.name, one.rm_id
+            if one.state == "Draining":
+                continue
             root = self.view(q.QueuesQuery(home, rm_id))
             assert isinstance(root, q.QueueView)
             found += [root, self.view(q.NodesQuery(home, rm_id))]

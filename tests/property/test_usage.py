@@ -25,10 +25,11 @@ Sets = dict[tuple[str, str], set[str]]
 
 
 def homes(scheduler: Scheduler) -> list[tuple[str, str]]:
-    """Name and RM of every partition."""
+    """Name and RM of every partition that can be named; removed ones are still listed (OBJ-9)."""
     found = scheduler.view(q.PartitionsQuery())
     assert isinstance(found, tuple)
-    return [(view.name, view.rm_id) for view in found if isinstance(view, q.PartitionView)]
+    views = [view for view in found if isinstance(view, q.PartitionView)]
+    return [(view.name, view.rm_id) for view in views if view.state != "Draining"]
 
 
 def applications(scheduler: Scheduler, name: str, rm_id: str) -> list[q.ApplicationView]:

@@ -180,7 +180,8 @@ def limit(rng: random.Random, users: tuple[str, ...], groups: tuple[str, ...]) -
     count = rng.choice((0, 0, 1, 2, 3))
     amounts = {t: rng.choice((0, 2, 4, 6, 10)) for t in TYPES if rng.random() < 0.6}
     if not count or rng.random() < 0.5:
-        return LimitConfig(users, groups, {"vcore": 5, **amounts}, count)
+        amounts |= {} if any(amounts.values()) else {"vcore": 5}
+        return LimitConfig(users, groups, amounts, count)
     return LimitConfig(users, groups, None, count)
 
 

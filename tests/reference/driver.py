@@ -106,7 +106,7 @@ class Comparison:
             effects = answer(self.scheduler, given)
             fault = self.answered(number, effects) or self.told(number, effects)
             if fault := fault or self.due(number) or self.standing(number):
-                return f"input {number} {given[1]}:\n{fault}"
+                return f"input {number} {given[1]!s:.300}:\n{fault}"
         return self.heard()
 
     def answered(self, number: int, effects: list[Effect]) -> str:
@@ -139,7 +139,8 @@ class Comparison:
             return fault
         if found == wanted:
             return ""
-        return f"  events of the reference {wanted}\n  of the scheduler {found}"
+        missing, more = wanted[0] - found[0], found[0] - wanted[0]
+        return f"  usage {wanted[1]}\n  but told {found[1]}\n  missing {missing}, too many {more}"
 
     def still(self, events: list[Record]) -> list[Record]:
         """Without the records of partitions that were removed, which may be there again."""
@@ -164,14 +165,19 @@ class Comparison:
         return f"  next timer at {due}, scheduler says {known}"
 
     def standing(self, number: int) -> str:
-        """Compare what can be seen, where the reference noted it."""
+        """Compare what can be seen, where the reference noted it.
+
+        Who is said to be held back has to be; what waits for a node is not looked at again, and
+        may be held back in addition by then (README, decision 3).
+        """
         for name, (wanted, held) in self.run.standings.get(number, {}).items():
             found = seen(self.scheduler, *name, wanted)
             if fault := compare(wanted, found):
                 return f"  partition {name}:\n{fault}"
             for app, by in held.items():
-                if sorted(self.blocked.get((name[0], app), ())) != sorted(by):
-                    return f"  {app}: reference {by}, scheduler {self.blocked.get((name[0], app))}"
+                known = self.blocked.get((name[0], app), [])
+                if not {*known} <= {*by}:
+                    return f"  {app} is held back by {by}, told is {known}"
         return ""
 
     def heard(self) -> str:

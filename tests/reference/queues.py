@@ -84,15 +84,15 @@ def changes(partition: Partition, old: Queue | None, new: Queue) -> list[Record]
 
 
 def amounts_changed(partition: Partition, old: Queue, new: Queue) -> list[Record]:
-    """Records of a new maximum and a new guarantee."""
-    pairs = (
+    """Records of a new maximum and a new guarantee; a zero counts in both (QUE-5, D-C4, RES-52)."""
+    triples = (
         (ev.QUEUE_MAX, old.maximum, new.maximum),
         (ev.QUEUE_GUARANTEED, old.guaranteed, new.guaranteed),
     )
     return [
-        record(partition, ev.QUEUE, new.path, ev.SET, detail, amounts=after or {})
-        for detail, before, after in pairs
-        if not res.equal(before or {}, after or {})
+        record(partition, ev.QUEUE, new.path, ev.SET, detail, amounts=after)
+        for detail, before, after in triples
+        if before != after
     ]
 
 

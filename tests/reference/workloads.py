@@ -17,7 +17,7 @@ from typing import TypeAlias
 from remuda.config.schema import Configuration
 from remuda.core.messages import commands as c
 from tests.reference import configurations, placement
-from tests.reference.access import identify
+from tests.reference.access import identify, is_forced
 from tests.reference.model import SECOND, Reference
 from tests.reference.outcome import Outcome, Record
 from tests.reference.standing import Standing, expected
@@ -268,6 +268,8 @@ class Author:
 
     def makes_queues(self, partition: Partition, new: c.NewApplication) -> bool:
         """Whether an application would be put into a queue that is not there yet."""
+        if is_forced(new.tags):
+            return True
         user, groups = identify(new) or ("", ())
         who = placement.Applicant(user, groups, new.queue, new.tags)
         return placement.place(partition, who) not in partition.queues
