@@ -15,7 +15,7 @@ from typing import Final
 
 from remuda.base.errors import UsageError
 from remuda.base.message import message
-from remuda.config.schema import Configuration, PartitionConfig, QueueConfig
+from remuda.config.schema import AccessList, Configuration, PartitionConfig, QueueConfig
 from remuda.sim.workload import NodeSpec, Task, Workload
 
 PARTITION: Final = "default"
@@ -48,7 +48,7 @@ def own_queues(
     leaves = tuple(QueueConfig(name, properties=_FIFO) for name in sorted(set(names.values())))
     partition = PartitionConfig(
         PARTITION,
-        QueueConfig(ROOT, parent=True, queues=leaves),
+        QueueConfig(ROOT, parent=True, queues=leaves, submit_acl=AccessList(everybody=True)),
         node_sort_policy=node_sort,
         node_sort_weights=_equal_weights(nodes, workload.tasks),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from remuda.config.schema import TemplateConfig
 from remuda.core.messages.queries import (
     AccessQuery,
     AccessView,
@@ -14,8 +13,9 @@ from remuda.core.model.cluster import Cluster
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import FAIR, Queue
 from remuda.core.model.vectors import Vector, amount_at, define
-from remuda.core.policy.access import may_administer, may_submit
+from remuda.core.policy.access import RECOVERY_QUEUE, may_administer, may_submit
 from remuda.core.policy.placement import nearest
+from remuda.core.policy.properties import nearest_template
 
 
 def partition_views(cluster: Cluster) -> tuple[PartitionView, ...]:
@@ -55,7 +55,7 @@ def queue_view(partition: Partition, queue: Queue) -> QueueView:
         properties=dict(sorted(queue.properties.items())),
         running_applications=queue.running,
         max_applications=queue.max_applications,
-        template=None if queue.leaf else _template(queue),
+        template=None if queue.leaf else nearest_template(queue),
         current_priority=queue.priority,
         sort_policy=settings.application_sort if queue.leaf else FAIR,
         priority_sorting=settings.sort_by_priority,
@@ -86,17 +86,11 @@ def access_view(partition: Partition, query: AccessQuery) -> AccessView:
 
     Rules: ACL-10, ACL-11, ACL-12, ACL-13.
     """
-    queue, _ = nearest(partition, query.queue.lower())
-    allowed = may_administer if query.admin else may_submit
-    return AccessView(allowed(queue, query.user, query.groups))
-
-
-def _template(queue: Queue) -> TemplateConfig | None:
-    """Return the template that dynamic leaves below a queue would get. Rules: TPL-5."""
-    for each in queue.path_up:
-        if each.template is not None:
-            return each.template
-    return None
+    path = query.queue.lower()
+    queue, _ = nearest(partition, path)
+    if query.admin:
+        return AccessView(may_administer(queue, query.user, query.groups))
+    return AccessView(path != RECOVERY_QUEUE and may_submit(queue, query.user, query.groups))
 
 
 def headroom(queue: Queue) -> Vector | None:
