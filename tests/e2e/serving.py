@@ -41,7 +41,8 @@ def run_remuda(*arguments: str, **extra: str) -> subprocess.CompletedProcess[str
 class Served:
     """A running `remuda serve`, ready on entry; its addresses and a client for REST.
 
-    ``grpc`` and ``rest`` are HOST:PORT as announced on stdout.
+    ``grpc`` and ``rest`` are HOST:PORT as announced on stdout. ``log`` is what came on stderr so
+    far.
     """
 
     def __init__(self, *arguments: str, **extra: str) -> None:
@@ -52,6 +53,7 @@ class Served:
             stderr=subprocess.PIPE,
             text=True,
         )
+        self.log = ""
         self._stdout: Queue[str] = Queue()
         self._stderr: Queue[str] = Queue()
         self._readers = [
@@ -106,6 +108,7 @@ class Served:
     def _read_stderr(self) -> None:
         assert self.process.stderr is not None
         for line in self.process.stderr:
+            self.log += line
             self._stderr.put(line)
 
 
