@@ -21,7 +21,7 @@ from typing import TypeAlias
 from remuda.base.errors import UsageError
 from remuda.base.message import message
 from remuda.config.load import load_configuration
-from remuda.config.schema import built_in
+from remuda.config.schema import Configuration, built_in
 from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.rest.app import build_app
 from remuda.edges.rest.server import RestServer
@@ -32,6 +32,8 @@ from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.process_settings import ProcessSettings
 from remuda.runtime.stored import StoredDocuments, read_configuration
+from remuda.runtime.users.choice import Resolvers
+from remuda.runtime.users.ldap_settings import read_settings
 
 _log = logging.getLogger("remuda.config")
 
@@ -40,7 +42,10 @@ Address: TypeAlias = tuple[str, int]
 
 @message
 class Settings:
-    """What `remuda serve` was told. Addresses are (host, port); port 0 means a free one."""
+    """What `remuda serve` was told. Addresses are (host, port); port 0 means a free one.
+
+    ``ldap_settings`` None: they are where a cluster mounts them, if a configuration needs them.
+    """
 
     config: Path | None
     grpc_address: Address
@@ -50,6 +55,7 @@ class Settings:
     duration_seconds: float | None
     record: Path | None
     watch: bool = True
+    ldap_settings: Path | None = None
 
 
 def run(settings: Settings) -> None:
@@ -63,13 +69,17 @@ def run(settings: Settings) -> None:
     logging.getLogger("remuda").setLevel(logging.INFO)
     mark = None if settings.config is None else mark_of(settings.config)
     stored = built_in() if settings.config is None else read_configuration(settings.config)
+    resolvers = _resolvers(settings.ldap_settings)
+    resolvers.require(stored, str(settings.config))
     with (
         _listen("gRPC", settings.grpc_address) as probe,
         _listen("REST", settings.rest_address) as listener,
     ):
         probe.close()
         recorder = None if settings.record is None else JournalWriter(settings.record)
-        core = SchedulerLoop(recorder=recorder, documents=StoredDocuments(stored))
+        core = SchedulerLoop(
+            recorder=recorder, documents=StoredDocuments(stored), resolvers=resolvers
+        )
         core.configurations.watch(ProcessSettings())
         file = None if settings.config is None else _file(settings, settings.config, core, mark)
         try:
@@ -82,15 +92,33 @@ def run(settings: Settings) -> None:
             raise RecordingError(recorder.failure)
 
 
+def _resolvers(ldap_settings: Path | None) -> Resolvers:
+    """Return what makes the resolvers of users; settings that are named have to be good.
+
+    Raises: UsageError. Rules: UGR-26.
+    """
+    if ldap_settings is None:
+        return Resolvers()
+    read_settings(ldap_settings)
+    return Resolvers(ldap_settings)
+
+
 def _file(settings: Settings, path: Path, core: SchedulerLoop, mark: Mark) -> ConfigurationFile:
     """Return what keeps the default document in step with its file (RM-5)."""
     return ConfigurationFile(
         path,
-        partial(read_configuration, path, may_be_empty=False),
+        partial(_read, path, core.resolvers),
         core.configurations,
         mark=mark,
         interval_seconds=INTERVAL_SECONDS if settings.watch else None,
     )
+
+
+def _read(path: Path, resolvers: Resolvers) -> Configuration:
+    """Read the file anew. Raises: ConfigError, UsageError."""
+    configuration = read_configuration(path, may_be_empty=False)
+    resolvers.require(configuration, str(path))
+    return configuration
 
 
 async def _serve(

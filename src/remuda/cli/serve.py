@@ -86,6 +86,15 @@ _Record = Annotated[
         help="Record every input to FILE, for 'remuda replay FILE'; it must not exist yet.",
     ),
 ]
+_LdapSettings = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        envvar="REMUDA_LDAP_SETTINGS",
+        help="Directory with one file per setting of the LDAP server that knows users' groups;"
+        " without it /run/secrets/ldap, read when a configuration asks for LDAP.",
+    ),
+]
 
 
 def serve(
@@ -98,6 +107,7 @@ def serve(
     demo: _Demo = False,
     duration: _Duration = None,
     record: _Record = None,
+    ldap_settings: _LdapSettings = None,
 ) -> None:
     """Run the scheduler as a service.
 
@@ -127,6 +137,7 @@ def serve(
             demo=demo,
             duration_seconds=seconds,
             record=record,
+            ldap_settings=ldap_settings,
         )
     )
 

@@ -36,6 +36,8 @@ from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.process_settings import ProcessSettings
 from remuda.runtime.stored import StoredDocuments
+from remuda.runtime.users.choice import Resolvers
+from remuda.runtime.users.ldap_settings import DIRECTORY as LDAP_DIRECTORY
 from remuda.si.codec_in import RequestReader, configuration_update, registration
 from remuda.si.codec_out import ResponseWriter, event_message
 from remuda.si.pb import si_pb2 as si
@@ -53,6 +55,7 @@ class InProcessScheduler:
             one that counts for RMs without a configuration, unless ``core`` has documents.
         record: file to record all inputs to, for ``remuda replay``; it must be missing or
             empty. Only without ``core``.
+        ldap_settings: directory with the settings of the LDAP resolver. Only without ``core``.
 
     Every method may be called from any thread; those that wait for an answer refuse to be
     called from a callback. Use as a context manager, or call ``stop``.
@@ -67,19 +70,23 @@ class InProcessScheduler:
         core: SchedulerLoop | None = None,
         load: Load = load_configuration,
         record: Path | None = None,
+        ldap_settings: Path = LDAP_DIRECTORY,
     ) -> None:
         self._owned = core is None
-        self._load = load
         self._bindings: dict[str, _Binding] = {}
         self._registering = threading.Lock()
         if core is None:
+            resolvers = Resolvers(ldap_settings)
+            stored = resolvers.guarded(load)("")
             core = SchedulerLoop(
                 recorder=None if record is None else JournalWriter(record),
-                documents=StoredDocuments(load("")),
+                documents=StoredDocuments(stored),
+                resolvers=resolvers,
             )
             core.configurations.watch(ProcessSettings())
             core.start()
         self._core = core
+        self._load = core.resolvers.guarded(load)
 
     @property
     def core(self) -> SchedulerLoop:

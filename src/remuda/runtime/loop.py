@@ -18,14 +18,9 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeVar
 
-from remuda.core.messages.commands import (
-    RegisterResourceManager,
-    UpdateAllocations,
-    UpdateApplications,
-    UpdateNodes,
-)
+from remuda.core.messages.commands import RegisterResourceManager
 from remuda.core.messages.effects import RegistrationAnswered
 from remuda.core.messages.queries import Query, View
 from remuda.core.ports import Predicates
@@ -37,14 +32,16 @@ from remuda.runtime.driver import Driver, Removed
 from remuda.runtime.errand import Errand, promise
 from remuda.runtime.errors import LoopStoppedError
 from remuda.runtime.inbox import CAPACITY, Inbox
+from remuda.runtime.intake import Intake
 from remuda.runtime.ports import Clock, EffectSink, Recorder, SchedulerFactory
+from remuda.runtime.requests import Request, weight
 from remuda.runtime.stored import StoredDocuments
+from remuda.runtime.users.choice import Resolvers
+from remuda.runtime.users.line import LINE_CAPACITY
 
 _log = logging.getLogger("remuda.runtime")
 
 T = TypeVar("T")
-
-Request: TypeAlias = UpdateApplications | UpdateAllocations | UpdateNodes
 
 # Elements handled before the next step.
 BATCH: Final = 1_024
@@ -56,21 +53,6 @@ PAUSE_NS_LIMIT: Final = 3_600_000_000_000
 STOPPED: Final = "the scheduler was stopped"
 
 
-def weight(request: Request) -> int:
-    """How many elements a request carries, plus one for itself."""
-    if isinstance(request, UpdateAllocations):
-        return (
-            1
-            + len(request.asks)
-            + len(request.allocations)
-            + len(request.releases)
-            + len(request.ask_releases)
-        )
-    if isinstance(request, UpdateApplications):
-        return 1 + len(request.new) + len(request.remove)
-    return 1 + sum(1 + len(node.existing) for node in request.nodes)
-
-
 class SchedulerLoop:
     """A scheduler and the thread that drives it.
 
@@ -80,10 +62,12 @@ class SchedulerLoop:
         recorder: gets every input, predicate answer and effect, see journal.py.
         inbox_capacity: elements that may wait before ``submit`` blocks.
         documents: the configurations of RMs that register without one; the built-in by default.
+        resolvers: who looks up the groups of users, for configurations that ask for it.
+        line_capacity: elements per RM that may wait for such lookups before ``submit`` blocks.
 
     ``configurations`` changes configurations while it runs.
 
-    Rules: SI-2, SI-6, SI-7, SI-9, SI-10, SI-88, RM-2, RM-4, RM-9, RM-11, RM-20.
+    Rules: SI-2, SI-6, SI-7, SI-9, SI-10, SI-24, SI-88, RM-2, RM-4, RM-9, RM-11, RM-20.
     """
 
     def __init__(
@@ -94,8 +78,11 @@ class SchedulerLoop:
         recorder: Recorder | None = None,
         inbox_capacity: int = CAPACITY,
         documents: StoredDocuments | None = None,
+        resolvers: Resolvers | None = None,
+        line_capacity: int = LINE_CAPACITY,
     ) -> None:
         self.documents = documents or StoredDocuments()
+        self.resolvers = resolvers or Resolvers()
         self._delivery = Delivery()
         self._driver = Driver(
             make_scheduler,
@@ -106,6 +93,8 @@ class SchedulerLoop:
         )
         self.configurations = ConfigurationErrands(self._driver, self._send)
         self._inbox: Inbox[Request | Errand[object]] = Inbox(inbox_capacity)
+        self._intake = Intake(self._inbox.put_now, self.resolvers, line_capacity)
+        self.configurations.watch(self._intake.configure)
         self._batch: deque[Request | Errand[object]] = deque()
         self._idle_waiters: list[Future[None]] = []
         self._progressing = False
@@ -143,21 +132,34 @@ class SchedulerLoop:
         return threading.get_ident() == self._thread.ident
 
     def submit(self, request: Request) -> None:
-        """Queue a request; waits while the inbox is full, except on the core thread (SI-6).
+        """Queue a request; waits while there is no room, except on the core thread (SI-6).
+
+        While users are looked up, this and later requests of the RM wait in a line (SI-2, SI-24).
 
         Raises: LoopStoppedError.
         """
-        if self.on_core_thread():
-            self._inbox.put_now(request, weight(request))
+        may_wait = not self.on_core_thread()
+        ready = self._intake.admit(request, wait=may_wait)
+        if ready is None:
+            return
+        if may_wait:
+            self._inbox.put(ready, weight(ready))
         else:
-            self._inbox.put(request, weight(request))
+            self._inbox.put_now(ready, weight(ready))
 
     def try_submit(self, request: Request) -> bool:
         """Queue a request if there is room now; False if not. Never waits.
 
         Raises: LoopStoppedError.
         """
-        return self._inbox.offer(request, weight(request))
+        if self._intake.room(request.rm_id) is not None:
+            return False
+        ready = self._intake.admit(request, wait=False)
+        return ready is None or self._inbox.offer(ready, weight(ready))
+
+    def line_room(self, rm_id: str) -> Future[None] | None:
+        """Return what completes when the line of an RM has room; None if it is not full."""
+        return self._intake.room(rm_id)
 
     def registered(self, rm_id: str) -> bool:
         """Whether requests of this RM are taken at this moment (SI-1, RM-2)."""
@@ -181,10 +183,12 @@ class SchedulerLoop:
         work = partial(self._driver.register, command, session, stored=stored)
         errand = Errand(work, touches_core=True)
         self._delivery.announce(command.rm_id)
+        self._intake.close(command.rm_id)
         return self._send(errand)
 
     def unregister(self, rm_id: str) -> Future[Removed]:
         """Remove an RM and all it owns; fails with ProtocolError if it is unknown (RM-19)."""
+        self._intake.close(rm_id)
         return self._send(Errand(partial(self._driver.unregister, rm_id), touches_core=True))
 
     def query(self, query: Query) -> Future[View]:
@@ -195,12 +199,17 @@ class SchedulerLoop:
         """Let the core recompute all it counts; fails with InvariantViolation (slow)."""
         return self._send(Errand(self._driver.check))
 
-    def barrier(self) -> Future[None]:
-        """Completes when all earlier inputs were handled and their effects handed out."""
-        return self._send(Errand(lambda: None))
+    def barrier(self, rm_id: str = "") -> Future[None]:
+        """Completes when all earlier inputs were handled and their effects handed out.
+
+        Those that wait in the line of an RM count if it is named.
+        """
+        errand: Errand[None] = Errand(lambda: None)
+        self._intake.passed(rm_id).add_done_callback(lambda _: self._send(errand))
+        return errand.future
 
     def idle(self) -> Future[None]:
-        """Completes when the inbox is empty, nothing can be placed and all was handed out."""
+        """Completes when no input waits, nothing can be placed and all was handed out."""
         waiter: Future[None] = promise()
         errand = Errand(partial(self._idle_waiters.append, waiter))
         errand.future.add_done_callback(partial(_pass_error, waiter))
@@ -248,7 +257,8 @@ class SchedulerLoop:
         """Seconds the inbox may be waited for; None: until something arrives."""
         if self._progressing:
             return 0
-        if self._idle_waiters and self._inbox.empty():
+        # In this order: what leaves a line is in the inbox before it is out of the line.
+        if self._idle_waiters and self._intake.empty() and self._inbox.empty():
             waiters, self._idle_waiters[:] = list(self._idle_waiters), []
             for waiter in waiters:
                 waiter.set_result(None)
@@ -269,6 +279,7 @@ class SchedulerLoop:
             f"the scheduler failed: {self.failure}" if self.failure else STOPPED
         )
         self._inbox.close(str(error))
+        self._intake.stop()
         for entry in (*self._batch, *self._inbox.leftovers()):
             if isinstance(entry, Errand):
                 entry.give_up(error)

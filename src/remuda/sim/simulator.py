@@ -202,7 +202,9 @@ class _Run:
             application_id = task.application_id
             if application_id not in self._live:
                 user = task.labels.get(USER) or NOBODY
-                new.append(NewApplication(application_id, self._paths[place], user=user))
+                new.append(
+                    NewApplication(application_id, self._paths[place], user=user, groups=(user,))
+                )
             self._live[application_id] = self._live.get(application_id, 0) + 1
             asks.append(
                 Ask(

@@ -50,7 +50,7 @@ class GrpcServer:
         settings: GrpcSettings | None = None,
     ) -> None:
         self._core = core
-        self._load = load
+        self._load = load = core.resolvers.guarded(load)
         self._settings = settings or GrpcSettings()
         self._sessions: dict[str, Session] = {}
         self._registering = asyncio.Lock()

@@ -19,8 +19,9 @@ from remuda.base.errors import ProtocolError
 from remuda.edges.grpc.outbound import Kind
 from remuda.edges.grpc.sessions import RefusalError, Session
 from remuda.edges.grpc.settings import GrpcSettings
-from remuda.runtime import loop
+from remuda.runtime import requests
 from remuda.runtime.errors import LoopStoppedError, NotRegisteredError
+from remuda.runtime.loop import SchedulerLoop
 from remuda.si import limits
 from remuda.si.codec_in import RequestReader
 from remuda.si.errors import MessageTooLargeError
@@ -32,7 +33,7 @@ Context: TypeAlias = grpc.aio.ServicerContext[bytes, bytes]
 
 # How the requests of one kind are counted, unpacked and translated.
 _Format: TypeAlias = tuple[
-    type[Request], limits.Countable, Callable[[RequestReader, Any], loop.Request]
+    type[Request], limits.Countable, Callable[[RequestReader, Any], requests.Request]
 ]
 
 _FORMATS: Final[dict[Kind, _Format]] = {
@@ -53,7 +54,7 @@ class Stream:
         self,
         kind: Kind,
         context: Context,
-        core: loop.SchedulerLoop,
+        core: SchedulerLoop,
         find: Callable[[str], Session],
         settings: GrpcSettings,
     ) -> None:
@@ -108,7 +109,7 @@ class Stream:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _take_requests(self, session: Session, first: Request | None) -> None:
-        """Submit requests in order, waiting while the inbox is full, until the client ends them.
+        """Submit requests in order, waiting while there is no room, until the client ends them.
 
         Then wait until the answers to them were sent.
         """
@@ -122,12 +123,25 @@ class Stream:
             self._find(session.rm_id)
             with refusing():
                 command = self._read(session.reader, request)
-                if not self._core.try_submit(command):
-                    await asyncio.to_thread(self._core.submit, command)
+                await self._submit(session, command)
             request = await self._receive()
         with refusing():
-            await asyncio.wrap_future(self._core.barrier())
+            await asyncio.wrap_future(self._core.barrier(session.rm_id))
         await session.outbound.drained(self._kind)
+
+    async def _submit(self, session: Session, command: requests.Request) -> None:
+        """Submit a request as soon as there is room.
+
+        The line of an RM whose users are looked up may be full for long, so it is not waited for
+        on one of the few threads that all RMs share.
+        """
+        while not self._core.try_submit(command):
+            room = self._core.line_room(session.rm_id)
+            if room is None:
+                await asyncio.to_thread(self._core.submit, command)
+                return
+            await asyncio.wrap_future(room)
+            self._find(session.rm_id)
 
     async def _give_responses(self, session: Session) -> None:
         """Write responses in their turn for as long as the stream lives."""

@@ -1,0 +1,5 @@
+"""Who a user is: looking up the groups of users that come without any (rules UGR-20 to UGR-33).
+
+Here belong the resolvers, their settings, the cache before them and the line in which requests
+wait for an answer. What the answer means for an application is decided in the core.
+"""

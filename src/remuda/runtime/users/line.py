@@ -1,0 +1,259 @@
+"""The requests of one resource manager that wait until their users' groups are known.
+
+Usually nobody waits: a request without new applications, or whose users need no lookup, is
+passed on by the thread that brings it. Only while a lookup runs does a line form, and then
+everything else of the same resource manager queues behind, because its requests keep their order
+(SI-2). What is passed on is complete; the core asks nobody.
+
+Requests leave the line under its lock, by a call that never waits. So no request can overtake
+another, and the core thread, whose callbacks bring requests too, is never held up here.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
+
+from remuda.config.schema import USER_NAME
+from remuda.core.messages.commands import NewApplication, UpdateApplications
+from remuda.runtime.errand import promise
+from remuda.runtime.errors import LoopStoppedError
+from remuda.runtime.requests import Request, weight
+from remuda.runtime.users.cache import Answer, GroupCache
+from remuda.runtime.users.lookups import Lookups
+from remuda.runtime.users.resolver import default_groups
+
+_log = logging.getLogger("remuda.users")
+
+# Elements that may wait in a line before its senders do (SI-6).
+LINE_CAPACITY: Final = 100_000
+
+# How long after its arrival a request may have lookups started for it. With what the last of
+# them takes, that bounds how long a resource manager is held up by slow lookups.
+PATIENCE_SECONDS: Final = 30.0
+
+# What an answer belongs to: plain name of the partition, and the user.
+_Key: TypeAlias = tuple[str, str]
+
+# Hands a request of a certain weight over without waiting; raises LoopStoppedError.
+Put: TypeAlias = Callable[[Request, int], None]
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    """A request in line; it may go when ``missing`` is 0 and it is the first."""
+
+    request: Request
+    weight: int
+    due: float
+    missing: int = 0
+    answers: dict[_Key, Answer] = field(default_factory=dict)
+    passed: list[Future[None]] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class _Job:
+    """A lookup for a request in line."""
+
+    waiting: _Waiting
+    key: _Key
+    cache: GroupCache
+
+
+class Line:
+    """The line of one RM. Any thread.
+
+    Args:
+        rm_id: the RM.
+        put: takes what may go on.
+        now: seconds of a clock that only goes forward.
+        capacity: elements that may wait.
+
+    Rules: SI-2, SI-6, SI-24, UGR-2, UGR-5 (Ours), UGR-6.
+    """
+
+    def __init__(
+        self,
+        rm_id: str,
+        put: Put,
+        *,
+        now: Callable[[], float] = time.monotonic,
+        capacity: int = LINE_CAPACITY,
+    ) -> None:
+        self._prefix = f"[{rm_id}]"
+        self._put = put
+        self._now = now
+        self._capacity = capacity
+        self._caches: Mapping[str, GroupCache | None] = {}
+        self._lookups: Lookups[_Job] = Lookups(self._look_up)
+        self._lock = threading.Lock()
+        self._weight = 0
+        self._room: list[Future[None]] = []
+        self._closed = False
+        self.waiting: deque[_Waiting] = deque()
+
+    @property
+    def caches(self) -> Mapping[str, GroupCache | None]:
+        """The resolver of each partition; None: the default one."""
+        return self._caches
+
+    def use(self, caches: Mapping[str, GroupCache | None]) -> None:
+        """Use these resolvers for what comes from now on."""
+        self._caches = caches
+
+    @property
+    def full(self) -> bool:
+        """Whether senders should wait."""
+        return self._weight >= self._capacity
+
+    def empty(self) -> bool:
+        """Whether nobody waits, and nobody is just being passed on."""
+        with self._lock:
+            return not self.waiting
+
+    def admit(self, request: Request) -> Request | None:
+        """Return the request, completed, if it can go on now; None: it waits and goes by itself.
+
+        Never waits itself, also when the line is full.
+        """
+        missing: dict[_Key, GroupCache] = {}
+        if isinstance(request, UpdateApplications) and request.new:
+            request = self._complete(request, missing)
+        with self._lock:
+            if self._closed:
+                return None
+            if not missing and not self.waiting:
+                return request
+            waiting = _Waiting(request, weight(request), self._now() + PATIENCE_SECONDS)
+            waiting.missing = len(missing)
+            self.waiting.append(waiting)
+            self._weight += waiting.weight
+        for key, cache in missing.items():
+            self._lookups.add(_Job(waiting, key, cache))
+        return None
+
+    def room(self) -> Future[None]:
+        """Completes when there is room for one more request."""
+        future: Future[None] = promise()
+        with self._lock:
+            if self.full and not self._closed:
+                self._room.append(future)
+                return future
+        future.set_result(None)
+        return future
+
+    def passed(self) -> Future[None]:
+        """Completes when all that waits now has been passed on."""
+        future: Future[None] = promise()
+        with self._lock:
+            if self.waiting:
+                self.waiting[-1].passed.append(future)
+                return future
+        future.set_result(None)
+        return future
+
+    def close(self) -> None:
+        """Drop all that waits, and whatever comes later."""
+        with self._lock:
+            self._closed = True
+            done = self._drop()
+        self._lookups.close()
+        _complete_all(done)
+
+    def _complete(
+        self, request: UpdateApplications, missing: dict[_Key, GroupCache]
+    ) -> UpdateApplications:
+        """Fill in the groups that need no lookup; put the others into ``missing``.
+
+        Groups that are given stay, and nobody learns them; the core judges a missing or an
+        illegal user. Rules: UGR-5, UGR-6, UGR-8.
+        """
+        new = [self._completed(application, missing) for application in request.new]
+        return replace(request, new=tuple(new))
+
+    def _completed(
+        self, application: NewApplication, missing: dict[_Key, GroupCache]
+    ) -> NewApplication:
+        user = application.user
+        if application.groups or not USER_NAME.fullmatch(user):
+            return application
+        key = self._key(application)
+        cache = self._caches.get(key[0])
+        if cache is None:
+            return replace(application, groups=default_groups(user))
+        known = cache.recall(user)
+        if known is None:
+            missing[key] = cache
+            return application
+        return replace(application, groups=known.groups, user_fault=known.fault)
+
+    def _key(self, application: NewApplication) -> _Key:
+        """Return what the answer for an application is filed under (RM-21, RM-22)."""
+        return application.partition.removeprefix(self._prefix) or "default", application.user
+
+    def _look_up(self, job: _Job) -> None:
+        """Find an answer, however, and let go what can go now. Lookup threads."""
+        user = job.key[1]
+        try:
+            if self._now() <= job.waiting.due:
+                answer = job.cache.resolve(user)
+            else:
+                late = f"user resolution failed: no answer within {PATIENCE_SECONDS:g} s"
+                answer = job.cache.recall(user) or Answer(fault=late)
+        except Exception as error:  # noqa: BLE001 - nobody may wait for ever
+            _log.error("looking up a user failed: %r", error)
+            answer = Answer(fault=f"user resolution failed: {type(error).__name__}: {error}")
+        with self._lock:
+            job.waiting.answers[job.key] = answer
+            job.waiting.missing -= 1
+            done = self._pass_on()
+        _complete_all(done)
+
+    def _pass_on(self) -> list[Future[None]]:
+        """Put what may go, in order; returns the futures that are due. Holds the lock."""
+        done: list[Future[None]] = []
+        while self.waiting and not self.waiting[0].missing:
+            first = self.waiting[0]
+            try:
+                self._put(self._filled(first), first.weight)
+            except LoopStoppedError:
+                return done + self._drop()
+            self.waiting.popleft()
+            self._weight -= first.weight
+            done += first.passed
+        if not self.full:
+            done += self._room
+            self._room = []
+        return done
+
+    def _filled(self, waiting: _Waiting) -> Request:
+        """Return a request with the answers of its lookups."""
+        request = waiting.request
+        if not (waiting.answers and isinstance(request, UpdateApplications)):
+            return request
+        new: list[NewApplication] = []
+        for application in request.new:
+            answer = waiting.answers.get(self._key(application))
+            if answer is None or application.groups or application.user_fault:
+                new.append(application)
+            else:
+                new.append(replace(application, groups=answer.groups, user_fault=answer.fault))
+        return replace(request, new=tuple(new))
+
+    def _drop(self) -> list[Future[None]]:
+        done = [future for waiting in self.waiting for future in waiting.passed] + self._room
+        self.waiting.clear()
+        self._weight = 0
+        self._room = []
+        return done
+
+
+def _complete_all(futures: list[Future[None]]) -> None:
+    for future in futures:
+        future.set_result(None)
