@@ -22,13 +22,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from remuda.edges.rest import dao
-from remuda.edges.rest.errors import (
-    BODY_TOO_LARGE,
-    BODY_TOO_SLOW,
-    NOT_RUNNING,
-    UNEXPECTED,
-    ApiError,
-)
+from remuda.edges.rest.bodies import BODY_LIMIT, drop_body, read_body
+from remuda.edges.rest.errors import BODY_TOO_LARGE, NOT_RUNNING, UNEXPECTED, ApiError
 from remuda.edges.rest.paths import corrected, decode
 from remuda.edges.rest.routes import ROUTES, Asked, Document, Endpoint, Views
 from remuda.runtime.errors import LoopStoppedError
@@ -48,12 +43,6 @@ GZIP_FROM: Final = 1_400
 
 # Speed over size: 5 MB of JSON shrink 10 times within 50 ms.
 GZIP_LEVEL: Final = 3
-
-# No GET route reads a body; what a client sends nevertheless stays small.
-BODY_LIMIT: Final = 64 * 1024
-
-# Seconds for a body to arrive.
-BODY_SECONDS: Final = 30.0
 
 # Bodies that are read and checked at a time, so that they take bounded memory; others wait.
 BODIES: Final = 4
@@ -120,27 +109,13 @@ class _Answerer:
         if not limit:
             return await self._endpoint.handler(self._views, _asked(request, b""))
         async with self._bodies:
-            asked = _asked(request, await _body(request, limit))
+            asked = _asked(request, await read_body(request, limit))
             return await self._endpoint.handler(self._views, asked)
 
 
 def _cors(allow: str) -> dict[str, str]:
     """Return the headers that let web pages read an answer; a route allows some methods."""
     return {**CORS, METHODS_HEADER: allow}
-
-
-async def _body(request: Request, limit: int) -> bytes:
-    """Return the body of a request, whether its size was announced or not (REST-61)."""
-    body = bytearray()
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            async for piece in request.stream():
-                body += piece
-                if len(body) > limit:
-                    raise ApiError(413, BODY_TOO_LARGE)
-    except TimeoutError:
-        raise ApiError(408, BODY_TOO_SLOW) from None
-    return bytes(body)
 
 
 def _asked(request: Request, body: bytes) -> Asked:
@@ -210,11 +185,14 @@ class _SmallBodies:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            length = Request(scope).headers.get("content-length", "0")
+            sent = Request(scope).headers
+            length = sent.get("content-length", "0")
             limit = self._limits.get(scope["path"], BODY_LIMIT)
             if not length.isdecimal() or int(length) > limit:
                 allow = ALLOW_POST if scope["path"] in self._limits else ALLOW
                 headers = _cors(allow) if self._cors else {}
+                if "expect" not in sent:
+                    await drop_body(receive)
                 answer = _refusal(ApiError(413, BODY_TOO_LARGE), headers)
                 await answer(scope, receive, send)
                 return

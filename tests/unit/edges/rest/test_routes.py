@@ -12,7 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from remuda.core.messages.queries import ApplicationView
-from remuda.edges.rest.app import BODY_LIMIT
+from remuda.edges.rest.bodies import BODY_LIMIT
 from remuda.runtime.errors import LoopStoppedError
 
 Fake = Any  # FakeViews of conftest.py; tests are not a package

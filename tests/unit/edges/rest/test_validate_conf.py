@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from remuda.edges.rest import app as app_module
+from remuda.edges.rest import bodies
 from remuda.edges.rest.app import build_app
 from remuda.edges.rest.routes import VALIDATION_LIMIT
 from remuda.edges.rest.server import RestServer
@@ -133,6 +133,60 @@ def test_a_client_that_leaves_is_no_failure(views: Fake, caplog: pytest.LogCaptu
     assert caplog.records == []
 
 
+@pytest.mark.remuda_rule("REST-61")
+@pytest.mark.parametrize("announced", [True, False])
+def test_a_client_that_sends_ten_megabytes_learns_why_it_is_refused(
+    views: Fake, announced: bool
+) -> None:
+    async def run() -> bytes:
+        listener = socket.create_server(("127.0.0.1", 0))
+        server = RestServer(build_app(views), listener)
+        await server.start()
+        reader, writer = await asyncio.open_connection(*listener.getsockname()[:2])
+        size = "Content-Length: 10485760" if announced else "Transfer-Encoding: chunked"
+        writer.write(f"POST {PATH} HTTP/1.1\r\nHost: x\r\n{size}\r\n\r\n".encode())
+        piece = b"x" * 1_048_576
+        for _ in range(10):
+            writer.write(piece if announced else b"100000\r\n" + piece + b"\r\n")
+            await writer.drain()
+        if not announced:
+            writer.write(b"0\r\n\r\n")
+            await writer.drain()
+        answer = await read_all(reader)
+        writer.close()
+        await writer.wait_closed()
+        await server.stop()
+        return answer
+
+    answer = asyncio.run(run())
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert b'"message":"Request body is too large"' in answer
+
+
+@pytest.mark.remuda_rule("REST-61")
+def test_nobody_is_listened_to_for_ever(views: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "DROP_SECONDS", 0.05)
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, object]:
+        await asyncio.sleep(60)
+        return {"type": "http.disconnect"}
+
+    async def send(event: Any) -> None:
+        sent.append(event)
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": PATH,
+        "raw_path": PATH.encode(),
+        "query_string": b"",
+        "headers": [(b"content-length", b"99999999999")],
+    }
+    asyncio.run(build_app(views)(scope, receive, send))  # type: ignore[arg-type]
+    assert sent[0]["status"] == 413
+
+
 async def read_all(reader: asyncio.StreamReader) -> bytes:
     return await asyncio.wait_for(reader.read(), 10)
 
@@ -141,8 +195,8 @@ async def read_all(reader: asyncio.StreamReader) -> bytes:
 def test_a_body_that_does_not_come_ends_the_connection(
     views: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert app_module.BODY_SECONDS == 30.0
-    monkeypatch.setattr(app_module, "BODY_SECONDS", 0.05)
+    assert bodies.BODY_SECONDS == 30.0
+    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.05)
 
     async def run() -> bytes:
         listener = socket.create_server(("127.0.0.1", 0))

@@ -1,0 +1,59 @@
+"""Reading what clients send: not more than allowed, not longer than allowed.
+
+A connection that is closed while its client still writes is reset, and the answer with it. So
+what is too large is read on for a while and dropped, and the client learns why it was refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Final
+
+from starlette.requests import Request
+from starlette.types import Receive
+
+from remuda.edges.rest.errors import BODY_TOO_LARGE, BODY_TOO_SLOW, ApiError
+
+# Bytes of a body that nobody reads.
+BODY_LIMIT: Final = 64 * 1024
+
+# Seconds for a body to arrive.
+BODY_SECONDS: Final = 30.0
+
+# How much of a refused body is read and dropped, in bytes and in seconds.
+DROP_LIMIT: Final = 64 * 1024 * 1024
+DROP_SECONDS: Final = 5.0
+
+
+async def read_body(request: Request, limit: int) -> bytes:
+    """Return the body of a request, whether its size was announced or not (REST-61).
+
+    Raises: ApiError 413 if it is larger than ``limit``, 408 if it does not come in time;
+        ClientDisconnect.
+    """
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for piece in request.stream():
+                body += piece
+                if len(body) > limit:
+                    break
+    except TimeoutError:
+        raise ApiError(408, BODY_TOO_SLOW) from None
+    if len(body) > limit:
+        await drop_body(request.receive)
+        raise ApiError(413, BODY_TOO_LARGE)
+    return bytes(body)
+
+
+async def drop_body(receive: Receive) -> None:
+    """Read what is left of a body and forget it, up to the limits."""
+    left = DROP_LIMIT
+    with suppress(TimeoutError):
+        async with asyncio.timeout(DROP_SECONDS):
+            while left > 0:
+                event = await receive()
+                if not event.get("more_body"):
+                    return
+                left -= len(event["body"])
