@@ -21,7 +21,7 @@ BODY_LIMIT: Final = 64 * 1024
 # Seconds for a body to arrive.
 BODY_SECONDS: Final = 30.0
 
-# How much of a refused body is read and dropped, in bytes and in seconds.
+# Bytes of a refused body that are read and dropped, and seconds for one that was announced.
 DROP_LIMIT: Final = 64 * 1024 * 1024
 DROP_SECONDS: Final = 5.0
 
@@ -33,22 +33,25 @@ async def read_body(request: Request, limit: int) -> bytes:
         ClientDisconnect.
     """
     body = bytearray()
+    size = 0
     try:
         async with asyncio.timeout(BODY_SECONDS):
             async for piece in request.stream():
-                body += piece
-                if len(body) > limit:
+                size += len(piece)
+                if size <= limit:
+                    body += piece
+                elif size > limit + DROP_LIMIT:
                     break
     except TimeoutError:
-        raise ApiError(408, BODY_TOO_SLOW) from None
-    if len(body) > limit:
-        await drop_body(request.receive)
+        if size <= limit:
+            raise ApiError(408, BODY_TOO_SLOW) from None
+    if size > limit:
         raise ApiError(413, BODY_TOO_LARGE)
     return bytes(body)
 
 
 async def drop_body(receive: Receive) -> None:
-    """Read what is left of a body and forget it, up to the limits."""
+    """Read a body of which nothing was read yet, and forget it, up to the limits."""
     left = DROP_LIMIT
     with suppress(TimeoutError):
         async with asyncio.timeout(DROP_SECONDS):
