@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -397,6 +398,30 @@ def test_the_log_levels_of_the_last_map_count(cluster: Cluster) -> None:
     assert logger.level == logging.DEBUG
     cluster.update(FIRST)
     assert logger.level == before
+
+
+@pytest.mark.remuda_rule("SI-85", "SI-86", "SI-2")
+def test_updates_from_several_threads_while_work_comes_in_lose_nothing(cluster: Cluster) -> None:
+    texts = [FIRST.replace("vcore: 2", f"vcore: {number}") for number in (2, 5, 8)]
+
+    def change(text: str) -> None:
+        for _ in range(15):
+            request = si.UpdateConfigurationRequest(rmID="rm", config=text)
+            cluster.scheduler.update_configuration(request)
+
+    threads = [threading.Thread(target=change, args=(text,)) for text in texts]
+    for thread in threads:
+        thread.start()
+    for number in range(30):
+        cluster.application(f"more-{number}", "root.p.c")
+        cluster.ask("app", f"late-{number}")
+    for thread in threads:
+        thread.join(30)
+    cluster.scheduler.wait_idle()
+    assert cluster.in_force.text in texts
+    assert len(cluster.rm.accepted) == 31
+    cluster.update(FIRST.replace("{max: {vcore: 2}}", "{}"))
+    assert len(cluster.rm.placed) == len(set(cluster.rm.placed)) == 10
 
 
 def test_a_recorded_run_with_updates_repeats_to_the_same_decisions(tmp_path: Path) -> None:

@@ -96,24 +96,21 @@ class AdminService:
         they are. Rules: EXT-24, SI-88.
         """
         document = request.document
+        group = await asyncio.wrap_future(self._core.configurations.group(document.policy_group))
         try:
             new = NewDocument(
                 await asyncio.to_thread(self._load, document.config) if document.config else None,
-                policy_group=document.policy_group,
+                policy_group=group,
                 extra_config=texts(document.extra_config) or None,
                 expected_checksum=request.expected_checksum,
                 dry_run=request.dry_run,
             )
         except ConfigError as error:
-            known = await asyncio.wrap_future(
-                self._core.configurations.group(document.policy_group)
-            )
-            in_force = self._core.documents.find(known).configuration.checksum
+            in_force = self._core.documents.find(group).configuration.checksum
             return ext.SetConfigurationResponse(reason=one_line(error), checksum=in_force)
         change = await asyncio.wrap_future(self._core.configurations.store(new))
         if not (change.refused or request.dry_run):
-            origin = f"document of policy group {document.policy_group!r}"
-            await asyncio.to_thread(log_change, origin, change)
+            await asyncio.to_thread(log_change, f"document of policy group {group!r}", change)
         return _outcome(change, request.dry_run)
 
     async def _resource_managers(
