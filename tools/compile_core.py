@@ -22,7 +22,9 @@ SETUP = """\
 from mypyc.build import mypycify
 from setuptools import setup
 
-setup(name="remuda-core", packages=[], ext_modules=mypycify({files!r}, opt_level="{level}"))
+# Libraries without types, such as RE2, are called as they are.
+files = ["--ignore-missing-imports", *{files!r}]
+setup(name="remuda-core", packages=[], ext_modules=mypycify(files, opt_level="{level}"))
 """
 
 

@@ -14,7 +14,7 @@ from tools.compile_core import ROOT, compile_core
 
 PROGRAM = """
 import hashlib, random
-from remuda.config.schema import Configuration, PartitionConfig, QueueConfig
+from remuda.config.schema import AccessList, Configuration, PartitionConfig, QueueConfig
 from remuda.core import scheduler
 from remuda.core.messages.commands import (
     CREATE, AllocationRelease, Ask, NewApplication, NodeUpdate, RegisterResourceManager,
@@ -26,7 +26,8 @@ queues = tuple(
     QueueConfig(f"q{i}", guaranteed={"vcore": 10 * i + 10}, maximum={"memory": 400 + 90 * i})
     for i in range(5)
 )
-config = Configuration((PartitionConfig("default", QueueConfig("root", queues=queues)),))
+root = QueueConfig("root", queues=queues, submit_acl=AccessList(everybody=True))
+config = Configuration((PartitionConfig("default", root),))
 core = scheduler.Scheduler()
 digest = hashlib.sha256()
 placed = 0
