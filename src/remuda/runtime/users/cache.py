@@ -73,7 +73,7 @@ class GroupCache:
         self.origin = origin
         self._now = now
         self._wall = wall
-        self._clean_seconds = clean_seconds
+        self.clean_seconds = clean_seconds
         self._capacity = capacity
         self._lock = threading.Lock()
         self._entries: dict[str, _Entry] = {}
@@ -124,7 +124,7 @@ class GroupCache:
         self._entries = {
             user: entry for user, entry in self._entries.items() if not _too_old(entry, now)
         }
-        self._clean_due = now + self._clean_seconds
+        self._clean_due = now + self.clean_seconds
 
 
 def _too_old(entry: _Entry, now: float) -> bool:
