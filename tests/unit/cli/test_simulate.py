@@ -185,6 +185,7 @@ partitions:
   - name: default
     queues:
       - name: root
+        submitacl: "*"
         queues:
           - name: research
           - name: analytics
