@@ -48,7 +48,7 @@ def test_a_text_with_its_checksum_loads_to_the_same_configuration() -> None:
     assert recorded.text == TEXT + RECORDED
 
 
-@pytest.mark.remuda_rule("CHK-4")
+@pytest.mark.remuda_rule("CHK-4", "D-C14")
 def test_a_checksum_of_something_else_counts() -> None:
     def text(value: str) -> str:
         return TEXT + f"        properties:\n          my.checksum: {value}\n"

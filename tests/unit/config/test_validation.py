@@ -103,7 +103,7 @@ def test_root_has_no_amounts(key: str, amounts: str) -> None:
     assert partition(f"queues: [{{name: root, resources: {{{key}: }}}}]").root.maximum is None
 
 
-@pytest.mark.remuda_rule("CFG-45")
+@pytest.mark.remuda_rule("CFG-45", "D-C2")
 @pytest.mark.parametrize("name", ["ROOT", "Root", "root"])
 def test_root_may_be_written_in_any_case(name: str) -> None:
     root = partition(f"queues: [{{name: {name}, queues: [{{name: a}}]}}]").root
