@@ -17,6 +17,7 @@ from remuda.base.errors import ConfigError
 from remuda.config import keys, structures
 from remuda.config.keys import SECTION_KEYS, Key
 from remuda.config.load import load_configuration
+from tests.property.configuration_texts import sample
 from tools.gen_schema import schema
 
 DATA = Path(os.environ.get("REMUDA_DATA") or Path(__file__).parents[4] / "shared" / "data")
@@ -25,13 +26,13 @@ CONFIGS = DATA / "queue-configs"
 Section: TypeAlias = dict[str, object]
 
 
-class EditorLoader(yaml.SafeLoader):
+class EditorLoader(yaml.CSafeLoader):
     """Gives values the types an editor does; dates stay texts, as in JSON."""
 
 
 EditorLoader.yaml_implicit_resolvers = {
     first: [(tag, regexp) for tag, regexp in found if tag != "tag:yaml.org,2002:timestamp"]
-    for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    for first, found in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
 
 SCHEMA = json.loads((files("remuda.config") / "queues.schema.json").read_text())
@@ -183,6 +184,14 @@ def test_odd_spellings_pass_in_both() -> None:
     text = SPELLINGS.replace(", 7up-", "")
     assert in_loader(text) == []
     assert in_schema(text) == []
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_a_generated_text_that_loads_passes_the_schema(part: int) -> None:
+    texts = [sample(seed).text for seed in range(part * 100, part * 100 + 100)]
+    valid = [text for text in texts if not in_loader(text)]
+    assert [fault for text in valid for fault in in_schema(text)] == []
+    assert len(valid) > 30
 
 
 # ------------------------------------------------------------------------------- real files
