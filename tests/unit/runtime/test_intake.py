@@ -1,0 +1,458 @@
+"""Requests that wait for the groups of their users, and those that need not."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+
+import pytest
+
+from remuda.config.schema import Configuration, PartitionConfig, QueueConfig
+from remuda.core.messages.commands import (
+    NewApplication,
+    RegisterResourceManager,
+    UpdateAllocations,
+    UpdateApplications,
+    UpdateConfiguration,
+)
+from remuda.core.messages.effects import ApplicationsAnswered, Effect
+from remuda.runtime.loop import SchedulerLoop
+from remuda.runtime.requests import Request
+from remuda.runtime.users.cache import GroupCache
+from remuda.runtime.users.choice import Resolvers
+from remuda.runtime.users.line import Line
+from remuda.runtime.users.resolver import ResolutionError, Resolver
+from tests.unit.runtime.fakes import Factory, Sink, asks
+
+LOOKUP_THREAD = "remuda-users"
+
+
+class Gate:
+    """A resolver whose lookups wait until the test lets them go."""
+
+    def __init__(self) -> None:
+        self.groups: dict[str, tuple[str, ...]] = {}
+        self.asked: list[str] = []
+        self.threads: set[str] = set()
+        self.closed = threading.Event()
+        self._open = threading.Event()
+        self._asked = threading.Condition()
+
+    def groups_of(self, user: str) -> tuple[str, ...]:
+        with self._asked:
+            self.asked.append(user)
+            self.threads.add(threading.current_thread().name)
+            self._asked.notify_all()
+        assert self._open.wait(10)
+        if user == "odd":
+            raise RuntimeError("something broke")
+        if user not in self.groups:
+            raise ResolutionError(f"no {user}")
+        return self.groups[user]
+
+    def close(self) -> None:
+        self.closed.set()
+
+    def open(self) -> None:
+        self._open.set()
+
+    def wait_until_asked(self, count: int) -> None:
+        with self._asked:
+            assert self._asked.wait_for(lambda: len(self.asked) >= count, timeout=10)
+
+
+class Gates(Resolvers):
+    """Every name of a resolver but the default is a gate of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gates: dict[str, Gate] = {}
+
+    def make(self, name: str, old: GroupCache | None = None) -> GroupCache | None:
+        if not name:
+            return None
+        resolver: Resolver = self.gates.setdefault(name, Gate())
+        return old if old is not None and old.origin == name else GroupCache(resolver, origin=name)
+
+
+@pytest.fixture
+def gates() -> Gates:
+    return Gates()
+
+
+@pytest.fixture
+def loop(factory: Factory, gates: Gates) -> Iterator[SchedulerLoop]:
+    running = SchedulerLoop(factory, resolvers=gates, line_capacity=20)
+    running.start()
+    yield running
+    for gate in gates.gates.values():
+        gate.open()
+    running.stop()
+
+
+def configuration(**partitions: str) -> Configuration:
+    """Partitions with their resolvers."""
+    root = QueueConfig("root", parent=True)
+    return Configuration(
+        tuple(
+            PartitionConfig(name, root, user_group_resolver=resolver)
+            for name, resolver in partitions.items()
+        )
+    )
+
+
+def register(
+    loop: SchedulerLoop, rm_id: str = "rm", sink: Sink | None = None, **partitions: str
+) -> None:
+    config = configuration(**(partitions or {"default": "slow"}))
+    assert not loop.register(RegisterResourceManager(rm_id, config), sink).result(10).reason
+
+
+def new(
+    *users: str, rm_id: str = "rm", partition: str = "", groups: tuple[str, ...] = ()
+) -> UpdateApplications:
+    """One application per user, named after it."""
+    return UpdateApplications(
+        rm_id,
+        new=tuple(
+            NewApplication(f"app-{user}", partition=partition, user=user, groups=groups)
+            for user in users
+        ),
+    )
+
+
+def arrived(factory: Factory) -> list[tuple[str, tuple[str, ...], str]]:
+    """User, groups and fault of all applications that reached the core, in order."""
+    return [
+        (application.user, application.groups, application.user_fault)
+        for command in factory.scheduler.handled
+        if isinstance(command, UpdateApplications)
+        for application in command.new
+    ]
+
+
+@pytest.mark.remuda_rule("UGR-22", "SI-24")
+def test_without_a_resolver_the_group_is_the_user_and_nothing_waits(
+    loop: SchedulerLoop, factory: Factory
+) -> None:
+    register(loop, default="")
+    assert loop.try_submit(new("bob"))
+    loop.barrier().result(10)
+    assert arrived(factory) == [("bob", ("bob",), "")]
+
+
+@pytest.mark.remuda_rule("UGR-5", "UGR-7", "SI-24")
+def test_groups_that_are_given_are_taken_as_they_are_and_teach_nobody(
+    loop: SchedulerLoop, factory: Factory, gates: Gates
+) -> None:
+    register(loop)
+    gate = gates.gates["slow"]
+    gate.groups["bob"] = ("dev",)
+    gate.open()
+    loop.submit(new("bob"))
+    loop.submit(new("bob", groups=("admins",)))
+    loop.submit(new("bob"))
+    loop.idle().result(10)
+    assert arrived(factory) == [
+        ("bob", ("dev",), ""),
+        ("bob", ("admins",), ""),
+        ("bob", ("dev",), ""),
+    ]
+    assert gate.asked == ["bob"]
+
+
+@pytest.mark.remuda_rule("UGR-6", "UGR-30", "UGR-2")
+def test_a_failure_travels_with_the_application(
+    loop: SchedulerLoop, factory: Factory, gates: Gates
+) -> None:
+    register(loop)
+    gates.gates["slow"].open()
+    loop.submit(new("unknown"))
+    loop.barrier("rm").result(10)
+    loop.submit(new("unknown"))
+    loop.barrier("rm").result(10)
+    first, second = arrived(factory)
+    assert first == ("unknown", (), "no unknown")
+    assert second[2].startswith("user resolution failed, cached data returned: ")
+
+
+@pytest.mark.remuda_rule("UGR-3", "UGR-8")
+@pytest.mark.parametrize("user", ["", "no such*", "a)(b"])
+def test_nobody_is_asked_about_a_user_that_the_core_refuses_anyway(
+    loop: SchedulerLoop, factory: Factory, gates: Gates, user: str
+) -> None:
+    register(loop)
+    loop.submit(new(user))
+    loop.barrier().result(10)
+    assert arrived(factory) == [(user, (), "")]
+    assert gates.gates["slow"].asked == []
+
+
+@pytest.mark.remuda_rule("SI-2", "SI-24")
+def test_requests_of_a_manager_keep_their_order_while_one_waits(
+    loop: SchedulerLoop, factory: Factory, gates: Gates
+) -> None:
+    sink = Sink()
+    register(loop, sink=sink)
+    gate = gates.gates["slow"]
+    gate.groups = {"ann": ("qa",), "bob": ("dev",)}
+    loop.submit(new("ann", "bob"))
+    loop.submit(asks("k0"))
+    loop.submit(new("cid", groups=("x",)))
+    loop.submit(asks("k1"))
+    gate.wait_until_asked(2)
+    loop.barrier().result(10)
+    assert len(factory.scheduler.handled) == 1
+    gate.open()
+    loop.idle().result(10)
+    kinds = [type(command) for command in factory.scheduler.handled[1:]]
+    assert kinds == [UpdateApplications, UpdateAllocations, UpdateApplications, UpdateAllocations]
+    assert arrived(factory) == [
+        ("ann", ("qa",), ""),
+        ("bob", ("dev",), ""),
+        ("cid", ("x",), ""),
+    ]
+    assert sink.keys() == ["k0", "k1"]
+    assert gate.threads == {LOOKUP_THREAD}
+
+
+@pytest.mark.remuda_rule("SI-2")
+def test_answers_that_come_in_another_order_do_not_change_that_of_the_requests(
+    loop: SchedulerLoop, factory: Factory, gates: Gates
+) -> None:
+    register(loop, default="slow", fast="fast")
+    gates.gates["fast"].groups = {"ann": ("qa",)}
+    gates.gates["fast"].open()
+    gates.gates["slow"].groups = {"bob": ("dev",)}
+    loop.submit(new("bob"))
+    loop.submit(new("ann", partition="fast"))
+    gates.gates["fast"].wait_until_asked(1)
+    loop.barrier().result(10)
+    assert arrived(factory) == []
+    gates.gates["slow"].open()
+    loop.idle().result(10)
+    assert arrived(factory) == [("bob", ("dev",), ""), ("ann", ("qa",), "")]
+
+
+@pytest.mark.remuda_rule("SI-2", "SI-6")
+def test_a_manager_that_waits_does_not_hold_others_up(
+    loop: SchedulerLoop, factory: Factory, gates: Gates
+) -> None:
+    other = Sink()
+    register(loop)
+    register(loop, "other", other, default="other")
+    gates.gates["other"].groups = {"ann": ("qa",)}
+    gates.gates["other"].open()
+    loop.submit(new(*[f"user{number}" for number in range(8)]))
+    loop.submit(asks("mine"))
+    loop.submit(new("ann", rm_id="other"))
+    loop.submit(asks("theirs", rm_id="other"))
+    loop.barrier("other").result(10)
+    other.wait(2)
+    assert other.keys() == ["theirs"]
+    assert arrived(factory) == [("ann", ("qa",), "")]
+
+
+@pytest.mark.remuda_rule("UGR-21")
+def test_each_partition_has_its_own_resolver_and_memory(
+    loop: SchedulerLoop, factory: Factory, gates: Gates
+) -> None:
+    register(loop, default="one", lab="two", plain="")
+    gates.gates["one"].groups = {"bob": ("dev",)}
+    gates.gates["two"].groups = {"bob": ("lab",)}
+    for gate in gates.gates.values():
+        gate.open()
+    for partition in ("", "default", "[rm]lab", "lab", "plain"):
+        loop.submit(new("bob", partition=partition))
+    loop.idle().result(10)
+    assert [groups for _, groups, _ in arrived(factory)] == [
+        ("dev",),
+        ("dev",),
+        ("lab",),
+        ("lab",),
+        ("bob",),
+    ]
+    assert gates.gates["one"].asked.count("bob") == gates.gates["two"].asked.count("bob") == 1
+
+
+@pytest.mark.remuda_rule("UGR-20")
+def test_a_new_configuration_brings_its_resolvers_and_keeps_those_that_stay(
+    loop: SchedulerLoop, factory: Factory, gates: Gates
+) -> None:
+    register(loop, default="one", lab="two")
+    for gate in gates.gates.values():
+        gate.groups = {"bob": ("old",)}
+        gate.open()
+    loop.submit(new("bob"))
+    loop.submit(new("bob", partition="lab"))
+    loop.barrier("rm").result(10)
+    update = UpdateConfiguration("rm", configuration(default="one", lab=""))
+    assert not loop.configurations.update(update).result(10).refused
+    gates.gates["one"].groups = {"bob": ("new",)}
+    loop.submit(new("bob"))
+    loop.submit(new("bob", partition="lab"))
+    loop.barrier("rm").result(10)
+    assert [groups for _, groups, _ in arrived(factory)[2:]] == [("old",), ("bob",)]
+    assert gates.gates["two"].closed.wait(10)
+    assert not gates.gates["one"].closed.is_set()
+
+
+@pytest.mark.remuda_rule("SI-6")
+def test_too_much_in_line_makes_the_sender_wait_and_nobody_else(
+    loop: SchedulerLoop, factory: Factory, gates: Gates
+) -> None:
+    register(loop)
+    register(loop, "other", default="")
+    gate = gates.gates["slow"]
+    gate.groups = {"bob": ("dev",)}
+    loop.submit(new("bob"))
+    for number in range(9):
+        assert loop.try_submit(asks(f"k{number}"))
+    assert not loop.try_submit(asks("k9"))
+    room = loop.line_room("rm")
+    assert room is not None
+    assert not room.done()
+    blocked = threading.Thread(target=loop.submit, args=(asks("k9"),))
+    blocked.start()
+    assert loop.try_submit(asks("theirs", rm_id="other"))
+    assert loop.line_room("other") is None
+    gate.open()
+    room.result(10)
+    blocked.join(10)
+    assert not blocked.is_alive()
+    loop.idle().result(10)
+    keys = [
+        ask.allocation_key
+        for command in factory.scheduler.handled
+        if isinstance(command, UpdateAllocations) and command.rm_id == "rm"
+        for ask in command.asks
+    ]
+    assert keys == [f"k{number}" for number in range(10)]
+
+
+@pytest.mark.remuda_rule("SI-9", "SI-6")
+def test_a_callback_is_not_kept_waiting_by_a_full_line(
+    loop: SchedulerLoop, factory: Factory, gates: Gates
+) -> None:
+    sent: Future[None] = Future()
+
+    def react(effects: object) -> None:
+        if not sent.done():
+            for number in range(30):
+                loop.submit(new(f"user{number}"))
+            sent.set_result(None)
+
+    register(loop)
+    register(loop, "other", Sink(react), default="")
+    loop.submit(new("ann", rm_id="other"))
+    sent.result(10)
+    loop.barrier().result(10)
+    gates.gates["slow"].open()
+    loop.idle().result(10)
+    assert len(arrived(factory)) == 31
+
+
+@pytest.mark.remuda_rule("RM-9")
+def test_what_waits_is_dropped_when_its_manager_starts_anew(
+    loop: SchedulerLoop, factory: Factory, gates: Gates
+) -> None:
+    register(loop)
+    gate = gates.gates["slow"]
+    loop.submit(new("bob"))
+    loop.submit(asks("k0"))
+    gate.wait_until_asked(1)
+    waiting = loop.barrier("rm")
+    register(loop)
+    waiting.result(10)
+    gate.open()
+    loop.submit(new("cid", groups=("x",)))
+    loop.idle().result(10)
+    assert arrived(factory) == [("cid", ("x",), "")]
+    assert not any(isinstance(c, UpdateAllocations) for c in factory.scheduler.handled)
+    assert gate.closed.wait(10)
+
+
+def test_a_resolver_that_breaks_is_a_failure_like_any_other(
+    loop: SchedulerLoop, factory: Factory, gates: Gates
+) -> None:
+    register(loop)
+    gates.gates["slow"].open()
+    loop.submit(new("odd"))
+    loop.barrier("rm").result(10)
+    assert arrived(factory) == [
+        ("odd", (), "user resolution failed: RuntimeError: something broke")
+    ]
+
+
+def test_idle_includes_what_waits_for_users(
+    loop: SchedulerLoop, factory: Factory, gates: Gates
+) -> None:
+    register(loop)
+    loop.submit(new("bob"))
+    idle = loop.idle()
+    loop.barrier().result(10)
+    assert not idle.done()
+    gates.gates["slow"].open()
+    idle.result(10)
+    assert len(arrived(factory)) == 1
+
+
+def test_stopping_drops_what_waits_and_closes_the_resolvers(
+    loop: SchedulerLoop, gates: Gates
+) -> None:
+    register(loop)
+    loop.submit(new("bob"))
+    passed = loop.barrier("rm")
+    loop.stop()
+    assert passed.exception(10) is not None
+    assert gates.gates["slow"].closed.is_set()
+
+
+def test_a_request_waits_for_lookups_only_so_long() -> None:
+    put: list[Request] = []
+    arrival = threading.Event()
+    gate = Gate()
+    gate.open()
+
+    def take(request: Request, weight: int) -> None:
+        put.append(request)
+        arrival.set()
+
+    # Each request is admitted at 20 s, so lookups for it start until 50 s.
+    times = iter([20.0, 49.0, 20.0, 49.0, 51.0])
+    line = Line("rm", take, now=lambda: next(times))
+    line.use({"default": GroupCache(gate)})
+    assert line.admit(new("bob")) is None
+    assert arrival.wait(10)
+    arrival.clear()
+    assert line.admit(new("ann", "eve")) is None
+    assert arrival.wait(10)
+    line.close()
+    faults = [
+        application.user_fault
+        for request in put
+        if isinstance(request, UpdateApplications)
+        for application in request.new
+    ]
+    assert faults[0] == "no bob"
+    assert sorted(faults[1:])[0] in ("no ann", "no eve")
+    assert sorted(faults[1:])[1] == "user resolution failed: no answer within 30 s"
+
+
+@pytest.mark.remuda_rule("SI-7")
+def test_the_answers_come_in_the_order_of_the_requests(loop: SchedulerLoop, gates: Gates) -> None:
+    sink = Sink()
+    register(loop, sink=sink)
+    gates.gates["slow"].groups = {f"u{n}": ("g",) for n in range(20)}
+    for number in range(3):
+        loop.submit(new(f"u{number}"))
+    gates.gates["slow"].open()
+    for number in range(3, 20):
+        loop.submit(new(f"u{number}"))
+    loop.idle().result(10)
+    assert accepted(sink.effects) == [f"app-u{number}" for number in range(20)]
+
+
+def accepted(effects: list[Effect]) -> list[str]:
+    return [e.accepted[0] for e in effects if isinstance(e, ApplicationsAnswered)]
