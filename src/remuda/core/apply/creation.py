@@ -7,7 +7,7 @@ template and goes when it is empty. Rules: chapter 20 sections 8 and 9, TPL.
 from __future__ import annotations
 
 from remuda.base.resources import Resource
-from remuda.core.accounting.lanes import regroup, wake_at, wake_held
+from remuda.core.accounting.reorder import renew_leaf
 from remuda.core.apply.queues import limit_of, positive_limit_of
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
@@ -61,20 +61,21 @@ def apply_quota(turn: Turn, partition: Partition, leaf: Queue, quota: TagQuota) 
     types = partition.types
     maximum = _learn(types, quota.maximum)
     guaranteed = _learn(types, quota.guaranteed)
+    changed = False
     if maximum is not None or guaranteed is not None:
         if _differ(leaf.maximum, maximum):
+            changed = True
             leaf.maximum = maximum
             _tell(turn, partition, leaf, events.QUEUE_MAX, maximum)
-            wake_at(partition, leaf)
         if _differ(leaf.guaranteed, guaranteed):
+            changed = True
             leaf.guaranteed = guaranteed
             _tell(turn, partition, leaf, events.QUEUE_GUARANTEED, guaranteed)
-        partition.shares_stale = True
     if quota.max_applications and quota.max_applications != leaf.max_applications:
+        changed = True
         leaf.max_applications = quota.max_applications
-        for application in leaf.applications.values():
-            regroup(partition, application)
-        wake_held(partition, leaf)
+    if changed:
+        renew_leaf(partition, leaf)
 
 
 def _configure(types: ResourceTypes, queue: Queue, parent: Queue) -> None:
