@@ -1,4 +1,8 @@
-"""From nodes to drafts: what a document says, field by field, before it is judged."""
+"""From nodes to drafts: what a document says, field by field, before it is judged.
+
+Here the file's structure ends and its meaning begins: every key of ``structures`` is read, with
+the type that it has to have, and nothing is compared with anything else yet.
+"""
 
 from __future__ import annotations
 

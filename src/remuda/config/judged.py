@@ -6,8 +6,6 @@ later ones and the record need.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from remuda.config.access import NOBODY
 from remuda.config.amounts import AmountReader, Amounts
 from remuda.config.drafts import LimitDraft, QueueDraft
@@ -66,12 +64,6 @@ class JudgedQueue:
         if self._by_name is None:
             self._by_name = {child.name: child for child in reversed(self.children)}
         return self._by_name.get(name)
-
-    def walk(self) -> Iterator[JudgedQueue]:
-        """Return this queue and all below it, parents before children, in file order."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
 
     def record(self) -> QueueConfig:
         """Return what the queue is, once nothing is wrong with it."""

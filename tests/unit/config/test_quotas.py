@@ -9,6 +9,7 @@ import pytest
 from remuda.base.errors import ConfigError, Problem
 from remuda.config.load import load_configuration
 from remuda.config.schema import QueueConfig
+from tests.unit.config.verdicts import broken
 
 # name, max, guaranteed (texts of YAML mappings, "" = not given), children
 Tree: TypeAlias = "tuple[str, str, str, list[Tree]]"
@@ -229,6 +230,24 @@ def test_a_queue_with_own_guaranteed_passes_up_only_that() -> None:
     bare: Tree = ("p1", "", "", [("l", "", "vcore: 8", [])])
     other: Tree = ("p2", "", "", [("l", "", "vcore: 8", [])])
     assert rules(("g", "vcore: 10", "", [bare, other])) == ["CFG-74"]
+
+
+@pytest.mark.remuda_rule("CFG-73", "CFG-75")
+@pytest.mark.parametrize(
+    "guaranteed, expected",
+    [("", []), ("{}", []), ("{memory: 0}", ["CFG-73"]), ("{vcore: 0}", []), ("~", [])],
+)
+def test_an_explicit_zero_binds_and_nothing_given_does_not(
+    guaranteed: str, expected: list[str]
+) -> None:
+    child = "{name: a, resources: {guaranteed: {memory: 5}}}"
+    own = f"resources: {{guaranteed: {guaranteed}}}"
+    text = f"partitions: [{{queues: [{{name: p, {own}, queues: [{child}]}}]}}]"
+    assert broken(text) == expected
+    # An empty map of a child is as good as none: what is below it counts.
+    middle = f"{{name: m, resources: {{guaranteed: {{}}}}, queues: [{child}]}}"
+    above = f"{{name: g, resources: {{guaranteed: {{memory: 4}}}}, queues: [{middle}]}}"
+    assert broken(f"partitions: [{{queues: [{above}]}}]") == ["CFG-73"]
 
 
 @pytest.mark.remuda_rule("CFG-73", "RES-25")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from remuda.config.properties import KNOWN
+from remuda.config.property_table import QUEUE_PROPERTIES
 from remuda.config.schema import TemplateConfig
 from tests.unit.config.verdicts import (
     broken,
@@ -119,6 +121,13 @@ def test_values_of_properties(key: str, valid: list[str], invalid: list[str]) ->
         assert f"invalid value {text!r} of property {key}" in warning.message
         assert warning.hint
         assert queue(given).properties == {key: text}
+
+
+@pytest.mark.remuda_rule("PRP-1")
+def test_the_properties_that_are_looked_at_are_those_of_the_manual() -> None:
+    old_spelling = "preemption.quota.delay"
+    names = {entry.name for entry in QUEUE_PROPERTIES}
+    assert set(KNOWN) == names | {old_spelling}
 
 
 @pytest.mark.remuda_rule("PRP-1")
