@@ -12,6 +12,7 @@ from tests.unit.core.placing import (
     FORCE,
     NOBODY,
     RECOVERY,
+    acl,
     gang,
     made,
     may,
@@ -117,11 +118,14 @@ def test_it_takes_no_quota_from_tags() -> None:
 
 @pytest.mark.remuda_rule("PLC-73", "ACL-13")
 def test_nobody_may_submit_to_it_and_who_administers_root_administers_it() -> None:
-    door = Caller(leaf("a"))
-    submit(door, "app", "root.none", tags=FORCE)
-    assert may(door, "root.a", "bob")
-    assert not may(door, RECOVERY, "bob")
-    assert not may(door, RECOVERY, "bob", admin=True)
+    door = Caller(leaf("a"), root={"admin_acl": acl("boss")})
+    for _ in range(2):
+        assert may(door, "root.a", "bob")
+        assert not may(door, RECOVERY, "bob")
+        assert not may(door, RECOVERY, "boss")
+        assert not may(door, RECOVERY, "bob", admin=True)
+        assert may(door, RECOVERY, "boss", admin=True)
+        submit(door, "app", "root.none", tags=FORCE)
 
 
 @pytest.mark.remuda_rule("PLC-74", "PLC-60", "D-P10", "SI-25")
