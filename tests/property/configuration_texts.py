@@ -7,6 +7,7 @@ seed always gives the same text.
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 from collections.abc import Callable
@@ -112,8 +113,9 @@ class _Builder:
         if self.often(0.4):
             found["limits"] = self.limits(level)
         self.decorate(found, level)
-        width = self.draw.choice((0, 0, 1, 2, 3)) if level else self.draw.choice((0, 1, 2, 4))
-        if level < 4 and width:
+        widths = ((0, 1, 2, 4), (0, 0, 1, 2, 3), (0, 0, 1, 2), (0, 0, 0, 1), (0,))
+        width = self.draw.choice(widths[level])
+        if width:
             found["queues"] = [self.queue(level + 1, applications, found) for _ in range(width)]
         if level:
             self.amounts(found, level)
@@ -236,7 +238,7 @@ def _places(content: Any, found: list[tuple[Any, Any]] | None = None) -> list[tu
 
 def _replace(draw: random.Random, content: Content) -> None:
     holder, key = draw.choice(_places(content))
-    holder[key] = draw.choice(ODD_VALUES)
+    holder[key] = copy.deepcopy(draw.choice(ODD_VALUES))
 
 
 def _drop(draw: random.Random, content: Content) -> None:

@@ -48,6 +48,9 @@ class _Levels(Generic[V]):
         self._findings = findings
         self._users: dict[str, V] = {}
         self._groups: dict[str, V] = {}
+        # For the limit that is looked at, per amount above: the excess, and what is left. Many
+        # names share both amounts, which may have hundreds of types.
+        self._known: dict[int, tuple[tuple[str, str] | None, V]] = {}
 
     def value(self, limit: LimitConfig) -> V:
         """Return what is compared."""
@@ -71,6 +74,7 @@ class _Levels(Generic[V]):
         for draft, limit in zip(queue.limit_drafts, queue.limits, strict=True):
             value = self.value(limit)
             node = self.node(draft)
+            self._known.clear()
             for table, place in (
                 (self._users, _Place(queue, node, "user", draft.users)),
                 (self._groups, _Place(queue, node, "group", draft.groups)),
@@ -96,20 +100,21 @@ class _Levels(Generic[V]):
         all that levels below see (CFG-96).
         """
         above = table.get(name)
-        if above is not None:
-            self._compare(name, value, above, place, index)
-            return self.merged(value, above)
-        wildcard = table.get(WILDCARD)
-        if wildcard is not None:
-            self._compare(name, value, wildcard, place, index, wild=True)
-        return value
+        wild = above is None
+        if above is None:
+            above = table.get(WILDCARD)
+        if above is None:
+            return value
+        if id(above) not in self._known:
+            self._known[id(above)] = (self.excess(value, above), self.merged(value, above))
+        over, merged = self._known[id(above)]
+        if over is not None:
+            self._note(name, over, place, index, wild=wild)
+        return value if wild else merged
 
-    def _compare(
-        self, name: str, value: V, above: V, place: _Place, index: int, *, wild: bool = False
+    def _note(
+        self, name: str, over: tuple[str, str], place: _Place, index: int, *, wild: bool
     ) -> None:
-        over = self.excess(value, above)
-        if over is None:
-            return
         whose = "wildcard" if wild else "immediate or ancestor parent"
         text = (
             f"{place.kind} {name[:64]!r} {self.what} {over[0]} of queue {place.queue.path}"

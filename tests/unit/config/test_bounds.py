@@ -87,6 +87,15 @@ def sums_of_many_types() -> str:
     return partition_of(f"{anchor}, {queues}")
 
 
+def users_of_many_types() -> str:
+    """Return two levels that limit the same users, in the same 256 types."""
+    amounts = f"{{{numbered('t#: 1', 256)}}}"
+    users = f"[{numbered('u#', 48_000)}]"
+    below = f"{{name: a, limits: [{{users: {users}, maxresources: *a}}]}}"
+    above = f"limits: [{{users: {users}, maxresources: &a {amounts}}}]"
+    return partition_of(f"{{name: root, {above}, queues: [{below}]}}")
+
+
 def binary() -> str:
     return "".join(chr(code % 256) for code in range(7, 9_999_999 * 31, 31))[:5_000_000]
 
@@ -128,7 +137,9 @@ HOSTILE: dict[str, Callable[[], str]] = {
     "bad expressions": lambda: rules_of("{name: user, filter: {users: ['(a#']}}", 9_000),
     "a fixed value of 9 MB": lambda: rules_of(f"{{name: fixed, value: {'a.' * 4_500_000}b}}", 1),
     "an access list of 9 MB": lambda: partition_of(f"{{name: a, submitacl: '{'a,' * 4_500_000}'}}"),
-    "an access list of blanks": lambda: partition_of(f"{{name: a, submitacl: '{'a ' * 4_500_000}'}}"),
+    "an access list of blanks": lambda: partition_of(
+        f"{{name: a, submitacl: '{'a ' * 4_500_000}'}}"
+    ),
 }
 
 # Legal and as large as the bounds allow.
@@ -152,6 +163,7 @@ LARGE: dict[str, Callable[[], str]] = {
     "chains of rules": lambda: rules_of(chain_of_rules(40), 280),
     "expressions": lambda: rules_of("{name: user, filter: {users: ['[a-zäöü]{9#}']}}", 99),
     "sums of many types": sums_of_many_types,
+    "users of many types": users_of_many_types,
     "long texts": lambda: partition_of(
         f"{{name: a, properties: {{a: {'x' * 4_000_000}, b: {'y z' * 1_500_000}}}}}"
     ),
