@@ -14,6 +14,7 @@ from remuda.config.schema import WILDCARD
 from remuda.core.accounting.lanes import fits_bound
 from remuda.core.model import states
 from remuda.core.model.application import Application
+from remuda.core.model.bound import Bound
 from remuda.core.model.cluster import Cluster
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
@@ -236,8 +237,12 @@ def _lane(partition: Partition, leaf: Queue, lane: Lane) -> None:
         return
     bound = lane.parked_at
     if bound is not None and lane.held:
-        _require(bound.held.get(lane.number) is lane, partition, f"{name} is held by nobody")
-        _require(lane.gated and bound.full(), partition, f"{name} is held though it may start")
+        _require(bound.held.lanes.get(lane.number) is lane, partition, f"{name} is held by nobody")
+        tried = bound.full() or _has_candidate(leaf, bound)
+        _require(lane.gated and tried, partition, f"{name} is held though it may start")
+        ahead = bound.held.first(leaf.path)
+        right = ahead is not None and ahead.order.first_key() <= lane.order.first_key()
+        _require(right, partition, f"{name} is held in a wrong order")
         return
     if bound is not None:
         listed = bound.waiting.get(lane.shape.number, {}).get(lane.number)
@@ -250,6 +255,14 @@ def _lane(partition: Partition, leaf: Queue, lane: Lane) -> None:
     if not partition.predicates:
         able = [n.node_id for n in partition.nodes.values() if _has_room(n, lane)]
         _require(not able, partition, f"{name} waits though {able} fit it")
+
+
+def _has_candidate(leaf: Queue, bound: Bound) -> bool:
+    """Whether a lane of a leaf is about to be tried for a place that is free at a limit."""
+    for lane in leaf.lanes.values():
+        if lane.gated and not lane.parked and bound in (*leaf.path_up, *lane.account.gates):
+            return True
+    return False
 
 
 def _has_gate(leaf: Queue, account: Account) -> bool:

@@ -7,7 +7,7 @@ changed enough for its shape: the limit of one queue, user or group, or the room
 from __future__ import annotations
 
 from remuda.core.accounting.limits import account_of
-from remuda.core.accounting.standing import place_group
+from remuda.core.accounting.standing import place_group, place_lane
 from remuda.core.messages.tags import REQUIRED_NODE
 from remuda.core.model import states
 from remuda.core.model.application import Application
@@ -84,6 +84,8 @@ def park(partition: Partition, lane: Lane, limiting: Bound | None) -> None:
     else:
         limiting.waiting.setdefault(shape.number, {})[lane.number] = lane
     partition.unsettled[lane.leaf.path] = lane.leaf
+    if lane.gated:
+        _pass_on(partition, lane)
 
 
 def hold(partition: Partition, lane: Lane, full: Bound) -> None:
@@ -92,14 +94,18 @@ def hold(partition: Partition, lane: Lane, full: Bound) -> None:
     lane.held = True
     lane.parked_at = full
     lane.leaf.ready.drop(lane.number)
-    full.held[lane.number] = lane
+    full.held.put(lane)
     partition.unsettled[lane.leaf.path] = lane.leaf
+    _pass_on(partition, lane)
 
 
 def wake_held(partition: Partition, bound: Bound) -> None:
-    """Wake the lanes of applications that could not start and now might. Rules: QUE-22, LIM-61."""
-    if bound.held and not bound.full():
-        for lane in list(bound.held.values()):
+    """Let the first lane of each leaf that is held at a limit try again, if there is a place.
+
+    Should it not take the place, the next one gets its turn. Rules: QUE-22, LIM-61.
+    """
+    if bound.held.lanes and not bound.full():
+        for lane in bound.held.firsts():
             wake(partition, lane)
 
 
@@ -187,6 +193,19 @@ def _has_gate(leaf: Queue, account: Account) -> bool:
     return False
 
 
+def _pass_on(partition: Partition, lane: Lane) -> None:
+    """Let the next held lane of the leaf try where a gated lane left a place free.
+
+    The lane was set aside, or one of its applications started or went.
+    """
+    path = lane.leaf.path
+    for bound in (*lane.leaf.path_up, *lane.account.gates):
+        if bound.held.lanes and not bound.full():
+            first = bound.held.first(path)
+            if first is not None:
+                wake(partition, first)
+
+
 def _join(partition: Partition, lane: Lane, group: Group) -> None:
     """Add a group to a lane; who calls places it."""
     application = group.application
@@ -210,8 +229,10 @@ def _part(partition: Partition, group: Group) -> None:
         del leaf.lane_keys[lane.key()]
         del leaf.lanes[lane.number]
         leaf.ready.drop(lane.number)
-    elif not lane.parked:
-        leaf.ready.put(lane.number, lane.order.first_key())
+    else:
+        place_lane(lane)
+    if lane.gated:
+        _pass_on(partition, lane)
 
 
 def _wake_shape(partition: Partition, shape: Shape) -> None:
@@ -237,7 +258,7 @@ def _unlist(partition: Partition, lane: Lane) -> None:
         if not lane.shape.waiting:
             partition.starved.remove(lane.shape)
     elif lane.held:
-        del bound.held[lane.number]
+        bound.held.remove(lane)
     else:
         waiting = bound.waiting[lane.shape.number]
         del waiting[lane.number]

@@ -11,7 +11,7 @@ from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
 from remuda.core.model.priorities import MIN_PRIORITY
 from remuda.core.model.queue import Queue
-from remuda.core.model.request import Group
+from remuda.core.model.request import Group, Lane
 from remuda.core.model.vectors import Vector, trimmed
 from remuda.core.policy.shares import divisors, fair_maximum
 from remuda.core.policy.standing import application_key, child_numbers, shown_priority
@@ -84,8 +84,15 @@ def place_group(group: Group) -> None:
     lane = group.lane
     key = (*group.application.standing, *group.first().sort_key)
     lane.order.put(group.application.number, key)
+    place_lane(lane)
+
+
+def place_lane(lane: Lane) -> None:
+    """Put a lane where its first ask belongs, among those that are ready or held."""
     if not lane.parked:
         lane.leaf.ready.put(lane.number, lane.order.first_key())
+    elif lane.held and lane.parked_at is not None:
+        lane.parked_at.held.put(lane)
 
 
 def _renew_shares(partition: Partition) -> None:

@@ -41,6 +41,8 @@ def fire(
     _leave(partition, application, left)
     _announce(turn, partition, application, event, cause)
     _enter(turn, partition, application, left)
+    if left == states.ACCEPTED:
+        regroup(partition, application)
     return True
 
 
@@ -120,8 +122,6 @@ def _leave(partition: Partition, application: Application, left: str) -> None:
     entered = application.state
     if left == states.RUNNING or (left == states.STARTING and entered != states.RUNNING):
         count_running(partition, application, -1)
-    elif left == states.ACCEPTED:
-        regroup(partition, application)
 
 
 def _announce(

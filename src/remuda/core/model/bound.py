@@ -6,12 +6,50 @@ that is reached, and both are what a stopped lane waits for.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, final
 
+from remuda.core.model.ranking import Ranking
 from remuda.core.model.vectors import Vector
 
 if TYPE_CHECKING:
     from remuda.core.model.request import Lane
+
+
+@final
+class HeldLanes:
+    """Lanes of applications that may not start, per leaf in the order they would be served.
+
+    One free place is for the first of them, so nobody has to look at the others. Change: O(log n).
+    """
+
+    __slots__ = ("_orders", "lanes")
+
+    def __init__(self) -> None:
+        self.lanes: dict[int, Lane] = {}
+        self._orders: dict[str, Ranking] = {}
+
+    def put(self, lane: Lane) -> None:
+        """Add a lane, or put it where its first ask belongs now."""
+        self.lanes[lane.number] = lane
+        order = self._orders.setdefault(lane.leaf.path, Ranking())
+        order.put(lane.number, lane.order.first_key())
+
+    def remove(self, lane: Lane) -> None:
+        """Take a lane out that is in."""
+        del self.lanes[lane.number]
+        order = self._orders[lane.leaf.path]
+        order.drop(lane.number)
+        if not order.keys:
+            del self._orders[lane.leaf.path]
+
+    def first(self, path: str) -> Lane | None:
+        """Return the first lane of a leaf, None if there is none."""
+        order = self._orders.get(path)
+        return None if order is None else self.lanes[order.first()]
+
+    def firsts(self) -> list[Lane]:
+        """Return the first lane of each leaf, by path."""
+        return [self.lanes[order.first()] for _, order in sorted(self._orders.items())]
 
 
 class Bound:
@@ -19,8 +57,8 @@ class Bound:
 
     ``maximum`` None and ``max_applications`` 0: not limited. ``closed``: a type that ``maximum``
     does not name is refused, not unlimited (root, QUE-8). ``running``: applications counted.
-    ``waiting``: lanes that ``maximum`` stopped, by shape number, then lane number; ``held``: lanes
-    of applications that may not start, by lane number. Rules: QUE-5, QUE-22, LIM-1, LIM-2.
+    ``waiting``: lanes that ``maximum`` stopped, by shape number, then lane number; ``held``: those
+    that ``max_applications`` stopped. Rules: QUE-5, QUE-22, LIM-1, LIM-2.
     """
 
     __slots__ = (
@@ -40,7 +78,7 @@ class Bound:
         self.allocated = Vector()
         self.running: int = 0
         self.waiting: dict[int, dict[int, Lane]] = {}
-        self.held: dict[int, Lane] = {}
+        self.held = HeldLanes()
 
     def full(self) -> bool:
         """Whether one more application may not start. Rules: QUE-22, LIM-61."""
