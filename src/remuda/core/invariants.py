@@ -241,8 +241,8 @@ def _lane(partition: Partition, leaf: Queue, lane: Lane) -> None:
         tried = bound.full() or _has_candidate(leaf, bound)
         _require(lane.gated and tried, partition, f"{name} is held though it may start")
         ahead = bound.held.first(leaf.path)
-        right = ahead is not None and ahead.order.first_key() <= lane.order.first_key()
-        _require(right, partition, f"{name} is held in a wrong order")
+        ordered = ahead is not None and ahead.order.first_key() <= lane.order.first_key()
+        _require(ordered, partition, f"{name} is held in a wrong order")
         return
     if bound is not None:
         listed = bound.waiting.get(lane.shape.number, {}).get(lane.number)
