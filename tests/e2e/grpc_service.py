@@ -17,6 +17,8 @@ from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.stored import StoredDocuments
+from remuda.runtime.users.choice import Resolvers
+from remuda.runtime.users.line import LINE_CAPACITY
 from remuda.si.pb import si_pb2 as si
 from remuda.si.pb.si_pb2_grpc import SchedulerStub
 
@@ -42,10 +44,16 @@ class Service:
         *,
         load: Load = load,
         stored: Configuration | None = None,
+        resolvers: Resolvers | None = None,
+        line_capacity: int = LINE_CAPACITY,
     ) -> None:
         self._settings = settings
         self._load = load
-        self.core = SchedulerLoop(documents=StoredDocuments(stored or load("")))
+        self.core = SchedulerLoop(
+            documents=StoredDocuments(stored or load("")),
+            resolvers=resolvers,
+            line_capacity=line_capacity,
+        )
         self.address = ""
         self._started: Future[tuple[str, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))

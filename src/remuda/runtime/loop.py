@@ -65,7 +65,8 @@ class SchedulerLoop:
         resolvers: who looks up the groups of users, for configurations that ask for it.
         line_capacity: elements per RM that may wait for such lookups before ``submit`` blocks.
 
-    ``configurations`` changes configurations while it runs.
+    ``configurations`` changes configurations while it runs. ``intake`` holds the requests that
+    wait for lookups.
 
     Rules: SI-2, SI-6, SI-7, SI-9, SI-10, SI-24, SI-88, RM-2, RM-4, RM-9, RM-11, RM-20.
     """
@@ -93,8 +94,8 @@ class SchedulerLoop:
         )
         self.configurations = ConfigurationErrands(self._driver, self._send)
         self._inbox: Inbox[Request | Errand[object]] = Inbox(inbox_capacity)
-        self._intake = Intake(self._inbox.put_now, self.resolvers, line_capacity)
-        self.configurations.watch(self._intake.configure)
+        self.intake = Intake(self._inbox.put_now, self.resolvers, line_capacity)
+        self.configurations.watch(self.intake.configure)
         self._batch: deque[Request | Errand[object]] = deque()
         self._idle_waiters: list[Future[None]] = []
         self._progressing = False
@@ -139,7 +140,7 @@ class SchedulerLoop:
         Raises: LoopStoppedError.
         """
         may_wait = not self.on_core_thread()
-        ready = self._intake.admit(request, wait=may_wait)
+        ready = self.intake.admit(request, wait=may_wait)
         if ready is None:
             return
         if may_wait:
@@ -152,14 +153,10 @@ class SchedulerLoop:
 
         Raises: LoopStoppedError.
         """
-        if self._intake.room(request.rm_id) is not None:
+        if self.intake.room(request.rm_id) is not None:
             return False
-        ready = self._intake.admit(request, wait=False)
+        ready = self.intake.admit(request, wait=False)
         return ready is None or self._inbox.offer(ready, weight(ready))
-
-    def line_room(self, rm_id: str) -> Future[None] | None:
-        """Return what completes when the line of an RM has room; None if it is not full."""
-        return self._intake.room(rm_id)
 
     def registered(self, rm_id: str) -> bool:
         """Whether requests of this RM are taken at this moment (SI-1, RM-2)."""
@@ -183,12 +180,12 @@ class SchedulerLoop:
         work = partial(self._driver.register, command, session, stored=stored)
         errand = Errand(work, touches_core=True)
         self._delivery.announce(command.rm_id)
-        self._intake.close(command.rm_id)
+        self.intake.close(command.rm_id)
         return self._send(errand)
 
     def unregister(self, rm_id: str) -> Future[Removed]:
         """Remove an RM and all it owns; fails with ProtocolError if it is unknown (RM-19)."""
-        self._intake.close(rm_id)
+        self.intake.close(rm_id)
         return self._send(Errand(partial(self._driver.unregister, rm_id), touches_core=True))
 
     def query(self, query: Query) -> Future[View]:
@@ -205,7 +202,7 @@ class SchedulerLoop:
         Those that wait in the line of an RM count if it is named.
         """
         errand: Errand[None] = Errand(lambda: None)
-        self._intake.passed(rm_id).add_done_callback(lambda _: self._send(errand))
+        self.intake.passed(rm_id).add_done_callback(lambda _: self._send(errand))
         return errand.future
 
     def idle(self) -> Future[None]:
@@ -258,7 +255,7 @@ class SchedulerLoop:
         if self._progressing:
             return 0
         # In this order: what leaves a line is in the inbox before it is out of the line.
-        if self._idle_waiters and self._intake.empty() and self._inbox.empty():
+        if self._idle_waiters and self.intake.empty() and self._inbox.empty():
             waiters, self._idle_waiters[:] = list(self._idle_waiters), []
             for waiter in waiters:
                 waiter.set_result(None)
@@ -279,7 +276,7 @@ class SchedulerLoop:
             f"the scheduler failed: {self.failure}" if self.failure else STOPPED
         )
         self._inbox.close(str(error))
-        self._intake.stop()
+        self.intake.stop()
         for entry in (*self._batch, *self._inbox.leftovers()):
             if isinstance(entry, Errand):
                 entry.give_up(error)

@@ -20,60 +20,11 @@ from remuda.core.messages.effects import ApplicationsAnswered, Effect
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.requests import Request
 from remuda.runtime.users.cache import GroupCache
-from remuda.runtime.users.choice import Resolvers
 from remuda.runtime.users.line import Line
-from remuda.runtime.users.resolver import ResolutionError, Resolver
 from tests.unit.runtime.fakes import Factory, Sink, asks
+from tests.unit.runtime.gates import Gate, Gates
 
 LOOKUP_THREAD = "remuda-users"
-
-
-class Gate:
-    """A resolver whose lookups wait until the test lets them go."""
-
-    def __init__(self) -> None:
-        self.groups: dict[str, tuple[str, ...]] = {}
-        self.asked: list[str] = []
-        self.threads: set[str] = set()
-        self.closed = threading.Event()
-        self._open = threading.Event()
-        self._asked = threading.Condition()
-
-    def groups_of(self, user: str) -> tuple[str, ...]:
-        with self._asked:
-            self.asked.append(user)
-            self.threads.add(threading.current_thread().name)
-            self._asked.notify_all()
-        assert self._open.wait(10)
-        if user == "odd":
-            raise RuntimeError("something broke")
-        if user not in self.groups:
-            raise ResolutionError(f"no {user}")
-        return self.groups[user]
-
-    def close(self) -> None:
-        self.closed.set()
-
-    def open(self) -> None:
-        self._open.set()
-
-    def wait_until_asked(self, count: int) -> None:
-        with self._asked:
-            assert self._asked.wait_for(lambda: len(self.asked) >= count, timeout=10)
-
-
-class Gates(Resolvers):
-    """Every name of a resolver but the default is a gate of its own."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.gates: dict[str, Gate] = {}
-
-    def make(self, name: str, old: GroupCache | None = None) -> GroupCache | None:
-        if not name:
-            return None
-        resolver: Resolver = self.gates.setdefault(name, Gate())
-        return old if old is not None and old.origin == name else GroupCache(resolver, origin=name)
 
 
 @pytest.fixture
@@ -310,13 +261,13 @@ def test_too_much_in_line_makes_the_sender_wait_and_nobody_else(
     for number in range(9):
         assert loop.try_submit(asks(f"k{number}"))
     assert not loop.try_submit(asks("k9"))
-    room = loop.line_room("rm")
+    room = loop.intake.room("rm")
     assert room is not None
     assert not room.done()
     blocked = threading.Thread(target=loop.submit, args=(asks("k9"),))
     blocked.start()
     assert loop.try_submit(asks("theirs", rm_id="other"))
-    assert loop.line_room("other") is None
+    assert loop.intake.room("other") is None
     gate.open()
     room.result(10)
     blocked.join(10)

@@ -136,7 +136,7 @@ class Stream:
         on one of the few threads that all RMs share.
         """
         while not self._core.try_submit(command):
-            room = self._core.line_room(session.rm_id)
+            room = self._core.intake.room(session.rm_id)
             if room is None:
                 await asyncio.to_thread(self._core.submit, command)
                 return
