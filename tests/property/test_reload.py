@@ -8,6 +8,7 @@ and B becomes A again, under running applications. Records have to name exactly 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import random
 from collections import Counter
 from collections.abc import Iterable
@@ -21,6 +22,7 @@ from remuda.core.messages import events as ev
 from remuda.core.messages import queries as q
 from remuda.core.scheduler import Scheduler
 from tests.reference import configurations
+from tests.reference.access import lineage
 from tests.reference.driver import apply
 from tests.reference.standing import flat, flat_usage, ordered
 from tests.reference.workloads import Run, record, refuse_some
@@ -83,18 +85,32 @@ class World:
         assert isinstance(root, q.QueueView)
         return {queue.path: queue for queue in flat(root)}
 
-    def limits(self, home: str) -> Limits:
-        """Every limit that binds somebody now: (detail, name, path) -> the limit."""
+    def limits(self, home: str, config: Configuration) -> Limits:
+        """Every limit that binds somebody now: (detail, name, path) -> the limit.
+
+        A wildcard binds a user where an application counts (EVT-83 d).
+        """
+        (root,) = [one.root for one in config.partitions if one.name == home]
+        names = named(root)
         found: Limits = {}
         for detail, groups in ((ev.UG_USER_LIMIT, False), (ev.UG_GROUP_LIMIT, True)):
             views = self.view(q.UsageQuery(home, groups, self.rm_id))
             assert isinstance(views, tuple)
             for view in views:
                 for node in flat_usage(view.queues):
-                    if node.maximum is not None or node.max_applications:
-                        limit = (ordered(node.maximum), node.max_applications)
-                        found[detail, view.name, node.path] = limit
+                    place = (detail, view.name, node.path)
+                    limited = node.maximum is not None or node.max_applications
+                    if limited and (place in names or node.applications):
+                        found[place] = (ordered(node.maximum), node.max_applications)
         return found
+
+
+def named(config: QueueConfig, above: str = "") -> set[tuple[int, str, str]]:
+    """Everybody with a limit of their own, and where."""
+    path = f"{above}.{config.name}" if above else "root"
+    users = {(ev.UG_USER_LIMIT, user, path) for one in config.limits for user in one.users}
+    groups = {(ev.UG_GROUP_LIMIT, group, path) for one in config.limits for group in one.groups}
+    return users.union(groups, *(named(child, path) for child in config.queues))
 
 
 def same_partitions(rng: random.Random, config: Configuration) -> Configuration:
@@ -191,8 +207,9 @@ class Case:
         """The queues that must be as before: configured by A, or left alone by B."""
         (mine,) = [configured(p.root) for p in self.world.config.partitions if p.name == home]
         (other,) = [configured(p.root) for p in self.other.partitions if p.name == home]
+        added = other - mine
         views = self.world.queues(home)
-        return mine | {path for path in views if path not in other}
+        return mine | {path for path in views if added.isdisjoint(lineage(path))}
 
 
 def case(seed: int) -> Case:
@@ -213,7 +230,7 @@ def check_there_and_back(this: Case) -> bool:
     for home in this.homes:
         after = world.queues(home)
         more = {path for path in after if path not in kept[home]}
-        assert all(after[path].status == "Draining" for path in more)
+        assert all(after[path].status == "Draining" or not after[path].managed for path in more)
         for path in kept[home]:
             old, new = before[home][path], after[path]
             assert comparable(new, leftovers=bool(more)) == comparable(old, leftovers=bool(more))
@@ -224,14 +241,16 @@ def check_there_and_back(this: Case) -> bool:
 def check_records(this: Case) -> bool:
     """The records of a change and of the way back are the differences. False: refused."""
     world = this.world
-    for config in (this.other, again(this.rng, world.config)):
-        before = {home: (world.queues(home), world.limits(home)) for home in this.homes}
-        effects = world.update(config)
+    steps = (world.config, this.other, again(this.rng, world.config))
+    for old, new in itertools.pairwise(steps):
+        queues = {home: world.queues(home) for home in this.homes}
+        limits = {home: world.limits(home, old) for home in this.homes}
+        effects = world.update(new)
         if refused(effects):
             return False
         for home in this.homes:
-            queues, limits = before[home]
-            wanted = differences(queues, world.queues(home), limits, world.limits(home))
+            now = (world.queues(home), world.limits(home, new))
+            wanted = differences(queues[home], now[0], limits[home], now[1])
             assert told(effects, home) == wanted
     return True
 

@@ -48,6 +48,7 @@ def look(partition: Partition, app: Application) -> None:
     """The first call for an application chooses its group. Rules: LIM-20, LIM-24."""
     if app.group is None:
         app.group = choose_group(partition, app.queue, app.groups)
+        app.cut = False
 
 
 def live(partition: Partition) -> list[Application]:
@@ -137,13 +138,22 @@ def settle(app: Application) -> None:
     if not app.allocations and not any(ask.pending for ask in app.asks.values()):
         app.counted = False
         app.group = None
+        app.cut = False
 
 
 def cut_links(partition: Partition, old: dict[str, tuple[LimitConfig, ...]]) -> None:
-    """Applications whose group lost its entry choose again. Rules: LIM-64, LIM-67, D-U6, D-U7."""
+    """Applications whose group lost its entry choose again. Rules: LIM-64, LIM-67, D-U6, D-U7.
+
+    Those that find none choose once more at the next look, or the next change while they count.
+    """
     for path, entries in old.items():
         kept = {g for entry in partition.limits.get(path, ()) for g in entry.groups}
         lost = {g for entry in entries for g in entry.groups} - kept
         for app in inside(live(partition), path):
             if app.group in lost:
-                app.group = choose_group(partition, app.queue, app.groups)
+                app.group = None
+                app.cut = True
+    for app in live(partition):
+        if app.group is None and app.cut:
+            app.group = choose_group(partition, app.queue, app.groups) or None
+            app.cut = app.group is None

@@ -120,8 +120,12 @@ class Reference:
     def note_empty(self) -> None:
         """Let the cleaner come 10 s after a queue became empty. Rules: OBJ-5, QLC-3."""
         for name, partition in self.partitions.items():
-            if name not in self.sweeps and queues.removable(partition):
-                self.sweeps[name] = self.now + CLEANING
+            if queues.removable(partition):
+                self.sweep_later(name)
+
+    def sweep_later(self, name: tuple[str, str]) -> None:
+        """Let the cleaner come; when its 10 s begin is open."""
+        self.sweeps.setdefault(name, self.now + CLEANING)
 
     def next_deadline(self) -> int | None:
         """When the next timer fires."""

@@ -30,6 +30,8 @@ def update(reference: Reference, command: c.UpdateConfiguration) -> bool:
         before = partition.limits
         reference.records += queues.configure(partition, config)
         limits.cut_links(partition, before)
+        if any(queue.draining for queue in partition.queues.values()):
+            reference.sweep_later(name)
     for name in [name for name in reference.partitions if name[0] == rm_id]:
         if name not in wanted:
             reference.remove_partition(name)

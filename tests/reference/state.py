@@ -53,7 +53,8 @@ class Allocation:
 class Application:
     """An application. ``submitted``: when it was added (APP-21). ``quick``: see APP-16.
 
-    ``group``: under which it is tracked, "" for none; None: not chosen yet (LIM-20, LIM-24).
+    ``group``: under which it is tracked, "" for none; None: not chosen yet (LIM-20, LIM-24), or
+    ``cut`` from one that lost its limit, without finding another (LIM-64).
     ``counted``: it got an allocation and has had something since (LIM-36, LIM-37).
     ``held_back``: by the limit of a queue ("queue") or of its user or group ("quota", QUE-26).
     """
@@ -68,6 +69,7 @@ class Application:
     state: str = "New"
     group: str | None = None
     counted: bool = False
+    cut: bool = False
     held_back: tuple[str, ...] = ()
     asks: dict[str, Ask] = field(default_factory=dict)
     allocations: dict[str, Allocation] = field(default_factory=dict)
