@@ -110,7 +110,7 @@ def wake_held(partition: Partition, bound: Bound) -> None:
 
 
 def wake_at(partition: Partition, bound: Bound) -> None:
-    """Wake the lanes a limit stopped and that now fit it."""
+    """Wake the lanes a limit stopped and that now fit it. Rules: CYC-25, LIM-63."""
     for lanes in list(bound.waiting.values()):
         waiting = list(lanes.values())
         if fits_bound(bound, waiting[0].shape.amounts):

@@ -88,7 +88,7 @@ def place_group(group: Group) -> None:
 
 
 def place_lane(lane: Lane) -> None:
-    """Put a lane where its first ask belongs, among those that are ready or held."""
+    """Put a lane where its first ask belongs, among those that are ready or held. Rules: QUE-40."""
     if not lane.parked:
         lane.leaf.ready.put(lane.number, lane.order.first_key())
     elif lane.held and lane.parked_at is not None:

@@ -20,6 +20,7 @@ class HeldLanes:
     """Lanes of applications that may not start, per leaf in the order they would be served.
 
     One free place is for the first of them, so nobody has to look at the others. Change: O(log n).
+    Rules: QUE-22, QUE-25, LIM-60.
     """
 
     __slots__ = ("_orders", "lanes")

@@ -28,7 +28,7 @@ class ResourceManager:
         self.leaving: list[Partition] = []
 
     def has(self, partition: Partition) -> bool:
-        """Whether this very partition is one of the RM, be it leaving."""
+        """Whether this very partition is one of the RM, be it leaving. Rules: OBJ-9."""
         return self.partitions.get(partition.name) is partition or partition in self.leaving
 
 
@@ -56,7 +56,7 @@ class Cluster:
         return found
 
     def has(self, partition: Partition) -> bool:
-        """Whether a partition still exists; its RM may have gone and come back."""
+        """Whether a partition still exists; its RM may have gone and come back. Rules: RM-9, OBJ-9."""
         manager = self.managers.get(partition.rm_id)
         return manager is not None and manager.has(partition)
 

@@ -67,11 +67,6 @@ class Account:
         self.number = number
         self.trackers = trackers
         self.references: int = 0
-        self.limited: tuple[QueueTracker, ...] = ()
-        self.gates: tuple[QueueTracker, ...] = ()
-        self.renew()
+        self.limited = tuple([each for each in trackers if each.maximum is not None])
+        self.gates = tuple([each for each in trackers if each.max_applications])
 
-    def renew(self) -> None:
-        """Sort the trackers out again after their limits changed."""
-        self.limited = tuple([each for each in self.trackers if each.maximum is not None])
-        self.gates = tuple([each for each in self.trackers if each.max_applications])
