@@ -56,7 +56,7 @@ class Cluster:
         return found
 
     def has(self, partition: Partition) -> bool:
-        """Whether a partition still exists; its RM may have gone and come back. Rules: RM-9, OBJ-9."""
+        """Whether a partition still exists; its RM may have come back. Rules: RM-9, OBJ-9."""
         manager = self.managers.get(partition.rm_id)
         return manager is not None and manager.has(partition)
 
