@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from remuda.base.resources import Resource
 from remuda.core.accounting.reorder import renew_leaf
-from remuda.core.apply.queues import limit_of, positive_limit_of
+from remuda.core.apply.queues import amounts_of, limit_of, positive_limit_of, tell_amounts
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.model import states
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
-from remuda.core.model.vectors import ResourceTypes, Vector, trimmed
+from remuda.core.model.vectors import ResourceTypes, Vector
 from remuda.core.policy.access import RECOVERY_QUEUE
 from remuda.core.policy.placement import nearest
 from remuda.core.policy.properties import inherited, nearest_template, settings
@@ -59,18 +59,13 @@ def apply_quota(turn: Turn, partition: Partition, leaf: Queue, quota: TagQuota) 
     Rules: PLC-81, PLC-83, PLC-85, PLC-86 (Ours), EVT-67, EVT-68, EVT-75. Emits: EventRecord.
     """
     types = partition.types
+    before = amounts_of(leaf)
     maximum = _learn(types, quota.maximum)
     guaranteed = _learn(types, quota.guaranteed)
-    changed = False
     if maximum is not None or guaranteed is not None:
-        if _differ(leaf.maximum, maximum):
-            changed = True
-            leaf.maximum = maximum
-            _tell(turn, partition, leaf, events.QUEUE_MAX, maximum)
-        if _differ(leaf.guaranteed, guaranteed):
-            changed = True
-            leaf.guaranteed = guaranteed
-            _tell(turn, partition, leaf, events.QUEUE_GUARANTEED, guaranteed)
+        leaf.maximum = maximum
+        leaf.guaranteed = guaranteed
+    changed = tell_amounts(turn, partition, leaf, before)
     if quota.max_applications and quota.max_applications != leaf.max_applications:
         changed = True
         leaf.max_applications = quota.max_applications
@@ -95,17 +90,3 @@ def _learn(types: ResourceTypes, resource: Resource | None) -> Vector | None:
     if resource is None or not types.room_for(resource):
         return None
     return limit_of(types, resource)
-
-
-def _differ(left: Vector | None, right: Vector | None) -> bool:
-    """Whether two limits differ; a type at zero is not one that is missing."""
-    if left is None or right is None:
-        return left is not right
-    return left.types != right.types or trimmed(left) != trimmed(right)
-
-
-def _tell(
-    turn: Turn, partition: Partition, queue: Queue, detail: int, limit: Vector | None
-) -> None:
-    resource = None if limit is None else partition.types.resource(limit)
-    turn.event(partition, events.QUEUE, queue.path, events.SET, detail, resource=resource)

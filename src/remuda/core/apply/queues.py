@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from remuda.base.resources import Resource
 from remuda.config.schema import LimitConfig, QueueConfig
 from remuda.core.apply.turn import Turn
@@ -10,8 +12,11 @@ from remuda.core.model import states
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Access, Queue
 from remuda.core.model.trackers import Limit
-from remuda.core.model.vectors import ResourceTypes, Vector, positive, vector_of
+from remuda.core.model.vectors import ResourceTypes, Vector, positive, trimmed, vector_of
 from remuda.core.policy.properties import inherited, settings
+
+# Maximum and guarantee of a queue.
+QueueAmounts: TypeAlias = tuple[Vector | None, Vector | None]
 
 
 def build_queue(types: ResourceTypes, config: QueueConfig, parent: Queue | None) -> Queue:
@@ -65,6 +70,28 @@ def positive_limit_of(types: ResourceTypes, resource: Resource | None) -> Vector
     return limit if limit is not None and positive(limit) else None
 
 
+def amounts_of(queue: Queue) -> QueueAmounts:
+    """Return what tell_amounts compares with later. Rules: EVT-74."""
+    return (queue.maximum, queue.guaranteed)
+
+
+def tell_amounts(turn: Turn, partition: Partition, queue: Queue, before: QueueAmounts) -> bool:
+    """Tell which of a queue's amounts are not what they were; whether any is.
+
+    Root's maximum is the cluster's and told elsewhere. A type at zero is not one that is missing.
+    Rules: QUE-5, EVT-67, EVT-68, EVT-74, EVT-75. Emits: EventRecord.
+    """
+    details = (events.QUEUE_MAX, events.QUEUE_GUARANTEED)
+    changed = False
+    for detail, old, new in zip(details, before, amounts_of(queue), strict=True):
+        if _value(old) == _value(new) or (queue.parent is None and detail == events.QUEUE_MAX):
+            continue
+        changed = True
+        shown = None if new is None else partition.types.resource(new)
+        turn.event(partition, events.QUEUE, queue.path, events.SET, detail, resource=shown)
+    return changed
+
+
 def announce_queues(turn: Turn, partition: Partition, top: Queue) -> None:
     """Emit the events of a new tree, root first, in configuration order. Rules: EVT-62, EVT-71."""
     for queue in partition.queues(top):
@@ -85,6 +112,11 @@ def remove_empty_queues(turn: Turn, partition: Partition) -> None:
         del parent.children[queue.name]
         detail = events.DETAILS_NONE if queue.managed else events.QUEUE_DYNAMIC
         turn.event(partition, events.QUEUE, queue.path, events.REMOVE, detail)
+
+
+def _value(vector: Vector | None) -> tuple[int, tuple[int, ...]] | None:
+    """Return what makes two amounts equal."""
+    return None if vector is None else (vector.types, trimmed(vector))
 
 
 def _set_limits(types: ResourceTypes, queue: Queue, limits: tuple[LimitConfig, ...]) -> None:

@@ -49,4 +49,3 @@ def rm_id_fault(rm_id: str) -> str:
     if any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in rm_id):
         return "rmID must not contain control characters"
     return ""
-

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from remuda.base.resources import Resource
 from remuda.config.schema import PartitionConfig, QueueConfig
 from remuda.core.accounting.reorder import renew_orders, wake_all
 from remuda.core.apply.lifecycle import plan_cleanup
@@ -20,7 +19,14 @@ from remuda.core.apply.partitions import (
     has_parity,
     set_node_order,
 )
-from remuda.core.apply.queues import announce_queues, build_queue, configure, is_leaf
+from remuda.core.apply.queues import (
+    amounts_of,
+    announce_queues,
+    build_queue,
+    configure,
+    is_leaf,
+    tell_amounts,
+)
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.messages.commands import UpdateConfiguration
@@ -29,7 +35,7 @@ from remuda.core.model import states
 from remuda.core.model.cluster import ResourceManager
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
-from remuda.core.model.vectors import TYPES_LIMIT, Vector, trimmed
+from remuda.core.model.vectors import TYPES_LIMIT
 
 
 def update_configuration(turn: Turn, command: UpdateConfiguration) -> None:
@@ -147,18 +153,12 @@ def _change_queue(turn: Turn, partition: Partition, queue: Queue, config: QueueC
 
 def _change_settings(turn: Turn, partition: Partition, queue: Queue, config: QueueConfig) -> None:
     """Change one queue and tell what changed. Rules: RLD-21 to RLD-27, EVT-69, EVT-74."""
-    was_leaf, maximum, guaranteed = queue.leaf, queue.maximum, queue.guaranteed
+    was_leaf, before = queue.leaf, amounts_of(queue)
     configure(partition.types, queue, config)
-    path = queue.path
-    if queue.parent is not None and _value(maximum) != _value(queue.maximum):
-        shown = _shown(partition, queue.maximum)
-        turn.event(partition, events.QUEUE, path, events.SET, events.QUEUE_MAX, resource=shown)
-    if _value(guaranteed) != _value(queue.guaranteed):
-        detail, shown = events.QUEUE_GUARANTEED, _shown(partition, queue.guaranteed)
-        turn.event(partition, events.QUEUE, path, events.SET, detail, resource=shown)
+    tell_amounts(turn, partition, queue, before)
     if was_leaf != queue.leaf:
         text = f"leaf queue: {'true' if queue.leaf else 'false'}"
-        turn.event(partition, events.QUEUE, path, events.SET, events.QUEUE_TYPE, message=text)
+        turn.event(partition, events.QUEUE, queue.path, events.SET, events.QUEUE_TYPE, message=text)
 
 
 def _drain(turn: Turn, partition: Partition, queue: Queue) -> None:
@@ -173,12 +173,3 @@ def _drain(turn: Turn, partition: Partition, queue: Queue) -> None:
         plan_cleanup(turn, partition, queue)
     for child in queue.children.values():
         _drain(turn, partition, child)
-
-
-def _shown(partition: Partition, vector: Vector | None) -> Resource | None:
-    return None if vector is None else partition.types.resource(vector)
-
-
-def _value(vector: Vector | None) -> tuple[int, tuple[int, ...]] | None:
-    """Return what makes two limits equal: a type at zero is not one that is missing."""
-    return None if vector is None else (vector.types, trimmed(vector))

@@ -69,4 +69,3 @@ class Account:
         self.references: int = 0
         self.limited = tuple([each for each in trackers if each.maximum is not None])
         self.gates = tuple([each for each in trackers if each.max_applications])
-
