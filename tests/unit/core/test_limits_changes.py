@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from remuda.config.schema import LimitConfig, PartitionConfig, QueueConfig
-from tests.unit.core.door import Caller, groups, leaf, parent, partition, refusal, users
+from tests.unit.core.door import Caller, groups, leaf, parent, partition, refusal, tracked, users
 from tests.unit.core.tracking import (
     NODE,
     caller,
@@ -270,3 +270,12 @@ def test_limits_of_queues_that_come_later_hold_for_those_who_run() -> None:
     assert node(door, "ann", "root.p") is None
     assert start(door, "2", "root.p.l", memory(5))
     assert has_room(door, "2", 15)
+
+
+@pytest.mark.remuda_rule("EVT-83", "UPD-7")
+def test_a_wildcard_is_not_told_for_those_who_hold_nothing() -> None:
+    door = caller(leaf("a"))
+    assert not start(door, "1", "root.a", memory(10**6))
+    for amount in (50, 60):
+        assert tracked(door.reload(leaf("a", limits=(users("*", memory(amount)),)))) == []
+    assert tracked(door.reload(leaf("a"))) == []

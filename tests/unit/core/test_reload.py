@@ -180,9 +180,10 @@ def test_a_change_with_too_many_new_types_is_refused(dry_run: bool) -> None:
     door = Caller(leaf("a"))
     door.node("n1", {f"seen-{n}": 1 for n in range(1000)})
     before = views(door)
-    large = leaf("a", maximum={f"new-{n}": 1 for n in range(100)})
-    assert refusal(door.reload(large, dry_run=dry_run))
-    assert views(door) == before
+    large = {f"new-{n}": 1 for n in range(100)}
+    for queue in (leaf("a", large), leaf("a", None, large), leaf("a", limits=(users("*", large),))):
+        assert refusal(door.reload(queue, dry_run=dry_run))
+        assert views(door) == before
     change(door, leaf("a", maximum={f"new-{n}": 1 for n in range(24)}))
 
 

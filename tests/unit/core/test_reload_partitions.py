@@ -228,3 +228,22 @@ def test_registering_again_while_a_partition_is_removed() -> None:
     assert answers(background(door)) == []
     assert door.scheduler.view(q.PartitionsQuery()) == ()
     door.scheduler.check()
+
+
+@pytest.mark.remuda_rule("OBJ-9", "RLD-9")
+@pytest.mark.parametrize("nodes, applications", [(0, 1500), (1500, 0), (700, 700)])
+def test_a_large_partition_goes_as_a_whole(nodes: int, applications: int) -> None:
+    door = Caller(partitions=[DEFAULT, GPU])
+    for number in range(nodes):
+        door.node(f"n{number}", ONE, home="gpu")
+    for number in range(applications):
+        door.app(f"app-{number}", partition="gpu")
+    found = door.reload(partitions=[DEFAULT])
+    assert refusal(found) == ""
+    for _ in range(100):
+        found += door.wait(SECOND // 100)
+    assert [state for _, state in states(found)].count("Failed") == applications
+    gone = [event for event in events(found) if event[3] == NODE_DECOMISSION]
+    assert len(gone) == nodes
+    assert home_view(door, "gpu") is None
+    door.scheduler.check()

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from remuda.config.schema import AccessList, PlacementRuleConfig, QueueConfig, TemplateConfig
+from remuda.config.schema import (
+    AccessList,
+    Configuration,
+    PlacementRuleConfig,
+    QueueConfig,
+    TemplateConfig,
+)
+from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.messages import queries as q
 from tests.unit.core.door import (
+    CREATING,
     EVERYBODY,
     Caller,
     leaf,
     of,
     parent,
+    partition,
+    refusal,
 )
 from tests.unit.core.reloading import (
     NODE,
@@ -266,3 +276,59 @@ def test_a_changed_queue_places_on_nodes_that_came_before_and_after() -> None:
     door.node("n2", NODE)
     placed = of(door.step(), e.AllocationNew)
     assert [new.node_id for new in placed] == ["n2", "n2"]
+
+
+@pytest.mark.remuda_rule("RES-1", "TPL-4", "RLD-24")
+@pytest.mark.parametrize("nodes_first", [True, False])
+def test_a_template_teaches_no_type_beyond_the_last(*, nodes_first: bool) -> None:
+    # Whatever comes last is refused: the change, the node or the application.
+    door = Caller(parent("p"), placement_rules=(CREATING,))
+    refused = 0
+    for node in (True, False) if nodes_first else (False, True):
+        if node:
+            full = door.node("n1", {f"t-{n}": 1 for n in range(1024)})
+            refused += len(of(full, e.NodesAnswered)[0].rejected)
+        else:
+            queue = parent("p", template=TemplateConfig(maximum={"new": 1}))
+            refused += bool(refusal(door.reload(queue, placement_rules=(CREATING,))))
+    refused += bool(verdict(door.app("1", "root.p.x")))
+    assert refused == 1
+    door.scheduler.check()
+
+
+def served_first(door: Caller) -> str:
+    """Which of two queues gets the next allocation; both want one more core each time."""
+    (key,) = [identity.partition("-")[0] for identity, _ in door.place(1)]
+    return key
+
+
+@pytest.mark.remuda_rule("KV-5", "RES-50", "RES-52", "QUE-33")
+def test_parity_is_switched_by_the_extra_map_both_ways() -> None:
+    # By the largest share of what is guaranteed a is far ahead; with parity the memory that
+    # nobody guaranteed counts as it is and beats every ratio.
+    door = Caller(leaf("a", None, {"vcore": 1000}), leaf("b", None, {"vcore": 1000}))
+    door.node("n1", {"vcore": 10_000, "memory": 10**10})
+    for name, held in (("a", {"vcore": 100, "memory": 10**9}), ("b", {"vcore": 900})):
+        door.app(name, f"root.{name}")
+        door.existing(name, f"old-{name}", "n1", held)
+        door.ask(name, name, ONE, 9)
+    queues = (leaf("a", None, {"vcore": 1000}), leaf("b", None, {"vcore": 1000}))
+    assert served_first(door) == "a"
+    for parity, first in (("1.5", "b"), ("none", "a"), ("1.5", "b"), ("else", "a")):
+        change(door, *queues, checksum="SAME", extra_config={"scheduler.parity": parity})
+        assert served_first(door) == first
+
+
+@pytest.mark.remuda_rule("KV-5", "RES-50")
+def test_parity_holds_from_the_registration_on() -> None:
+    door = Caller()
+    config = Configuration((partition(leaf("a"), leaf("b")),))
+    extra = {"scheduler.parity": "1.5"}
+    door.send(c.RegisterResourceManager("rm", config, extra_config=extra))
+    door.node("n1", {"vcore": 10_000, "memory": 10**10})
+    # Without guarantees bytes outweigh cores: b is further on although its share is smaller.
+    for name, held in (("a", {"vcore": 5000}), ("b", {"memory": 10**6})):
+        door.app(name, f"root.{name}")
+        door.existing(name, f"old-{name}", "n1", held)
+        door.ask(name, name, ONE)
+    assert door.order() == ["a", "b"]
