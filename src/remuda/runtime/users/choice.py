@@ -21,7 +21,7 @@ from remuda.config.schema import (
 from remuda.runtime.users.cache import CLEAN_SECONDS, SAMPLE_CLEAN_SECONDS, GroupCache
 from remuda.runtime.users.ldap import MISSING_LIBRARY, LdapResolver, library_present
 from remuda.runtime.users.ldap_settings import DIRECTORY, LdapSettings, read_settings
-from remuda.runtime.users.resolver import OsResolver, Resolver, SampleResolver
+from remuda.runtime.users.resolver import OsResolver, ResolutionError, Resolver, SampleResolver
 
 _CLEAN: Final = {RESOLVER_TEST: SAMPLE_CLEAN_SECONDS}
 
@@ -89,5 +89,15 @@ class Resolvers:
 
     def _make_ldap(self) -> Resolver:
         """Use the settings that were read last, when a configuration was accepted."""
-        assert self._ldap is not None
-        return LdapResolver(self._ldap)
+        return _Unprepared() if self._ldap is None else LdapResolver(self._ldap)
+
+
+class _Unprepared:
+    """Stands for LDAP where a configuration came in without ``require``: nobody is let in."""
+
+    def groups_of(self, user: str) -> tuple[str, ...]:
+        """Fail. Raises: ResolutionError."""
+        raise ResolutionError("the LDAP settings were not read when the configuration was loaded")
+
+    def close(self) -> None:
+        """Nothing is held."""

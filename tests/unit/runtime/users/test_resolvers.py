@@ -136,3 +136,11 @@ def test_a_resolver_that_stays_keeps_what_it_knows() -> None:
     assert resolvers.make("test", old) is old
     assert resolvers.make("os", old) is not old
     assert resolvers.make("test") is not old
+
+
+@pytest.mark.remuda_rule("UGR-26")
+def test_ldap_without_its_settings_never_turns_into_another_resolver() -> None:
+    cache = Resolvers().make("ldap")
+    assert cache is not None
+    assert "settings were not read" in cache.resolve("bob").fault
+    cache.resolver.close()
