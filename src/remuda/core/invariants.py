@@ -260,14 +260,16 @@ def _lane(partition: Partition, leaf: Queue, lane: Lane) -> None:
 def _has_candidate(leaf: Queue, bound: Bound) -> bool:
     """Whether a lane of a leaf is about to be tried for a place that is free at a limit."""
     for lane in leaf.lanes.values():
-        if lane.gated and not lane.parked and bound in (*leaf.path_up, *lane.account.gates):
+        bounds: list[Bound] = [*leaf.path_up, *lane.account.gates]
+        if lane.gated and not lane.parked and bound in bounds:
             return True
     return False
 
 
 def _has_gate(leaf: Queue, account: Account) -> bool:
     """Whether a number of applications limits those of a lane, worked out from the tables."""
-    return any(each.max_applications for each in (*leaf.path_up, *account.trackers))
+    bounds: list[Bound] = [*leaf.path_up, *account.trackers]
+    return any(each.max_applications for each in bounds)
 
 
 def _trackers(partition: Partition) -> None:

@@ -199,7 +199,8 @@ def _pass_on(partition: Partition, lane: Lane) -> None:
     The lane was set aside, or one of its applications started or went.
     """
     path = lane.leaf.path
-    for bound in (*lane.leaf.path_up, *lane.account.gates):
+    bounds: list[Bound] = [*lane.leaf.path_up, *lane.account.gates]
+    for bound in bounds:
         if bound.held.lanes and not bound.full():
             first = bound.held.first(path)
             if first is not None:
