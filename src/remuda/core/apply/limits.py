@@ -13,6 +13,7 @@ from typing import TypeAlias, final
 from remuda.config.schema import WILDCARD
 from remuda.core.accounting.lanes import regroup
 from remuda.core.accounting.limits import close_account, open_account
+from remuda.core.apply.tracking import look, tell_group_usage
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.model.application import Application
@@ -57,13 +58,24 @@ def renew_limits(turn: Turn, partition: Partition, before: LimitsBefore) -> None
     for application in concerned:
         close_account(partition, application)
     for application in concerned:
-        if application.group and _is_cut(application, before):
-            application.group = ""
-            application.seen = False
-            application.linked = False
+        cut = application.group != "" and _is_cut(application, before)
+        if cut:
+            _cut_link(turn, partition, application)
         open_account(partition, application)
+        if cut and application.counted:
+            look(turn, partition, application)
+            tell_group_usage(turn, partition, application, events.ADD)
         regroup(partition, application)
     _tell_wildcards(turn, partition, announced)
+
+
+def _cut_link(turn: Turn, partition: Partition, application: Application) -> None:
+    """Let the group of an application be chosen anew; its usage goes with it. Rules: LIM-64."""
+    if application.counted:
+        tell_group_usage(turn, partition, application, events.REMOVE)
+    application.group = ""
+    application.seen = False
+    application.linked = False
 
 
 def _is_cut(application: Application, before: LimitsBefore) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from remuda.base.resources import Resource
-from remuda.config.schema import LimitConfig, QueueConfig
+from remuda.config.schema import LimitConfig, QueueConfig, TemplateConfig
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.model import states
@@ -51,6 +51,8 @@ def configure(types: ResourceTypes, queue: Queue, config: QueueConfig) -> None:
     queue.submit_access = Access(config.submit_acl)
     queue.admin_access = Access(config.admin_acl)
     queue.template = config.template
+    if config.template is not None:
+        _learn_types(types, config.template)
     if parent is not None:
         queue.maximum = limit_of(types, config.maximum)
         queue.guaranteed = positive_limit_of(types, config.guaranteed)
@@ -117,6 +119,13 @@ def remove_empty_queues(turn: Turn, partition: Partition) -> None:
 def _value(vector: Vector | None) -> tuple[int, tuple[int, ...]] | None:
     """Return what makes two amounts equal."""
     return None if vector is None else (vector.types, trimmed(vector))
+
+
+def _learn_types(types: ResourceTypes, template: TemplateConfig) -> None:
+    """Learn a template's types now, while there is room, and not when it is used. Rules: RES-1."""
+    for resource in (template.maximum, template.guaranteed):
+        if resource is not None:
+            types.amounts(resource)
 
 
 def _set_limits(types: ResourceTypes, queue: Queue, limits: tuple[LimitConfig, ...]) -> None:

@@ -103,6 +103,8 @@ def _type_names(config: QueueConfig) -> set[str]:
     names = {*(config.maximum or ()), *(config.guaranteed or ())}
     for limit in config.limits:
         names.update(limit.maximum or ())
+    if config.template is not None:
+        names.update(config.template.maximum or (), config.template.guaranteed or ())
     for child in config.queues:
         names |= _type_names(child)
     return names

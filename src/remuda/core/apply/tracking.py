@@ -62,6 +62,17 @@ def usage_grew(
         )
 
 
+def tell_group_usage(
+    turn: Turn, partition: Partition, application: Application, change: int
+) -> None:
+    """Tell that all an application uses came to, or went from, its group. Rules: EVT-79, D-U7."""
+    if application.group:
+        held = partition.types.resource(application.allocated)
+        path = application.queue_path
+        detail = events.UG_GROUP_RESOURCE
+        turn.event(partition, events.USERGROUP, application.group, change, detail, path, held)
+
+
 def usage_shrank(
     turn: Turn, partition: Partition, application: Application, resource: Resource
 ) -> None:
