@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from remuda.config.schema import LimitConfig, QueueConfig
-from tests.unit.core.door import Caller, groups, leaf, parent, refusal
+from remuda.core.messages.effects import EventRecord
+from remuda.core.messages.events import (
+    ADD,
+    REMOVE,
+    SET,
+    UG_APP_LINK,
+    UG_GROUP_LIMIT,
+    UG_GROUP_RESOURCE,
+)
+from tests.unit.core.door import Caller, groups, leaf, of, parent, refusal, tracked
 from tests.unit.core.tracking import (
     caller,
     counted,
@@ -54,6 +63,21 @@ def test_usage_moves_to_the_group_that_is_found_anew() -> None:
     assert counted(door, "ops", "root.p", of_groups=True) == ("1", "2")
     door.release_ask("1", "large")
     assert has_room(door, "2", 25)
+
+
+@pytest.mark.remuda_rule("EVT-79", "EVT-80", "LIM-64", "D-U7")
+def test_usage_that_moves_is_told_so_that_sums_per_group_stay_true() -> None:
+    door = caller(p(groups("dev", memory(100)), groups("ops", memory(50))))
+    assert start(door, "1", "root.p.l", memory(20), groups=("ops", "dev"))
+    told = door.reload(p(groups("ops", memory(50))))
+    moved = [one for one in tracked(told) if one[2] != UG_GROUP_LIMIT]
+    assert moved == [
+        ("dev", REMOVE, UG_GROUP_RESOURCE, "root.p.l"),
+        ("ops", SET, UG_APP_LINK, "1"),
+        ("ops", ADD, UG_GROUP_RESOURCE, "root.p.l"),
+    ]
+    amounts = [r.resource for r in of(told, EventRecord) if r.detail == UG_GROUP_RESOURCE]
+    assert amounts == [memory(20), memory(20)]
 
 
 @pytest.mark.remuda_rule("LIM-64", "D-U6")
