@@ -109,7 +109,9 @@ def used_and_allowed(apps: list[Application], entry: LimitConfig | None) -> obje
 
 def links(partition: Partition) -> Standing:
     """Under which group each counted application is tracked. Rules: LIM-20, LIM-39."""
-    return {("link", app.identity): app.group or "" for app in limits.live(partition) if app.counted}
+    return {
+        ("link", app.identity): app.group or "" for app in limits.live(partition) if app.counted
+    }
 
 
 # ------------------------------------------------------------------------------ the scheduler

@@ -56,7 +56,6 @@ class Step:
     limit: int
 
 
-Held: TypeAlias = dict[str, tuple[str, ...]]
 Input: TypeAlias = tuple[int, "c.Command | Step"]
 
 
@@ -64,15 +63,15 @@ Input: TypeAlias = tuple[int, "c.Command | Step"]
 class Run:
     """A recorded workload: each input with what the reference answered.
 
-    By number of an input: ``standings``, what could be seen of each partition after it, and who
-    was held back there; ``removed``, the partitions and applications it removed. ``configs``: all
-    that were in force, of each RM, the last one is still.
+    By number of an input: ``standings``, what could be seen of each partition after it;
+    ``removed``, the partitions and applications it removed. ``configs``: all that were in force,
+    of each RM, the last one is still.
     """
 
     inputs: list[Input] = field(default_factory=list)
     expected: list[list[Outcome]] = field(default_factory=list)
     records: list[list[Record]] = field(default_factory=list)
-    standings: dict[int, dict[tuple[str, str], tuple[Standing, Held]]] = field(default_factory=dict)
+    standings: dict[int, dict[tuple[str, str], Standing]] = field(default_factory=dict)
     removed: dict[int, set[tuple[str, str, str]]] = field(default_factory=dict)
     configs: dict[str, list[Configuration]] = field(default_factory=dict)
     deadlines: list[int | None] = field(default_factory=list)
@@ -143,18 +142,9 @@ class Author:
     def settle(self) -> None:
         """Place all that can be placed, and note what can be seen then."""
         self.step(EVERYTHING)
-        reference = self.run.reference
-        self.run.standings[len(self.run.inputs) - 1] = {
-            name: (
-                expected(partition),
-                {
-                    app.identity: app.held_back
-                    for app in partition.applications.values()
-                    if app.state == "Accepted"
-                },
-            )
-            for name, partition in reference.partitions.items()
-        }
+        partitions = self.run.reference.partitions
+        standings = {name: expected(partition) for name, partition in partitions.items()}
+        self.run.standings[len(self.run.inputs) - 1] = standings
 
     def register(self, rm_id: str) -> None:
         """A new or a known RM with a new configuration."""
