@@ -1,8 +1,8 @@
 """A check that never fails proves nothing: each counter is corrupted and must be noticed.
 
 One scheduler is brought into a state in which everything exists: usage at three levels, asks
-that are ready, asks stopped by a queue, asks that fit no node, a draining node. Then one thing
-at a time is falsified behind its back.
+that are ready, asks stopped by a queue or by a user's limit, asks that fit no node, applications
+that may not start, a draining node. Then one thing at a time is falsified behind its back.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
 from remuda.core.model.request import Lane, Request
+from remuda.core.model.trackers import GROUP, USER, QueueTracker
 from remuda.core.model.vectors import Vector
-from tests.unit.core.door import Caller, leaf, parent
+from tests.unit.core.door import Caller, groups, leaf, parent, users
 
 Corruption = Callable[["World"], None]
 
@@ -29,12 +30,14 @@ class World:
 
     def __init__(self) -> None:
         a = leaf("a", maximum={"vcore": 4}, guaranteed={"vcore": 2})
+        bounds = (users("ann", {"gpu": 1}), groups("staff", None, 1))
         self.door = Caller(
-            parent("p", a, leaf("b", properties={"application.sort.policy": "fair"}))
+            parent("p", a, leaf("b", properties={"application.sort.policy": "fair"})),
+            leaf("c", limits=bounds),
         )
         door = self.door
         door.node("n1", {"vcore": 8, "memory": 8}, occupied={"memory": 1})
-        door.node("n2", {"vcore": 2, "memory": 2})
+        door.node("n2", {"vcore": 2, "memory": 2, "gpu": 4})
         door.node("n3", {"vcore": 2}, c.CREATE_DRAIN)
         for name, path in (("app-a", "root.p.a"), ("app-b", "root.p.b"), ("app-c", "root.p.b")):
             door.app(name, path)
@@ -42,6 +45,9 @@ class World:
         door.ask("app-b", "kb", {"vcore": 1, "memory": 1}, 2)
         door.ask("app-b", "large", {"vcore": 50}, priority=7)
         door.ask("app-b", "scattered", {"memory": 8})
+        for name in ("app-d", "app-e"):
+            door.app(name, "root.c")
+            door.ask(name, name, {"gpu": 1}, 2)
         door.place()
         door.ask("app-c", "ready", {"memory": 1}, 2)
         door.scheduler.check()
@@ -61,6 +67,24 @@ class World:
         return self.partition.applications["app-a"]
 
     @property
+    def limited(self) -> Application:
+        """The one that runs under limits."""
+        return self.partition.applications["app-d"]
+
+    @property
+    def by_user(self) -> QueueTracker:
+        return self.partition.trackers[USER, "ann", "root.c"]
+
+    @property
+    def by_group(self) -> QueueTracker:
+        return self.partition.trackers[GROUP, "staff", "root.c"]
+
+    def lane_of(self, name: str) -> Lane:
+        """The lane of an application with one ask."""
+        (group,) = self.partition.applications[name].request_groups.values()
+        return group.lane
+
+    @property
     def request(self) -> Request:
         return self.app.requests["ka"]
 
@@ -70,7 +94,8 @@ class World:
 
     def lane(self, *, at_queue: bool) -> Lane:
         """A lane that waits at a queue, or for a node."""
-        lanes = [lane for each in self.partition.leaves() for lane in each.lanes.values()]
+        leaves = (self.queue("root.p.a"), self.queue("root.p.b"))
+        lanes = [lane for leaf in leaves for lane in leaf.lanes.values()]
         parked = [lane for lane in lanes if lane.parked]
         return next(lane for lane in parked if (lane.parked_at is not None) is at_queue)
 
@@ -182,11 +207,11 @@ def move_group(world: World) -> None:
 
 
 def move_ready_lane(world: World) -> None:
-    world.queue("root.p.b").ready.put(world.ready_lane.shape.number, (-99,))
+    world.queue("root.p.b").ready.put(world.ready_lane.number, (-99,))
 
 
 def lose_ready_lane(world: World) -> None:
-    world.queue("root.p.b").ready.drop(world.ready_lane.shape.number)
+    world.queue("root.p.b").ready.drop(world.ready_lane.number)
 
 
 def park_for_no_queue(world: World) -> None:
@@ -208,7 +233,7 @@ def park_without_reason_at_queue(world: World) -> None:
 
 def park_without_reason_for_node(world: World) -> None:
     lane = world.ready_lane
-    world.queue("root.p.b").ready.drop(lane.shape.number)
+    world.queue("root.p.b").ready.drop(lane.number)
     lane.parked = True
     lane.shape.waiting[lane.number] = lane
     world.partition.starved.add(lane.shape)
@@ -247,6 +272,77 @@ def forget_identity(world: World) -> None:
     world.request.allocation_ids.popitem()
 
 
+def forget_tracker(world: World) -> None:
+    del world.partition.trackers[world.by_user.key]
+
+
+def do_not_count(world: World) -> None:
+    world.limited.counted = False
+
+
+def count_what_is_idle(world: World) -> None:
+    world.door.app("app-f", "root.c")
+    world.partition.applications["app-f"].counted = True
+
+
+def count_a_member_twice(world: World) -> None:
+    world.by_group.running += 1
+
+
+def change_group(world: World) -> None:
+    world.limited.group = "other"
+
+
+def change_user(world: World) -> None:
+    world.limited.user = "bob"
+
+
+def lose_account(world: World) -> None:
+    world.limited.account = None
+
+
+def miscount_account(world: World) -> None:
+    assert world.limited.account is not None
+    world.limited.account.references += 1
+
+
+def forget_to_look(world: World) -> None:
+    world.limited.seen = False
+
+
+def let_everybody_start(world: World) -> None:
+    world.lane_of("app-e").gated = False
+
+
+def hold_what_runs(world: World) -> None:
+    world.lane_of("app-d").gated = True
+
+
+def hold_without_reason(world: World) -> None:
+    world.by_group.max_applications = 5
+
+
+def hold_nobody(world: World) -> None:
+    lane = world.lane_of("app-e")
+    assert lane.parked_at is world.by_group
+    world.by_group.held.remove(lane)
+
+
+def wait_without_reason_at_user(world: World) -> None:
+    assert world.lane_of("app-d").parked_at is world.by_user
+    world.by_user.maximum = None
+
+
+def wait_at_no_user(world: World) -> None:
+    world.by_user.waiting.clear()
+
+
+def misname_lane(world: World) -> None:
+    keys = world.queue("root.c").lane_keys
+    number, account, gated = next(iter(keys))
+    keys[number + 1, account, gated] = keys.pop((number, account, gated))
+
+
 CORRUPTIONS: dict[str, Corruption] = {
     "application allocated": lambda world: more(world.app.allocated),
     "application pending": lambda world: more(world.app.pending),
@@ -258,6 +354,8 @@ CORRUPTIONS: dict[str, Corruption] = {
     "parent pending": lambda world: more(world.queue("root.p").pending),
     "root allocated": lambda world: more(world.queue("root").allocated),
     "root pending": lambda world: more(world.queue("root").pending),
+    "user allocated": lambda world: more(world.by_user.allocated),
+    "group allocated": lambda world: more(world.by_group.allocated),
     "capacity": lambda world: more(world.partition.capacity),
 }
 NAMED: list[Corruption] = [
@@ -298,11 +396,28 @@ NAMED: list[Corruption] = [
     change_node_weights,
     miscount_made,
     forget_identity,
+    forget_tracker,
+    do_not_count,
+    count_what_is_idle,
+    count_a_member_twice,
+    change_group,
+    change_user,
+    lose_account,
+    miscount_account,
+    forget_to_look,
+    let_everybody_start,
+    hold_what_runs,
+    hold_without_reason,
+    hold_nobody,
+    wait_without_reason_at_user,
+    wait_at_no_user,
+    misname_lane,
 ]
 CORRUPTIONS |= {one.__name__.replace("_", " "): one for one in NAMED}
 
 
 @pytest.mark.remuda_rule("QUE-2", "QUE-27", "QUE-28", "NOD-2", "NOD-15", "QUE-6", "QUE-23")
+@pytest.mark.remuda_rule("LIM-30", "LIM-32", "LIM-36", "D-U6", "D-U10")
 @pytest.mark.parametrize("what", CORRUPTIONS)
 def test_every_corruption_is_noticed(what: str) -> None:
     world = World()
