@@ -11,7 +11,6 @@ from typing import Final
 
 from remuda.base.errors import InvariantViolation
 from remuda.config.schema import WILDCARD
-from remuda.core.accounting.lanes import fits_bound
 from remuda.core.model import states
 from remuda.core.model.application import Application
 from remuda.core.model.bound import Bound
@@ -247,7 +246,7 @@ def _lane(partition: Partition, leaf: Queue, lane: Lane) -> None:
     if bound is not None:
         listed = bound.waiting.get(lane.shape.number, {}).get(lane.number)
         _require(listed is lane, partition, f"{name} waits at no limit")
-        blocked = not fits_bound(bound, lane.shape.amounts)
+        blocked = not bound.fits(lane.shape.amounts)
         _require(blocked, partition, f"{name} waits at a limit though it fits")
         return
     listed = lane.shape.waiting.get(lane.number)

@@ -82,16 +82,13 @@ class Scheduler:
         turn = Turn(self._cluster, now_ns)
         if isinstance(command, RegisterResourceManager):
             register(turn, command)
-            self._partitions = self._cluster.partitions()
         elif command.rm_id not in self._cluster.managers:
             reason = f"resource manager '{command.rm_id}' is not registered"
             turn.emit(RequestRefused(command.rm_id, reason, "SI-1"))
         elif isinstance(command, UnregisterResourceManager):
             unregister(turn, command.rm_id)
-            self._partitions = self._cluster.partitions()
         elif isinstance(command, UpdateConfiguration):
             update_configuration(turn, command)
-            self._partitions = self._cluster.partitions()
         else:
             self._update(turn, command)
         self._settle()
@@ -174,10 +171,11 @@ class Scheduler:
         earliest = self._cluster.deadlines.earliest()
         if earliest is not None and earliest <= turn.now_ns:
             expire_due(turn)
-            self._partitions = self._cluster.partitions()
             self._settle()
 
     def _settle(self) -> None:
+        """Look which partitions there are now and put all their queues in order."""
+        self._partitions = self._cluster.partitions()
         for partition in self._partitions:
             settle(partition)
 

@@ -6,7 +6,7 @@ changed enough for its shape: the limit of one queue, user or group, or the room
 
 from __future__ import annotations
 
-from remuda.core.accounting.limits import account_of
+from remuda.core.accounting.accounts import account_of
 from remuda.core.accounting.standing import place_group, place_lane
 from remuda.core.messages.tags import REQUIRED_NODE
 from remuda.core.model import states
@@ -17,7 +17,7 @@ from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
 from remuda.core.model.request import Group, Lane, LaneKey, Request, Shape, ShapeKey
 from remuda.core.model.trackers import Account
-from remuda.core.model.vectors import Amounts, fits, fits_limit
+from remuda.core.model.vectors import fits
 
 
 def enqueue(partition: Partition, request: Request) -> None:
@@ -106,16 +106,16 @@ def wake_held(partition: Partition, bound: Bound) -> None:
     """
     if bound.held.lanes and not bound.full():
         for lane in bound.held.firsts():
-            wake(partition, lane)
+            _wake(partition, lane)
 
 
 def wake_at(partition: Partition, bound: Bound) -> None:
     """Wake the lanes a limit stopped and that now fit it. Rules: CYC-25, LIM-63."""
     for lanes in list(bound.waiting.values()):
         waiting = list(lanes.values())
-        if fits_bound(bound, waiting[0].shape.amounts):
+        if bound.fits(waiting[0].shape.amounts):
             for lane in waiting:
-                wake(partition, lane)
+                _wake(partition, lane)
 
 
 def offer(partition: Partition, node: Node) -> None:
@@ -138,19 +138,6 @@ def wake_volatile(partition: Partition) -> None:
     for shape in list(partition.starved.shapes.values()):
         if shape.volatile:
             _wake_shape(partition, shape)
-
-
-def fits_bound(bound: Bound, amounts: Amounts) -> bool:
-    """Whether one more allocation stays within one limit. Rules: QUE-8, RES-34, LIM-53.
-
-    A type root does not have is refused; elsewhere a type without a limit is unlimited.
-    """
-    maximum = bound.maximum
-    if maximum is None:
-        return True
-    if bound.closed and amounts.need_types & ~maximum.types:
-        return False
-    return fits_limit(maximum, bound.allocated, amounts)
 
 
 def _shape(partition: Partition, request: Request) -> Shape:
@@ -204,7 +191,7 @@ def _pass_on(partition: Partition, lane: Lane) -> None:
         if bound.held.lanes and not bound.full():
             first = bound.held.first(path)
             if first is not None:
-                wake(partition, first)
+                _wake(partition, first)
 
 
 def _join(partition: Partition, lane: Lane, group: Group) -> None:
@@ -214,7 +201,7 @@ def _join(partition: Partition, lane: Lane, group: Group) -> None:
     if not application.seen:
         lane.fresh[application.number] = application
         if lane.held:
-            wake(partition, lane)
+            _wake(partition, lane)
 
 
 def _part(partition: Partition, group: Group) -> None:
@@ -238,11 +225,10 @@ def _part(partition: Partition, group: Group) -> None:
 
 def _wake_shape(partition: Partition, shape: Shape) -> None:
     for lane in list(shape.waiting.values()):
-        wake(partition, lane)
+        _wake(partition, lane)
 
 
-def wake(partition: Partition, lane: Lane) -> None:
-    """Let a lane that was set aside be tried again. Rules: CYC-25."""
+def _wake(partition: Partition, lane: Lane) -> None:
     _unlist(partition, lane)
     if lane.order.keys:
         lane.leaf.ready.put(lane.number, lane.order.first_key())

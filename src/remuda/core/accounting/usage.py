@@ -5,8 +5,8 @@ Every change goes up the whole queue path in one call, so no observer sees half 
 
 from __future__ import annotations
 
+from remuda.core.accounting.accounts import account_of, count_application
 from remuda.core.accounting.lanes import dequeue, enqueue, wake_at, wake_held
-from remuda.core.accounting.limits import account_of, count_application
 from remuda.core.accounting.standing import place_group, update_application
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application

@@ -7,7 +7,7 @@ template and goes when it is empty. Rules: chapter 20 sections 8 and 9, TPL.
 from __future__ import annotations
 
 from remuda.base.resources import Resource
-from remuda.core.accounting.reorder import renew_leaf
+from remuda.core.accounting.renewal import renew_leaf
 from remuda.core.apply.queues import amounts_of, limit_of, positive_limit_of, tell_amounts
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import TypeAlias, final
 
 from remuda.config.schema import WILDCARD
+from remuda.core.accounting.accounts import close_account, open_account
 from remuda.core.accounting.lanes import regroup
-from remuda.core.accounting.limits import close_account, open_account
 from remuda.core.apply.tracking import look, tell_group_usage
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
@@ -20,10 +20,10 @@ from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
 from remuda.core.model.trackers import USER, Limit, QueueTracker, TrackerKey
-from remuda.core.model.vectors import trimmed
+from remuda.core.model.vectors import value_of
 
 # What makes two limits equal.
-_Value: TypeAlias = tuple[int, tuple[int, ...] | None, int]
+_Value: TypeAlias = tuple[tuple[int, tuple[int, ...]] | None, int]
 
 
 @final
@@ -142,7 +142,4 @@ def _granted(tracker: QueueTracker) -> Limit:
 
 
 def _value(limit: Limit) -> _Value:
-    maximum = limit.maximum
-    if maximum is None:
-        return (0, None, limit.max_applications)
-    return (maximum.types, trimmed(maximum), limit.max_applications)
+    return (value_of(limit.maximum), limit.max_applications)

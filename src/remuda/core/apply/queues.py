@@ -12,7 +12,7 @@ from remuda.core.model import states
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Access, Queue
 from remuda.core.model.trackers import Limit
-from remuda.core.model.vectors import ResourceTypes, Vector, positive, trimmed, vector_of
+from remuda.core.model.vectors import ResourceTypes, Vector, positive, value_of, vector_of
 from remuda.core.policy.properties import inherited, settings
 
 # Maximum and guarantee of a queue.
@@ -86,7 +86,7 @@ def tell_amounts(turn: Turn, partition: Partition, queue: Queue, before: QueueAm
     details = (events.QUEUE_MAX, events.QUEUE_GUARANTEED)
     changed = False
     for detail, old, new in zip(details, before, amounts_of(queue), strict=True):
-        if _value(old) == _value(new) or (queue.parent is None and detail == events.QUEUE_MAX):
+        if value_of(old) == value_of(new) or (queue.parent is None and detail == events.QUEUE_MAX):
             continue
         changed = True
         shown = None if new is None else partition.types.resource(new)
@@ -114,11 +114,6 @@ def remove_empty_queues(turn: Turn, partition: Partition) -> None:
         del parent.children[queue.name]
         detail = events.DETAILS_NONE if queue.managed else events.QUEUE_DYNAMIC
         turn.event(partition, events.QUEUE, queue.path, events.REMOVE, detail)
-
-
-def _value(vector: Vector | None) -> tuple[int, tuple[int, ...]] | None:
-    """Return what makes two amounts equal."""
-    return None if vector is None else (vector.types, trimmed(vector))
 
 
 def _learn_types(types: ResourceTypes, template: TemplateConfig) -> None:

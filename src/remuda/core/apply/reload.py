@@ -2,7 +2,8 @@
 
 First everything that could stand in the way is looked for, without changing anything; then all
 partitions are changed, which cannot fail. What a change of limits or order means for waiting asks
-is not worked out case by case: every set-aside lane is looked at once more.
+is not worked out case by case: every application gets a new account, so every ask is in a new
+lane, which nobody has looked at.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from remuda.config.schema import PartitionConfig, QueueConfig
-from remuda.core.accounting.reorder import renew_orders, wake_all
+from remuda.core.accounting.renewal import renew_orders
 from remuda.core.apply.lifecycle import plan_cleanup
 from remuda.core.apply.limits import LimitsBefore, renew_limits
 from remuda.core.apply.partitions import (
@@ -133,7 +134,6 @@ def _change(turn: Turn, partition: Partition, config: PartitionConfig) -> None:
     set_node_order(partition, config)
     before = LimitsBefore(partition)
     _change_queue(turn, partition, partition.root, config.root)
-    wake_all(partition)
     renew_limits(turn, partition, before)
     renew_orders(partition)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from remuda.base.resources import Resource
-from remuda.core.accounting.limits import close_account
+from remuda.core.accounting.accounts import close_account
 from remuda.core.accounting.usage import uncount
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from remuda.core.accounting.lanes import fits_bound
 from remuda.core.model.bound import Bound
 from remuda.core.model.decision import Allocate, Decision, Hold, Park
 from remuda.core.model.node import Node
@@ -42,10 +41,10 @@ def decide(partition: Partition, predicates: Predicates) -> Decision:
             return Hold(lane, queue_full, quota_full)
     amounts = lane.shape.amounts
     for tracker in lane.account.limited:
-        if not fits_bound(tracker, amounts):
+        if not tracker.fits(amounts):
             return Park(lane, tracker, [])
     for queue in lane.leaf.path_up:
-        if queue.maximum is not None and not fits_bound(queue, amounts):
+        if queue.maximum is not None and not queue.fits(amounts):
             return Park(lane, queue, [])
     request = lane.first()
     refused: list[Node] = []

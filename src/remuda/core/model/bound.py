@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, final
 
 from remuda.core.model.ranking import Ranking
-from remuda.core.model.vectors import Vector
+from remuda.core.model.vectors import Amounts, Vector, fits_limit
 
 if TYPE_CHECKING:
     from remuda.core.model.request import Lane
@@ -80,6 +80,18 @@ class Bound:
         self.running: int = 0
         self.waiting: dict[int, dict[int, Lane]] = {}
         self.held = HeldLanes()
+
+    def fits(self, amounts: Amounts) -> bool:
+        """Whether one more allocation stays within the maximum. Rules: QUE-8, RES-34, LIM-53.
+
+        A type root does not have is refused; elsewhere a type without a limit is unlimited.
+        """
+        maximum = self.maximum
+        if maximum is None:
+            return True
+        if self.closed and amounts.need_types & ~maximum.types:
+            return False
+        return fits_limit(maximum, self.allocated, amounts)
 
     def full(self) -> bool:
         """Whether one more application may not start. Rules: QUE-22, LIM-61."""

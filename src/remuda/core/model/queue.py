@@ -77,7 +77,7 @@ class Access:
         self.groups = frozenset(acl.groups)
 
 
-NOBODY: Final = Access(AccessList())
+NO_ACCESS: Final = Access(AccessList())
 
 
 @final
@@ -136,8 +136,8 @@ class Queue(Bound):
         self.guaranteed: Vector | None = None
         self.properties: Mapping[str, str] = {}
         self.settings = QueueSettings()
-        self.submit_access: Access = NOBODY
-        self.admin_access: Access = NOBODY
+        self.submit_access: Access = NO_ACCESS
+        self.admin_access: Access = NO_ACCESS
         self.template: TemplateConfig | None = None
         self.user_limits: dict[str, Limit] = {}
         self.group_limits: dict[str, Limit] = {}

@@ -247,6 +247,14 @@ def trimmed(vector: Vector) -> tuple[int, ...]:
     return tuple(values[:end])
 
 
+def value_of(vector: Vector | None) -> tuple[int, tuple[int, ...]] | None:
+    """Return what makes two limits equal: a type at zero is not one that is missing.
+
+    Rules: RES-31, RES-32, EVT-74.
+    """
+    return None if vector is None else (vector.types, trimmed(vector))
+
+
 def exceeds(left: tuple[int, ...], right: tuple[int, ...]) -> bool:
     """Whether left is at least right in every type and more in one. Rules: RES-36, QUE-35.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from remuda.core.accounting.lanes import regroup, wake, wake_at, wake_held
+from remuda.core.accounting.lanes import regroup, wake_at, wake_held
 from remuda.core.accounting.standing import (
     place_group,
     reshow_priorities,
@@ -12,14 +12,6 @@ from remuda.core.model.child_order import ChildOrder
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
 from remuda.core.model.ranking import Ranking
-
-
-def wake_all(partition: Partition) -> None:
-    """Let every lane that was set aside be looked at again. Rules: RLD-21, LIM-63."""
-    for leaf in partition.leaves():
-        for lane in list(leaf.lanes.values()):
-            if lane.parked:
-                wake(partition, lane)
 
 
 def renew_leaf(partition: Partition, leaf: Queue) -> None:
