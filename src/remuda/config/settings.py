@@ -7,11 +7,11 @@ here knows are kept by whoever keeps the map (KV-1).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
 
 from remuda.base.duration import parse_duration
+from remuda.base.go_text import parse_bool, parse_int32, parse_uint64, parse_whole
 from remuda.base.message import message
 from remuda.config.setting_table import (
     BOOLEAN,
@@ -52,12 +52,6 @@ _LEVELS: Final = {
     "fatal": FATAL,
 }
 
-_TRUE: Final = ("1", "t", "T", "TRUE", "true", "True")
-_FALSE: Final = ("0", "f", "F", "FALSE", "false", "False")
-
-_UINT64_MAX: Final = 2**64 - 1
-_DIGITS_MAX: Final = 20
-_SIGNED: Final = re.compile(r"[-+]?[0-9]+")
 _SHOWN: Final = 64
 
 _LOG_PREFIX, _LOG_SUFFIX = LOGGER_KEY.split("<logger>")
@@ -180,23 +174,6 @@ def shim_faults(extra: Mapping[str, str]) -> tuple[str, ...]:
     )
 
 
-def parse_bool(text: str) -> bool | None:
-    """Return the truth value a word stands for, None if it is none. Rules: EVT-106, PLC-70."""
-    if text in _TRUE:
-        return True
-    return False if text in _FALSE else None
-
-
-def parse_uint64(text: str) -> int | None:
-    """Return an unsigned 64-bit number in decimal digits, None if it is none. Rules: EVT-106."""
-    if not (text.isascii() and text.isdigit()):
-        return None
-    digits = text.lstrip("0") or "0"
-    if len(digits) > _DIGITS_MAX or int(digits) > _UINT64_MAX:
-        return None
-    return int(digits)
-
-
 def parse_level(text: str) -> int | None:
     """Return the level that a name in any case or a number stands for, None if it is none.
 
@@ -204,7 +181,7 @@ def parse_level(text: str) -> int | None:
     """
     if text.lower() in _LEVELS:
         return _LEVELS[text.lower()]
-    number = _signed(text)
+    number = parse_whole(text)
     return None if number is None else min(max(number, DEBUG), FATAL)
 
 
@@ -279,20 +256,8 @@ def _store(text: str) -> str | None:
     return text if text == STORE_MEMORY or (scheme in ("sqlite", "ndjson") and path) else None
 
 
-def _signed(text: str) -> int | None:
-    """Return a decimal number; one that is very long is cut to one that is long enough."""
-    if not _SIGNED.fullmatch(text):
-        return None
-    negative = text.startswith("-")
-    number = int(text.lstrip("+-0")[:_DIGITS_MAX] or "0")
-    return -number if negative else number
-
-
 def _readable(kind: str, text: str) -> bool:
     """Whether a text is of a kind; a kind that is not checked takes any."""
-    if kind == INT32:
-        number = _signed(text)
-        return number is not None and -(2**31) <= number < 2**31
     parse = _PARSERS.get(kind)
     return parse is None or parse(text) is not None
 
@@ -300,6 +265,7 @@ def _readable(kind: str, text: str) -> bool:
 _PARSERS: Final[Mapping[str, Callable[[str], object]]] = {
     BOOLEAN: parse_bool,
     NUMBER: parse_uint64,
+    INT32: parse_int32,
     POSITIVE: _positive,
     DURATION: parse_duration,
 }

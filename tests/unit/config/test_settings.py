@@ -21,9 +21,7 @@ from remuda.config.settings import (
     ProcessSwitches,
     ServiceSettings,
     log_levels,
-    parse_bool,
     parse_level,
-    parse_uint64,
     read_settings,
     read_switches,
     shim_faults,
@@ -106,18 +104,6 @@ def test_every_key_of_the_scheduler_is_read() -> None:
 
 
 @pytest.mark.remuda_rule("EVT-106")
-@pytest.mark.parametrize("text", ["1", "t", "T", "TRUE", "true", "True"])
-def test_words_for_true(text: str) -> None:
-    assert parse_bool(text) is True
-
-
-@pytest.mark.remuda_rule("EVT-106")
-@pytest.mark.parametrize("text", ["0", "f", "F", "FALSE", "false", "False"])
-def test_words_for_false(text: str) -> None:
-    assert parse_bool(text) is False
-
-
-@pytest.mark.remuda_rule("EVT-106")
 @pytest.mark.parametrize("text", ["", "yes", "on", "tRue", " true", "2", "no"])
 def test_another_word_is_the_default_and_a_warning(text: str) -> None:
     extra = {"event.trackingEnabled": text}
@@ -125,28 +111,6 @@ def test_another_word_is_the_default_and_a_warning(text: str) -> None:
     assert warnings(extra) == (
         f"setting event.trackingEnabled: {text!r} is no boolean, true is used",
     )
-
-
-@pytest.mark.remuda_rule("EVT-106")
-@pytest.mark.parametrize(
-    "text, number",
-    [
-        ("0", 0),
-        ("007", 7),
-        ("18446744073709551615", 2**64 - 1),
-        ("18446744073709551616", None),
-        ("-1", None),
-        ("+1", None),
-        ("1.0", None),
-        ("1e3", None),
-        ("1_000", None),
-        ("", None),
-        ("\u0663", None),
-        ("9" * 5000, None),
-    ],
-)
-def test_numbers_are_unsigned_decimals(text: str, number: int | None) -> None:
-    assert parse_uint64(text) == number
 
 
 @pytest.mark.remuda_rule("EVT-100", "EVT-102", "EVT-105")

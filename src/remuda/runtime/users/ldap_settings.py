@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from remuda.base.errors import UsageError
+from remuda.base.go_text import parse_bool
 
 _log = logging.getLogger("remuda.users")
 
@@ -33,9 +34,6 @@ _REQUIRED: Final = (
     "BindPassword",
 )
 _OPTIONAL: Final = ("Insecure", "SSL")
-
-_TRUE: Final = ("1", "t", "T", "TRUE", "true", "True")
-_FALSE: Final = ("0", "f", "F", "FALSE", "false", "False")
 
 _HOST: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]")
 _DN: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]*=[^,]+(,\s*[A-Za-z][A-Za-z0-9-]*=[^,]+)*")
@@ -127,8 +125,8 @@ def _settings(values: Mapping[str, str]) -> LdapSettings:
         return_attributes=tuple([part for part in attributes if part]),
         bind_user=values["BindUser"],
         bind_password=values["BindPassword"],
-        insecure=values.get("Insecure") in _TRUE,
-        ssl=values.get("SSL") in _TRUE,
+        insecure=bool(parse_bool(values.get("Insecure", ""))),
+        ssl=bool(parse_bool(values.get("SSL", ""))),
     )
 
 
@@ -150,7 +148,7 @@ def _filter_fault(value: str) -> str:
 
 
 def _bool_fault(value: str) -> str:
-    return "" if value in (*_TRUE, *_FALSE) else f"{value[:20]!r} is neither true nor false"
+    return "" if parse_bool(value) is not None else f"{value[:20]!r} is neither true nor false"
 
 
 _CHECKS: Final[Mapping[str, Callable[[str], str]]] = {
