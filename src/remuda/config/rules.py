@@ -13,7 +13,7 @@ from typing import Final
 from remuda.config.drafts import FilterDraft, NamesDraft, RuleDraft
 from remuda.config.findings import Findings
 from remuda.config.judged import JudgedQueue
-from remuda.config.patterns import PatternError, check_pattern
+from remuda.config.patterns import PatternError, compiled
 from remuda.config.schema import (
     GROUP_NAME,
     QUEUE_NAME,
@@ -169,7 +169,7 @@ class RuleCheck:
             if len(self._patterns) >= PATTERNS_LIMIT:
                 return f"more than {PATTERNS_LIMIT} regular expressions"
             try:
-                check_pattern(text)
+                compiled(text)
             except PatternError as error:
                 self._patterns[text] = str(error)
             else:

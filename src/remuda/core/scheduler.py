@@ -148,7 +148,7 @@ class Scheduler:
         if isinstance(query, AccessQuery):
             return access_view(partition, query)
         if isinstance(query, PlacementRulesQuery):
-            return tuple(partition.placement_rules)
+            return partition.config.placement_rules
         assert_never(query)
 
     def check(self) -> None:

@@ -13,7 +13,7 @@ from typing import TypeAlias, final
 from remuda.config.schema import WILDCARD
 from remuda.core.accounting.accounts import close_account, open_account
 from remuda.core.accounting.lanes import regroup
-from remuda.core.apply.tracking import look, tell_group_usage
+from remuda.core.apply.tracking import look, tell_group_usage, tell_wildcard
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.model.application import Application
@@ -73,7 +73,6 @@ def _cut_link(turn: Turn, partition: Partition, application: Application) -> Non
     """Let the group of an application be chosen anew; its usage goes with it. Rules: LIM-64."""
     if application.counted:
         tell_group_usage(turn, partition, application, events.REMOVE)
-    application.group = ""
     application.seen = False
     application.linked = False
 
@@ -120,21 +119,17 @@ def _tell_wildcards(
             continue
         tracker.announced = tracker.running > 0
         if tracker.announced and announced.get(key) != _value(_granted(tracker)):
-            _tell_user(turn, partition, key, events.SET)
+            tell_wildcard(turn, partition, key, events.SET)
     for key in sorted(announced):
         now = partition.trackers.get(key)
         named = key[1] in _user_limits(partition, key[2])
         if (now is None or not now.announced) and not named:
-            _tell_user(turn, partition, key, events.REMOVE)
+            tell_wildcard(turn, partition, key, events.REMOVE)
 
 
 def _user_limits(partition: Partition, path: str) -> Mapping[str, Limit]:
     queue = partition.queue(path)
     return {} if queue is None else queue.user_limits
-
-
-def _tell_user(turn: Turn, partition: Partition, key: TrackerKey, change: int) -> None:
-    turn.event(partition, events.USERGROUP, key[1], change, events.UG_USER_LIMIT, key[2])
 
 
 def _granted(tracker: QueueTracker) -> Limit:

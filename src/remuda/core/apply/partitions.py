@@ -34,15 +34,10 @@ def build_partition(turn: Turn, manager: ResourceManager, config: PartitionConfi
     types = ResourceTypes()
     root = build_queue(types, config.root, None)
     order = NodeOrder(scorer(config.node_sort_policy))
-    partition = Partition(manager.record.rm_id, config.name, types, root, order)
+    partition = Partition(manager.record.rm_id, config, types, root, order)
     partition.state_ns = turn.now_ns
-    partition.placement_rules = config.placement_rules
     partition.predicates = manager.record.predicates
     partition.parity = has_parity(manager.extra_config)
-    partition.preemption = config.preemption
-    partition.quota_preemption = config.quota_preemption
-    partition.user_group_resolver = config.user_group_resolver
-    partition.node_sort_policy = config.node_sort_policy
     partition.node_sort_weights = effective_weights(config.node_sort_weights)
     announce_queues(turn, partition, root)
     announce_limits(turn, partition)
@@ -54,13 +49,16 @@ def has_parity(extra_config: Mapping[str, str]) -> bool:
     return extra_config.get("scheduler.parity") == "1.5"
 
 
-def set_node_order(partition: Partition, config: PartitionConfig) -> None:
-    """Order the nodes by another policy or other weights, if they changed. Rules: PAR-2, RLD-4."""
+def change_partition(partition: Partition, config: PartitionConfig) -> None:
+    """Put all settings of a partition in force but those of its queues.
+
+    The nodes are ordered anew if their order changed. Rules: PAR-2, PAR-3, PLC-13, RLD-4, RLD-30.
+    """
+    policy = partition.config.node_sort_policy
+    partition.set_config(config)
     weights = effective_weights(config.node_sort_weights)
-    same_policy = partition.node_sort_policy == config.node_sort_policy
-    if same_policy and partition.node_sort_weights == weights:
+    if policy == config.node_sort_policy and partition.node_sort_weights == weights:
         return
-    partition.node_sort_policy = config.node_sort_policy
     partition.node_sort_weights = weights
     partition.node_order = NodeOrder(scorer(config.node_sort_policy))
     for node in partition.nodes.values():

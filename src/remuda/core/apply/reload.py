@@ -16,9 +16,9 @@ from remuda.core.apply.lifecycle import plan_cleanup
 from remuda.core.apply.limits import LimitsBefore, renew_limits
 from remuda.core.apply.partitions import (
     build_partition,
+    change_partition,
     drain_partition,
     has_parity,
-    set_node_order,
 )
 from remuda.core.apply.queues import (
     amounts_of,
@@ -127,11 +127,7 @@ def _apply(turn: Turn, manager: ResourceManager, command: UpdateConfiguration) -
 
 def _change(turn: Turn, partition: Partition, config: PartitionConfig) -> None:
     """Change one partition in place. Rules: RLD-4, RLD-30, PAR-2, PAR-3, PAR-4."""
-    partition.placement_rules = config.placement_rules
-    partition.preemption = config.preemption
-    partition.quota_preemption = config.quota_preemption
-    partition.user_group_resolver = config.user_group_resolver
-    set_node_order(partition, config)
+    change_partition(partition, config)
     before = LimitsBefore(partition)
     _change_queue(turn, partition, partition.root, config.root)
     renew_limits(turn, partition, before)

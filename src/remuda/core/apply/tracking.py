@@ -6,8 +6,6 @@ application's account when nothing of it is left.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from remuda.base.resources import Resource
 from remuda.core.accounting.accounts import close_account
 from remuda.core.accounting.usage import uncount
@@ -15,7 +13,7 @@ from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
-from remuda.core.model.trackers import QueueTracker
+from remuda.core.model.trackers import TrackerKey
 
 
 def look(turn: Turn, partition: Partition, application: Application) -> None:
@@ -35,42 +33,20 @@ def usage_grew(
     """Tell that an allocation was booked. Rules: EVT-78, EVT-79, EVT-83 (wildcards)."""
     account = application.account
     assert account is not None
-    assert application.queue is not None
     for tracker in account.trackers:
         if tracker.wildcard and not tracker.announced:
             tracker.announced = True
-            _limit_event(turn, partition, tracker, events.SET)
-    path = application.queue.path
-    turn.event(
-        partition,
-        events.USERGROUP,
-        application.user,
-        events.ADD,
-        events.UG_USER_RESOURCE,
-        path,
-        resource,
-    )
-    if application.group:
-        turn.event(
-            partition,
-            events.USERGROUP,
-            application.group,
-            events.ADD,
-            events.UG_GROUP_RESOURCE,
-            path,
-            resource,
-        )
+            tell_wildcard(turn, partition, tracker.key, events.SET)
+    _user_usage_event(turn, partition, application, events.ADD, resource)
+    _group_usage_event(turn, partition, application, events.ADD, resource)
 
 
 def tell_group_usage(
     turn: Turn, partition: Partition, application: Application, change: int
 ) -> None:
     """Tell that all an application uses came to, or went from, its group. Rules: EVT-79, D-U7."""
-    if application.group:
-        held = partition.types.resource(application.allocated)
-        path = application.queue_path
-        detail = events.UG_GROUP_RESOURCE
-        turn.event(partition, events.USERGROUP, application.group, change, detail, path, held)
+    held = partition.types.resource(application.allocated)
+    _group_usage_event(turn, partition, application, change, held)
 
 
 def usage_shrank(
@@ -80,28 +56,9 @@ def usage_shrank(
 
     Rules: LIM-36, EVT-78 to EVT-80, EVT-87.
     """
-    path = application.queue_path
-    group = application.group
-    turn.event(
-        partition,
-        events.USERGROUP,
-        application.user,
-        events.REMOVE,
-        events.UG_USER_RESOURCE,
-        path,
-        resource,
-    )
+    _user_usage_event(turn, partition, application, events.REMOVE, resource)
     end_if_idle(turn, partition, application)
-    if group:
-        turn.event(
-            partition,
-            events.USERGROUP,
-            group,
-            events.REMOVE,
-            events.UG_GROUP_RESOURCE,
-            path,
-            resource,
-        )
+    _group_usage_event(turn, partition, application, events.REMOVE, resource)
 
 
 def end_if_idle(turn: Turn, partition: Partition, application: Application) -> None:
@@ -117,20 +74,30 @@ def end_if_idle(turn: Turn, partition: Partition, application: Application) -> N
         application.linked = False
         _link_event(turn, partition, application, events.REMOVE)
     application.seen = False
-    end_limits(turn, partition, close_account(partition, application))
-    application.group = ""
-
-
-def end_limits(turn: Turn, partition: Partition, gone: Iterable[QueueTracker]) -> None:
-    """Tell that wildcard limits hold for a user no more. Rules: EVT-83."""
-    for tracker in gone:
+    for tracker in close_account(partition, application):
         if tracker.announced:
-            _limit_event(turn, partition, tracker, events.REMOVE)
+            tell_wildcard(turn, partition, tracker.key, events.REMOVE)
 
 
-def _limit_event(turn: Turn, partition: Partition, tracker: QueueTracker, change: int) -> None:
-    _, name, path = tracker.key
+def tell_wildcard(turn: Turn, partition: Partition, key: TrackerKey, change: int) -> None:
+    """Tell that a wildcard limit holds for a user now, or no more. Rules: EVT-83."""
+    _, name, path = key
     turn.event(partition, events.USERGROUP, name, change, events.UG_USER_LIMIT, path)
+
+
+def _user_usage_event(
+    turn: Turn, partition: Partition, application: Application, change: int, resource: Resource
+) -> None:
+    detail, path = events.UG_USER_RESOURCE, application.queue_path
+    turn.event(partition, events.USERGROUP, application.user, change, detail, path, resource)
+
+
+def _group_usage_event(
+    turn: Turn, partition: Partition, application: Application, change: int, resource: Resource
+) -> None:
+    detail, path = events.UG_GROUP_RESOURCE, application.queue_path
+    if application.group:
+        turn.event(partition, events.USERGROUP, application.group, change, detail, path, resource)
 
 
 def _link_event(turn: Turn, partition: Partition, application: Application, change: int) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import final
 
-from remuda.config.schema import NODE_SORT_FAIR, RESOLVER_DEFAULT, PlacementRuleConfig
+from remuda.config.schema import PartitionConfig
 from remuda.core.model import states
 from remuda.core.model.application import Application
 from remuda.core.model.node import Node
 from remuda.core.model.node_order import NodeOrder
+from remuda.core.model.placement_rule import PlacementRule
 from remuda.core.model.queue import Queue
 from remuda.core.model.request import Shape, ShapeKey
 from remuda.core.model.starved import StarvedShapes
@@ -21,7 +22,8 @@ from remuda.core.model.vectors import ResourceTypes, Vector
 class Partition:
     """One partition of one RM (RM-21).
 
-    ``name`` is plain. ``types``: the resource types seen here; each partition has its own.
+    ``name`` is plain. ``config``: the configuration in force, ``rules`` its placement rules ready
+    for use. ``types``: the resource types seen here; each partition has its own.
     ``capacity``: sum over all nodes, schedulable or not (NODE-4). ``shapes``: those with pending
     asks; ``starved``: those with lanes that wait for a node. ``shares_stale``: the divisors of
     shares must be worked out again before the next decision. ``unsettled``: leaves, by path, whose
@@ -36,21 +38,19 @@ class Partition:
         "applications",
         "capacity",
         "cleanup_set",
+        "config",
         "ended",
         "name",
         "node_order",
-        "node_sort_policy",
         "node_sort_weights",
         "nodes",
         "numbers",
         "parity",
-        "placement_rules",
         "predicates",
-        "preemption",
-        "quota_preemption",
         "rejected",
         "rm_id",
         "root",
+        "rules",
         "shapes",
         "shares_stale",
         "starved",
@@ -59,25 +59,25 @@ class Partition:
         "trackers",
         "types",
         "unsettled",
-        "user_group_resolver",
     )
 
     def __init__(
         self,
         rm_id: str,
-        name: str,
+        config: PartitionConfig,
         types: ResourceTypes,
         root: Queue,
         node_order: NodeOrder,
     ) -> None:
         self.rm_id = rm_id
-        self.name = name
+        self.name = config.name
         self.types = types
         self.root = root
+        self.config = config
+        self.rules: tuple[PlacementRule, ...] = ()
+        self.set_config(config)
         self.state: str = states.ACTIVE
         self.state_ns: int = 0
-        self.placement_rules: tuple[PlacementRuleConfig, ...] = ()
-        self.node_sort_policy: str = NODE_SORT_FAIR
         self.node_sort_weights: Mapping[str, float] = {}
         self.node_order = node_order
         self.nodes: dict[str, Node] = {}
@@ -92,13 +92,18 @@ class Partition:
         self.unsettled: dict[str, Queue] = {}
         self.cleanup_set: bool = False
         self.predicates: bool = False
-        self.preemption: bool = True
         self.parity: bool = False
-        self.quota_preemption: bool = False
-        self.user_group_resolver: str = RESOLVER_DEFAULT
         self.trackers: dict[TrackerKey, QueueTracker] = {}
         self.accounts: dict[tuple[int, ...], Account] = {}
         self.numbers: int = 0
+
+    def set_config(self, config: PartitionConfig) -> None:
+        """Take over a configuration, what it says about queues and nodes apart.
+
+        Rules: PLC-13, PAR-3, RLD-4, RLD-30.
+        """
+        self.config = config
+        self.rules = tuple([PlacementRule(rule) for rule in config.placement_rules])
 
     def next_number(self) -> int:
         """Return the next arrival number: unique and rising within the partition."""

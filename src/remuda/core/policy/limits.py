@@ -16,15 +16,16 @@ def user_limits(leaf: Queue, user: str) -> list[tuple[Queue, Limit, bool]]:
     """
     found: list[tuple[Queue, Limit, bool]] = []
     for queue in leaf.path_up:
-        if not queue.user_limits:
-            continue
-        limit = queue.user_limits.get(user)
-        wildcard = limit is None
-        if limit is None:
-            limit = queue.user_limits.get(WILDCARD)
+        limit = limit_of_user(queue, user)
         if limit is not None:
-            found.append((queue, limit, wildcard))
+            found.append((queue, limit, user not in queue.user_limits))
     return found
+
+
+def limit_of_user(queue: Queue, user: str) -> Limit | None:
+    """Return what limits a user at one queue: the named entry, else the wildcard. Rules: LIM-4."""
+    limits = queue.user_limits
+    return limits.get(user) or limits.get(WILDCARD) if limits else None
 
 
 def group_limits(leaf: Queue, group: str) -> list[tuple[Queue, Limit]]:

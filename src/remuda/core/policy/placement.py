@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from typing import Final, final
 
-from remuda.config.schema import QUEUE_DEPTH_LIMIT, QUEUE_NAME, PlacementRuleConfig
+from remuda.config.schema import QUEUE_DEPTH_LIMIT, QUEUE_NAME
 from remuda.core.messages.commands import Tags
 from remuda.core.messages.tags import FORCE_CREATE, application_tag
 from remuda.core.model import states
 from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
+from remuda.core.model.placement_rule import PlacementRule
 from remuda.core.model.queue import Queue
 from remuda.core.policy.access import RECOVERY_QUEUE, may_submit
 from remuda.core.policy.filters import lets_pass
@@ -51,7 +52,7 @@ def place(partition: Partition, application: Application) -> Placement:
     The default queue is not for a forced application: where nothing matches, that goes to the
     recovery queue, which is not tried here. Rules: PLC-55 to PLC-59, PLC-61, PLC-62.
     """
-    for rule in partition.placement_rules:
+    for rule in partition.rules:
         found = _run(partition, rule, application)
         if found.reason:
             return found
@@ -83,15 +84,15 @@ def nearest(partition: Partition, path: str) -> tuple[Queue, list[str]]:
     return found, []
 
 
-def _run(partition: Partition, rule: PlacementRuleConfig, application: Application) -> Placement:
+def _run(partition: Partition, rule: PlacementRule, application: Application) -> Placement:
     """Run a rule with its parents: the path it gives, "" for no match, or an error.
 
     Each rule looks at its own part first and only then at its parent, so the chain is walked up
     to the rule that needs no parent, and its queues are found on the way down.
     Rules: PLC-23 to PLC-29, PLC-33.
     """
-    chain: list[tuple[PlacementRuleConfig, str]] = []
-    level: PlacementRuleConfig | None = rule
+    chain: list[tuple[PlacementRule, str]] = []
+    level: PlacementRule | None = rule
     while level is not None:
         own = _own_part(level, application)
         fault = _name_fault(own)
@@ -110,7 +111,7 @@ def _run(partition: Partition, rule: PlacementRuleConfig, application: Applicati
     return Placement(path)
 
 
-def _own_part(rule: PlacementRuleConfig, application: Application) -> str:
+def _own_part(rule: PlacementRule, application: Application) -> str:
     """Return what a rule itself adds to the path, "" if it has no input or is not for this user.
 
     Rules: PLC-20, PLC-21, PLC-27, PLC-42.
@@ -123,7 +124,7 @@ def _own_part(rule: PlacementRuleConfig, application: Application) -> str:
     return own.replace(".", "_dot_")
 
 
-def _input(rule: PlacementRuleConfig, application: Application) -> str:
+def _input(rule: PlacementRule, application: Application) -> str:
     """Return what a rule makes its part of the path from. Rules: PLC-20, PLC-30 to PLC-34."""
     if rule.name == PROVIDED:
         return application.record.queue
@@ -134,7 +135,7 @@ def _input(rule: PlacementRuleConfig, application: Application) -> str:
     return application_tag(application.record.tags, rule.value)
 
 
-def _is_qualified(rule: PlacementRuleConfig, own: str) -> bool:
+def _is_qualified(rule: PlacementRule, own: str) -> bool:
     """Whether a part is a whole path from root, in any case. Rules: PLC-22, PLC-31, PLC-32, PLC-41.
 
     The exact text ``root`` is one only where it is configured (PLC-24).

@@ -6,7 +6,6 @@ counts only where there is a limit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final, TypeAlias
 
 from remuda.config.schema import WILDCARD
@@ -16,6 +15,7 @@ from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
 from remuda.core.model.trackers import Limit
 from remuda.core.model.vectors import Vector, add_vector
+from remuda.core.policy.limits import limit_of_user
 
 _NO_LIMIT: Final = Limit(None, 0)
 
@@ -94,8 +94,5 @@ def _tree(
 
 def _limit(queue: Queue, name: str, *, groups: bool) -> Limit:
     """Return what limits a user or group at a queue; a user may be limited by the wildcard."""
-    limits: Mapping[str, Limit] = queue.group_limits if groups else queue.user_limits
-    limit = limits.get(name)
-    if limit is None and not groups:
-        limit = limits.get(WILDCARD)
+    limit = queue.group_limits.get(name) if groups else limit_of_user(queue, name)
     return limit or _NO_LIMIT
