@@ -159,10 +159,10 @@ class Comparison:
                 if (by in held) == begins:
                     return f"  {one} changes nothing"
                 held.append(by) if begins else held.remove(by)
-            elif isinstance(one, ApplicationUpdated) and stepping and one.state == "Starting":
-                held = self.blocked.get((one.rm_id, one.application_id))
-                if held:
-                    return f"  {one} although held back by {held}"
+            if isinstance(one, ApplicationUpdated) and stepping and one.state == "Starting":
+                known = self.blocked.get((one.rm_id, one.application_id), [])
+                if known:
+                    return f"  {one} although held back by {known}"
         return ""
 
     def due(self, number: int) -> str:
