@@ -50,14 +50,9 @@ from remuda.core.model.decision import Allocate, Park
 from remuda.core.model.partition import Partition
 from remuda.core.ports import Predicates, always_true
 from remuda.core.views.applications import application_views
+from remuda.core.views.configurations import access_view, configuration_views
 from remuda.core.views.nodes import node_views
-from remuda.core.views.partitions import (
-    access_view,
-    configuration_views,
-    find_partition,
-    partition_views,
-    queue_view,
-)
+from remuda.core.views.partitions import find_partition, partition_views, queue_view
 from remuda.core.views.usage import usage_views
 
 

@@ -6,8 +6,9 @@ from typing import Final, TypeAlias
 
 from remuda.config.schema import USER_NAME
 from remuda.core.accounting.standing import update_application
-from remuda.core.apply.creation import apply_quota, creation_fault, make_queues
+from remuda.core.apply.creation import creation_fault, make_queues
 from remuda.core.apply.lifecycle import drop_requests, fire, leave_queue, plan_cleanup
+from remuda.core.apply.queues import apply_quota
 from remuda.core.apply.releases import node_returns, note_removal, released_by_rm
 from remuda.core.apply.tracking import usage_shrank
 from remuda.core.apply.turn import Turn

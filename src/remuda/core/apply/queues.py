@@ -1,4 +1,7 @@
-"""Builds configured queues and gives them their settings; removes those that have to go."""
+"""Gives queues their settings: configured ones, dynamic ones, and limits that tags bring.
+
+Builds the tree of a configuration, and removes queues that have to go.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from typing import TypeAlias
 
 from remuda.base.resources import Resource
 from remuda.config.schema import LimitConfig, QueueConfig, TemplateConfig
+from remuda.core.accounting.renewal import renew_leaf
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.model import states
@@ -13,7 +17,8 @@ from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Access, Queue
 from remuda.core.model.trackers import Limit
 from remuda.core.model.vectors import ResourceTypes, Vector, positive, value_of, vector_of
-from remuda.core.policy.properties import inherited, settings
+from remuda.core.policy.properties import inherited, nearest_template, settings
+from remuda.core.policy.tag_quota import TagQuota
 
 # Maximum and guarantee of a queue.
 QueueAmounts: TypeAlias = tuple[Vector | None, Vector | None]
@@ -57,6 +62,42 @@ def configure(types: ResourceTypes, queue: Queue, config: QueueConfig) -> None:
         queue.maximum = limit_of(types, config.maximum)
         queue.guaranteed = positive_limit_of(types, config.guaranteed)
     _set_limits(types, queue, config.limits)
+
+
+def configure_dynamic(types: ResourceTypes, queue: Queue, parent: Queue) -> None:
+    """Give a dynamic queue its settings, a leaf those of the template.
+
+    Rules: TPL-4, TPL-5, PRP-4 (Ours), PLC-66.
+    """
+    template = nearest_template(parent) if queue.leaf else None
+    own = {} if template is None else template.properties
+    queue.properties = inherited(parent.properties, own)
+    queue.settings = settings(queue.properties, queue.leaf)
+    if template is not None:
+        queue.max_applications = template.max_applications
+        queue.maximum = limit_of(types, template.maximum)
+        queue.guaranteed = positive_limit_of(types, template.guaranteed)
+
+
+def apply_quota(turn: Turn, partition: Partition, leaf: Queue, quota: TagQuota) -> None:
+    """Limit a dynamic leaf as the last accepted application says.
+
+    A limit is replaced whole; if one of maximum and guarantee is given the other goes.
+    Rules: PLC-81, PLC-83, PLC-85, PLC-86 (Ours), EVT-67, EVT-68, EVT-75. Emits: EventRecord.
+    """
+    types = partition.types
+    before = amounts_of(leaf)
+    maximum = _learn(types, quota.maximum)
+    guaranteed = _learn(types, quota.guaranteed)
+    if maximum is not None or guaranteed is not None:
+        leaf.maximum = maximum
+        leaf.guaranteed = guaranteed
+    changed = tell_amounts(turn, partition, leaf, before)
+    if quota.max_applications and quota.max_applications != leaf.max_applications:
+        changed = True
+        leaf.max_applications = quota.max_applications
+    if changed:
+        renew_leaf(partition, leaf)
 
 
 def limit_of(types: ResourceTypes, resource: Resource | None) -> Vector | None:
@@ -133,3 +174,10 @@ def _set_limits(types: ResourceTypes, queue: Queue, limits: tuple[LimitConfig, .
             queue.user_limits[user] = limit
         for group in config.groups:
             queue.group_limits[group] = limit
+
+
+def _learn(types: ResourceTypes, resource: Resource | None) -> Vector | None:
+    """Return a tag's limit; one with more types than a partition may have means nothing."""
+    if resource is None or not types.room_for(resource):
+        return None
+    return limit_of(types, resource)
