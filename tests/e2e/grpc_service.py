@@ -15,8 +15,8 @@ from remuda.base.errors import ConfigError, Problem
 from remuda.config.schema import AccessList, Configuration, Load, PartitionConfig, QueueConfig
 from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.grpc.settings import GrpcSettings
+from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.loop import SchedulerLoop
-from remuda.runtime.stored import StoredDocuments
 from remuda.runtime.users.choice import Resolvers
 from remuda.runtime.users.line import LINE_CAPACITY
 from remuda.si.pb import si_pb2 as si

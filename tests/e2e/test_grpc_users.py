@@ -9,7 +9,7 @@ import pytest
 from remuda.config.schema import AccessList, Configuration, PartitionConfig, QueueConfig
 from remuda.si.pb import si_pb2 as si
 from tests.e2e.grpc_service import Service
-from tests.unit.runtime.gates import Gates
+from tests.unit.runtime.users.gates import Gates
 
 
 def load(text: str) -> Configuration:

@@ -108,15 +108,15 @@ def validate(
 
 def _find(path: Path, strict: bool) -> Finding:
     """Read and judge one file."""
-    from remuda.runtime import config_text  # noqa: PLC0415 - keeps help fast
+    from remuda.runtime.configuration import text  # noqa: PLC0415 - keeps help fast
 
     name = _printable(path)
     try:
-        data = config_text.read_stdin() if str(path) == STDIN else config_text.read_file(path)
+        data = text.read_stdin() if str(path) == STDIN else text.read_file(path)
     except UsageError as error:
         problem = Problem("", "TOOL-1", _one_line(str(error)))
         return Finding(file=name, valid=False, problems=(problem,), readable=False)
-    verdict = config_text.judge(data, name)
+    verdict = text.judge(data, name)
     problems = verdict.problems
     partitions = verdict.configuration.partitions if verdict.configuration is not None else ()
     refused = problems if strict else [each for each in problems if each.severity == ERROR]

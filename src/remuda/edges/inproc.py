@@ -29,13 +29,13 @@ from remuda.base.errors import ConfigError, ProtocolError
 from remuda.config.load import load_configuration
 from remuda.config.schema import Load
 from remuda.core.messages.effects import Effect, EventRecord
-from remuda.runtime.configurations import ConfigurationChange
+from remuda.runtime.configuration.configurations import ConfigurationChange
+from remuda.runtime.configuration.documents import StoredDocuments
+from remuda.runtime.configuration.process_settings import ProcessSettings
 from remuda.runtime.driver import Removed
 from remuda.runtime.event_feed import EventFeed
 from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
-from remuda.runtime.process_settings import ProcessSettings
-from remuda.runtime.stored import StoredDocuments
 from remuda.runtime.users.choice import Resolvers
 from remuda.runtime.users.ldap_settings import DIRECTORY as LDAP_DIRECTORY
 from remuda.si.codec_in import RequestReader, configuration_update, registration

@@ -14,7 +14,6 @@ from remuda.core.messages.commands import (
     Command,
     RegisterResourceManager,
     UnregisterResourceManager,
-    UpdateConfiguration,
 )
 from remuda.core.messages.effects import Effect, RegistrationAnswered
 from remuda.core.messages.queries import (
@@ -25,11 +24,11 @@ from remuda.core.messages.queries import (
     View,
 )
 from remuda.core.ports import Predicates
-from remuda.runtime.configurations import ConfigurationChange, Configurations, NewDocument
+from remuda.runtime.configuration.configurations import Configurations
+from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.delivery import Delivery, Session
 from remuda.runtime.errors import NotRegisteredError
 from remuda.runtime.ports import Clock, Recorder, SchedulerFactory
-from remuda.runtime.stored import StoredDocuments
 
 # Decisions per step: about 10 ms of work, the longest the core thread keeps the interpreter
 # and the longest an input or a query waits for its turn.
@@ -133,23 +132,6 @@ class Driver:
         self._delivery.settle(command.rm_id)
         self.hand_out()
         return answer
-
-    def update_configuration(
-        self, command: UpdateConfiguration, *, stored: bool = False
-    ) -> ConfigurationChange:
-        """Replace the configuration of one RM; its effects are handed out before the answer.
-
-        Rules: SI-85, SI-88.
-        """
-        change = self.configurations.update(command, stored=stored)
-        self.hand_out()
-        return change
-
-    def store_configuration(self, new: NewDocument) -> ConfigurationChange:
-        """Replace a stored document for all RMs that use it, or for none. Rules: EXT-24."""
-        change = self.configurations.store(new)
-        self.hand_out()
-        return change
 
     def unregister(self, rm_id: str) -> Removed:
         """Remove an RM and count what it owned. Rules: RM-19."""

@@ -26,17 +26,17 @@ from remuda.core.messages.queries import Query, View
 from remuda.core.ports import Predicates
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.clock import WallClock
-from remuda.runtime.configuration_errands import ConfigurationErrands
+from remuda.runtime.configuration.documents import StoredDocuments
+from remuda.runtime.configuration.errands import ConfigurationErrands
 from remuda.runtime.delivery import Delivery, Session, no_sink
 from remuda.runtime.driver import Driver, Removed
 from remuda.runtime.errand import Errand, promise
 from remuda.runtime.errors import LoopStoppedError
 from remuda.runtime.inbox import CAPACITY, Inbox
-from remuda.runtime.intake import Intake
 from remuda.runtime.ports import Clock, EffectSink, Recorder, SchedulerFactory
 from remuda.runtime.requests import Request, weight
-from remuda.runtime.stored import StoredDocuments
 from remuda.runtime.users.choice import Resolvers
+from remuda.runtime.users.intake import Intake
 from remuda.runtime.users.line import LINE_CAPACITY
 
 _log = logging.getLogger("remuda.runtime")
@@ -92,7 +92,9 @@ class SchedulerLoop:
             recorder,
             documents=self.documents,
         )
-        self.configurations = ConfigurationErrands(self._driver, self._send)
+        self.configurations = ConfigurationErrands(
+            self._driver.configurations, self._driver.hand_out, self._send
+        )
         self._inbox: Inbox[Request | Errand[object]] = Inbox(inbox_capacity)
         self.intake = Intake(self._inbox.put_now, self.resolvers, line_capacity)
         self.configurations.watch(self.intake.configure)

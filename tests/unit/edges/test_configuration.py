@@ -23,10 +23,10 @@ from remuda.core.messages.queries import (
     QueueView,
 )
 from remuda.edges.inproc import InProcessScheduler
-from remuda.runtime.configurations import NewDocument
+from remuda.runtime.configuration.configurations import NewDocument
+from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.replay import replay
-from remuda.runtime.stored import StoredDocuments
 from remuda.si.pb import si_pb2 as si
 from remuda.si.wire import resource
 

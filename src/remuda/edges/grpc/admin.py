@@ -19,8 +19,8 @@ from remuda.core.messages.effects import ConfigurationAnswered
 from remuda.core.messages.queries import PartitionsQuery, PartitionView
 from remuda.edges.grpc.extension import one_line
 from remuda.edges.grpc.unary import unary
-from remuda.runtime.config_file import log_change
-from remuda.runtime.configurations import ConfigurationChange, NewDocument
+from remuda.runtime.configuration.configurations import ConfigurationChange, NewDocument
+from remuda.runtime.configuration.file import log_change
 from remuda.runtime.loop import SchedulerLoop
 from remuda.si import limits
 from remuda.si.codec_in import texts

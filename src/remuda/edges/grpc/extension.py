@@ -17,7 +17,7 @@ import remuda
 from remuda.base.errors import ConfigError
 from remuda.config.schema import Load
 from remuda.edges.grpc.unary import unary
-from remuda.runtime.config_file import log_change
+from remuda.runtime.configuration.file import log_change
 from remuda.runtime.driver import Removed
 from remuda.runtime.errors import NotRegisteredError
 from remuda.runtime.loop import SchedulerLoop

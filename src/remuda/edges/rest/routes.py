@@ -15,9 +15,10 @@ from dataclasses import field
 from typing import Final, Protocol, TypeAlias
 
 from remuda.base.errors import ERROR
+from remuda.base.go_text import parse_bool
 from remuda.base.message import message
 from remuda.config.schema import GROUP_NAME, USER_NAME, WILDCARD, PlacementRuleConfig
-from remuda.config.settings import parse_bool, read_switches
+from remuda.config.settings import read_switches
 from remuda.core.messages.queries import (
     ApplicationsQuery,
     ApplicationView,
@@ -54,7 +55,7 @@ from remuda.edges.rest.errors import (
 )
 from remuda.edges.rest.negotiation import prefers_json
 from remuda.edges.rest.placement import placement_rules as dressed_rules
-from remuda.runtime.config_text import judge
+from remuda.runtime.configuration.text import judge
 
 # Bytes of a configuration that a client may send to be checked (REST-61).
 VALIDATION_LIMIT: Final = 4 * 1024 * 1024

@@ -18,8 +18,8 @@ from remuda.base.message import message
 from remuda.config.schema import Configuration
 from remuda.core.messages.commands import Command, RegisterResourceManager, UpdateConfiguration
 from remuda.core.messages.effects import ConfigurationAnswered, Effect
+from remuda.runtime.configuration.documents import Document, StoredDocuments
 from remuda.runtime.errors import NotRegisteredError
-from remuda.runtime.stored import Document, StoredDocuments
 
 _log = logging.getLogger("remuda.runtime")
 

@@ -22,7 +22,7 @@ from remuda.runtime.requests import Request
 from remuda.runtime.users.cache import GroupCache
 from remuda.runtime.users.line import Line
 from tests.unit.runtime.fakes import Factory, Sink, asks
-from tests.unit.runtime.gates import Gate, Gates
+from tests.unit.runtime.users.gates import Gate, Gates
 
 LOOKUP_THREAD = "remuda-users"
 

@@ -12,10 +12,10 @@ from remuda.base.errors import ConfigError, ProtocolError
 from remuda.config.load import load_configuration
 from remuda.config.schema import Configuration, built_in
 from remuda.core.messages.commands import RegisterResourceManager, UpdateConfiguration
-from remuda.runtime.configurations import NewDocument, Registered
+from remuda.runtime.configuration.configurations import NewDocument, Registered
+from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.errors import NotRegisteredError
 from remuda.runtime.loop import SchedulerLoop
-from remuda.runtime.stored import StoredDocuments
 from tests.unit.runtime.fakes import Factory, FakeScheduler
 
 

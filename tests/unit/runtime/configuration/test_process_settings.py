@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from remuda.config.schema import built_in
-from remuda.runtime.process_settings import ProcessSettings, logger_name
+from remuda.runtime.configuration.process_settings import ProcessSettings, logger_name
 
 NAMES = ("remuda", "remuda.runtime", "remuda.runtime.preemption", "remuda.si", "remuda.rest")
 

@@ -17,9 +17,9 @@ from typing import Self
 import pytest
 
 from remuda.core.messages.commands import RegisterResourceManager
-from remuda.runtime.config_file import ConfigurationFile, mark_of
+from remuda.runtime.configuration.documents import StoredDocuments, read_configuration
+from remuda.runtime.configuration.file import ConfigurationFile, mark_of
 from remuda.runtime.loop import SchedulerLoop
-from remuda.runtime.stored import StoredDocuments, read_configuration
 from tests.unit.runtime.fakes import Factory
 
 

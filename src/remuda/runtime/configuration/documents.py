@@ -18,7 +18,7 @@ from remuda.base.errors import UsageError
 from remuda.base.message import message
 from remuda.config.load import load_configuration
 from remuda.config.schema import Configuration, Load, built_in
-from remuda.runtime.config_text import NotTextError, decode, read_file
+from remuda.runtime.configuration.text import NotTextError, decode, read_file
 
 
 @message

@@ -6,7 +6,7 @@ import pytest
 
 from remuda.config.load import load_configuration
 from remuda.config.schema import Configuration
-from remuda.runtime.differences import summary
+from remuda.runtime.configuration.differences import summary
 
 
 def tree(queues: str, name: str = "default", more: str = "") -> str:

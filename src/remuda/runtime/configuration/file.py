@@ -18,9 +18,9 @@ from typing import Final, TypeAlias
 
 from remuda.base.errors import ConfigError, UsageError
 from remuda.config.schema import Configuration
-from remuda.runtime.configuration_errands import ConfigurationErrands
-from remuda.runtime.configurations import ConfigurationChange, NewDocument
-from remuda.runtime.differences import summary
+from remuda.runtime.configuration.configurations import ConfigurationChange, NewDocument
+from remuda.runtime.configuration.differences import summary
+from remuda.runtime.configuration.errands import ConfigurationErrands
 
 _log = logging.getLogger("remuda.config")
 

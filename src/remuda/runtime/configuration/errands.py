@@ -5,18 +5,19 @@ Kept apart from the loop because these are the calls of administrators, not of s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 from typing import Protocol, TypeVar
 
 from remuda.core.messages.commands import UpdateConfiguration
-from remuda.runtime.configurations import (
+from remuda.runtime.configuration.configurations import (
     ConfigurationChange,
+    Configurations,
     ConfigurationWatcher,
     NewDocument,
     Registered,
 )
-from remuda.runtime.driver import Driver
 from remuda.runtime.errand import Errand
 
 T = TypeVar("T")
@@ -29,10 +30,19 @@ class _Send(Protocol):
 
 
 class ConfigurationErrands:
-    """What a running scheduler is asked about its configurations. Any thread."""
+    """What a running scheduler is asked about its configurations. Any thread.
 
-    def __init__(self, driver: Driver, send: _Send) -> None:
-        self._driver = driver
+    Args:
+        configurations: those in force.
+        hand_out: delivers the effects of a change, so that they are out before the answer is.
+        send: brings an errand to the core thread.
+    """
+
+    def __init__(
+        self, configurations: Configurations, hand_out: Callable[[], None], send: _Send
+    ) -> None:
+        self._configurations = configurations
+        self._hand_out = hand_out
         self._send = send
 
     def update(
@@ -43,28 +53,34 @@ class ConfigurationErrands:
         ``stored``: whatever ``command.config`` says, the document of its policy group counts
         (RM-5). Fails with ProtocolError if the RM is not registered (SI-85).
         """
-        work = partial(self._driver.update_configuration, command, stored=stored)
-        return self._send(Errand(work, touches_core=True))
+        return self._change(partial(self._configurations.update, command, stored=stored))
 
     def store(self, new: NewDocument) -> Future[ConfigurationChange]:
         """Replace a stored document for all RMs that use it, or for none (EXT-24).
 
         Fails with ProtocolError if it is not clear which policy group is meant.
         """
-        work = partial(self._driver.store_configuration, new)
-        return self._send(Errand(work, touches_core=True))
+        return self._change(partial(self._configurations.store, new))
 
     def group(self, named: str) -> Future[str]:
         """Return the policy group that is meant; fails with ProtocolError if that is not clear."""
-        return self._send(Errand(partial(self._driver.configurations.group, named)))
+        return self._send(Errand(partial(self._configurations.group, named)))
 
     def registered(self) -> Future[tuple[Registered, ...]]:
         """The RMs registered now, by ID."""
-        return self._send(Errand(self._driver.configurations.registered))
+        return self._send(Errand(self._configurations.registered))
 
     def watch(self, watcher: ConfigurationWatcher) -> None:
         """Tell ``watcher`` which configuration comes into force for which RM, on the core thread.
 
         It is told before the RM, so that what it sets up is ready for the RM's next request.
         """
-        self._driver.configurations.watch(watcher)
+        self._configurations.watch(watcher)
+
+    def _change(self, work: Callable[[], ConfigurationChange]) -> Future[ConfigurationChange]:
+        def change_and_hand_out() -> ConfigurationChange:
+            change = work()
+            self._hand_out()
+            return change
+
+        return self._send(Errand(change_and_hand_out, touches_core=True))
