@@ -18,7 +18,7 @@ from typing import Final
 
 from remuda.config import keys
 from remuda.config.keys import SECTION_KEYS, Key
-from remuda.config.property_table import QUEUE_PROPERTIES
+from remuda.config.queue_properties import QUEUE_PROPERTIES
 from remuda.config.schema import QUEUE_NAME
 from remuda.config.setting_table import SETTINGS, Setting
 
@@ -207,9 +207,9 @@ def _properties_table() -> str:
         head,
         (
             (
-                f"`{one.name}`",
+                _name_cell(one.name, one.alias),
                 one.values,
-                one.default,
+                f"`{one.default}`",
                 one.used_on,
                 one.inherited,
                 one.meaning if one.built else f"{one.meaning} \u2020",
@@ -228,15 +228,17 @@ def _settings_table(readers: list[str]) -> str:
 
 
 def _setting_row(one: Setting) -> tuple[str, ...]:
-    key = f"`{one.key}`"
-    if one.alias:
-        key += f", also `{one.alias}`"
     meaning = one.meaning
     if "core" in one.readers and not one.built:
         meaning += " \u2020"
     default = f"`{one.default}`" if one.default else ""
     reload = "yes" if one.reload else "no"
+    key = _name_cell(one.key, one.alias)
     return (key, one.kind, default, reload, meaning, ", ".join(one.rules))
+
+
+def _name_cell(name: str, alias: str) -> str:
+    return f"`{name}`, also `{alias}`" if alias else f"`{name}`"
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

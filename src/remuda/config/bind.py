@@ -22,7 +22,7 @@ from remuda.config.drafts import (
 )
 from remuda.config.fields import FieldReader
 from remuda.config.findings import Findings
-from remuda.config.properties import PropertyCheck
+from remuda.config.property_check import PropertyCheck
 from remuda.config.structures import (
     DOCUMENT,
     FILTER,

@@ -1,0 +1,241 @@
+"""Every queue property: what its values mean, what it is without, who inherits it, why it exists.
+
+Whoever reads a property does it with the entry here, so a value that ``validate`` calls odd is
+the one that counts as not given at run time. The manual's table and what an editor offers are
+generated from the same entries. Any other key is legal and kept, and no value is refused
+(PRP-1, PRP-2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Generic, TypeVar
+
+from remuda.base.duration import parse_duration
+from remuda.base.go_text import parse_int32, parse_uint64
+from remuda.base.message import message
+
+T = TypeVar("T")
+
+STATEAWARE: Final = "stateaware"
+
+
+@message
+class Property(Generic[T]):
+    """One queue property; ``used_on`` and ``inherited`` are those of the table in section 8.
+
+    ``parse``: what a text means, None for nothing. ``default``: the text that means what counts
+    without the property. ``choices``: what an editor may offer; other texts are legal. ``alias``:
+    a name it had, read where the right one is missing.
+    """
+
+    name: str
+    parse: Callable[[str], T | None]
+    values: str
+    default: str
+    used_on: str
+    inherited: str
+    meaning: str
+    rules: tuple[str, ...]
+    example: str
+    choices: tuple[str, ...] = ()
+    alias: str = ""
+    built: bool = True
+
+    def read(self, properties: Mapping[str, str]) -> T:
+        """Return what the merged properties of a queue say. Rules: PRP-1, PRP-2, QUE-18."""
+        text = properties.get(self.name)
+        if text is None and self.alias:
+            text = properties.get(self.alias)
+        value = None if text is None else self.parse(text)
+        if value is None:
+            value = self.parse(self.default)
+            assert value is not None, self.name
+        return value
+
+
+# --------------------------------------------------------------------------------------- values
+
+
+def _sort_policy(text: str) -> str | None:
+    if text in ("", STATEAWARE):
+        return "fifo"
+    return text if text in ("fifo", "fair") else None
+
+
+def _word(*words: str) -> Callable[[str], str | None]:
+    """Take these words, in any case."""
+    return lambda text: text.lower() if text.lower() in words else None
+
+
+def _policy(*words: str) -> Callable[[str], str | None]:
+    """Take these words, in any case; the empty text is the first of them."""
+    read = _word(*words)
+    return lambda text: read(text or words[0])
+
+
+def _delay(text: str) -> int | None:
+    """Take a duration above zero, in nanoseconds."""
+    return _delay_or_off(text) or None
+
+
+def _delay_or_off(text: str) -> int | None:
+    """Take a duration in nanoseconds, zero for off."""
+    nanoseconds = parse_duration(text)
+    return None if nanoseconds is None or nanoseconds < 0 else nanoseconds
+
+
+# ---------------------------------------------------------------------------------- properties
+
+_BOTH: Final = "leaf and parent"
+
+SORT_POLICY: Final = Property(
+    "application.sort.policy",
+    _sort_policy,
+    f"`fifo`, `fair`, `{STATEAWARE}` (the same as `fifo`)",
+    "fifo",
+    "leaf",
+    "yes",
+    "which application is served first: the oldest, or the one that uses least of its share",
+    ("PRP-6", "QUE-18", "QUE-19"),
+    "application.sort.policy: fair",
+    choices=("fifo", "fair"),
+)
+
+SORT_PRIORITY: Final = Property(
+    "application.sort.priority",
+    _word("enabled", "disabled"),
+    "`enabled`, `disabled`, in any case",
+    "enabled",
+    _BOTH,
+    "yes",
+    "whether priorities come before the sort policy",
+    ("QUE-18",),
+    "application.sort.priority: disabled",
+    choices=("enabled", "disabled"),
+)
+
+PRIORITY_POLICY: Final = Property(
+    "priority.policy",
+    _policy("default", "fence"),
+    "`default`, `fence`, in any case",
+    "default",
+    _BOTH,
+    "no",
+    "`fence`: priorities below do not count outside this queue",
+    ("PRP-5", "QUE-18"),
+    "priority.policy: fence",
+    choices=("default", "fence"),
+)
+
+PRIORITY_OFFSET: Final = Property(
+    "priority.offset",
+    parse_int32,
+    "a whole number of 32 bits, with or without sign",
+    "0",
+    _BOTH,
+    "no",
+    "added to the priority of all that is below",
+    ("PRP-5", "QUE-18"),
+    'priority.offset: "100"',
+)
+
+PREEMPTION_POLICY: Final = Property(
+    "preemption.policy",
+    _policy("default", "fence", "disabled"),
+    "`default`, `fence`, `disabled`, in any case",
+    "default",
+    _BOTH,
+    "only `disabled`",
+    "how far preemption looks for room",
+    ("PRP-5", "QUE-18"),
+    "preemption.policy: disabled",
+    choices=("default", "fence", "disabled"),
+    built=False,
+)
+
+PREEMPTION_DELAY: Final = Property(
+    "preemption.delay",
+    _delay,
+    "a duration above 0",
+    "30s",
+    "leaf",
+    "yes",
+    "how long an ask waits before room is taken for it",
+    ("PRP-1", "QUE-18"),
+    "preemption.delay: 1m30s",
+    built=False,
+)
+
+BACKOFF: Final = Property(
+    "application.unschedasks.backoff",
+    parse_uint64,
+    "a whole number, 0 for off",
+    "0",
+    "leaf",
+    "yes",
+    "asks that fit nowhere before the application has to wait",
+    ("QUE-18",),
+    'application.unschedasks.backoff: "5"',
+    built=False,
+)
+
+BACKOFF_DELAY: Final = Property(
+    "application.unschedasks.backoff.delay",
+    _delay,
+    "a duration above 0",
+    "30s",
+    "leaf",
+    "yes",
+    "how long it then waits",
+    ("QUE-18",),
+    "application.unschedasks.backoff.delay: 10s",
+    built=False,
+)
+
+GANG_ADMISSION: Final = Property(
+    "application.gang.admission",
+    _word("quota", "greedy"),
+    "`quota`, `greedy`, in any case",
+    "quota",
+    "leaf",
+    "yes",
+    "whether a gang waits until the quotas have room for all of it, or takes it piece by piece",
+    ("GANG-4", "QUE-18"),
+    "application.gang.admission: greedy",
+    choices=("quota", "greedy"),
+    built=False,
+)
+
+QUOTA_PREEMPTION_DELAY: Final = Property(
+    "quota.preemption.delay",
+    _delay_or_off,
+    "a duration, 0 for off",
+    "0",
+    _BOTH,
+    "yes",
+    "how long a queue may stay above a lowered max",
+    ("PRP-1", "QUE-18"),
+    "quota.preemption.delay: 5m",
+    alias="preemption.quota.delay",
+    built=False,
+)
+
+# In the order of the manual. What their values are differs, so it is not said here.
+QUEUE_PROPERTIES: Final[tuple[Property[Any], ...]] = (
+    SORT_POLICY,
+    SORT_PRIORITY,
+    PRIORITY_POLICY,
+    PRIORITY_OFFSET,
+    PREEMPTION_POLICY,
+    PREEMPTION_DELAY,
+    BACKOFF,
+    BACKOFF_DELAY,
+    GANG_ADMISSION,
+    QUOTA_PREEMPTION_DELAY,
+)
+
+# By each name that counts.
+BY_NAME: Final[Mapping[str, Property[Any]]] = {
+    name: one for one in QUEUE_PROPERTIES for name in (one.name, one.alias) if name
+}
