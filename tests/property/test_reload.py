@@ -24,11 +24,10 @@ from remuda.core.scheduler import Scheduler
 from tests.reference import configurations
 from tests.reference.access import lineage
 from tests.reference.driver import apply
-from tests.reference.standing import flat, flat_usage, ordered
+from tests.reference.standing import PEOPLE, flat, flat_usage, ordered
 from tests.reference.workloads import Run, record, refuse_some
 
 BLOCK = 20
-PEOPLE = (("ann", ("staff", "dev")), ("bob", ("qa",)), ("zoe", ()))
 Limits = dict[tuple[int, str, str], object]
 Change = tuple[int, str, int, int, str]
 
@@ -177,12 +176,23 @@ def comparable(queue: q.QueueView, *, leftovers: bool) -> q.QueueView:
     return dataclasses.replace(queue, children=(), current_priority=priority)
 
 
+def links(world: World, home: str) -> dict[str, str]:
+    """Under which group each application is tracked."""
+    views = world.view(q.UsageQuery(home, rm_id=world.rm_id))
+    assert isinstance(views, tuple)
+    return {app: group for view in views for app, group in view.applications.items()}
+
+
+def usage(world: World, home: str) -> list[object]:
+    """What users and groups use."""
+    return [world.view(q.UsageQuery(home, groups, world.rm_id)) for groups in (False, True)]
+
+
 def beside_queues(world: World, home: str, paths: set[str]) -> list[object]:
-    """Everything else of a partition: work, usage, rules, and who may use these queues."""
+    """Everything else of a partition: work, rules, and who may use these queues."""
     rm_id = world.rm_id
-    views = [world.view(q.UsageQuery(home, groups, rm_id)) for groups in (False, True)]
-    views += [world.view(q.NodesQuery(home, rm_id)), world.view(q.PlacementRulesQuery(home, rm_id))]
-    views += [world.view(q.ApplicationsQuery(home, "", rm_id))]
+    views = [world.view(q.NodesQuery(home, rm_id)), world.view(q.PlacementRulesQuery(home, rm_id))]
+    views.append(world.view(q.ApplicationsQuery(home, "", rm_id)))
     return views + [
         world.view(q.AccessQuery(home, path, user, names, admin, rm_id))
         for path in sorted(paths)
@@ -219,13 +229,18 @@ def case(seed: int) -> Case:
 
 
 def check_there_and_back(this: Case) -> bool:
-    """A, B, A again: nothing but draining leftovers differs. False: B was refused."""
+    """A, B, A again: nothing but draining leftovers differs. False: B was refused.
+
+    An application that found another group under B stays with it (LIM-20).
+    """
     world = this.world
     kept = {home: this.kept(home) for home in this.homes}
     before = {home: world.queues(home) for home in this.homes}
     beside = {home: beside_queues(world, home, kept[home]) for home in this.homes}
+    used = {home: (links(world, home), usage(world, home)) for home in this.homes}
     if refused(world.update(this.other)):
         return False
+    between = {home: links(world, home) for home in this.homes}
     assert not refused(world.update(again(this.rng, world.config)))
     for home in this.homes:
         after = world.queues(home)
@@ -235,6 +250,9 @@ def check_there_and_back(this: Case) -> bool:
             old, new = before[home][path], after[path]
             assert comparable(new, leftovers=bool(more)) == comparable(old, leftovers=bool(more))
         assert beside_queues(world, home, kept[home]) == beside[home]
+        linked, before_usage = used[home]
+        if between[home].items() <= linked.items():
+            assert usage(world, home) == before_usage
     return True
 
 

@@ -217,7 +217,7 @@ def changed_queue(rng: random.Random, config: QueueConfig, depth: int) -> QueueC
     free = [name for name in ("a", "b", "c", "d", "default") if name not in {q.name for q in below}]
     if free and depth < 3 and rng.random() < (0.3 if below or not depth else 0.08):
         below.append(queue(rng, rng.choice(free), depth + 1))
-    if depth and below and rng.random() < 0.06:
+    if depth and below and rng.random() < 0.1:
         below = []
     is_parent = not depth or bool(below) or (config.parent and rng.random() < 0.5)
     fresh = queue(rng, config.name, 3)

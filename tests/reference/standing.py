@@ -12,11 +12,14 @@ from typing import TypeAlias
 from remuda.config.schema import WILDCARD, LimitConfig, TemplateConfig
 from remuda.core.messages import queries as q
 from remuda.core.scheduler import Scheduler
-from tests.reference import limits, queues, sums
+from tests.reference import access, limits, queues, sums
 from tests.reference.access import lineage
 from tests.reference.state import LIVE, Application, Partition
 
 Standing: TypeAlias = dict[tuple[str, ...], object]
+
+# Who is asked about access to each queue.
+PEOPLE = (("ann", ("staff", "dev")), ("bob", ("qa",)), ("zoe", ()))
 
 
 def plain(resource: Mapping[str, int]) -> dict[str, int]:
@@ -58,6 +61,11 @@ def expected(partition: Partition) -> Standing:
     for app in partition.applications.values():
         if app.state in LIVE:
             found["application", app.identity] = (app.queue, app.user, app.groups, app.state)
+    found["rules",] = partition.rules
+    for path in partition.queues:
+        for user, groups in PEOPLE:
+            found["submit", path, user] = access.may_submit(partition, path, user, groups)
+            found["admin", path, user] = access.may_administer(partition, path, user, groups)
     return found | user_usage(partition) | group_usage(partition) | links(partition)
 
 
@@ -135,6 +143,14 @@ def seen(scheduler: Scheduler, rm_id: str, name: str, wanted: Standing) -> Stand
     for app in apps:
         assert isinstance(app, q.ApplicationView)
         found["application", app.application_id] = (app.queue, app.user, app.groups, app.state)
+    found["rules",] = scheduler.view(q.PlacementRulesQuery(name, rm_id))
+    for queue in flat(root):
+        for user, groups in PEOPLE:
+            for admin in (False, True):
+                who = q.AccessQuery(name, queue.path, user, groups, admin, rm_id)
+                answer = scheduler.view(who)
+                assert isinstance(answer, q.AccessView)
+                found["admin" if admin else "submit", queue.path, user] = answer.allowed
     return found | usage_seen(scheduler, rm_id, name, wanted)
 
 
