@@ -17,7 +17,16 @@ from remuda.base.message import message
 
 T = TypeVar("T")
 
+# What words mean that are read, in lower case.
+FIFO: Final = "fifo"
+FAIR: Final = "fair"
 STATEAWARE: Final = "stateaware"
+ENABLED: Final = "enabled"
+DISABLED: Final = "disabled"
+DEFAULT: Final = "default"
+FENCE: Final = "fence"
+QUOTA: Final = "quota"
+GREEDY: Final = "greedy"
 
 
 @message
@@ -59,8 +68,8 @@ class Property(Generic[T]):
 
 def _sort_policy(text: str) -> str | None:
     if text in ("", STATEAWARE):
-        return "fifo"
-    return text if text in ("fifo", "fair") else None
+        return FIFO
+    return text if text in (FIFO, FAIR) else None
 
 
 def _word(*words: str) -> Callable[[str], str | None]:
@@ -93,39 +102,39 @@ SORT_POLICY: Final = Property(
     "application.sort.policy",
     _sort_policy,
     f"`fifo`, `fair`, `{STATEAWARE}` (the same as `fifo`)",
-    "fifo",
+    FIFO,
     "leaf",
     "yes",
     "which application is served first: the oldest, or the one that uses least of its share",
     ("PRP-6", "QUE-18", "QUE-19"),
     "application.sort.policy: fair",
-    choices=("fifo", "fair"),
+    choices=(FIFO, FAIR),
 )
 
 SORT_PRIORITY: Final = Property(
     "application.sort.priority",
-    _word("enabled", "disabled"),
+    _word(ENABLED, DISABLED),
     "`enabled`, `disabled`, in any case",
-    "enabled",
+    ENABLED,
     _BOTH,
     "yes",
     "whether priorities come before the sort policy",
     ("QUE-18",),
     "application.sort.priority: disabled",
-    choices=("enabled", "disabled"),
+    choices=(ENABLED, DISABLED),
 )
 
 PRIORITY_POLICY: Final = Property(
     "priority.policy",
-    _policy("default", "fence"),
+    _policy(DEFAULT, FENCE),
     "`default`, `fence`, in any case",
-    "default",
+    DEFAULT,
     _BOTH,
     "no",
     "`fence`: priorities below do not count outside this queue",
     ("PRP-5", "QUE-18"),
     "priority.policy: fence",
-    choices=("default", "fence"),
+    choices=(DEFAULT, FENCE),
 )
 
 PRIORITY_OFFSET: Final = Property(
@@ -142,15 +151,15 @@ PRIORITY_OFFSET: Final = Property(
 
 PREEMPTION_POLICY: Final = Property(
     "preemption.policy",
-    _policy("default", "fence", "disabled"),
+    _policy(DEFAULT, FENCE, DISABLED),
     "`default`, `fence`, `disabled`, in any case",
-    "default",
+    DEFAULT,
     _BOTH,
     "only `disabled`",
     "how far preemption looks for room",
     ("PRP-5", "QUE-18"),
     "preemption.policy: disabled",
-    choices=("default", "fence", "disabled"),
+    choices=(DEFAULT, FENCE, DISABLED),
     built=False,
 )
 
@@ -195,15 +204,15 @@ BACKOFF_DELAY: Final = Property(
 
 GANG_ADMISSION: Final = Property(
     "application.gang.admission",
-    _word("quota", "greedy"),
+    _word(QUOTA, GREEDY),
     "`quota`, `greedy`, in any case",
-    "quota",
+    QUOTA,
     "leaf",
     "yes",
     "whether a gang waits until the quotas have room for all of it, or takes it piece by piece",
     ("GANG-4", "QUE-18"),
     "application.gang.admission: greedy",
-    choices=("quota", "greedy"),
+    choices=(QUOTA, GREEDY),
     built=False,
 )
 

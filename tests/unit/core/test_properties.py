@@ -225,6 +225,21 @@ def test_the_admission_of_gangs(value: str, admission: str) -> None:
     assert effective({ADMISSION: value}).gang_admission == admission
 
 
+@pytest.mark.remuda_rule("PRP-1", "PRP-2", "REST-71", "PRE-74")
+def test_a_queue_tells_how_preemption_is_set() -> None:
+    given = {PREEMPTION: "Fence", DELAY: "1.5h", OLD_QUOTA_DELAY: "1h"}
+    odd = {PREEMPTION: "never", DELAY: "60", QUOTA_DELAY: "off"}
+    door = Caller(leaf("given", properties=given), leaf("odd", properties=odd), leaf("plain"))
+    view = door.queue("root.given")
+    assert view.preemption_policy == "fence"
+    assert view.preemption_delay_ns == 90 * MINUTE
+    assert view.quota_preemption_delay_ns == 60 * MINUTE
+    for path in ("root.odd", "root.plain"):
+        view = door.queue(path)
+        assert view.preemption_policy == "default"
+        assert (view.preemption_delay_ns, view.quota_preemption_delay_ns) == (30 * SECOND, 0)
+
+
 @pytest.mark.remuda_rule("PRP-1")
 def test_keys_are_case_sensitive_and_unknown_ones_are_kept() -> None:
     properties = {"Priority.Offset": "7", "x": "y"}

@@ -5,6 +5,7 @@ Every change goes up the whole queue path in one call, so no observer sees half 
 
 from __future__ import annotations
 
+from remuda.config.queue_properties import FAIR
 from remuda.core.accounting.accounts import account_of, count_application
 from remuda.core.accounting.lanes import dequeue, enqueue, wake_at, wake_held
 from remuda.core.accounting.standing import place_group, update_application
@@ -12,7 +13,6 @@ from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
 from remuda.core.model.priorities import MIN_PRIORITY
-from remuda.core.model.queue import FAIR
 from remuda.core.model.request import Request
 from remuda.core.model.vectors import Amounts, add, add_times, define, move, subtract
 

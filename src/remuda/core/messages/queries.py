@@ -132,7 +132,8 @@ class QueueView:
     """One queue with its children (REST-70, REST-71).
 
     ``max_applications`` 0: not limited. ``template``: the nearest one upwards, None for a leaf or
-    where there is none (TPL-5).
+    where there is none (TPL-5). ``preemption_policy``: ``default``, ``fence`` or ``disabled``;
+    ``quota_preemption_delay_ns`` 0: off.
     """
 
     path: str
@@ -156,6 +157,9 @@ class QueueView:
     priority_sorting: bool
     priority_fence: bool
     priority_offset: int
+    preemption_policy: str
+    preemption_delay_ns: int
+    quota_preemption_delay_ns: int
     children: tuple[QueueView, ...]
 
 

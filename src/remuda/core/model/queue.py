@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, final
 
-from remuda.base.duration import SECOND
+from remuda.config.queue_properties import (
+    BACKOFF_DELAY,
+    DEFAULT,
+    FIFO,
+    PREEMPTION_DELAY,
+    QUOTA,
+)
 from remuda.config.schema import AccessList, TemplateConfig
 from remuda.core.model import states
 from remuda.core.model.application import Application
@@ -16,19 +22,6 @@ from remuda.core.model.ranking import Ranking
 from remuda.core.model.request import Lane, LaneKey
 from remuda.core.model.trackers import Limit
 from remuda.core.model.vectors import Vector
-
-FIFO: Final = "fifo"
-FAIR: Final = "fair"
-
-# Policies of preemption and of the admission of gangs (QUE-18).
-DEFAULT: Final = "default"
-FENCE: Final = "fence"
-DISABLED: Final = "disabled"
-QUOTA: Final = "quota"
-GREEDY: Final = "greedy"
-
-PREEMPTION_DELAY_NS: Final = 30 * SECOND
-BACKOFF_DELAY_NS: Final = 30 * SECOND
 
 
 @final
@@ -58,10 +51,10 @@ class QueueSettings:
         self.priority_fence: bool = False
         self.priority_offset: int = 0
         self.preemption_policy: str = DEFAULT
-        self.preemption_delay_ns: int = PREEMPTION_DELAY_NS
+        self.preemption_delay_ns: int = PREEMPTION_DELAY.read({})
         self.quota_preemption_delay_ns: int = 0
         self.backoff: int = 0
-        self.backoff_delay_ns: int = BACKOFF_DELAY_NS
+        self.backoff_delay_ns: int = BACKOFF_DELAY.read({})
         self.gang_admission: str = QUOTA
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from remuda.base.fits import fit_in_max_undef
 from remuda.base.resource_text import printable
 from remuda.base.resources import Resource, component_wise_min
+from remuda.config.queue_properties import FIFO
 from remuda.core.messages.commands import NewApplication
-from remuda.core.model.queue import FIFO, Queue
+from remuda.core.model.queue import Queue
 from remuda.core.model.vectors import ResourceTypes
 from remuda.core.policy.tag_quota import tag_quota
 

@@ -12,6 +12,9 @@ from remuda.base.go_text import parse_uint64
 from remuda.config.queue_properties import (
     BACKOFF,
     BACKOFF_DELAY,
+    DEFAULT,
+    DISABLED,
+    FENCE,
     GANG_ADMISSION,
     PREEMPTION_DELAY,
     PREEMPTION_POLICY,
@@ -22,7 +25,7 @@ from remuda.config.queue_properties import (
     SORT_PRIORITY,
 )
 from remuda.config.schema import TemplateConfig
-from remuda.core.model.queue import DEFAULT, DISABLED, FENCE, Queue, QueueSettings
+from remuda.core.model.queue import Queue, QueueSettings
 
 
 def inherited(parent: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:

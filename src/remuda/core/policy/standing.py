@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from remuda.config.queue_properties import FAIR
 from remuda.core.model.application import Application
 from remuda.core.model.child_order import Numbers
 from remuda.core.model.priorities import visible
-from remuda.core.model.queue import FAIR, Queue
+from remuda.core.model.queue import Queue
 from remuda.core.model.ranking import SortKey
 from remuda.core.policy.shares import fair_share, usage_shares
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from remuda.config.queue_properties import FAIR
 from remuda.core.messages.queries import (
     PartitionView,
     QueueView,
 )
 from remuda.core.model.cluster import Cluster
 from remuda.core.model.partition import Partition
-from remuda.core.model.queue import FAIR, Queue
+from remuda.core.model.queue import Queue
 from remuda.core.model.vectors import Vector, amount_at, define
 from remuda.core.policy.properties import nearest_template
 
@@ -56,6 +57,9 @@ def queue_view(partition: Partition, queue: Queue) -> QueueView:
         priority_sorting=settings.sort_by_priority,
         priority_fence=settings.priority_fence,
         priority_offset=settings.priority_offset,
+        preemption_policy=settings.preemption_policy,
+        preemption_delay_ns=settings.preemption_delay_ns,
+        quota_preemption_delay_ns=settings.quota_preemption_delay_ns,
         children=tuple([queue_view(partition, child) for child in children]),
     )
 

@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from remuda.base.scores import abs_used_capacity
+from remuda.config.queue_properties import DISABLED, FENCE
 from remuda.config.schema import TemplateConfig
 from remuda.core.messages.queries import (
     AllocationView,
@@ -24,7 +25,7 @@ from remuda.core.messages.queries import (
     QueueView,
     RequestView,
 )
-from remuda.edges.rest.preemption import preemption_settings
+from remuda.edges.rest.go_duration import duration_text
 
 # From here on not every whole number is a float of its own.
 _EXACT: Final = 2**53
@@ -247,7 +248,7 @@ def queue(view: QueueView, subtree: bool) -> Queue:
     The names of the children are always there, under the key of both releases (REST-71). What is
     said on preemption is how the queue is set.
     """
-    preemption = preemption_settings(view.properties)
+    quota_delay = view.quota_preemption_delay_ns
     names = [child.path for child in view.children]
     return Queue(
         queue_name=view.path,
@@ -273,11 +274,11 @@ def queue(view: QueueView, subtree: bool) -> Queue:
         current_priority=view.current_priority,
         sorting_policy=view.sort_policy,
         priority_sorting=view.priority_sorting,
-        preemption_enabled=preemption.enabled,
-        is_preemption_fence=preemption.fence,
+        preemption_enabled=view.preemption_policy != DISABLED,
+        is_preemption_fence=view.preemption_policy == FENCE,
         is_priority_fence=view.priority_fence,
-        preemption_delay=preemption.delay,
-        quota_preemption_delay=preemption.quota_delay,
+        preemption_delay=duration_text(view.preemption_delay_ns),
+        quota_preemption_delay=duration_text(quota_delay) if quota_delay else "",
         priority_offset=view.priority_offset,
     )
 

@@ -117,6 +117,9 @@ def queue_view(path: str, *children: QueueView) -> QueueView:
         priority_sorting=True,
         priority_fence=False,
         priority_offset=0,
+        preemption_policy="default",
+        preemption_delay_ns=30_000_000_000,
+        quota_preemption_delay_ns=0,
         children=children,
     )
 

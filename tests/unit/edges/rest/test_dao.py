@@ -18,7 +18,7 @@ from remuda.core.messages.queries import (
     RequestView,
 )
 from remuda.edges.rest import dao
-from remuda.edges.rest.preemption import duration_text
+from remuda.edges.rest.go_duration import duration_text
 from tests.unit.edges.rest.conftest import partition_view
 from tests.unit.edges.rest.schema import assert_valid, shown
 
@@ -46,6 +46,9 @@ QUEUE = QueueView(
     priority_sorting=True,
     priority_fence=False,
     priority_offset=0,
+    preemption_policy="default",
+    preemption_delay_ns=30_000_000_000,
+    quota_preemption_delay_ns=0,
     children=(),
 )
 
@@ -503,36 +506,28 @@ def test_queue_with_a_template_and_a_limit_of_applications() -> None:
     assert "maxRunningApps" not in queue
 
 
-@pytest.mark.remuda_rule("REST-71", "PRP-1", "PRP-2", "PRE-74")
+@pytest.mark.remuda_rule("REST-71", "PRE-74")
 @pytest.mark.parametrize(
-    "properties, expected",
-    [
-        ({}, (True, False, "30s", None)),
-        ({"preemption.policy": "default"}, (True, False, "30s", None)),
-        ({"preemption.policy": "Fence"}, (True, True, "30s", None)),
-        ({"preemption.policy": "DISABLED"}, (False, False, "30s", None)),
-        ({"preemption.policy": "never"}, (True, False, "30s", None)),
-        ({"preemption.delay": "90s"}, (True, False, "1m30s", None)),
-        ({"preemption.delay": "1.5h"}, (True, False, "1h30m0s", None)),
-        ({"preemption.delay": "0s"}, (True, False, "30s", None)),
-        ({"preemption.delay": "-1s"}, (True, False, "30s", None)),
-        ({"preemption.delay": "60"}, (True, False, "30s", None)),
-        ({"quota.preemption.delay": "500ms"}, (True, False, "30s", "500ms")),
-        ({"preemption.quota.delay": "1h"}, (True, False, "30s", "1h0m0s")),
-        (
-            {"preemption.quota.delay": "1h", "quota.preemption.delay": "2h"},
-            (True, False, "30s", "2h0m0s"),
-        ),
-        ({"quota.preemption.delay": "off"}, (True, False, "30s", None)),
-    ],
+    "policy, enabled, fence",
+    [("default", True, False), ("fence", True, True), ("disabled", False, False)],
 )
-def test_queue_says_how_preemption_is_set(
-    properties: dict[str, str], expected: tuple[bool, bool, str, str | None]
-) -> None:
-    queue = shown(dao.queue(replace(QUEUE, properties=properties), subtree=True))
-    keys = ("preemptionEnabled", "isPreemptionFence", "preemptionDelay", "quotaPreemptionDelay")
-    assert tuple(queue.get(key) for key in keys) == expected
-    assert_valid("Queue", queue)
+def test_a_queue_tells_how_far_preemption_looks(policy: str, enabled: bool, fence: bool) -> None:
+    found = shown(dao.queue(replace(QUEUE, preemption_policy=policy), subtree=True))
+    assert (found["preemptionEnabled"], found["isPreemptionFence"]) == (enabled, fence)
+    assert_valid("Queue", found)
+
+
+@pytest.mark.remuda_rule("REST-71", "PRE-74")
+def test_delays_of_preemption_are_texts_and_one_that_is_off_is_left_out() -> None:
+    plain = shown(dao.queue(QUEUE, subtree=True))
+    assert plain["preemptionDelay"] == "30s"
+    assert "quotaPreemptionDelay" not in plain
+    set_up = replace(
+        QUEUE, preemption_delay_ns=90_000_000_000, quota_preemption_delay_ns=500_000_000
+    )
+    found = shown(dao.queue(set_up, subtree=True))
+    assert (found["preemptionDelay"], found["quotaPreemptionDelay"]) == ("1m30s", "500ms")
+    assert_valid("Queue", found)
 
 
 @pytest.mark.remuda_rule("REST-71")
