@@ -1,6 +1,6 @@
 """From nodes to drafts: what a document says, field by field, before it is judged.
 
-Here the file's structure ends and its meaning begins: every key of ``structures`` is read, with
+Here the file's structure ends and its meaning begins: every key of ``keys`` is read, with
 the type that it has to have, and nothing is compared with anything else yet.
 """
 
@@ -22,8 +22,7 @@ from remuda.config.drafts import (
 )
 from remuda.config.fields import FieldReader
 from remuda.config.findings import Findings
-from remuda.config.property_check import PropertyCheck
-from remuda.config.structures import (
+from remuda.config.keys import (
     DOCUMENT,
     FILTER,
     LIMIT,
@@ -35,8 +34,8 @@ from remuda.config.structures import (
     RESOURCES,
     RULE,
     TEMPLATE,
-    Structure,
 )
+from remuda.config.property_check import PropertyCheck
 from remuda.config.tree import Node, ScalarNode
 
 # Longer than any legal name (CFG-30): what is cut off cannot make a difference.
@@ -63,15 +62,15 @@ class _Binder:
         self._access_names = 0
 
     def partitions(self, document: Node) -> tuple[PartitionDraft, ...]:
-        found = self._fields.structure(document, "", DOCUMENT)
+        found = self._fields.section(document, "", DOCUMENT)
         self._fields.text(found.get("checksum"), "checksum")
         given = found.get("partitions")
-        items = self._fields.mappings(given, "partitions", "partitions", PARTITION)
+        items = self._fields.sections(given, "partitions", "partitions", PARTITION)
         return tuple([self._partition(node, path) for path, node in items])
 
     def _partition(self, node: Node, path: str) -> PartitionDraft:
         fields = self._fields
-        found = fields.structure(node, path, PARTITION)
+        found = fields.section(node, path, PARTITION)
         rules = f"{path}.placementrules"
         below = f"{path}.preemption"
         preemption = self._within(found.get("preemption"), below, PREEMPTION)
@@ -87,7 +86,7 @@ class _Binder:
             rules=tuple(
                 [
                     self._rule(rule, where)
-                    for where, rule in fields.mappings(
+                    for where, rule in fields.sections(
                         found.get("placementrules"), rules, "placementrules", RULE
                     )
                 ]
@@ -102,9 +101,9 @@ class _Binder:
             ),
         )
 
-    def _within(self, node: Node | None, path: str, kind: Structure) -> dict[str, Node]:
+    def _within(self, node: Node | None, path: str, section: str) -> dict[str, Node]:
         """Return the fields of a mapping that may be absent."""
-        return {} if node is None else self._fields.structure(node, path, kind)
+        return {} if node is None else self._fields.section(node, path, section)
 
     def _text_at(self, node: Node | None, path: str) -> TextAt | None:
         return None if node is None else TextAt(self._fields.text(node, path), node, path)
@@ -112,12 +111,12 @@ class _Binder:
     # ---------------------------------------------------------------------------------- queues
 
     def _queues(self, node: Node | None, path: str) -> tuple[QueueDraft, ...]:
-        items = self._fields.mappings(node, path, "queues", QUEUE)
+        items = self._fields.sections(node, path, "queues", QUEUE)
         return tuple([self._queue(item, where) for where, item in items])
 
     def _queue(self, node: Node, path: str) -> QueueDraft:
         fields = self._fields
-        found = fields.structure(node, path, QUEUE)
+        found = fields.section(node, path, QUEUE)
         draft = QueueDraft(
             name=fields.text(found.get("name"), f"{path}.name")[:_NAME_SHOWN_LIMIT],
             node=found.get("name", node),
@@ -166,7 +165,7 @@ class _Binder:
         if node is None:
             return None, None
         path = f"{above}.resources"
-        given = self._fields.structure(node, path, RESOURCES)
+        given = self._fields.section(node, path, RESOURCES)
         maximum = self._amounts(given.get("max"), f"{path}.max")
         return maximum, self._amounts(given.get("guaranteed"), f"{path}.guaranteed")
 
@@ -196,7 +195,7 @@ class _Binder:
     def _template(self, node: Node | None, path: str) -> TemplateDraft | None:
         if node is None:
             return None
-        found = self._fields.structure(node, path, TEMPLATE)
+        found = self._fields.section(node, path, TEMPLATE)
         maximum, guaranteed = self._resources(found.get("resources"), path)
         return TemplateDraft(
             node=node,
@@ -208,11 +207,11 @@ class _Binder:
         )
 
     def _limits(self, node: Node | None, path: str) -> tuple[LimitDraft, ...]:
-        items = self._fields.mappings(node, path, "limits", LIMIT)
+        items = self._fields.sections(node, path, "limits", LIMIT)
         return tuple([self._limit(item, where) for where, item in items])
 
     def _limit(self, node: Node, path: str) -> LimitDraft:
-        found = self._fields.structure(node, path, LIMIT)
+        found = self._fields.section(node, path, LIMIT)
         return LimitDraft(
             node=node,
             path=path,
@@ -230,7 +229,7 @@ class _Binder:
     # ------------------------------------------------------------------- rules and node sorting
 
     def _rule(self, node: Node, path: str) -> RuleDraft:
-        found = self._fields.structure(node, path, RULE)
+        found = self._fields.section(node, path, RULE)
         parent = found.get("parent")
         return RuleDraft(
             name=self._fields.text(found.get("name"), f"{path}.name"),
@@ -245,7 +244,7 @@ class _Binder:
     def _filter(self, node: Node | None, path: str) -> FilterDraft | None:
         if node is None:
             return None
-        found = self._fields.structure(node, path, FILTER)
+        found = self._fields.section(node, path, FILTER)
         users = self._names(found.get("users"), f"{path}.users", "users")
         groups = self._names(found.get("groups"), f"{path}.groups", "groups")
         return FilterDraft(
@@ -257,7 +256,7 @@ class _Binder:
     def _node_sort(self, node: Node | None, path: str) -> NodeSortDraft:
         if node is None:
             return NodeSortDraft(None, {})
-        found = self._fields.structure(node, path, NODE_SORT)
+        found = self._fields.section(node, path, NODE_SORT)
         weights: dict[str, tuple[float, TextAt]] = {}
         if "resourceweights" in found:
             below = f"{path}.resourceweights"

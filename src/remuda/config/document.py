@@ -11,29 +11,14 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
+from remuda.config import keys
 from remuda.config.fields import FieldReader
 from remuda.config.findings import Findings
 from remuda.config.load import compose
 from remuda.config.schema import BUILT_IN_TEXT
-from remuda.config.structures import (
-    DOCUMENT,
-    FILTER,
-    LIMIT,
-    NODE_SORT,
-    PARTITION,
-    PREEMPTION,
-    QUEUE,
-    RESOLVER,
-    RESOURCES,
-    RULE,
-    STRUCTURES,
-    TEMPLATE,
-    Structure,
-)
 from remuda.config.tree import Node
 
 _Content: TypeAlias = dict[str, object]
-_Read: TypeAlias = Callable[["_Reader", Node], object]
 
 
 def document(text: str) -> dict[str, object]:
@@ -45,7 +30,7 @@ def document(text: str) -> dict[str, object]:
     """
     node = compose(text or BUILT_IN_TEXT, "<config>")
     findings = Findings("<config>")
-    content = {} if node is None else _Reader(findings).structure(node, DOCUMENT)
+    content = {} if node is None else _Reader(findings).section(node, keys.DOCUMENT)
     findings.raise_if_any()
     content.pop("checksum", None)
     for partition in _dicts(content.get("partitions")):
@@ -90,96 +75,33 @@ class _Reader:
     """Reads nodes of an accepted text; what is wrong all the same ends up in the findings."""
 
     def __init__(self, findings: Findings) -> None:
-        self.fields = FieldReader(findings)
+        self._fields = FieldReader(findings)
 
-    def structure(self, node: Node, kind: Structure) -> _Content:
-        shape = _SHAPES[kind.name]
-        found = self.fields.structure(node, "", kind)
-        values = {key: shape[key](self, value) for key, value in found.items()}
-        return {key: value for key, value in values.items() if value not in ("", [], {})}
+    def section(self, node: Node, name: str) -> _Content:
+        known = keys.KEYS[name]
+        found = self._fields.section(node, "", name)
+        values = {word: self._value(known[word], value) for word, value in found.items()}
+        return {word: value for word, value in values.items() if value not in ("", [], {})}
 
-    def texts(self, node: Node) -> _Content:
-        """Return a map of texts; empty ones in it stay."""
-        entries = self.fields.mapping(node, "", "entries")
-        return {name: self.fields.text(value, "") for name, (_, value) in entries.items()}
-
-    def weights(self, node: Node) -> _Content:
-        entries = self.fields.mapping(node, "", "resourceweights")
-        return {name: self.fields.number(value, "") for name, (_, value) in entries.items()}
-
-    def names(self, node: Node) -> list[str]:
-        return [name for name, _ in self.fields.names(node, "", "names")]
-
-
-def _text(reader: _Reader, node: Node) -> object:
-    return reader.fields.text(node, "")
-
-
-def _boolean(reader: _Reader, node: Node) -> object:
-    return reader.fields.boolean(node, "")
+    def _value(self, key: keys.Key, node: Node) -> object:
+        fields = self._fields
+        if key.kind == keys.SECTION:
+            return self.section(node, key.section)
+        if key.kind == keys.SECTIONS:
+            return [self.section(item, key.section) for item in fields.items(node, "", key.name)]
+        if key.kind == keys.TEXTS:
+            return [text for text, _ in fields.names(node, "", key.name)]
+        if key.kind in _SINGLE:
+            return _SINGLE[key.kind](fields, node, "")
+        # What is empty in a map stays.
+        read = fields.number if key.kind == keys.WEIGHTS else fields.text
+        entries = fields.mapping(node, "", key.name)
+        return {name: read(value, "") for name, (_, value) in entries.items()}
 
 
-def _unsigned(reader: _Reader, node: Node) -> object:
-    return reader.fields.unsigned(node, "")
-
-
-def _one(kind: Structure) -> _Read:
-    return lambda reader, node: reader.structure(node, kind)
-
-
-def _list(kind: Structure) -> _Read:
-    return lambda reader, node: [
-        reader.structure(item, kind) for item in reader.fields.items(node, "", kind.name)
-    ]
-
-
-# How the value of each key is read, per structure.
-_SHAPES: Final[Mapping[str, Mapping[str, _Read]]] = {
-    DOCUMENT.name: {"partitions": _list(PARTITION), "checksum": _text},
-    PARTITION.name: {
-        "name": _text,
-        "queues": _list(QUEUE),
-        "placementrules": _list(RULE),
-        "limits": _list(LIMIT),
-        "preemption": _one(PREEMPTION),
-        "nodesortpolicy": _one(NODE_SORT),
-        "usergroupresolver": _one(RESOLVER),
-    },
-    PREEMPTION.name: {"enabled": _boolean, "quotapreemptionenabled": _boolean},
-    NODE_SORT.name: {"type": _text, "resourceweights": _Reader.weights},
-    RESOLVER.name: {"type": _text},
-    QUEUE.name: {
-        "name": _text,
-        "parent": _boolean,
-        "queues": _list(QUEUE),
-        "resources": _one(RESOURCES),
-        "maxapplications": _unsigned,
-        "properties": _Reader.texts,
-        "adminacl": _text,
-        "submitacl": _text,
-        "childtemplate": _one(TEMPLATE),
-        "limits": _list(LIMIT),
-    },
-    RESOURCES.name: {"guaranteed": _Reader.texts, "max": _Reader.texts},
-    TEMPLATE.name: {
-        "maxapplications": _unsigned,
-        "properties": _Reader.texts,
-        "resources": _one(RESOURCES),
-    },
-    LIMIT.name: {
-        "limit": _text,
-        "users": _Reader.names,
-        "groups": _Reader.names,
-        "maxresources": _Reader.texts,
-        "maxapplications": _unsigned,
-    },
-    RULE.name: {
-        "name": _text,
-        "create": _boolean,
-        "filter": _one(FILTER),
-        "parent": _one(RULE),
-        "value": _text,
-    },
-    FILTER.name: {"type": _text, "users": _Reader.names, "groups": _Reader.names},
+# What is one value: how it is read.
+_SINGLE: Final[Mapping[str, Callable[[FieldReader, Node, str], object]]] = {
+    keys.TEXT: FieldReader.text,
+    keys.BOOLEAN: FieldReader.boolean,
+    keys.COUNT: FieldReader.unsigned,
 }
-assert all(_SHAPES[kind.name].keys() == kind.known for kind in STRUCTURES)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 from remuda.config.findings import Findings
-from remuda.config.structures import Structure
+from remuda.config.keys import KEYS
 from remuda.config.tree import ListNode, MapNode, Node, ScalarNode, is_null
 
 Entry: TypeAlias = tuple[ScalarNode, Node]
@@ -52,21 +52,22 @@ class FieldReader:
         """Note a problem."""
         self._findings.add(node, path, rule, text, hint)
 
-    def structure(self, node: Node, path: str, kind: Structure) -> dict[str, Node]:
-        """Return the values of a mapping's known keys; those that are null are left out.
+    def section(self, node: Node, path: str, name: str) -> dict[str, Node]:
+        """Return the values of a section's known keys; those that are null are left out.
 
         Rules: CFG-13, CFG-14, CFG-18.
         """
+        known = KEYS[name]
         found: dict[str, Node] = {}
-        for name, (key, value) in self.mapping(node, path, kind.name).items():
-            if name in kind.known:
+        for word, (key, value) in self.mapping(node, path, name).items():
+            if word in known:
                 if not is_null(value):
-                    found[name] = value
+                    found[word] = value
             else:
-                hint = f"the keys are {', '.join(sorted(kind.known))}"
-                if name.lower() in kind.known:
-                    hint = f"keys are lower case: {name.lower()}"
-                text = f"field {name[:64]} not found in type {kind.name}"
+                hint = f"the keys are {', '.join(sorted(known))}"
+                if word.lower() in known:
+                    hint = f"keys are lower case: {word.lower()}"
+                text = f"field {word[:64]} not found in type {name}"
                 self.refuse(key, path, "CFG-13", text, hint)
         return found
 
@@ -121,10 +122,10 @@ class FieldReader:
             return []
         return node.items
 
-    def mappings(
-        self, node: Node | None, path: str, what: str, kind: Structure
+    def sections(
+        self, node: Node | None, path: str, what: str, name: str
     ) -> list[tuple[str, Node]]:
-        """Return the mappings of a list, nulls among them, each with its path.
+        """Return the sections of a list, nulls among them, each with its path.
 
         An item of another kind is noted and left out. Rules: CFG-13, CFG-18.
         """
@@ -136,7 +137,7 @@ class FieldReader:
             if isinstance(item, MapNode) or is_null(item):
                 found.append((where, item))
             else:
-                text = f"cannot unmarshal: {kind.name} must be a mapping"
+                text = f"cannot unmarshal: {name} must be a mapping"
                 self.refuse(item, where, "CFG-13", text)
         return found
 

@@ -1,8 +1,8 @@
 """Every key of the queue file, in one table: where it stands, what it holds, what it means.
 
-The JSON Schema for editors and the tables of the manual are generated from here, and a test
-compares it with what the loader reads, so none of the three can fall behind the others. What a
-text must look like beyond its type is judged by the loader (chapter 10, section 3).
+The table is complete and closed: any other key is an error (CFG-13). The loader looks up here which
+keys there are, and the JSON Schema for editors and the tables of the manual are generated from it.
+What a text must look like beyond its type is judged by the loader (chapter 10, section 3).
 """
 
 from __future__ import annotations
@@ -448,4 +448,9 @@ SECTION_KEYS: Final[Mapping[str, tuple[Key, ...]]] = {
             others=True,
         ),
     ),
+}
+
+# The same, by the names of section and key.
+KEYS: Final[Mapping[str, Mapping[str, Key]]] = {
+    section: {key.name: key for key in found} for section, found in SECTION_KEYS.items()
 }

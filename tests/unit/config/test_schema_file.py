@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from remuda.base.errors import ConfigError
-from remuda.config import keys, structures
+from remuda.config import keys
 from remuda.config.keys import SECTION_KEYS, Key
 from remuda.config.load import load_configuration
 from tests.property.configuration_texts import sample
@@ -101,16 +101,6 @@ IDS = [f"{section}.{key.name}" for section, key in EVERY_KEY]
 def test_the_file_is_generated_from_the_table() -> None:
     jsonschema.Draft7Validator.check_schema(SCHEMA)
     assert schema() == SCHEMA
-
-
-@pytest.mark.remuda_rule("CFG-13")
-def test_the_loader_knows_the_keys_of_the_table() -> None:
-    read = {
-        one.name: one.known
-        for one in vars(structures).values()
-        if isinstance(one, structures.Structure)
-    }
-    assert read == {section: {key.name for key in found} for section, found in SECTION_KEYS.items()}
 
 
 @pytest.mark.parametrize("section, key", EVERY_KEY, ids=IDS)
