@@ -25,9 +25,10 @@ from remuda.config.schema import Configuration, built_in
 from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.rest.app import build_app
 from remuda.edges.rest.server import RestServer
-from remuda.runtime.configuration.documents import StoredDocuments, read_configuration
+from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.configuration.file import INTERVAL_SECONDS, ConfigurationFile, Mark, mark_of
 from remuda.runtime.configuration.process_settings import ProcessSettings
+from remuda.runtime.configuration.text import read_configuration
 from remuda.runtime.errors import LoopStoppedError, RecordingError
 from remuda.runtime.interpreter import tune_interpreter
 from remuda.runtime.journal import JournalWriter

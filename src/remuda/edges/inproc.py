@@ -103,8 +103,7 @@ class InProcessScheduler:
         self._refuse_on_core_thread("register_resource_manager")
         binding = _Binding(request.rmID, callback)
         try:
-            load = self._core.documents.completing(self._load, request.policyGroup)
-            command = registration(request, load, predicates=binding.judges)
+            command = registration(request, self._load, predicates=binding.judges)
         except ConfigError:
             self._forget(request.rmID)
             raise
@@ -160,8 +159,7 @@ class InProcessScheduler:
         """
         self._refuse_on_core_thread("update_configuration")
         self._reader(request.rmID)
-        load = self._core.documents.completing(self._load, "")
-        command = configuration_update(request, load)
+        command = configuration_update(request, self._load)
         stored = not request.config
         change = self._core.configurations.update(command, stored=stored).result()
         change.raise_if_refused()

@@ -102,7 +102,8 @@ def _queues(
 ) -> QueuePlan:
     if options.config is None:
         return own_queues(trace, queue_by, nodes, options.node_sort or NODE_SORT_FAIR)
-    from remuda.runtime.configuration.documents import read_configuration  # noqa: PLC0415 - few runs need YAML
+    # Imported here because few runs need YAML.
+    from remuda.runtime.configuration.text import read_configuration  # noqa: PLC0415
 
     configuration = read_configuration(options.config)
     return given_queues(trace, queue_by, configuration, options.node_sort)

@@ -20,7 +20,6 @@ from remuda.core.messages.queries import PartitionsQuery, PartitionView
 from remuda.edges.grpc.extension import one_line
 from remuda.edges.grpc.unary import unary
 from remuda.runtime.configuration.configurations import ConfigurationChange, NewDocument
-from remuda.runtime.configuration.file import log_change
 from remuda.runtime.loop import SchedulerLoop
 from remuda.si import limits
 from remuda.si.codec_in import texts
@@ -71,9 +70,8 @@ class AdminService:
         self, request: ext.ConfigurationDocument
     ) -> ext.ValidateConfigurationResponse:
         """Say whether a text would be accepted, whatever is running. Rules: TOOL-2."""
-        load = self._core.documents.completing(self._load, request.policy_group)
         try:
-            await asyncio.to_thread(load, request.config)
+            await asyncio.to_thread(self._load, request.config)
         except ConfigError as error:
             return ext.ValidateConfigurationResponse(allowed=False, reason=one_line(error))
         return ext.ValidateConfigurationResponse(allowed=True)
@@ -109,8 +107,6 @@ class AdminService:
             in_force = self._core.documents.find(group).configuration.checksum
             return ext.SetConfigurationResponse(reason=one_line(error), checksum=in_force)
         change = await asyncio.wrap_future(self._core.configurations.store(new))
-        if not (change.refused or request.dry_run):
-            await asyncio.to_thread(log_change, f"document of policy group {group!r}", change)
         return _outcome(change, request.dry_run)
 
     async def _resource_managers(

@@ -17,7 +17,6 @@ import remuda
 from remuda.base.errors import ConfigError
 from remuda.config.schema import Load
 from remuda.edges.grpc.unary import unary
-from remuda.runtime.configuration.file import log_change
 from remuda.runtime.driver import Removed
 from remuda.runtime.errors import NotRegisteredError
 from remuda.runtime.loop import SchedulerLoop
@@ -85,9 +84,8 @@ class ExtensionService:
         """Replace the configuration of an RM; answered when all of it is in force (SI-88)."""
         if not self._core.registered(request.rmID):
             raise NotRegisteredError(request.rmID)
-        load = self._core.documents.completing(self._load, "")
         try:
-            command = await asyncio.to_thread(configuration_update, request, load)
+            command = await asyncio.to_thread(configuration_update, request, self._load)
             update = self._core.configurations.update(command, stored=not request.config)
             change = await asyncio.wrap_future(update)
             change.raise_if_refused()
@@ -95,7 +93,6 @@ class ExtensionService:
             return ext.UpdateConfigurationResponse(
                 success=False, reason=one_line(error), checksum=await self._checksum(request.rmID)
             )
-        await asyncio.to_thread(log_change, f"update of resource manager {request.rmID!r}", change)
         return ext.UpdateConfigurationResponse(
             success=True, changed=change.changed, checksum=change.after.checksum
         )

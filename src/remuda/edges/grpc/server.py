@@ -106,8 +106,7 @@ class GrpcServer:
         """Register an RM; on failure it is unregistered afterwards. Rules: RM-9, RM-13."""
         rm_id = request.rmID
         try:
-            load = self._core.documents.completing(self._load, request.policyGroup)
-            command = await asyncio.to_thread(registration, request, load)
+            command = await asyncio.to_thread(registration, request, self._load)
         except ConfigError as error:
             self._end_session(rm_id)
             if self._core.registered(rm_id):

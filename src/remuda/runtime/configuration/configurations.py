@@ -18,6 +18,7 @@ from remuda.base.message import message
 from remuda.config.schema import Configuration
 from remuda.core.messages.commands import Command, RegisterResourceManager, UpdateConfiguration
 from remuda.core.messages.effects import ConfigurationAnswered, Effect
+from remuda.runtime.configuration.differences import log_change
 from remuda.runtime.configuration.documents import Document, StoredDocuments
 from remuda.runtime.errors import NotRegisteredError
 
@@ -50,7 +51,8 @@ class NewDocument:
 
     ``configuration`` None: the group goes back to the default document. ``policy_group`` None:
     the default document itself. ``extra_config`` None leaves the extra maps as they are.
-    ``expected_checksum``, if not empty, has to be that of the document it replaces.
+    ``expected_checksum``, if not empty, has to be that of the document it replaces. ``origin``:
+    what the log calls it, if its policy group does not say it.
     """
 
     configuration: Configuration | None
@@ -58,6 +60,7 @@ class NewDocument:
     extra_config: Mapping[str, str] | None = None
     expected_checksum: str = ""
     dry_run: bool = False
+    origin: str = ""
 
 
 @message
@@ -162,6 +165,8 @@ class Configurations:
         refusals = self._apply([command])
         if not refusals and not command.dry_run:
             self._note(command, stored=stored)
+            origin = f"update of resource manager {command.rm_id!r}"
+            log_change(origin, before, command.config, 1)
         after = before if refusals else command.config
         return ConfigurationChange(before, after, (command.rm_id,), refusals)
 
@@ -190,6 +195,8 @@ class Configurations:
             for command in commands:
                 self._note(command, stored=True)
             self._keep(group, new)
+            origin = new.origin or f"document of policy group {group!r}"
+            log_change(origin, before, after, len(commands))
         rm_ids = tuple(command.rm_id for command in commands)
         return ConfigurationChange(before, before if refusals else after, rm_ids, refusals)
 

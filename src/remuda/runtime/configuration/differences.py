@@ -6,10 +6,28 @@ was meant, without comparing trees by eye.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import replace
 
 from remuda.config.schema import Configuration, PartitionConfig, QueueConfig
+
+_log = logging.getLogger("remuda.config")
+
+
+def log_change(origin: str, before: Configuration, after: Configuration, concerned: int) -> None:
+    """Log that a configuration is in force, for how many RMs, and what distinguishes it."""
+    if before.checksum == after.checksum:
+        _log.info("%s: checksum %s is in force already", origin, after.checksum)
+        return
+    _log.info(
+        "%s: checksum %s replaces %s; resource managers: %d; %s",
+        origin,
+        after.checksum,
+        before.checksum,
+        concerned,
+        summary(before, after),
+    )
 
 
 def summary(before: Configuration, after: Configuration) -> str:

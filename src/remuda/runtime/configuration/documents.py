@@ -1,24 +1,17 @@
-"""The configuration documents that the operator stores, and reading one from a file (RM-4, RM-5).
+"""The configuration documents that the operator stores (RM-4, RM-5).
 
 Resource managers that send no configuration of their own share the document of their policy
 group. A group that was given none uses the default document: the file that the service was
 started with, else the built-in one.
-
-The service and the simulator take the same file, so they read it in the same way. A path may
-name anything, even a device without an end; no more is read than a configuration may have.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from pathlib import Path
 
-from remuda.base.errors import UsageError
 from remuda.base.message import message
-from remuda.config.load import load_configuration
-from remuda.config.schema import Configuration, Load, built_in
-from remuda.runtime.configuration.text import NotTextError, decode, read_file
+from remuda.config.schema import Configuration, built_in
 
 
 @message
@@ -63,27 +56,3 @@ class StoredDocuments:
         if document is not None:
             own[policy_group] = document
         self._own = own
-
-    def completing(self, load: Load, policy_group: str) -> Load:
-        """Return ``load`` with the group's document for the empty text (RM-5, CFG-2)."""
-
-        def complete(text: str) -> Configuration:
-            return load(text) if text else self.find(policy_group).configuration
-
-        return complete
-
-
-def read_configuration(path: Path, *, may_be_empty: bool = True) -> Configuration:
-    """Return the configuration in a file; the empty one stands for the built-in (CFG-2).
-
-    Raises: UsageError, one line, if it cannot be read, is too large, is no text, or is empty and
-        must not be; ConfigError.
-    """
-    data = read_file(path)
-    if not (data or may_be_empty):
-        raise UsageError(f"{path} is empty")
-    try:
-        text = decode(data)
-    except NotTextError as fault:
-        raise UsageError(f"cannot read {path}: {fault}") from None
-    return load_configuration(text, str(path))

@@ -18,8 +18,7 @@ from typing import Final, TypeAlias
 
 from remuda.base.errors import ConfigError, UsageError
 from remuda.config.schema import Configuration
-from remuda.runtime.configuration.configurations import ConfigurationChange, NewDocument
-from remuda.runtime.configuration.differences import summary
+from remuda.runtime.configuration.configurations import NewDocument
 from remuda.runtime.configuration.errands import ConfigurationErrands
 
 _log = logging.getLogger("remuda.config")
@@ -102,7 +101,7 @@ class ConfigurationFile:
     async def _reload(self) -> None:
         try:
             configuration = await asyncio.to_thread(self._read)
-            new = NewDocument(configuration)
+            new = NewDocument(configuration, origin=str(self._path))
             change = await asyncio.wrap_future(self._configurations.store(new))
             change.raise_if_refused(str(self._path), name_rms=True)
         except ConfigError as error:
@@ -111,8 +110,6 @@ class ConfigurationFile:
             _log.error("%s is refused, the configuration in force stays", self._path)
         except UsageError as error:
             _log.error("%s; the configuration in force stays", error)
-        else:
-            await asyncio.to_thread(log_change, str(self._path), change)
 
 
 def mark_of(path: Path) -> Mark:
@@ -124,18 +121,3 @@ def mark_of(path: Path) -> Mark:
     if not stat.S_ISREG(found.st_mode):
         return None
     return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
-
-
-def log_change(origin: str, change: ConfigurationChange) -> None:
-    """Log that a configuration is in force, for whom, and what distinguishes it."""
-    if not change.changed:
-        _log.info("%s: checksum %s is in force already", origin, change.after.checksum)
-        return
-    _log.info(
-        "%s: checksum %s replaces %s; resource managers: %d; %s",
-        origin,
-        change.after.checksum,
-        change.before.checksum,
-        len(change.rm_ids),
-        summary(change.before, change.after),
-    )

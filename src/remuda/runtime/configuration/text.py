@@ -2,7 +2,7 @@
 
 A file, a pipe or the body of a request may hold anything and have no end. No more is taken from
 it than a configuration may have, and what is no text is a fault of the configuration like any
-other, told in the same form.
+other, told in the same form to whoever checks, serves or simulates it.
 """
 
 from __future__ import annotations
@@ -10,16 +10,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from remuda.base.errors import Problem, UsageError
+from remuda.base.errors import ERROR, ConfigError, Problem, UsageError
 from remuda.config.load import TEXT_BYTES_LIMIT, Verdict, check_configuration
-
-
-class NotTextError(UsageError):
-    """Bytes that are no configuration text; ``line`` counts from 1, 0: no line is to blame."""
-
-    def __init__(self, reason: str, line: int = 0) -> None:
-        super().__init__(reason)
-        self.line = line
+from remuda.config.schema import Configuration
 
 
 def read_file(path: Path) -> bytes:
@@ -44,26 +37,39 @@ def read_stdin() -> bytes:
         raise UsageError(f"cannot read standard input: {error.strerror}") from None
 
 
-def decode(data: bytes) -> str:
-    """Return bytes as a text. Raises: NotTextError if there are too many or they are not UTF-8."""
-    if len(data) > TEXT_BYTES_LIMIT:
-        raise NotTextError(f"it has more than {TEXT_BYTES_LIMIT} bytes")
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise NotTextError("it is not UTF-8 text", line) from None
-
-
 def judge(data: bytes, source: str) -> Verdict:
     """Return the verdict on a configuration as it was read. Rules: CFG-5, TOOL-1, TOOL-2.
 
     No bytes at all are the empty text, which stands for the built-in configuration (CFG-2).
     """
+    text = _decoded(data)
+    return (
+        Verdict(None, (text,)) if isinstance(text, Problem) else check_configuration(text, source)
+    )
+
+
+def read_configuration(path: Path, *, may_be_empty: bool = True) -> Configuration:
+    """Return the configuration in a file; the empty one stands for the built-in (CFG-2).
+
+    Raises: UsageError, one line, if it cannot be read, or is empty and must not be; ConfigError.
+    """
+    data = read_file(path)
+    if not (data or may_be_empty):
+        raise UsageError(f"{path} is empty")
+    verdict = judge(data, str(path))
+    if verdict.configuration is None:
+        raise ConfigError([each for each in verdict.problems if each.severity == ERROR], str(path))
+    return verdict.configuration
+
+
+def _decoded(data: bytes) -> str | Problem:
+    """Return bytes as a text; a problem if there are too many or they are not UTF-8."""
+    hint = "a configuration is a YAML text"
+    if len(data) > TEXT_BYTES_LIMIT:
+        reason = f"not YAML: it has more than {TEXT_BYTES_LIMIT} bytes"
+        return Problem("", "CFG-5", reason, hint=hint)
     try:
-        return check_configuration(decode(data), source)
-    except NotTextError as fault:
-        column = 1 if fault.line else 0
-        hint = "a configuration is a YAML text"
-        problem = Problem("", "CFG-5", f"not YAML: {fault}", fault.line, column, hint)
-        return Verdict(None, (problem,))
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        return Problem("", "CFG-5", "not YAML: it is not UTF-8 text", line, 1, hint)

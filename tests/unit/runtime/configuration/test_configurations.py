@@ -125,6 +125,24 @@ def test_an_update_is_answered_when_it_is_in_force_and_ends_the_use_of_the_docum
     assert not loop.configurations.update(UpdateConfiguration("rm", NEW)).result(10).changed
 
 
+def test_the_log_tells_each_change_once_and_no_trial(
+    loop: SchedulerLoop, core: FakeScheduler, caplog: pytest.LogCaptureFixture
+) -> None:
+    enroll(loop, "rm", "science")
+    with caplog.at_level(logging.INFO, "remuda.config"):
+        loop.configurations.update(UpdateConfiguration("rm", NEW, dry_run=True)).result(10)
+        loop.configurations.update(UpdateConfiguration("rm", NEW)).result(10)
+        loop.configurations.store(NewDocument(NEW, "science", dry_run=True)).result(10)
+        loop.configurations.store(NewDocument(OTHER, "science")).result(10)
+        core.stubborn.add("rm")
+        loop.configurations.update(UpdateConfiguration("rm", FILE)).result(10)
+    update, document = (message for message in caplog.messages if "checksum" in message)
+    change = f"checksum {NEW.checksum} replaces {FILE.checksum}; resource managers: 1"
+    assert update == f"update of resource manager 'rm': {change}; queues 1 added, 1 left out"
+    change = f"checksum {OTHER.checksum} replaces {FILE.checksum}; resource managers: 0"
+    assert document == f"document of policy group 'science': {change}; queues 1 added, 1 left out"
+
+
 @pytest.mark.remuda_rule("RM-5", "CFG-3")
 def test_an_update_without_text_goes_back_to_the_document_of_the_group_at_registration(
     loop: SchedulerLoop, core: FakeScheduler

@@ -17,8 +17,9 @@ from typing import Self
 import pytest
 
 from remuda.core.messages.commands import RegisterResourceManager
-from remuda.runtime.configuration.documents import StoredDocuments, read_configuration
+from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.configuration.file import ConfigurationFile, mark_of
+from remuda.runtime.configuration.text import read_configuration
 from remuda.runtime.loop import SchedulerLoop
 from tests.unit.runtime.fakes import Factory
 
@@ -159,19 +160,24 @@ def test_a_file_that_an_rm_cannot_take_is_refused_for_all(
         wait(lambda: queue_in_force(factory) == "b")
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00"])
-def test_a_file_that_is_empty_or_no_text_is_told_in_one_line(
-    path: Path,
-    content: bytes,
-    loop: SchedulerLoop,
-    factory: Factory,
-    caplog: pytest.LogCaptureFixture,
+@pytest.mark.parametrize(
+    "case",
+    [
+        (b"", " is empty", 1),
+        (b"\xff\xfe\x00", ":1:1: not YAML: it is not UTF-8 text [CFG-5]; ", 2),
+    ],
+    ids=["empty", "no text"],
+)
+def test_a_file_that_is_empty_or_no_text_changes_nothing_and_the_log_says_why(
+    path: Path, loop: SchedulerLoop, caplog: pytest.LogCaptureFixture, case: tuple[bytes, str, int]
 ) -> None:
+    content, fault, lines = case
     with caplog.at_level(logging.ERROR, "remuda.config"), Followed(path, loop):
         path.write_bytes(content)
-        wait(lambda: len(caplog.messages) == 1)
-    assert caplog.messages[0].endswith("; the configuration in force stays")
-    assert queue_in_force(factory) == "a"
+        wait(lambda: len(caplog.messages) == lines)
+    assert caplog.messages[0].startswith(f"{path}{fault}")
+    assert caplog.messages[-1].endswith("the configuration in force stays")
+    assert loop.documents.default.partitions[0].root.queues[0].name == "a"
 
 
 def test_a_file_that_goes_is_told_once_and_read_when_it_comes_back(
