@@ -14,15 +14,10 @@ import yaml
 from remuda.base.quantity import QuantityError, parse_quantity
 from remuda.config.amounts import TYPES_LIMIT
 from remuda.config.bind import ACCESS_NAMES_LIMIT
+from remuda.config.compose import DEPTH_LIMIT, NODES_LIMIT, TEXT_BYTES_LIMIT
 from remuda.config.findings import PROBLEMS_LIMIT
 from remuda.config.keys import SECTION_KEYS
-from remuda.config.load import (
-    DEPTH_LIMIT,
-    NODES_LIMIT,
-    TEXT_BYTES_LIMIT,
-    check_configuration,
-    load_configuration,
-)
+from remuda.config.load import check_configuration, load_configuration
 from remuda.config.patterns import PATTERN_LENGTH_LIMIT
 from remuda.config.queue_properties import BY_NAME, QUEUE_PROPERTIES, Property
 from remuda.config.rules import PATTERNS_LIMIT

@@ -16,7 +16,7 @@ from typing import Final
 
 from remuda.base.errors import RemudaError
 from remuda.base.message import message
-from remuda.config.load import TEXT_BYTES_LIMIT
+from remuda.config.compose import TEXT_BYTES_LIMIT
 
 _PACKED: Final = "gz"
 _QUEUES: Final = ".yaml"

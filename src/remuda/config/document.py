@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 from remuda.config import keys
+from remuda.config.compose import compose
 from remuda.config.fields import FieldReader
 from remuda.config.findings import Findings
-from remuda.config.load import compose
 from remuda.config.schema import BUILT_IN_TEXT
 from remuda.config.tree import Node
 

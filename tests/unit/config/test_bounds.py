@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remuda.base.errors import ConfigError, Problem
-from remuda.config import load
+from remuda.config import compose
+from remuda.config.compose import DEPTH_LIMIT
 from remuda.config.findings import PROBLEMS_LIMIT
-from remuda.config.load import DEPTH_LIMIT, load_configuration
+from remuda.config.load import load_configuration
 
 STATUS = Path("/proc/self/status")
 
@@ -307,7 +308,7 @@ def test_what_is_not_yaml_is_refused_in_one_line(
     text: str, line: int, parser: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if parser == "python":
-        monkeypatch.setattr(load, "_LOADER", yaml.SafeLoader)
+        monkeypatch.setattr(compose, "_LOADER", yaml.SafeLoader)
     (problem,) = refusal(text)
     assert problem.rule == "CFG-5"
     assert problem.line >= line
@@ -336,7 +337,7 @@ PIECES = st.sampled_from(
 @given(text=st.one_of(st.lists(PIECES, max_size=40).map("".join), st.text(max_size=40)))
 def test_any_text_is_read_or_refused(parser: str, text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(load, "_LOADER", getattr(yaml, parser, yaml.SafeLoader))
+        patch.setattr(compose, "_LOADER", getattr(yaml, parser, yaml.SafeLoader))
         try:
             loaded = load_configuration(text)
         except ConfigError as error:

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from remuda.base.errors import ConfigError, Problem
-from remuda.config import load
+from remuda.config import compose
 from remuda.config.load import load_configuration
 from remuda.config.schema import (
     BUILT_IN_TEXT,
@@ -39,7 +39,7 @@ def only_queue(text: str) -> QueueConfig:
 @pytest.fixture(params=["c", "python"])
 def _each_parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "python":
-        monkeypatch.setattr(load, "_LOADER", yaml.SafeLoader)
+        monkeypatch.setattr(compose, "_LOADER", yaml.SafeLoader)
 
 
 FULL = """\

@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 
 from remuda.base.errors import ERROR, ConfigError, Problem, UsageError
-from remuda.config.load import TEXT_BYTES_LIMIT, Verdict, check_configuration
+from remuda.config.compose import TEXT_BYTES_LIMIT
+from remuda.config.load import Verdict, check_configuration
 from remuda.config.schema import Configuration
 
 
