@@ -46,7 +46,44 @@ class ClientError(Exception):
     """The scheduler refused a call or an element, or cannot be reached; one line says why."""
 
 
-class Client:
+class _Connection:
+    """A channel to a scheduler. Use as a context manager, or call ``close``."""
+
+    def __init__(self, address: str, timeout: float) -> None:
+        self._address = address
+        self._timeout = timeout
+        limit = ("grpc.max_receive_message_length", 64 * 1024 * 1024)
+        self._channel = grpc.insecure_channel(address, options=(limit,))
+
+    def close(self) -> None:
+        """End the connection."""
+        self._channel.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _call(
+        self, method: grpc.UnaryUnaryMultiCallable[Q, A], request: Q, *, wait: bool = False
+    ) -> A:
+        """Return the answer to a call; ``wait``: for a scheduler that does not listen yet.
+
+        Raises: ClientError.
+        """
+        try:
+            return method(request, timeout=self._timeout, wait_for_ready=wait)
+        except grpc.RpcError as error:
+            raise ClientError(_explain(error, self._address)) from None
+
+
+class Client(_Connection):
     """One resource manager, connected to one scheduler; safe to use from several threads.
 
     Args:
@@ -65,10 +102,8 @@ class Client:
         on_response: Callable[[Response], object] | None = None,
         timeout: float = 10.0,
     ) -> None:
+        super().__init__(address, timeout)
         self.rm_id = rm_id
-        self._address = address
-        self._timeout = timeout
-        self._channel = _channel(address)
         self._stub = SchedulerStub(self._channel)
         self._requests: dict[type[Request], queue.SimpleQueue[Request | None]] = {}
         self._readers: list[threading.Thread] = []
@@ -106,10 +141,7 @@ class Client:
         self._end_streams()
         while not self._received.empty():
             self._received.get()
-        try:
-            self._stub.RegisterResourceManager(request, timeout=self._timeout, wait_for_ready=True)
-        except grpc.RpcError as error:
-            raise ClientError(_explain(error, self._address)) from None
+        self._call(self._stub.RegisterResourceManager, request, wait=True)
         self._open(si.AllocationRequest, self._stub.UpdateAllocation)
         self._open(si.ApplicationRequest, self._stub.UpdateApplication)
         self._open(si.NodeRequest, self._stub.UpdateNode)
@@ -127,11 +159,7 @@ class Client:
         request = si.UpdateConfigurationRequest(
             rmID=self.rm_id, config=config, extraConfig=dict(extra_config or {})
         )
-        stub = SchedulerExtensionStub(self._channel)
-        try:
-            answer = stub.UpdateConfiguration(request, timeout=self._timeout)
-        except grpc.RpcError as error:
-            raise ClientError(_explain(error, self._address)) from None
+        answer = self._call(SchedulerExtensionStub(self._channel).UpdateConfiguration, request)
         if not answer.success:
             raise ClientError(f"configuration refused: {answer.reason}")
         return answer.changed
@@ -283,18 +311,7 @@ class Client:
         """End the streams and the connection; what was sent before is still processed."""
         self._closed = True
         self._end_streams()
-        self._channel.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
+        super().close()
 
     def _open(self, kind: type[Request], method: grpc.StreamStreamMultiCallable[Any, Any]) -> None:
         """Open one stream and the thread that reads it."""
@@ -373,7 +390,7 @@ class Client:
             verdict.set_result(reason)
 
 
-class Admin:
+class Admin(_Connection):
     """An administrator of one scheduler: the configurations that it has stored.
 
     Args:
@@ -384,9 +401,7 @@ class Admin:
     """
 
     def __init__(self, address: str, *, timeout: float = 30.0) -> None:
-        self._address = address
-        self._timeout = timeout
-        self._channel = _channel(address)
+        super().__init__(address, timeout)
         self._stub = AdminStub(self._channel)
 
     def validate(self, config: str) -> str:
@@ -435,32 +450,6 @@ class Admin:
             failed = "".join(f"; {rm}: {why}" for rm, why in sorted(answer.failed_rms.items()))
             raise ClientError(f"configuration refused: {answer.reason}{failed}")
         return answer.checksum
-
-    def close(self) -> None:
-        """End the connection."""
-        self._channel.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def _call(self, method: grpc.UnaryUnaryMultiCallable[Q, A], request: Q) -> A:
-        try:
-            return method(request, timeout=self._timeout)
-        except grpc.RpcError as error:
-            raise ClientError(_explain(error, self._address)) from None
-
-
-def _channel(address: str) -> grpc.Channel:
-    limit = ("grpc.max_receive_message_length", 64 * 1024 * 1024)
-    return grpc.insecure_channel(address, options=(limit,))
 
 
 def _parts(entries: list[E]) -> Iterator[list[E]]:

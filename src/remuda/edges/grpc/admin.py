@@ -17,7 +17,7 @@ from remuda.base.errors import ConfigError
 from remuda.config.schema import Load
 from remuda.core.messages.effects import ConfigurationAnswered
 from remuda.core.messages.queries import PartitionsQuery, PartitionView
-from remuda.edges.grpc.extension import one_line
+from remuda.edges.grpc.refusals import one_line
 from remuda.edges.grpc.unary import unary
 from remuda.runtime.configuration.configurations import ConfigurationChange, NewDocument
 from remuda.runtime.loop import SchedulerLoop

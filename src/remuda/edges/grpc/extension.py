@@ -16,6 +16,7 @@ import grpc
 import remuda
 from remuda.base.errors import ConfigError
 from remuda.config.schema import Load
+from remuda.edges.grpc.refusals import one_line
 from remuda.edges.grpc.unary import unary
 from remuda.runtime.driver import Removed
 from remuda.runtime.errors import NotRegisteredError
@@ -112,8 +113,3 @@ class ExtensionService:
             removed_applications=removed.applications,
             removed_nodes=removed.nodes,
         )
-
-
-def one_line(error: ConfigError) -> str:
-    """Return all problems in one line, the most important first."""
-    return "; ".join(str(error).splitlines())

@@ -19,10 +19,11 @@ from remuda.config.schema import Load
 from remuda.edges.grpc.admin import AdminService
 from remuda.edges.grpc.extension import ExtensionService
 from remuda.edges.grpc.outbound import Kind
-from remuda.edges.grpc.sessions import RefusalError, Session, lost
+from remuda.edges.grpc.refusals import Context, RefusalError, abort, one_line
+from remuda.edges.grpc.sessions import Session, lost
 from remuda.edges.grpc.settings import GrpcSettings
-from remuda.edges.grpc.streams import Context, Stream
-from remuda.edges.grpc.unary import abort, unary
+from remuda.edges.grpc.streams import Stream
+from remuda.edges.grpc.unary import unary
 from remuda.runtime.driver import Removed
 from remuda.runtime.loop import SchedulerLoop
 from remuda.si import limits
@@ -111,8 +112,7 @@ class GrpcServer:
             self._end_session(rm_id)
             if self._core.registered(rm_id):
                 await asyncio.wrap_future(self._core.unregister(rm_id))
-            detail = "; ".join(str(error).splitlines())
-            raise RefusalError(grpc.StatusCode.INVALID_ARGUMENT, detail) from None
+            raise RefusalError(grpc.StatusCode.INVALID_ARGUMENT, one_line(error)) from None
         session = Session(rm_id, self._settings)
         answer = await asyncio.wrap_future(
             self._core.register(command, session.sink, stored=not request.config)

@@ -14,18 +14,10 @@ import grpc
 
 from remuda.core.messages.effects import Effect
 from remuda.edges.grpc.outbound import Kind, Outbound
+from remuda.edges.grpc.refusals import RefusalError
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.runtime.delivery import EdgeHandover
 from remuda.si.codec_in import RequestReader
-
-
-class RefusalError(Exception):
-    """Ends a call or stream with a status and one line that says why."""
-
-    def __init__(self, code: grpc.StatusCode, detail: str) -> None:
-        super().__init__(detail)
-        self.code = code
-        self.detail = detail
 
 
 class Session:

@@ -8,28 +8,21 @@ Rules: SI-101 to SI-106.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 import grpc
-from google.protobuf.message import DecodeError
 
-from remuda.base.errors import ProtocolError
 from remuda.edges.grpc.outbound import Kind
-from remuda.edges.grpc.sessions import RefusalError, Session
+from remuda.edges.grpc.refusals import Context, RefusalError, refusing
+from remuda.edges.grpc.sessions import Session
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.runtime import requests
-from remuda.runtime.errors import LoopStoppedError, NotRegisteredError
 from remuda.runtime.loop import SchedulerLoop
 from remuda.si import limits
 from remuda.si.codec_in import RequestReader
-from remuda.si.errors import MessageTooLargeError
 from remuda.si.pb import si_pb2 as si
 from remuda.si.wire import RM_ID_METADATA, Request
-
-Context: TypeAlias = grpc.aio.ServicerContext[bytes, bytes]
-
 
 # How the requests of one kind are counted, unpacked and translated.
 _Format: TypeAlias = tuple[
@@ -162,22 +155,3 @@ class Stream:
 
 async def _raise(end: asyncio.Future[RefusalError]) -> None:
     raise await end
-
-
-@contextlib.contextmanager
-def refusing() -> Iterator[None]:
-    """Turn what a request can do wrong into the status it deserves; the edge's one table."""
-    try:
-        yield
-    except MessageTooLargeError as error:
-        raise RefusalError(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error)) from None
-    except NotRegisteredError as error:
-        raise RefusalError(grpc.StatusCode.FAILED_PRECONDITION, str(error)) from None
-    except ProtocolError as error:
-        raise RefusalError(grpc.StatusCode.INVALID_ARGUMENT, str(error)) from None
-    except DecodeError:
-        raise RefusalError(
-            grpc.StatusCode.INVALID_ARGUMENT, "the message is not the protobuf type of this method"
-        ) from None
-    except LoopStoppedError as error:
-        raise RefusalError(grpc.StatusCode.UNAVAILABLE, str(error)) from None

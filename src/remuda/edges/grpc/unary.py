@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Final, NoReturn, TypeVar
+from typing import TypeVar
 
 import grpc
 from google.protobuf.message import Message
 
-from remuda.edges.grpc.sessions import RefusalError
-from remuda.edges.grpc.streams import Context, refusing
+from remuda.edges.grpc.refusals import Context, RefusalError, abort, refusing
 from remuda.si import limits
 
 Q = TypeVar("Q", bound=Message)
-
-# Characters of a status text; it travels in a header, which has a limit of its own.
-DETAIL_LENGTH_LIMIT: Final = 2_000
 
 
 def unary(
@@ -36,8 +32,3 @@ def unary(
             await abort(context, refusal)
 
     return grpc.unary_unary_rpc_method_handler(call)
-
-
-async def abort(context: Context, refusal: RefusalError) -> NoReturn:
-    """End a call with the status of a refusal."""
-    await context.abort(refusal.code, refusal.detail[:DETAIL_LENGTH_LIMIT])

@@ -1,0 +1,57 @@
+"""How calls and streams are refused: the one table from errors to statuses, and their texts."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Final, NoReturn, TypeAlias
+
+import grpc
+from google.protobuf.message import DecodeError
+
+from remuda.base.errors import ConfigError, ProtocolError
+from remuda.runtime.errors import LoopStoppedError, NotRegisteredError
+from remuda.si.errors import MessageTooLargeError
+
+Context: TypeAlias = grpc.aio.ServicerContext[bytes, bytes]
+
+# Characters of a status text; it travels in a header, which has a limit of its own.
+_DETAIL_LENGTH_LIMIT: Final = 2_000
+
+
+class RefusalError(Exception):
+    """Ends a call or stream with a status and one line that says why."""
+
+    def __init__(self, code: grpc.StatusCode, detail: str) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+
+
+@contextlib.contextmanager
+def refusing() -> Iterator[None]:
+    """Turn what a request can do wrong into the status it deserves."""
+    try:
+        yield
+    except MessageTooLargeError as error:
+        raise RefusalError(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error)) from None
+    except NotRegisteredError as error:
+        raise RefusalError(grpc.StatusCode.FAILED_PRECONDITION, str(error)) from None
+    except ProtocolError as error:
+        raise RefusalError(grpc.StatusCode.INVALID_ARGUMENT, str(error)) from None
+    except DecodeError:
+        raise RefusalError(
+            grpc.StatusCode.INVALID_ARGUMENT, "the message is not the protobuf type of this method"
+        ) from None
+    except LoopStoppedError as error:
+        raise RefusalError(grpc.StatusCode.UNAVAILABLE, str(error)) from None
+
+
+async def abort(context: Context, refusal: RefusalError) -> NoReturn:
+    """End a call with the status of a refusal."""
+    await context.abort(refusal.code, refusal.detail[:_DETAIL_LENGTH_LIMIT])
+
+
+def one_line(error: ConfigError) -> str:
+    """Return all problems in one line, the most important first."""
+    return "; ".join(str(error).splitlines())
