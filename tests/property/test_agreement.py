@@ -1,7 +1,8 @@
 """The scheduler and the reference model take the same decisions in the same order.
 
 The reference was written from the specification alone and shares no code with the scheduler,
-so a difference is an error of one of them. Random workloads, each a few dozen commands.
+so a difference is an error of one of them. Random workloads, each a few dozen commands: work of
+many users, under limits, in a configuration that changes while it runs.
 """
 
 from __future__ import annotations
@@ -24,6 +25,18 @@ def first_difference(seeds: range, length: int = 50, crowd: int = 1) -> str:
 
 @pytest.mark.remuda_rule("CYC-5", "CYC-10", "CYC-12", "CYC-15", "CYC-17", "QUE-33", "QUE-36")
 @pytest.mark.remuda_rule("QUE-2", "QUE-13", "QUE-38", "QUE-40", "NOD-15", "NOD-16", "SI-3", "SI-4")
+@pytest.mark.remuda_rule(
+    "PLC-55", "PLC-58", "PLC-59", "PLC-61", "PLC-62", "PLC-71", "TPL-4", "TPL-5"
+)
+@pytest.mark.remuda_rule(
+    "LIM-3", "LIM-21", "LIM-50", "LIM-52", "LIM-61", "LIM-64", "QUE-22", "QUE-26"
+)
+@pytest.mark.remuda_rule(
+    "RLD-3", "RLD-20", "RLD-21", "RLD-25", "RLD-27", "RLD-28", "OBJ-5", "OBJ-9"
+)
+@pytest.mark.remuda_rule(
+    "PLC-81", "PLC-85", "EVT-78", "EVT-79", "EVT-64", "CYC-11", "LIM-71", "D-U1"
+)
 @pytest.mark.parametrize("first", range(0, 500, BLOCK))
 def test_500_workloads_are_decided_as_the_reference_decides_them(first: int) -> None:
     assert first_difference(range(first, first + BLOCK)) == ""
