@@ -120,8 +120,15 @@ SETTINGS: Final = (
         "how long a reservation may hold a node; 0: for ever",
         "RSV-10",
     ),
-    _core(
-        "scheduler.parity", "none", PARITY, "whose order of queues and preemption to use", "KV-5"
+    Setting(
+        "scheduler.parity",
+        "none",
+        PARITY,
+        (CORE,),
+        True,
+        "`1.5`: queues are ordered as that release did",
+        ("KV-5",),
+        True,
     ),
     _core("health.checkInterval", "30s", DURATION, "time between health checks; 0: none", "HLT-2"),
     Setting("log.level", "INFO", LEVEL, _BOTH, True, "level of every logger", ("KV-2",), True),
@@ -201,36 +208,3 @@ SETTINGS: Final = (
 )
 
 BY_KEY: Final = {setting.key: setting for setting in SETTINGS}
-
-# The loggers of the core (KV-2).
-CORE_LOGGERS: Final = (
-    "core",
-    "core.config",
-    "core.diagnostics",
-    "core.entrypoint",
-    "core.events",
-    "core.metrics",
-    "core.opentracing",
-    "core.resources",
-    "core.rest",
-    "core.rmproxy",
-    "core.rpc",
-    "core.scheduler",
-    "core.scheduler.allocation",
-    "core.scheduler.application",
-    "core.scheduler.application.usage",
-    "core.scheduler.context",
-    "core.scheduler.fsm",
-    "core.scheduler.health",
-    "core.scheduler.node",
-    "core.scheduler.nodesusage",
-    "core.scheduler.partition",
-    "core.scheduler.preemption",
-    "core.scheduler.queue",
-    "core.scheduler.reservation",
-    "core.scheduler.ugm",
-    "core.security",
-    "core.utils",
-    "deprecation",
-    "test",
-)

@@ -27,8 +27,7 @@ from remuda.config.setting_table import (
 
 T = TypeVar("T")
 
-PARITY_NONE: Final = "none"
-PARITY_1_5: Final = "1.5"
+_PARITIES: Final = {"none": False, "1.5": True}
 
 STORE_MEMORY: Final = "memory"
 
@@ -61,20 +60,32 @@ _LOG_PREFIX, _LOG_SUFFIX = LOGGER_KEY.split("<logger>")
 class LogLevels:
     """Which records are logged: ``default``, and loggers whose level is set by name.
 
-    Rules: KV-2.
+    A logger that is not named uses its nearest ancestor's. Rules: KV-2.
     """
 
     default: int
     loggers: Mapping[str, int]
 
-    def level_of(self, logger: str) -> int:
-        """Return the level of a logger: its own, else that of its nearest ancestor. Rules: KV-2."""
-        name = logger
-        while name:
-            if name in self.loggers:
-                return self.loggers[name]
-            name = name.rpartition(".")[0]
-        return self.default
+
+@message
+class SettingFault:
+    """A setting without effect. Its value is not in it, for that may be secret (EXT-23).
+
+    ``kind``: what the value should be, "" if the key itself is not known. ``default``: what is
+    used instead, "" for nothing.
+    """
+
+    key: str
+    kind: str = ""
+    default: str = ""
+
+    def text(self) -> str:
+        """Return the fault as one line. Rules: EVT-106, EXT-23."""
+        what = f"setting {self.key[:_SHOWN]!r}"
+        if not self.kind:
+            return f"{what} is not known and has no effect"
+        instead = f", {self.default} is used" if self.default else ""
+        return f"{what} is no {self.kind}{instead}"
 
 
 @message
@@ -97,7 +108,7 @@ class ServiceSettings:
     rm_confirm_timeout_ns: int
     enforce_execution_timeout: bool
     reservation_limit_ns: int
-    parity: str
+    parity: bool
     health_check_interval_ns: int
     log_levels: LogLevels
 
@@ -112,8 +123,8 @@ class ProcessSwitches:
     deadlock_exit: bool
 
 
-def read_settings(extra: Mapping[str, str]) -> tuple[ServiceSettings, tuple[str, ...]]:
-    """Return the settings in a map, and one line for each value that was not understood.
+def read_settings(extra: Mapping[str, str]) -> tuple[ServiceSettings, tuple[SettingFault, ...]]:
+    """Return the settings in a map, and a fault for each value that was not understood.
 
     Rules: KV-1, KV-2, KV-5, EVT-100, EVT-106.
     """
@@ -131,17 +142,17 @@ def read_settings(extra: Mapping[str, str]) -> tuple[ServiceSettings, tuple[str,
         rm_confirm_timeout_ns=reader.value("rm.confirmTimeout", _timeout),
         enforce_execution_timeout=reader.value("application.enforceExecutionTimeout", parse_bool),
         reservation_limit_ns=reader.value("scheduler.reservationLimit", _timeout),
-        parity=reader.value("scheduler.parity", _parity),
+        parity=reader.value("scheduler.parity", _PARITIES.get),
         health_check_interval_ns=max(0, reader.value("health.checkInterval", parse_duration)),
         log_levels=LogLevels(reader.value("log.level", parse_level), _loggers(extra, reader)),
     )
     reader.unknown_event_keys()
-    return settings, tuple(reader.warnings)
+    return settings, tuple(reader.faults)
 
 
-def log_levels(extra: Mapping[str, str]) -> LogLevels:
-    """Return the log levels in a map; what is not understood is left out. Rules: KV-2."""
-    return read_settings(extra)[0].log_levels
+def has_parity(extra: Mapping[str, str]) -> bool:
+    """Whether queues are to be ordered as 1.5 did. Rules: KV-5."""
+    return _Reader(extra).value("scheduler.parity", _PARITIES.get)
 
 
 def read_switches(environment: Mapping[str, str]) -> ProcessSwitches:
@@ -162,13 +173,13 @@ def read_switches(environment: Mapping[str, str]) -> ProcessSwitches:
     )
 
 
-def shim_faults(extra: Mapping[str, str]) -> tuple[str, ...]:
-    """Return one line for each value of a shim key that a shim cannot read.
+def shim_faults(extra: Mapping[str, str]) -> tuple[SettingFault, ...]:
+    """Return a fault for each value of a shim key that a shim cannot read.
 
     A shim that finds any rejects the whole update. Rules: KV-3.
     """
     return tuple(
-        _fault(key, text, BY_KEY[key])
+        _fault(key, BY_KEY[key])
         for key, text in sorted(extra.items())
         if key in BY_KEY and SHIM in BY_KEY[key].readers and not _readable(BY_KEY[key].kind, text)
     )
@@ -190,7 +201,7 @@ class _Reader:
 
     def __init__(self, extra: Mapping[str, str]) -> None:
         self.extra = extra
-        self.warnings: list[str] = []
+        self.faults: list[SettingFault] = []
 
     def value(self, key: str, parse: Callable[[str], T | None]) -> T:
         """Return the value of a key, of its other spelling, or the default."""
@@ -200,7 +211,7 @@ class _Reader:
             value = parse(self.extra[used])
             if value is not None:
                 return value
-            self.warnings.append(_fault(used, self.extra[used], setting))
+            self.faults.append(_fault(used, setting))
         default = parse(setting.default)
         assert default is not None, key
         return default
@@ -208,8 +219,8 @@ class _Reader:
     def unknown_event_keys(self) -> None:
         """Note keys that look like those of events and are not. Rules: EVT-106."""
         known = {*BY_KEY, *(setting.alias for setting in BY_KEY.values())}
-        self.warnings += [
-            f"setting {key[:_SHOWN]!r} is not known and has no effect"
+        self.faults += [
+            SettingFault(key)
             for key in sorted(self.extra)
             if key.startswith("event.") and key not in known
         ]
@@ -224,17 +235,16 @@ def _loggers(extra: Mapping[str, str], reader: _Reader) -> dict[str, int]:
             continue
         level = parse_level(extra[key])
         if ".." in key or " " in key:
-            reader.warnings.append(f"setting {key[:_SHOWN]!r} names no logger and has no effect")
+            reader.faults.append(SettingFault(key))
         elif level is None:
-            reader.warnings.append(_fault(key, extra[key], BY_KEY[LOGGER_KEY]))
+            reader.faults.append(_fault(key, BY_KEY[LOGGER_KEY]))
         else:
             found[key[len(_LOG_PREFIX) : -len(_LOG_SUFFIX)]] = level
     return found
 
 
-def _fault(key: str, text: str, setting: Setting) -> str:
-    instead = f", {setting.default} is used" if setting.default else ""
-    return f"setting {key[:_SHOWN]}: {text[:_SHOWN]!r} is no {setting.kind}{instead}"
+def _fault(key: str, setting: Setting) -> SettingFault:
+    return SettingFault(key, setting.kind, setting.default)
 
 
 def _positive(text: str) -> int | None:
@@ -245,10 +255,6 @@ def _timeout(text: str) -> int | None:
     """Return a duration that is not negative."""
     value = parse_duration(text)
     return None if value is None or value < 0 else value
-
-
-def _parity(text: str) -> str | None:
-    return text if text in (PARITY_NONE, PARITY_1_5) else None
 
 
 def _store(text: str) -> str | None:

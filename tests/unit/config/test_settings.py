@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from remuda.base.duration import HOUR, MINUTE, SECOND
-from remuda.config.setting_table import BY_KEY, CORE_LOGGERS, SETTINGS
+from remuda.config.setting_table import BY_KEY, SETTINGS
 from remuda.config.settings import (
     DEBUG,
     DPANIC,
@@ -20,7 +20,7 @@ from remuda.config.settings import (
     LogLevels,
     ProcessSwitches,
     ServiceSettings,
-    log_levels,
+    has_parity,
     parse_level,
     read_settings,
     read_switches,
@@ -37,7 +37,7 @@ def settings(extra: dict[str, str]) -> ServiceSettings:
 
 def warnings(extra: dict[str, str]) -> tuple[str, ...]:
     """What is not understood in a map."""
-    return read_settings(extra)[1]
+    return tuple(fault.text() for fault in read_settings(extra)[1])
 
 
 @pytest.mark.remuda_rule("EVT-101", "EVT-103", "EVT-104", "RM-18", "SI-69", "HLT-2", "KV-5")
@@ -56,7 +56,7 @@ def test_without_a_key_there_is_its_default_and_no_warning() -> None:
             rm_confirm_timeout_ns=10 * MINUTE,
             enforce_execution_timeout=False,
             reservation_limit_ns=HOUR,
-            parity="none",
+            parity=False,
             health_check_interval_ns=30 * SECOND,
             log_levels=LogLevels(INFO, {}),
         ),
@@ -97,7 +97,7 @@ def test_every_key_of_the_scheduler_is_read() -> None:
         rm_confirm_timeout_ns=0,
         enforce_execution_timeout=True,
         reservation_limit_ns=2 * HOUR,
-        parity="1.5",
+        parity=True,
         health_check_interval_ns=MINUTE,
         log_levels=LogLevels(WARN, {}),
     )
@@ -108,9 +108,7 @@ def test_every_key_of_the_scheduler_is_read() -> None:
 def test_another_word_is_the_default_and_a_warning(text: str) -> None:
     extra = {"event.trackingEnabled": text}
     assert settings(extra).event_tracking is True
-    assert warnings(extra) == (
-        f"setting event.trackingEnabled: {text!r} is no boolean, true is used",
-    )
+    assert warnings(extra) == ("setting 'event.trackingEnabled' is no boolean, true is used",)
 
 
 @pytest.mark.remuda_rule("EVT-100", "EVT-102", "EVT-105")
@@ -173,10 +171,12 @@ def test_a_time_limit_below_zero_is_the_default(key: str) -> None:
 
 @pytest.mark.remuda_rule("KV-5")
 @pytest.mark.parametrize(
-    "text, parity", [("none", "none"), ("1.5", "1.5"), ("1.6", "none"), ("", "none")]
+    "text, parity, told", [("none", False, 0), ("1.5", True, 0), ("1.6", False, 1), ("", False, 1)]
 )
-def test_parity_is_none_or_that_of_1_5(text: str, parity: str) -> None:
-    assert settings({"scheduler.parity": text}).parity == parity
+def test_parity_is_none_or_that_of_1_5(text: str, parity: bool, told: int) -> None:
+    extra = {"scheduler.parity": text}
+    assert settings(extra).parity is has_parity(extra) is parity
+    assert len(warnings(extra)) == told
 
 
 @pytest.mark.remuda_rule("EVT-132")
@@ -230,29 +230,15 @@ def test_a_level_is_a_name_or_a_number(text: str, level: int | None) -> None:
 
 
 @pytest.mark.remuda_rule("KV-2")
-def test_a_logger_uses_its_nearest_configured_ancestor() -> None:
-    levels = log_levels(
-        {
-            "log.level": "ERROR",
-            "log.core.level": "WARN",
-            "log.core.scheduler.level": "DEBUG",
-            "log.core.scheduler.application.usage.level": "4",
-        }
-    )
-    assert levels.level_of("core") == WARN
-    assert levels.level_of("core.rest") == WARN
-    assert levels.level_of("core.scheduler") == DEBUG
-    assert levels.level_of("core.scheduler.application") == DEBUG
-    assert levels.level_of("core.scheduler.application.usage") == PANIC
-    assert levels.level_of("core.schedulers") == WARN
-    assert levels.level_of("test") == ERROR
-    assert levels.level_of("") == ERROR
+def test_levels_of_the_map_are_for_all_and_for_loggers_by_name() -> None:
+    extra = {"log.level": "ERROR", "log.core.level": "WARN", "log.core.scheduler.ugm.level": "4"}
+    expected = LogLevels(ERROR, {"core": WARN, "core.scheduler.ugm": PANIC})
+    assert settings(extra).log_levels == expected
 
 
 @pytest.mark.remuda_rule("KV-2")
 def test_without_any_level_it_is_info() -> None:
-    assert log_levels({}).level_of("core.scheduler") == INFO
-    assert log_levels({"log.level": "loud"}).level_of("core.scheduler") == INFO
+    assert settings({"log.level": "loud"}).log_levels == LogLevels(INFO, {})
 
 
 @pytest.mark.remuda_rule("KV-2")
@@ -260,24 +246,14 @@ def test_without_any_level_it_is_info() -> None:
     "key", ["log.a..b.level", "log...level", "log.a b.level", "log..level", "log.core.Level"]
 )
 def test_keys_that_name_no_logger_are_ignored(key: str) -> None:
-    assert log_levels({key: "debug"}) == LogLevels(INFO, {})
+    assert settings({key: "debug"}).log_levels == LogLevels(INFO, {})
 
 
 @pytest.mark.remuda_rule("KV-2")
 def test_an_invalid_level_of_a_logger_is_ignored() -> None:
     extra = {"log.core.level": "warn", "log.core.rest.level": "loud"}
-    assert log_levels(extra).level_of("core.rest") == WARN
-    assert warnings(extra) == ("setting log.core.rest.level: 'loud' is no level",)
-
-
-@pytest.mark.remuda_rule("KV-2")
-def test_the_loggers_of_the_core_are_those_of_the_rule() -> None:
-    rule = re.search(r"Core loggers: (.*)\. \|$", CHAPTER.read_text(), re.MULTILINE)
-    assert rule is not None
-    above, below, others = re.split(r" and below it |; ", rule[1])
-    scheduler = [f"core.scheduler.{name}" for name in re.findall(r"`([\w.]+)`", below)]
-    named = [*re.findall(r"`([\w.]+)`", above), *scheduler, *re.findall(r"`([\w.]+)`", others)]
-    assert list(CORE_LOGGERS) == named
+    assert settings(extra).log_levels == LogLevels(INFO, {"core": WARN})
+    assert warnings(extra) == ("setting 'log.core.rest.level' is no level",)
 
 
 # ---------------------------------------------------------------------- switches and the shim
@@ -314,7 +290,7 @@ def test_a_bad_switch_is_the_default() -> None:
 
 @pytest.mark.remuda_rule("KV-3")
 def test_every_value_that_a_shim_cannot_read_is_told() -> None:
-    assert shim_faults(
+    faults = shim_faults(
         {
             "service.schedulingInterval": "1s",
             "service.dispatchTimeout": "300",
@@ -323,11 +299,12 @@ def test_every_value_that_a_shim_cannot_read_is_told() -> None:
             "kubernetes.burst": "10",
             "event.maxStreams": "x",
         }
-    ) == (
-        "setting kubernetes.qps: '2147483648' is no whole number, 1000 is used",
-        "setting service.disableGangScheduling: 'nope' is no boolean, false is used",
-        "setting service.dispatchTimeout: '300' is no duration, 5m is used",
     )
+    assert [fault.text() for fault in faults] == [
+        "setting 'kubernetes.qps' is no whole number, 1000 is used",
+        "setting 'service.disableGangScheduling' is no boolean, false is used",
+        "setting 'service.dispatchTimeout' is no duration, 5m is used",
+    ]
 
 
 # ------------------------------------------------------------------------------------ the table

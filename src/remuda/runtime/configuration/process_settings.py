@@ -66,11 +66,9 @@ class ProcessSettings:
         """Apply the map of this RM; None: it left the map as it was."""
         if extra is None:
             return
-        parsed, warnings = settings.read_settings(extra)
-        for warning in warnings:
-            what, colon, _value = warning.partition(": ")
-            fault = f"{what} is not understood and has no effect" if colon else what
-            _log.warning("resource manager %r: %s", rm_id, fault)
+        parsed, faults = settings.read_settings(extra)
+        for fault in faults:
+            _log.warning("resource manager %r: %s", rm_id, fault.text())
         self._warn_of_conflict(rm_id, extra)
         self._set_levels(parsed.log_levels, _DEFAULT_KEY in extra)
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from remuda.config.schema import built_in
 from remuda.runtime.configuration.process_settings import ProcessSettings, logger_name
 
+CHAPTER = Path(__file__).resolve().parents[4] / "docs/spec/10-config.md"
 NAMES = ("remuda", "remuda.runtime", "remuda.runtime.preemption", "remuda.si", "remuda.rest")
 
 
@@ -43,6 +46,17 @@ def levels() -> dict[str, int]:
 )
 def test_loggers_have_a_counterpart_here(core_name: str, ours: str) -> None:
     assert logger_name(core_name) == ours
+
+
+@pytest.mark.remuda_rule("KV-2")
+def test_every_logger_of_the_core_in_the_rule_has_a_counterpart() -> None:
+    rule = re.search(r"Core loggers: (.*); `core.security`", CHAPTER.read_text())
+    assert rule is not None
+    above, below = rule[1].split(" and below it ")
+    scheduler = [f"core.scheduler.{name}" for name in re.findall(r"`([\w.]+)`", below)]
+    named = [*re.findall(r"`([\w.]+)`", above), *scheduler]
+    assert len(named) == 25
+    assert all(logger_name(name).split(".")[0] == "remuda" for name in named)
 
 
 @pytest.mark.remuda_rule("KV-2", "RM-7")
@@ -96,7 +110,7 @@ def test_a_bad_value_is_told_by_its_key_only(
 ) -> None:
     with caplog.at_level(logging.WARNING, "remuda.config"):
         settings("rm", built_in(), {"log.level": "hunter2", "event.nonsense": "hunter2"})
-    assert "setting log.level is not understood" in caplog.text
+    assert "setting 'log.level' is no level, INFO is used" in caplog.text
     assert "'event.nonsense' is not known" in caplog.text
     assert "hunter2" not in caplog.text
     assert levels()["remuda"] == logging.INFO
