@@ -62,7 +62,7 @@ def renew_limits(turn: Turn, partition: Partition, before: LimitsBefore) -> None
         if cut:
             _cut_link(turn, partition, application)
         open_account(partition, application)
-        if cut and application.counted:
+        if cut and application.counted and application.group:
             look(turn, partition, application)
             tell_group_usage(turn, partition, application, events.ADD)
         regroup(partition, application)
