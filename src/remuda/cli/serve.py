@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
+from remuda.base.duration import SECOND, parse_duration
 from remuda.base.errors import UsageError
-
-_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-_DURATION: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
 
 EXAMPLES: Final = """
 Examples:
@@ -120,7 +117,7 @@ def serve(
     """
     grpc = parse_address("--grpc-address", grpc_address)
     rest = parse_address("--rest-address", rest_address)
-    seconds = None if duration is None else parse_duration("--duration", duration)
+    seconds = None if duration is None else parse_seconds("--duration", duration)
 
     # The gRPC library would add lines of its own to ours; it reads this when it is imported.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
@@ -156,12 +153,14 @@ def parse_address(option: str, text: str) -> tuple[str, int]:
     return bare, int(port)
 
 
-def parse_duration(option: str, text: str) -> float:
-    """Return the seconds of a text such as ``30s``, ``500ms`` or ``1h30m``.
+def parse_seconds(option: str, text: str) -> float:
+    """Return the seconds, above 0, of a text such as ``30s``, ``500ms`` or ``1h30m``.
 
     Raises: UsageError.
     """
-    parts = _DURATION.findall(text)
-    if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise UsageError(f"{option}: '{text}' is not a duration, for example 30s, 5m or 1h30m")
-    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+    nanoseconds = parse_duration(text)
+    if nanoseconds is None or nanoseconds <= 0:
+        raise UsageError(
+            f"{option}: '{text}' is not a duration above 0, for example 30s, 5m or 1h30m"
+        )
+    return nanoseconds / SECOND
