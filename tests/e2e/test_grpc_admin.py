@@ -15,6 +15,7 @@ from remuda.config.load import load_configuration
 from remuda.config.schema import BUILT_IN_TEXT
 from remuda.core.messages.queries import ConfigurationsQuery, ConfigurationView
 from remuda.edges.inproc import InProcessScheduler
+from remuda.runtime.rows import rows
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
 from remuda.si.pb.extension_pb2_grpc import AdminStub, MetricsStub, SchedulerExtensionStub
@@ -48,16 +49,13 @@ def admin(service: Service) -> Iterator[Admin]:
 def in_force(service: Service) -> dict[str, str]:
     """RM ID -> text."""
     views = service.core.query(ConfigurationsQuery()).result(SECONDS)
-    assert isinstance(views, tuple)
-    return {view.rm_id: view.text for view in views if isinstance(view, ConfigurationView)}
+    return {view.rm_id: view.text for view in rows(ConfigurationView, views)}
 
 
 def extra(service: Service) -> dict[str, dict[str, str]]:
     """RM ID -> extra map."""
     views = service.core.query(ConfigurationsQuery()).result(SECONDS)
-    assert isinstance(views, tuple)
-    found = [view for view in views if isinstance(view, ConfigurationView)]
-    return {view.rm_id: dict(view.extra_config) for view in found}
+    return {view.rm_id: dict(view.extra_config) for view in rows(ConfigurationView, views)}
 
 
 def register(service: Service, rm_id: str, group: str = "", config: str = "") -> None:

@@ -16,6 +16,7 @@ from remuda.base.message import message
 from remuda.core.messages.queries import PartitionsQuery, PartitionView, QueuesQuery, QueueView
 from remuda.demo.workload import NODES, Job, Workload
 from remuda.edges.inproc import InProcessScheduler
+from remuda.runtime.rows import rows
 from remuda.si.pb import si_pb2 as si
 from remuda.si.wire import resource
 
@@ -118,9 +119,8 @@ class HollowCluster:
 
     def _look_around(self) -> None:
         """Choose a partition and find the queues that take jobs."""
-        views = self._scheduler.core.query(PartitionsQuery()).result()
-        assert isinstance(views, tuple)
-        names = [v.name for v in views if isinstance(v, PartitionView) and v.rm_id == RM_ID]
+        views = rows(PartitionView, self._scheduler.core.query(PartitionsQuery()).result())
+        names = [view.name for view in views if view.rm_id == RM_ID]
         if self._partition not in names:
             self._partition = names[0]
         root = self._scheduler.core.query(QueuesQuery(self._partition, RM_ID)).result()

@@ -14,6 +14,7 @@ from remuda.demo.cluster import RM_ID, HollowCluster
 from remuda.demo.status import Display, RateMeter, describe
 from remuda.demo.workload import Workload
 from remuda.edges.inproc import InProcessScheduler
+from remuda.runtime.rows import rows
 
 TICK_SECONDS: Final = 0.1
 SEED: Final = 2026
@@ -54,8 +55,7 @@ async def run_demo(
 async def _utilisation(scheduler: InProcessScheduler) -> Mapping[str, int]:
     """Return percent in use per resource type of the demo's nodes."""
     views = await asyncio.wrap_future(scheduler.core.query(PartitionsQuery()))
-    assert isinstance(views, tuple)
-    for view in views:
-        if isinstance(view, PartitionView) and view.rm_id == RM_ID and view.total_nodes:
+    for view in rows(PartitionView, views):
+        if view.rm_id == RM_ID and view.total_nodes:
             return abs_used_capacity(view.capacity, view.allocated)
     return {}

@@ -18,6 +18,7 @@ from remuda.core.messages.commands import (
 from remuda.core.messages.effects import Effect, RegistrationAnswered
 from remuda.core.messages.queries import (
     ApplicationsQuery,
+    ApplicationView,
     PartitionsQuery,
     PartitionView,
     Query,
@@ -29,6 +30,7 @@ from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.delivery import Delivery, Session
 from remuda.runtime.errors import NotRegisteredError
 from remuda.runtime.ports import Clock, Recorder, SchedulerFactory
+from remuda.runtime.rows import rows
 
 # Decisions per step: about 10 ms of work, the longest the core thread keeps the interpreter
 # and the longest an input or a query waits for its turn.
@@ -137,9 +139,8 @@ class Driver:
         """Remove an RM and count what it owned. Rules: RM-19."""
         if not self._delivery.known(rm_id):
             raise NotRegisteredError(rm_id)
-        views = self._scheduler.view(PartitionsQuery())
-        assert isinstance(views, tuple)
-        own = [v for v in views if isinstance(v, PartitionView) and v.rm_id == rm_id]
+        views = rows(PartitionView, self._scheduler.view(PartitionsQuery()))
+        own = [view for view in views if view.rm_id == rm_id]
         removed = Removed(
             partitions=len(own),
             applications=sum(self._live_applications(view) for view in own),
@@ -153,9 +154,7 @@ class Driver:
 
     def _live_applications(self, partition: PartitionView) -> int:
         query = ApplicationsQuery(partition.name, rm_id=partition.rm_id)
-        views = self._scheduler.view(query)
-        assert isinstance(views, tuple)
-        return len(views)
+        return len(rows(ApplicationView, self._scheduler.view(query)))
 
     def close(self) -> None:
         """Finish the recording."""

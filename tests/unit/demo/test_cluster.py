@@ -18,6 +18,7 @@ from remuda.demo.cluster import HollowCluster
 from remuda.demo.run import demo_configuration
 from remuda.demo.workload import Workload
 from remuda.edges.inproc import InProcessScheduler
+from remuda.runtime.rows import rows
 
 OTHER = """
 partitions:
@@ -56,16 +57,13 @@ def scheduler() -> Iterator[InProcessScheduler]:
 
 def partition(scheduler: InProcessScheduler) -> PartitionView:
     views = scheduler.core.query(PartitionsQuery()).result(10)
-    assert isinstance(views, tuple)
-    (view,) = views
-    assert isinstance(view, PartitionView)
+    (view,) = rows(PartitionView, views)
     return view
 
 
 def applications(scheduler: InProcessScheduler, queue: str = "") -> list[ApplicationView]:
     views = scheduler.core.query(ApplicationsQuery("default", queue)).result(10)
-    assert isinstance(views, tuple)
-    return [view for view in views if isinstance(view, ApplicationView)]
+    return rows(ApplicationView, views)
 
 
 def test_counters_agree_with_the_scheduler(scheduler: InProcessScheduler) -> None:

@@ -27,6 +27,7 @@ from remuda.runtime.configuration.configurations import NewDocument
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.replay import replay
+from remuda.runtime.rows import rows
 from remuda.si.pb import si_pb2 as si
 from remuda.si.wire import resource
 
@@ -120,18 +121,16 @@ class Cluster:
     @property
     def in_force(self) -> ConfigurationView:
         views = self.scheduler.core.query(ConfigurationsQuery()).result(10)
-        assert isinstance(views, tuple)
-        known = [view for view in views if isinstance(view, ConfigurationView)]
+        known = rows(ConfigurationView, views)
         (own,) = [view for view in known if view.rm_id == self.rm_id]
         return own
 
     def partitions(self) -> list[tuple[str, str]]:
         views = self.scheduler.core.query(PartitionsQuery()).result(10)
-        assert isinstance(views, tuple)
         return [
             (view.name, view.state)
-            for view in views
-            if isinstance(view, PartitionView) and view.rm_id == self.rm_id
+            for view in rows(PartitionView, views)
+            if view.rm_id == self.rm_id
         ]
 
     def queues(self, partition: str = "default") -> dict[str, str]:
@@ -353,8 +352,7 @@ def test_an_updated_rm_may_register_again(cluster: Cluster) -> None:
     assert cluster.in_force.text == FIRST
     assert set(cluster.queues()) == {"root", "root.a", "root.p", "root.p.c"}
     views = cluster.scheduler.core.query(ApplicationsQuery("default")).result(10)
-    assert isinstance(views, tuple)
-    assert not [view for view in views if isinstance(view, ApplicationView)]
+    assert not rows(ApplicationView, views)
 
 
 @pytest.mark.remuda_rule("SI-85", "RM-2")

@@ -21,6 +21,7 @@ from remuda.edges.grpc.refusals import one_line
 from remuda.edges.grpc.unary import unary
 from remuda.runtime.configuration.configurations import ConfigurationChange, NewDocument
 from remuda.runtime.loop import SchedulerLoop
+from remuda.runtime.rows import rows
 from remuda.si import limits
 from remuda.si.codec_in import texts
 from remuda.si.pb import extension_pb2 as ext
@@ -151,8 +152,7 @@ class AdminService:
 
     async def _partition_views(self) -> list[PartitionView]:
         views = await asyncio.wrap_future(self._core.query(PartitionsQuery()))
-        assert isinstance(views, tuple)
-        return [view for view in views if isinstance(view, PartitionView)]
+        return rows(PartitionView, views)
 
 
 def _outcome(change: ConfigurationChange, dry_run: bool) -> ext.SetConfigurationResponse:

@@ -25,7 +25,7 @@ from remuda.edges.rest import dao
 from remuda.edges.rest.bodies import BODY_LIMIT, drop_body, read_body
 from remuda.edges.rest.errors import BODY_TOO_LARGE, NOT_RUNNING, UNEXPECTED, ApiError
 from remuda.edges.rest.paths import corrected, decode
-from remuda.edges.rest.routes import ROUTES, Asked, Document, Endpoint, Views
+from remuda.edges.rest.routes import ROUTES, Asked, Body, Endpoint, Views
 from remuda.runtime.errors import LoopStoppedError
 
 _log = logging.getLogger("remuda.rest")
@@ -128,7 +128,7 @@ def _asked(request: Request, body: bytes) -> Asked:
 
 
 def _response(found: object, headers: Mapping[str, str]) -> Response:
-    if not isinstance(found, Document):
+    if not isinstance(found, Body):
         return _json(found, 200, headers)
     more = {"Content-Type": found.media_type, "Vary": "Accept"}
     return Response(found.content, 200, headers={**headers, **more})

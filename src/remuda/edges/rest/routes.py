@@ -12,7 +12,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import field
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias, TypeVar
 
 from remuda.base.errors import ERROR
 from remuda.base.go_text import parse_bool
@@ -56,6 +56,9 @@ from remuda.edges.rest.errors import (
 from remuda.edges.rest.negotiation import prefers_json
 from remuda.edges.rest.placement import placement_rules as dressed_rules
 from remuda.runtime.configuration.text import judge
+from remuda.runtime.rows import rows
+
+T = TypeVar("T")
 
 # Bytes of a configuration that a client may send to be checked (REST-61).
 VALIDATION_LIMIT: Final = 4 * 1024 * 1024
@@ -93,14 +96,14 @@ class Asked:
 
 
 @message
-class Document:
+class Body:
     """An answer that is ready to be sent; every other one becomes JSON."""
 
     content: bytes
     media_type: str
 
 
-# Returns a shape, a list of shapes or a Document.
+# Returns a shape, a list of shapes or a Body.
 Handler: TypeAlias = Callable[[Views, Asked], Awaitable[object]]
 
 
@@ -110,10 +113,6 @@ class Endpoint:
 
     handler: Handler
     body_limit: int = 0
-
-
-async def _ask(views: Views, query: Query) -> View:
-    return await asyncio.wrap_future(views.query(query))
 
 
 async def partitions(views: Views, _: Asked) -> object:
@@ -139,11 +138,8 @@ async def queue(views: Views, asked: Asked) -> object:
 
 async def nodes(views: Views, asked: Asked) -> object:
     """All nodes of a partition (REST-31)."""
-    found = await _ask(views, NodesQuery(asked.partition, asked.rm_id))
-    if found is None:
-        raise ApiError(404, PARTITION_NOT_FOUND)
-    assert isinstance(found, tuple)
-    return [dao.node(view) for view in found if isinstance(view, NodeView)]
+    query = NodesQuery(asked.partition, asked.rm_id)
+    return [dao.node(view) for view in await _rows(views, query, NodeView)]
 
 
 async def applications(views: Views, asked: Asked) -> object:
@@ -164,11 +160,8 @@ async def applications_by_state(views: Views, asked: Asked) -> object:
 
 async def placement_rules(views: Views, asked: Asked) -> object:
     """The placement rules in force, the recovery rule last (REST-50, REST-95)."""
-    found = await _ask(views, PlacementRulesQuery(asked.partition, asked.rm_id))
-    if found is None:
-        raise ApiError(404, PARTITION_NOT_FOUND)
-    assert isinstance(found, tuple)
-    return dressed_rules(rule for rule in found if isinstance(rule, PlacementRuleConfig))
+    query = PlacementRulesQuery(asked.partition, asked.rm_id)
+    return dressed_rules(await _rows(views, query, PlacementRuleConfig))
 
 
 async def users(views: Views, asked: Asked) -> object:
@@ -178,13 +171,7 @@ async def users(views: Views, asked: Asked) -> object:
 
 async def user(views: Views, asked: Asked) -> object:
     """One user (REST-38)."""
-    name = asked.path["user"]
-    for view in await _usage(views, asked, groups=False):
-        if view.name == name:
-            return usage.user(view)
-    if USER_NAME.fullmatch(name):
-        raise ApiError(404, USER_NOT_FOUND)
-    raise ApiError(400, BAD_USER_NAME)
+    return usage.user(await _one_usage(views, asked, groups=False))
 
 
 async def groups(views: Views, asked: Asked) -> object:
@@ -194,13 +181,7 @@ async def groups(views: Views, asked: Asked) -> object:
 
 async def group(views: Views, asked: Asked) -> object:
     """One group (REST-40)."""
-    name = asked.path["group"]
-    for view in await _usage(views, asked, groups=True):
-        if view.name == name:
-            return usage.group(view)
-    if name == WILDCARD or GROUP_NAME.fullmatch(name):
-        raise ApiError(404, GROUP_NOT_FOUND)
-    raise ApiError(400, BAD_GROUP_NAME)
+    return usage.group(await _one_usage(views, asked, groups=True))
 
 
 async def configuration(views: Views, asked: Asked) -> object:
@@ -208,13 +189,13 @@ async def configuration(views: Views, asked: Asked) -> object:
     chosen = await _configuration(views, asked.rm_id)
     if parse_bool(asked.options.get("raw", "")):
         text = "" if chosen is None else chosen.text
-        return Document(text.encode(), config_shapes.YAML_TYPE)
+        return Body(text.encode(), config_shapes.YAML_TYPE)
     switches = read_switches(os.environ)
     if prefers_json(asked.accept):
         content = await asyncio.to_thread(config_shapes.as_json, chosen, switches)
-        return Document(content, dao.JSON_TYPE)
+        return Body(content, dao.JSON_TYPE)
     content = await asyncio.to_thread(config_shapes.as_yaml, chosen, switches)
-    return Document(content, config_shapes.YAML_TYPE)
+    return Body(content, config_shapes.YAML_TYPE)
 
 
 async def validate(views: Views, asked: Asked) -> object:
@@ -239,10 +220,25 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         applications_by_state
     ),
     "/ws/v1/partition/{partition}/usage/users": Endpoint(users),
-    "/ws/v1/partition/{partition}/usage/user/{user}": Endpoint(user),
+    "/ws/v1/partition/{partition}/usage/user/{name}": Endpoint(user),
     "/ws/v1/partition/{partition}/usage/groups": Endpoint(groups),
-    "/ws/v1/partition/{partition}/usage/group/{group}": Endpoint(group),
+    "/ws/v1/partition/{partition}/usage/group/{name}": Endpoint(group),
 }
+
+
+async def _ask(views: Views, query: Query) -> View:
+    """Return the answer to a question. Raises: ApiError if what it is about does not exist."""
+    found = await asyncio.wrap_future(views.query(query))
+    if found is None:
+        raise ApiError(404, PARTITION_NOT_FOUND)
+    if isinstance(found, UnknownQueue):
+        raise ApiError(404, QUEUE_NOT_FOUND)
+    return found
+
+
+async def _rows(views: Views, query: Query, kind: type[T]) -> list[T]:
+    """Return the answer to a question about several things."""
+    return rows(kind, await _ask(views, query))
 
 
 async def _configuration(views: Views, rm_id: str) -> ConfigurationView | None:
@@ -250,10 +246,8 @@ async def _configuration(views: Views, rm_id: str) -> ConfigurationView | None:
 
     None: no RM is registered, and none was asked for.
     """
-    found = await _ask(views, ConfigurationsQuery())
-    assert isinstance(found, tuple)
-    for view in found:
-        if isinstance(view, ConfigurationView) and rm_id in ("", view.rm_id):
+    for view in await _rows(views, ConfigurationsQuery(), ConfigurationView):
+        if rm_id in ("", view.rm_id):
             return view
     if rm_id:
         raise ApiError(404, MANAGER_NOT_FOUND)
@@ -261,11 +255,21 @@ async def _configuration(views: Views, rm_id: str) -> ConfigurationView | None:
 
 
 async def _usage(views: Views, asked: Asked, *, groups: bool) -> list[UsageView]:
-    found = await _ask(views, UsageQuery(asked.partition, groups, asked.rm_id))
-    if found is None:
-        raise ApiError(404, PARTITION_NOT_FOUND)
-    assert isinstance(found, tuple)
-    return [view for view in found if isinstance(view, UsageView)]
+    return await _rows(views, UsageQuery(asked.partition, groups, asked.rm_id), UsageView)
+
+
+async def _one_usage(views: Views, asked: Asked, *, groups: bool) -> UsageView:
+    name = asked.path["name"]
+    for view in await _usage(views, asked, groups=groups):
+        if view.name == name:
+            return view
+    if groups:
+        if name == WILDCARD or GROUP_NAME.fullmatch(name):
+            raise ApiError(404, GROUP_NOT_FOUND)
+        raise ApiError(400, BAD_GROUP_NAME)
+    if USER_NAME.fullmatch(name):
+        raise ApiError(404, USER_NOT_FOUND)
+    raise ApiError(400, BAD_USER_NAME)
 
 
 async def _applications(views: Views, asked: Asked) -> list[ApplicationView]:
@@ -275,19 +279,12 @@ async def _applications(views: Views, asked: Asked) -> list[ApplicationView]:
     except ApiError:
         await _require_partition(views, asked)
         raise
-    found = await _ask(views, ApplicationsQuery(asked.partition, path.lower(), asked.rm_id))
-    if found is None:
-        raise ApiError(404, PARTITION_NOT_FOUND)
-    if isinstance(found, UnknownQueue):
-        raise ApiError(404, QUEUE_NOT_FOUND)
-    assert isinstance(found, tuple)
-    return [view for view in found if isinstance(view, ApplicationView)]
+    query = ApplicationsQuery(asked.partition, path.lower(), asked.rm_id)
+    return await _rows(views, query, ApplicationView)
 
 
 async def _partitions(views: Views) -> list[PartitionView]:
-    found = await _ask(views, PartitionsQuery())
-    assert isinstance(found, tuple)
-    return [view for view in found if isinstance(view, PartitionView)]
+    return await _rows(views, PartitionsQuery(), PartitionView)
 
 
 async def _require_partition(views: Views, asked: Asked) -> None:
@@ -299,8 +296,6 @@ async def _require_partition(views: Views, asked: Asked) -> None:
 
 async def _root(views: Views, asked: Asked) -> QueueView:
     found = await _ask(views, QueuesQuery(asked.partition, asked.rm_id))
-    if found is None:
-        raise ApiError(404, PARTITION_NOT_FOUND)
     assert isinstance(found, QueueView)
     return found
 
