@@ -15,8 +15,9 @@ from remuda.config import keys
 from remuda.config.compose import compose
 from remuda.config.fields import FieldReader
 from remuda.config.findings import Findings
-from remuda.config.schema import BUILT_IN_TEXT
+from remuda.config.schema import BUILT_IN_TEXT, ROOT
 from remuda.config.tree import Node
+from remuda.config.validate import partition_name
 
 _Content: TypeAlias = dict[str, object]
 
@@ -40,13 +41,13 @@ def document(text: str) -> dict[str, object]:
 
 def _normalise(partition: _Content) -> None:
     name = partition.pop("name", "")
-    named = "default" if str(name).lower() in ("", "default") else name
+    named = partition_name(str(name))
     queues = _dicts(partition.pop("queues", []))
-    if len(queues) == 1 and str(queues[0].get("name")).lower() == "root":
+    if len(queues) == 1 and str(queues[0].get("name")).lower() == ROOT:
         root = queues[0]
     else:
         root = {"queues": queues} if queues else {}
-    root = {"name": "root", "parent": True} | {
+    root = {"name": ROOT, "parent": True} | {
         key: value for key, value in root.items() if key not in ("name", "parent")
     }
     if "limits" in partition:

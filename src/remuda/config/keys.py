@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from remuda.base.message import message
+from remuda.config.schema import NODE_SORTS, RESOLVERS, RULES
 
 # What a value is. Texts keep what was written, so numbers and words are texts, too (CFG-17).
 TEXT: Final = "text"
@@ -331,7 +332,7 @@ SECTION_KEYS: Final[Mapping[str, tuple[Key, ...]]] = {
             ("CFG-80", "PLC-12"),
             "name: provided",
             required=True,
-            choices=("provided", "user", "fixed", "tag"),
+            choices=RULES,
             any_case=True,
         ),
         Key(
@@ -425,7 +426,7 @@ SECTION_KEYS: Final[Mapping[str, tuple[Key, ...]]] = {
             "`fair`: the least used node first, `binpacking`: the most used one",
             ("CFG-90", "PAR-2"),
             "type: binpacking",
-            choices=("fair", "binpacking"),
+            choices=NODE_SORTS,
         ),
         Key(
             "resourceweights",
@@ -444,7 +445,7 @@ SECTION_KEYS: Final[Mapping[str, tuple[Key, ...]]] = {
             "`os`: accounts of the machine, `ldap`: a directory, `test`: fixed users",
             ("UGR-20", "UGR-23", "UGR-24", "UGR-25"),
             "type: os",
-            choices=("os", "ldap", "test"),
+            choices=RESOLVERS,
             others=True,
         ),
     ),

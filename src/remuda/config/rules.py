@@ -17,15 +17,16 @@ from remuda.config.patterns import PatternError, compiled
 from remuda.config.schema import (
     GROUP_NAME,
     QUEUE_NAME,
+    ROOT,
+    RULE_FIXED,
+    RULE_RECOVERY,
+    RULE_TAG,
+    RULES,
     USER_NAME,
     FilterConfig,
     NameFilter,
     PlacementRuleConfig,
 )
-
-FIXED: Final = "fixed"
-TAG: Final = "tag"
-RULES: Final = (FIXED, "provided", TAG, "user")
 
 # Distinct expressions that one configuration may hold: compiling one takes milliseconds.
 PATTERNS_LIMIT: Final = 100
@@ -33,7 +34,6 @@ PATTERNS_LIMIT: Final = 100
 _RULE_NAME: Final = re.compile(r"[_a-zA-Z][a-zA-Z0-9_]*")
 _SPECIAL: Final = re.compile(r"[\^$*+?()\[{}|]")
 _GLOB: Final = re.compile(r"[a-zA-Z0-9_:#/.@?*-]*[a-zA-Z0-9_:#/@-][?*][a-zA-Z0-9_:#/.@?*-]*")
-_ROOT: Final = "root"
 
 
 class RuleCheck:
@@ -68,7 +68,7 @@ class RuleCheck:
         return PlacementRuleConfig(
             name=kind,
             create=draft.create,
-            value=_value(draft) if kind in (FIXED, TAG) else "",
+            value=_value(draft) if kind in (RULE_FIXED, RULE_TAG) else "",
             parent=parent,
             filter=None if draft.filter is None else self._filter(draft.filter, number),
         )
@@ -79,29 +79,29 @@ class RuleCheck:
         shown = draft.name[:64]
         kind = draft.name.lower()
         where = f"of placement rule no. #{number}"
-        rules = f"the rules are {', '.join(RULES)}"
+        rules = f"the rules are {', '.join(sorted(RULES))}"
         if not _RULE_NAME.fullmatch(draft.name):
             text = f"invalid rule name {shown!r} {where}"
             self._findings.add(draft.node, path, "CFG-80", text, rules)
-        elif kind == "recovery":
+        elif kind == RULE_RECOVERY:
             text = f"rule name recovery {where} cannot be configured, it is always the last rule"
             self._findings.add(draft.node, path, "PLC-12", text, "remove it")
         elif kind not in RULES:
             text = f"unknown rule name specified {shown} {where}"
             self._findings.add(draft.node, path, "PLC-12", text, rules)
-        elif kind in (FIXED, TAG):
+        elif kind in (RULE_FIXED, RULE_TAG):
             self._value(draft, kind, where)
 
     def _value(self, draft: RuleDraft, kind: str, where: str) -> None:
         """See that a rule that needs a value has one. Rules: PLC-14."""
         value = draft.value
         if value is None or not value.text:
-            what = "queue" if kind == FIXED else "tag"
+            what = "queue" if kind == RULE_FIXED else "tag"
             text = f"a {kind} queue rule must have a {what} name set, the value {where} is missing"
             hint = f"add value: and the {what}'s name"
             self._findings.add(draft.node, draft.path, "PLC-14", text, hint)
             return
-        if kind == FIXED:
+        if kind == RULE_FIXED:
             for part in value.text.split(".", 50):
                 if not QUEUE_NAME.fullmatch(part):
                     text = f"invalid queue name {part[:65]!r} in the value {where}"
@@ -186,15 +186,15 @@ class RuleCheck:
         chain = _chain(draft)
         names = "->".join(rule.name[:64] for rule in chain)
         what = f"placement rule no. #{number} ({names})"
-        static = list(itertools.takewhile(lambda rule: rule.name == FIXED, chain))
+        static = list(itertools.takewhile(lambda rule: rule.name == RULE_FIXED, chain))
         for position, rule in enumerate(chain[1:], 1):
-            if rule.name.lower() == FIXED and _qualified(_value(rule)):
+            if rule.name.lower() == RULE_FIXED and _qualified(_value(rule)):
                 self._refuse_qualified(rule, what, "CFG-85" if position < len(static) else "PLC-14")
                 return
         parts: list[str] = []
         for rule in static:
             own = _value(rule).split(".")
-            parts = own if _qualified(_value(rule)) else [*(parts or [_ROOT]), *own]
+            parts = own if _qualified(_value(rule)) else [*(parts or [ROOT]), *own]
             last = rule is static[-1]
             if not self._level(
                 rule, parts, what, create=rule.create and (draft.create or not last)
@@ -267,4 +267,4 @@ def _value(rule: RuleDraft) -> str:
 
 def _qualified(value: str) -> bool:
     """Whether a fixed value starts at root. Rules: PLC-32 (D-P2)."""
-    return value == _ROOT or value.startswith(f"{_ROOT}.")
+    return value == ROOT or value.startswith(f"{ROOT}.")

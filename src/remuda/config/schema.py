@@ -24,19 +24,35 @@ USER_NAME: Final = re.compile(r"[_a-zA-Z][a-zA-Z0-9:#/_.@-]*[$]?")
 # A group, in limits, filters and access lists (CFG-32).
 GROUP_NAME: Final = re.compile(r"[_a-zA-Z][a-zA-Z0-9:_.-]*")
 
+# The queue above all others, and the one that takes running applications without a queue (PLC-72).
+ROOT: Final = "root"
+RECOVERY_QUEUE: Final = f"{ROOT}.@recovery@"
+
+# The partition of a file that names none (CFG-40).
+DEFAULT_PARTITION: Final = "default"
+
 # Levels of queues, root included; as many as a configuration file may nest.
 QUEUE_DEPTH_LIMIT: Final = 48
 
 # Which node comes first: the least used one, or the most used one that fits (CFG-90).
 NODE_SORT_FAIR: Final = "fair"
 NODE_SORT_BINPACKING: Final = "binpacking"
+NODE_SORTS: Final = (NODE_SORT_FAIR, NODE_SORT_BINPACKING)
 
+# How the queue of an application is found (PLC-12); ``recovery`` cannot be configured.
+RULE_PROVIDED: Final = "provided"
+RULE_USER: Final = "user"
+RULE_FIXED: Final = "fixed"
+RULE_TAG: Final = "tag"
+RULES: Final = (RULE_PROVIDED, RULE_USER, RULE_FIXED, RULE_TAG)
+RULE_RECOVERY: Final = "recovery"
 
 # What looks up the groups of a user who comes without any (UGR-20).
 RESOLVER_DEFAULT: Final = ""
 RESOLVER_OS: Final = "os"
 RESOLVER_LDAP: Final = "ldap"
 RESOLVER_TEST: Final = "test"
+RESOLVERS: Final = (RESOLVER_OS, RESOLVER_LDAP, RESOLVER_TEST)
 
 # The name that stands for every user or group not named itself (LIM-4, LIM-5).
 WILDCARD: Final = "*"
@@ -134,7 +150,7 @@ class FilterConfig:
 
 @message
 class PlacementRuleConfig:
-    """One placement rule: ``provided``, ``user``, ``fixed`` or ``tag``, lower case.
+    """One placement rule; ``name`` is one of RULES.
 
     ``value``: the queue of a fixed rule, lower case, or the tag's name of a tag rule, lower case.
     ``parent`` gives the queue above, root without one. Rules: PLC-12 to PLC-15, PLC-20 to PLC-29.
@@ -158,7 +174,7 @@ class PartitionConfig:
 
     name: str
     root: QueueConfig
-    placement_rules: tuple[PlacementRuleConfig, ...] = (PlacementRuleConfig("provided"),)
+    placement_rules: tuple[PlacementRuleConfig, ...] = (PlacementRuleConfig(RULE_PROVIDED),)
     node_sort_policy: str = NODE_SORT_FAIR
     node_sort_weights: Mapping[str, float] = field(default_factory=dict)
     preemption: bool = True
@@ -199,7 +215,7 @@ partitions:
 def built_in() -> Configuration:
     """Return the configuration of an RM that sends none. Rules: RM-5, chapter 10 section 7."""
     everybody = AccessList(everybody=True)
-    root = QueueConfig(name="root", parent=True, submit_acl=everybody)
-    rules = (PlacementRuleConfig("tag", create=True, value="namespace"),)
-    partition = PartitionConfig("default", root, rules)
+    root = QueueConfig(name=ROOT, parent=True, submit_acl=everybody)
+    rules = (PlacementRuleConfig(RULE_TAG, create=True, value="namespace"),)
+    partition = PartitionConfig(DEFAULT_PARTITION, root, rules)
     return Configuration((partition,), checksum(BUILT_IN_TEXT), BUILT_IN_TEXT)

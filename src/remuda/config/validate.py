@@ -20,23 +20,18 @@ from remuda.config.limits import LimitCheck
 from remuda.config.quotas import QuotaCheck
 from remuda.config.rules import RuleCheck
 from remuda.config.schema import (
-    NODE_SORT_BINPACKING,
+    DEFAULT_PARTITION,
     NODE_SORT_FAIR,
+    NODE_SORTS,
     QUEUE_NAME,
+    RECOVERY_QUEUE,
     RESOLVER_DEFAULT,
-    RESOLVER_LDAP,
-    RESOLVER_OS,
-    RESOLVER_TEST,
+    RESOLVERS,
+    ROOT,
+    RULE_PROVIDED,
     PartitionConfig,
     PlacementRuleConfig,
 )
-
-_NODE_SORT_POLICIES: Final = (NODE_SORT_FAIR, NODE_SORT_BINPACKING)
-_RESOLVERS: Final = (RESOLVER_OS, RESOLVER_LDAP, RESOLVER_TEST)
-
-# The queue below root that takes running applications without a queue (PLC-72).
-_RECOVERY: Final = "@recovery@"
-_ROOT: Final = "root"
 
 _PARTITION_NAME_LIMIT: Final = 256
 
@@ -72,7 +67,7 @@ def _partition(
     return PartitionConfig(
         name=name,
         root=root.record(),
-        placement_rules=rules or (PlacementRuleConfig("provided"),),
+        placement_rules=rules or (PlacementRuleConfig(RULE_PROVIDED),),
         node_sort_policy=(policy.text if policy else "") or NODE_SORT_FAIR,
         node_sort_weights={
             resource: 0.0 if math.isnan(weight) else weight
@@ -87,12 +82,20 @@ def _partition(
 # ----------------------------------------------------------------------------------- partitions
 
 
+def partition_name(written: str) -> str:
+    """Return the name of a partition; none, and ``default`` in any case, is one name.
+
+    Rules: CFG-40.
+    """
+    return DEFAULT_PARTITION if written.lower() in ("", DEFAULT_PARTITION) else written
+
+
 def _partition_name(draft: PartitionDraft, seen: dict[str, int], findings: Findings) -> str:
     """Normalise the name, see that it is unique and can be told apart.
 
     Rules: CFG-40, PAR-1 (D-C9).
     """
-    name = "default" if draft.name.lower() in ("", "default") else draft.name
+    name = partition_name(draft.name)
     path = f"{draft.path}.name"
     if name.startswith("[") or not name.isprintable() or len(name) > _PARTITION_NAME_LIMIT:
         text = f"invalid partition name {name[:64]!r}"
@@ -115,11 +118,11 @@ def _root(draft: PartitionDraft, partition: str, findings: Findings) -> QueueDra
     if draft.queues_node is None:
         text = f"queue config for partition {partition[:64]} is not set"
         findings.add(draft.node, path, "CFG-41", text, "add queues, [] for a root queue only")
-    if len(draft.queues) == 1 and draft.queues[0].name.lower() == _ROOT:
+    if len(draft.queues) == 1 and draft.queues[0].name.lower() == ROOT:
         given = draft.queues[0]
         _check_root_resources(given, partition, findings)
         return QueueDraft(
-            name=_ROOT,
+            name=ROOT,
             node=given.node,
             path=given.path,
             parent=True,
@@ -132,12 +135,12 @@ def _root(draft: PartitionDraft, partition: str, findings: Findings) -> QueueDra
             limits=given.limits,
         )
     for queue in draft.queues:
-        if queue.name.lower() == _ROOT:
+        if queue.name.lower() == ROOT:
             text = f"queue {queue.name} is not the only one at the top and becomes root.root"
             hint = "put the others below it, or rename it"
             findings.warn(queue.node, f"{queue.path}.name", "CFG-43", text, hint)
     node = draft.queues_node or draft.node
-    return QueueDraft(name=_ROOT, node=node, path=path, parent=True, queues=draft.queues)
+    return QueueDraft(name=ROOT, node=node, path=path, parent=True, queues=draft.queues)
 
 
 def _check_root_resources(root: QueueDraft, partition: str, findings: Findings) -> None:
@@ -176,10 +179,10 @@ def _content(limit: LimitDraft) -> tuple[object, ...]:
 
 def _resolver(given: TextAt | None, findings: Findings) -> str:
     """Return what looks up groups; an unknown text means the default one. Rules: UGR-20."""
-    if given is None or not given.text or given.text in _RESOLVERS:
+    if given is None or not given.text or given.text in RESOLVERS:
         return given.text if given is not None else RESOLVER_DEFAULT
     text = f"unknown user group resolver {given.text[:64]!r}: the default one is used"
-    findings.warn(given.node, given.path, "UGR-20", text, f"write {', '.join(_RESOLVERS)}")
+    findings.warn(given.node, given.path, "UGR-20", text, f"write {', '.join(RESOLVERS)}")
     return RESOLVER_DEFAULT
 
 
@@ -209,7 +212,7 @@ def _check_names(queue: JudgedQueue, findings: Findings) -> None:
         if not QUEUE_NAME.fullmatch(draft.name):
             text = f"invalid child name {draft.name!r} {where}"
             hint = "use 1 to 64 letters, digits and _ : # / @ -"
-        elif child.level == 1 and child.name == _RECOVERY:
+        elif child.path == RECOVERY_QUEUE:
             text = f"invalid child name {draft.name!r} {where}, it is the recovery queue's"
             hint = "rename it"
         elif child.name in seen:
@@ -276,9 +279,9 @@ def _open_below(queue: JudgedQueue) -> bool:
 def _check_node_sort(draft: NodeSortDraft, findings: Findings) -> None:
     """See that policy and weights mean something. Rules: CFG-90, CFG-91."""
     policy = draft.policy
-    if policy is not None and policy.text not in ("", *_NODE_SORT_POLICIES):
+    if policy is not None and policy.text not in ("", *NODE_SORTS):
         text = f"undefined policy: {policy.text[:64]}"
-        hint = f"write {' or '.join(_NODE_SORT_POLICIES)}"
+        hint = f"write {' or '.join(NODE_SORTS)}"
         findings.add(policy.node, policy.path, "CFG-90", text, hint)
     for name, (weight, at) in draft.weights.items():
         if weight < 0:
