@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from remuda.base.quantity import QuantityError, parse_quantity
-from remuda.config.amounts import TYPES_LIMIT
+from remuda.config.amounts import CONFIGURED_TYPES_LIMIT
 from remuda.config.bind import ACCESS_NAMES_LIMIT
 from remuda.config.compose import DEPTH_LIMIT, NODES_LIMIT, TEXT_BYTES_LIMIT
 from remuda.config.findings import PROBLEMS_LIMIT
@@ -113,7 +113,7 @@ def test_the_bounds_are_those_of_the_code() -> None:
         ACCESS_NAMES_LIMIT,
         DEPTH_LIMIT,
         QUEUE_DEPTH_LIMIT,
-        TYPES_LIMIT,
+        CONFIGURED_TYPES_LIMIT,
         PATTERNS_LIMIT,
         PATTERN_LENGTH_LIMIT,
         PROBLEMS_LIMIT,

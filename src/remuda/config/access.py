@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from remuda.config.drafts import TextAt
-from remuda.config.findings import Findings
+from remuda.config.findings import Findings, cut
 from remuda.config.schema import GROUP_NAME, USER_NAME, WILDCARD, AccessList
 
 NOBODY: Final = AccessList()
@@ -30,7 +30,7 @@ def access_list(draft: TextAt | None, queue: str, findings: Findings) -> AccessL
         return EVERYBODY
     parts = text.split(" ")
     if len(parts) > 2 or len(text.split()) > 2:
-        what = f"multiple spaces found in ACL of queue {queue}: {text[:64]!r}"
+        what = f"multiple spaces found in ACL of queue {queue}: {cut(text)!r}"
         findings.add(draft.node, draft.path, "CFG-50", what, _HINT)
         return NOBODY
     if WILDCARD in parts:
@@ -50,5 +50,5 @@ def _warn(draft: TextAt, queue: str, name: str, findings: Findings) -> None:
         text = f"* among other names has no effect in the ACL of queue {queue}"
         findings.warn(draft.node, draft.path, "ACL-3", text, "write * alone for everybody")
     else:
-        text = f"{name[:64]!r} is no legal name and has no effect in the ACL of queue {queue}"
+        text = f"{cut(name)!r} is no legal name and has no effect in the ACL of queue {queue}"
         findings.warn(draft.node, draft.path, "ACL-5", text, "correct or remove it")

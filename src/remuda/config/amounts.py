@@ -14,11 +14,11 @@ from remuda.base.quantity import QuantityError, parse_quantity
 from remuda.base.resource_text import printable
 from remuda.base.resources import Resource
 from remuda.config.drafts import AmountsDraft
-from remuda.config.findings import Findings
+from remuda.config.findings import Findings, cut
 from remuda.config.tree import Node
 
 # Resource types that one partition may name.
-TYPES_LIMIT: Final = 256
+CONFIGURED_TYPES_LIMIT: Final = 256
 
 _TYPES_SHOWN: Final = 8
 
@@ -76,14 +76,14 @@ class AmountReader:
                 values[name] = parse_quantity(name, text)
             except QuantityError as error:
                 reason = str(error)
-                what = f"{reason} {text[:64]!r} for {name[:64]} of {owner}"
-                where = f"{draft.path}.{name[:64]}"
+                what = f"{reason} {cut(text)!r} for {cut(name)} of {owner}"
+                where = f"{draft.path}.{cut(name)}"
                 faults.append(Fault(node, where, what, _hint(name, reason)))
         return Amounts(values, faults)
 
     def _admit(self, name: str) -> bool:
         """Whether one more type may be named."""
-        if len(self._types) >= TYPES_LIMIT:
+        if len(self._types) >= CONFIGURED_TYPES_LIMIT:
             return False
         self._types.add(name)
         return True
@@ -93,7 +93,7 @@ class AmountReader:
         if self._types_reported:
             return []
         self._types_reported = True
-        text = f"more than {TYPES_LIMIT} resource types in one partition"
+        text = f"more than {CONFIGURED_TYPES_LIMIT} resource types in one partition"
         return [Fault(draft.node, draft.path, text, "remove some")]
 
 

@@ -21,7 +21,7 @@ from remuda.config.drafts import (
     TextAt,
 )
 from remuda.config.fields import FieldReader
-from remuda.config.findings import Findings
+from remuda.config.findings import Findings, cut
 from remuda.config.keys import (
     DOCUMENT,
     FILTER,
@@ -174,7 +174,7 @@ class _Binder:
             return None
         entries = self._fields.mapping(node, path, "resource amounts")
         texts = {
-            name: (self._fields.text(value, f"{path}.{name[:64]}"), value)
+            name: (self._fields.text(value, f"{path}.{cut(name)}"), value)
             for name, (_, value) in entries.items()
         }
         return AmountsDraft(node, path, texts)
@@ -186,7 +186,7 @@ class _Binder:
         path = f"{above}.properties"
         properties: dict[str, str] = {}
         for name, (key, value) in self._fields.mapping(node, path, "properties").items():
-            where = f"{path}.{name[:64]}"
+            where = f"{path}.{cut(name)}"
             text = self._fields.text(value, where)
             properties[name] = text
             self._properties_check.check(name, text, key, where)
@@ -262,7 +262,7 @@ class _Binder:
             below = f"{path}.resourceweights"
             entries = self._fields.mapping(found["resourceweights"], below, "resourceweights")
             for name, (_, value) in entries.items():
-                weight = self._fields.number(value, f"{below}.{name[:64]}")
+                weight = self._fields.number(value, f"{below}.{cut(name)}")
                 shown = value.text if isinstance(value, ScalarNode) else ""
                 weights[name] = (weight, TextAt(shown, value, below))
         return NodeSortDraft(self._text_at(found.get("type"), f"{path}.type"), weights)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from remuda.config.findings import Findings
+from remuda.config.findings import Findings, cut
 from remuda.config.keys import KEYS
 from remuda.config.tree import ListNode, MapNode, Node, ScalarNode, is_null
 
@@ -67,7 +67,7 @@ class FieldReader:
                 hint = f"the keys are {', '.join(sorted(known))}"
                 if word.lower() in known:
                     hint = f"keys are lower case: {word.lower()}"
-                text = f"field {word[:64]} not found in type {name}"
+                text = f"field {cut(word)} not found in type {name}"
                 self.refuse(key, path, "CFG-13", text, hint)
         return found
 
@@ -94,7 +94,7 @@ class FieldReader:
                 merged.append(value)
             elif key.text in own:
                 first = own[key.text][0].line
-                text = f"key {key.text[:64]} already defined at line {first}"
+                text = f"key {cut(key.text)} already defined at line {first}"
                 self.refuse(key, path, "CFG-14", text, "remove one of them")
             else:
                 own[key.text] = (key, value)
@@ -206,7 +206,7 @@ class FieldReader:
 
 def _shown(node: Node) -> str:
     if isinstance(node, ScalarNode):
-        return node.text[:64] if node.plain else f'"{node.text[:64]}"'
+        return cut(node.text) if node.plain else f'"{cut(node.text)}"'
     return "a list" if isinstance(node, ListNode) else "a mapping"
 
 

@@ -13,6 +13,7 @@ from remuda.config.tree import Node
 
 PROBLEMS_LIMIT: Final = 200
 _TEXT_LIMIT: Final = 400
+_WORD_LIMIT: Final = 64
 
 
 class Findings:
@@ -23,17 +24,17 @@ class Findings:
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self.problems: list[Problem] = []
+        self.errors: list[Problem] = []
         self.warnings: list[Problem] = []
 
     def add(self, node: Node, path: str, rule: str, message: str, hint: str = "") -> None:
         """Note one error at a node; raises ConfigError when there are too many."""
-        self.problems.append(
+        self.errors.append(
             Problem(one_line(path), rule, one_line(message), node.line, node.column, hint)
         )
-        if len(self.problems) >= PROBLEMS_LIMIT:
+        if len(self.errors) >= PROBLEMS_LIMIT:
             hint = "correct the first problems and try again"
-            self.problems.append(Problem("", "CFG-5", "further problems are not shown", hint=hint))
+            self.errors.append(Problem("", "CFG-5", "further problems are not shown", hint=hint))
             self.raise_if_any()
 
     def warn(self, node: Node, path: str, rule: str, message: str, hint: str = "") -> None:
@@ -46,11 +47,16 @@ class Findings:
 
     def raise_if_any(self) -> None:
         """Raise ConfigError if an error was noted."""
-        if self.problems:
-            raise ConfigError(self.problems, self.source)
+        if self.errors:
+            raise ConfigError(self.errors, self.source)
+
+
+def cut(word: str) -> str:
+    """Return as much of a name or value as a problem shows of it."""
+    return word[:_WORD_LIMIT]
 
 
 def one_line(text: str) -> str:
     """Return a text cut to a readable length, without line breaks or control characters."""
-    cut = text if len(text) <= _TEXT_LIMIT else text[:_TEXT_LIMIT] + "..."
-    return cut if cut.isprintable() else "".join(c if c.isprintable() else " " for c in cut)
+    short = text if len(text) <= _TEXT_LIMIT else text[:_TEXT_LIMIT] + "..."
+    return short if short.isprintable() else "".join(c if c.isprintable() else " " for c in short)

@@ -11,9 +11,9 @@ from typing import Generic, TypeVar
 from remuda.base.message import message
 from remuda.base.resources import Resource, component_wise_min
 from remuda.config.amounts import excess, shown
+from remuda.config.candidate import QueueCandidate
 from remuda.config.drafts import LimitDraft, NamesDraft
-from remuda.config.findings import Findings
-from remuda.config.judged import JudgedQueue
+from remuda.config.findings import Findings, cut
 from remuda.config.schema import WILDCARD, LimitConfig
 from remuda.config.tree import Node
 
@@ -24,13 +24,13 @@ V = TypeVar("V")
 class _Place:
     """Whose limit is looked at, and where it stands."""
 
-    queue: JudgedQueue
+    queue: QueueCandidate
     node: Node
     kind: str
     names: NamesDraft
 
 
-def check_limit_levels(root: JudgedQueue, findings: Findings) -> None:
+def check_limit_levels(root: QueueCandidate, findings: Findings) -> None:
     """Check the limits of a whole tree, first resources, then applications.
 
     Rules: CFG-95 to CFG-100.
@@ -68,7 +68,7 @@ class _Levels(Generic[V]):
         """Return what is allowed below."""
         raise NotImplementedError
 
-    def walk(self, queue: JudgedQueue) -> None:
+    def walk(self, queue: QueueCandidate) -> None:
         """Check a queue and all below it; the tables are as before when it is done."""
         found: list[tuple[dict[str, V], str, V]] = []
         for draft, limit in zip(queue.limit_drafts, queue.limits, strict=True):
@@ -117,7 +117,7 @@ class _Levels(Generic[V]):
     ) -> None:
         whose = "wildcard" if wild else "immediate or ancestor parent"
         text = (
-            f"{place.kind} {name[:64]!r} {self.what} {over[0]} of queue {place.queue.path}"
+            f"{place.kind} {cut(name)!r} {self.what} {over[0]} of queue {place.queue.path}"
             f" is greater than {whose} {self.what} {over[1]}"
         )
         rule = "CFG-99" if place.kind == "group" else self.rule(name, wild)

@@ -11,9 +11,9 @@ from typing import Final
 
 from remuda.base.fits import is_zero
 from remuda.config.amounts import NOT_GIVEN, AmountReader, Amounts, excess, shown
+from remuda.config.candidate import QueueCandidate
 from remuda.config.drafts import LimitDraft, NamesDraft
-from remuda.config.findings import Findings
-from remuda.config.judged import JudgedQueue
+from remuda.config.findings import Findings, cut
 from remuda.config.schema import GROUP_NAME, USER_NAME, WILDCARD, LimitConfig
 
 
@@ -33,14 +33,14 @@ class LimitCheck:
         self._amounts = amounts
         self._findings = findings
 
-    def check(self, queue: JudgedQueue) -> tuple[LimitConfig, ...]:
+    def check(self, queue: QueueCandidate) -> tuple[LimitConfig, ...]:
         """Return the limits of a queue, noting what is wrong with them."""
         users = _Named("user", USER_NAME)
         groups = _Named("group", GROUP_NAME)
         return tuple([self._limit(draft, queue, users, groups) for draft in queue.limit_drafts])
 
     def _limit(
-        self, draft: LimitDraft, queue: JudgedQueue, users: _Named, groups: _Named
+        self, draft: LimitDraft, queue: QueueCandidate, users: _Named, groups: _Named
     ) -> LimitConfig:
         where = _where(draft, queue)
         if not draft.users.names and not draft.groups.names:
@@ -62,18 +62,18 @@ class LimitCheck:
             description=draft.description,
         )
 
-    def _names(self, draft: NamesDraft, named: _Named, queue: JudgedQueue) -> None:
+    def _names(self, draft: NamesDraft, named: _Named, queue: QueueCandidate) -> None:
         """Check the names of one list in order. Rules: CFG-53, CFG-54, CFG-55."""
         lines = named.lines
         for index, (name, node) in enumerate(draft.names):
             if name != WILDCARD and not named.pattern.fullmatch(name):
-                text = f"invalid limit {named.kind} name {name[:64]!r}"
+                text = f"invalid limit {named.kind} name {cut(name)!r}"
                 rule, hint = "CFG-53", _NAME_HINTS[named.kind]
             elif name in lines:
-                text = f"duplicated {named.kind} name {name[:64]!r}, first at line {lines[name]},"
+                text = f"duplicated {named.kind} name {cut(name)!r}, first at line {lines[name]},"
                 rule, hint = "CFG-54", "name it once in all limits of a queue"
             elif WILDCARD in lines:
-                text = f"{named.kind} {name[:64]!r} after wildcard {named.kind} limit"
+                text = f"{named.kind} {cut(name)!r} after wildcard {named.kind} limit"
                 rule, hint = "CFG-55", "* comes last"
                 lines[name] = node.line
             else:
@@ -98,7 +98,9 @@ class LimitCheck:
             self._findings.add(draft.node, draft.path, "CFG-58", text, hint)
         return amounts
 
-    def _bounds(self, draft: LimitDraft, queue: JudgedQueue, amounts: Amounts, where: str) -> None:
+    def _bounds(
+        self, draft: LimitDraft, queue: QueueCandidate, amounts: Amounts, where: str
+    ) -> None:
         """See that a limit stays within what its queue has. Rules: CFG-59, CFG-60."""
         most = queue.draft.max_applications
         if most and draft.max_applications > most:
@@ -124,6 +126,6 @@ _NAME_HINTS: Final = {
 }
 
 
-def _where(draft: LimitDraft, queue: JudgedQueue) -> str:
-    what = f"limit {draft.description[:64]!r}" if draft.description else "a limit"
+def _where(draft: LimitDraft, queue: QueueCandidate) -> str:
+    what = f"limit {cut(draft.description)!r}" if draft.description else "a limit"
     return f"{what} of queue {queue.path}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from typing import Any, Final
 
-from remuda.config.findings import Findings
+from remuda.config.findings import Findings, cut
 from remuda.config.queue_properties import BY_NAME, SORT_POLICY, STATEAWARE, Property
 from remuda.config.tree import Node
 
@@ -32,7 +32,7 @@ class PropertyCheck:
         if known is None:
             self._compare(name, node, path)
         elif known.parse(text) is None:
-            what = f"invalid value {text[:64]!r} of property {name}: its default is used"
+            what = f"invalid value {cut(text)!r} of property {name}: its default is used"
             self._findings.warn(node, path, "PRP-2", what, _hint(known))
         elif known is SORT_POLICY and text == STATEAWARE:
             what = f"the sort policy {STATEAWARE} is deprecated and means fifo"

@@ -10,9 +10,9 @@ import itertools
 import re
 from typing import Final
 
+from remuda.config.candidate import QueueCandidate
 from remuda.config.drafts import FilterDraft, NamesDraft, RuleDraft
-from remuda.config.findings import Findings
-from remuda.config.judged import JudgedQueue
+from remuda.config.findings import Findings, cut
 from remuda.config.patterns import PatternError, compiled
 from remuda.config.schema import (
     GROUP_NAME,
@@ -39,7 +39,7 @@ _GLOB: Final = re.compile(r"[a-zA-Z0-9_:#/.@?*-]*[a-zA-Z0-9_:#/@-][?*][a-zA-Z0-9
 class RuleCheck:
     """Checks the placement rules of one partition against its queues."""
 
-    def __init__(self, root: JudgedQueue, findings: Findings, patterns: dict[str, str]) -> None:
+    def __init__(self, root: QueueCandidate, findings: Findings, patterns: dict[str, str]) -> None:
         """Take the ``patterns`` seen so far in the document, with what is wrong with each."""
         self._root = root
         self._findings = findings
@@ -52,9 +52,9 @@ class RuleCheck:
         """
         built = []
         for number, draft in enumerate(drafts):
-            before = len(self._findings.problems)
+            before = len(self._findings.errors)
             rule = self._rule(draft, number)
-            built.append((draft, rule, len(self._findings.problems) == before))
+            built.append((draft, rule, len(self._findings.errors) == before))
         for number, (draft, _, sound) in enumerate(built):
             if sound:
                 self._static_path(draft, number)
@@ -76,7 +76,7 @@ class RuleCheck:
     def _words(self, draft: RuleDraft, number: int) -> None:
         """See that a rule is one that can be built. Rules: CFG-80, PLC-12, PLC-14."""
         path = f"{draft.path}.name"
-        shown = draft.name[:64]
+        shown = cut(draft.name)
         kind = draft.name.lower()
         where = f"of placement rule no. #{number}"
         rules = f"the rules are {', '.join(sorted(RULES))}"
@@ -104,7 +104,7 @@ class RuleCheck:
         if kind == RULE_FIXED:
             for part in value.text.split(".", 50):
                 if not QUEUE_NAME.fullmatch(part):
-                    text = f"invalid queue name {part[:65]!r} in the value {where}"
+                    text = f"invalid queue name {cut(part)!r} in the value {where}"
                     hint = "between dots stand 1 to 64 letters, digits and _ : # / @ -"
                     self._findings.add(value.node, value.path, "PLC-14", text, hint)
                     break
@@ -116,7 +116,7 @@ class RuleCheck:
         kind = draft.kind.text.lower() if draft.kind is not None else ""
         where = f"of placement rule no. #{number}"
         if draft.kind is not None and kind not in ("", "allow", "deny"):
-            text = f"invalid rule filter type {draft.kind.text[:64]!r} {where}"
+            text = f"invalid rule filter type {cut(draft.kind.text)!r} {where}"
             hint = "write allow or deny"
             self._findings.add(draft.kind.node, draft.kind.path, "CFG-82", text, hint)
         users = self._names(draft.users, "user", USER_NAME, where)
@@ -141,14 +141,14 @@ class RuleCheck:
         fault = self._pattern_fault(first)
         path = f"{draft.path}[0]"
         if fault:
-            text = f"filter {kind} list {where} is not a proper list or regexp: {first[:64]!r}"
+            text = f"filter {kind} list {where} is not a proper list or regexp: {cut(first)!r}"
             self._findings.add(node, path, "CFG-83", f"{text}, {fault}", "write names, or RE2")
         elif _GLOB.fullmatch(first):
             text = (
-                f"the {kind} filter {first[:64]!r} {where} is a regular expression, found anywhere"
+                f"the {kind} filter {cut(first)!r} {where} is a regular expression, found anywhere"
                 " in a name, and looks like a file name pattern"
             )
-            hint = f"write ^{first[:64].replace('*', '.*').replace('?', '.')}$ if that is meant"
+            hint = f"write ^{cut(first).replace('*', '.*').replace('?', '.')}$ if that is meant"
             self._findings.warn(node, path, "PLC-51", text, hint)
         return NameFilter(pattern=first)
 
@@ -156,7 +156,7 @@ class RuleCheck:
         """See that all entries of a list are names. Rules: CFG-84 (D-C9)."""
         for index, (name, node) in enumerate(draft.names):
             if not legal.fullmatch(name):
-                text = f"filter {kind} list {where} is not a proper list or regexp: {name[:64]!r}"
+                text = f"filter {kind} list {where} is not a proper list or regexp: {cut(name)!r}"
                 hint = "in a list of several only names can stand"
                 path = f"{draft.path}[{index}]"
                 self._findings.add(node, path, "CFG-84", f"{text} is no {kind} name", hint)
@@ -184,7 +184,7 @@ class RuleCheck:
         The leading rules named exactly ``fixed`` count, outermost parent first.
         """
         chain = _chain(draft)
-        names = "->".join(rule.name[:64] for rule in chain)
+        names = "->".join(cut(rule.name) for rule in chain)
         what = f"placement rule no. #{number} ({names})"
         static = list(itertools.takewhile(lambda rule: rule.name == RULE_FIXED, chain))
         for position, rule in enumerate(chain[1:], 1):
@@ -204,7 +204,7 @@ class RuleCheck:
             self._end(static[-1], parts, what, dynamic=len(static) < len(chain))
 
     def _refuse_qualified(self, rule: RuleDraft, what: str, broken: str) -> None:
-        text = f"illegal fully qualified 'fixed' rule with value {_value(rule)[:64]!r} in {what}"
+        text = f"illegal fully qualified 'fixed' rule with value {cut(_value(rule))!r} in {what}"
         hint = "only the outermost parent rule may start with root"
         self._findings.add(rule.node, rule.path, broken, text, hint)
 
@@ -242,7 +242,7 @@ class RuleCheck:
             hint = "name a queue without queues below it"
         self._findings.add(rule.node, rule.path, "CFG-87", text, hint)
 
-    def _nearest(self, parts: list[str]) -> tuple[JudgedQueue, int]:
+    def _nearest(self, parts: list[str]) -> tuple[QueueCandidate, int]:
         """Return the deepest queue there is on a path, and how many are missing below it."""
         queue = self._root
         for done, part in enumerate(parts[1:], 1):

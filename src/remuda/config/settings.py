@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 from remuda.base.duration import parse_duration
 from remuda.base.go_text import parse_bool, parse_int32, parse_uint64, parse_whole
 from remuda.base.message import message
+from remuda.config.findings import cut
 from remuda.config.setting_table import (
     BOOLEAN,
     BY_KEY,
@@ -51,8 +52,6 @@ _LEVELS: Final = {
     "fatal": FATAL,
 }
 
-_SHOWN: Final = 64
-
 _LOG_PREFIX, _LOG_SUFFIX = LOGGER_KEY.split("<logger>")
 
 
@@ -81,7 +80,7 @@ class SettingFault:
 
     def text(self) -> str:
         """Return the fault as one line. Rules: EVT-106, EXT-23."""
-        what = f"setting {self.key[:_SHOWN]!r}"
+        what = f"setting {cut(self.key)!r}"
         if not self.kind:
             return f"{what} is not known and has no effect"
         instead = f", {self.default} is used" if self.default else ""

@@ -2,7 +2,7 @@
 
 All faults are noted, in the order of section 6.8, and checking goes on with what is left, so
 one mistake is not reported as several. The larger checks have modules of their own: limits,
-limit_levels, quotas and rules.
+limit_levels, queue_amounts and rules.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Final
 
 from remuda.config.access import NOBODY, access_list
 from remuda.config.amounts import AmountReader
+from remuda.config.candidate import QueueCandidate
 from remuda.config.drafts import LimitDraft, NodeSortDraft, PartitionDraft, QueueDraft, TextAt
-from remuda.config.findings import Findings
-from remuda.config.judged import JudgedQueue
+from remuda.config.findings import Findings, cut
 from remuda.config.limit_levels import check_limit_levels
 from remuda.config.limits import LimitCheck
-from remuda.config.quotas import QuotaCheck
+from remuda.config.queue_amounts import QueueAmountsCheck
 from remuda.config.rules import RuleCheck
 from remuda.config.schema import (
     DEFAULT_PARTITION,
@@ -54,10 +54,10 @@ def _partition(
     """Check one partition in the order of section 6.8."""
     name = _partition_name(draft, names, findings)
     amounts = AmountReader()
-    root = JudgedQueue(_root(draft, name, findings), "", 0, amounts)
+    root = QueueCandidate(_root(draft, name, findings), "", 0, amounts)
     _check_partition_limits(draft.limits, root, name, findings)
     _check_queue(root, LimitCheck(amounts, findings), findings)
-    QuotaCheck(amounts, findings).check(root)
+    QueueAmountsCheck(amounts, findings).check(root)
     rules = RuleCheck(root, findings, patterns).check(draft.rules)
     _check_node_sort(draft.node_sort, findings)
     _check_applications(root, findings)
@@ -98,12 +98,12 @@ def _partition_name(draft: PartitionDraft, seen: dict[str, int], findings: Findi
     name = partition_name(draft.name)
     path = f"{draft.path}.name"
     if name.startswith("[") or not name.isprintable() or len(name) > _PARTITION_NAME_LIMIT:
-        text = f"invalid partition name {name[:64]!r}"
+        text = f"invalid partition name {cut(name)!r}"
         hint = f"write up to {_PARTITION_NAME_LIMIT} printable characters, the first not ["
         findings.add(draft.node, path, "PAR-1", text, hint)
     if name.lower() in seen:
         line = seen[name.lower()]
-        text = f"duplicate partition name {name[:64]}, first used at line {line}"
+        text = f"duplicate partition name {cut(name)}, first used at line {line}"
         findings.add(draft.node, path, "CFG-40", text, "rename one of them")
     seen.setdefault(name.lower(), draft.node.line)
     return name
@@ -116,7 +116,7 @@ def _root(draft: PartitionDraft, partition: str, findings: Findings) -> QueueDra
     """
     path = f"{draft.path}.queues"
     if draft.queues_node is None:
-        text = f"queue config for partition {partition[:64]} is not set"
+        text = f"queue config for partition {cut(partition)} is not set"
         findings.add(draft.node, path, "CFG-41", text, "add queues, [] for a root queue only")
     if len(draft.queues) == 1 and draft.queues[0].name.lower() == ROOT:
         given = draft.queues[0]
@@ -147,13 +147,13 @@ def _check_root_resources(root: QueueDraft, partition: str, findings: Findings) 
     """See that root has no amounts of its own, not even an empty map. Rules: CFG-44."""
     for given in (root.guaranteed, root.maximum):
         if given is not None:
-            text = f"root queue of partition {partition[:64]} must not have resource limits"
+            text = f"root queue of partition {cut(partition)} must not have resource limits"
             hint = "its size is that of the registered nodes"
             findings.add(given.node, given.path, "CFG-44", text, hint)
 
 
 def _check_partition_limits(
-    limits: tuple[LimitDraft, ...], root: JudgedQueue, partition: str, findings: Findings
+    limits: tuple[LimitDraft, ...], root: QueueCandidate, partition: str, findings: Findings
 ) -> None:
     """Give the limits of the partition to root. Rules: CFG-47."""
     if limits and not root.limit_drafts:
@@ -161,7 +161,7 @@ def _check_partition_limits(
     elif limits and [_content(one) for one in limits] != [
         _content(one) for one in root.limit_drafts
     ]:
-        text = f"limits of partition {partition[:64]} and of its root queue are not equivalent"
+        text = f"limits of partition {cut(partition)} and of its root queue are not equivalent"
         findings.add(limits[0].node, limits[0].path, "CFG-47", text, "give one of them only")
 
 
@@ -181,7 +181,7 @@ def _resolver(given: TextAt | None, findings: Findings) -> str:
     """Return what looks up groups; an unknown text means the default one. Rules: UGR-20."""
     if given is None or not given.text or given.text in RESOLVERS:
         return given.text if given is not None else RESOLVER_DEFAULT
-    text = f"unknown user group resolver {given.text[:64]!r}: the default one is used"
+    text = f"unknown user group resolver {cut(given.text)!r}: the default one is used"
     findings.warn(given.node, given.path, "UGR-20", text, f"write {', '.join(RESOLVERS)}")
     return RESOLVER_DEFAULT
 
@@ -189,7 +189,7 @@ def _resolver(given: TextAt | None, findings: Findings) -> str:
 # --------------------------------------------------------------------------------------- queues
 
 
-def _check_queue(queue: JudgedQueue, limits: LimitCheck, findings: Findings) -> None:
+def _check_queue(queue: QueueCandidate, limits: LimitCheck, findings: Findings) -> None:
     """Check access lists, limits and the names of the children, then the children.
 
     Rules: CFG-50 to CFG-62.
@@ -203,7 +203,7 @@ def _check_queue(queue: JudgedQueue, limits: LimitCheck, findings: Findings) -> 
         _check_queue(child, limits, findings)
 
 
-def _check_names(queue: JudgedQueue, findings: Findings) -> None:
+def _check_names(queue: QueueCandidate, findings: Findings) -> None:
     """See that child names are legal and unique. Rules: CFG-61, CFG-62."""
     seen: dict[str, int] = {}
     for child in queue.children:
@@ -227,7 +227,7 @@ def _check_names(queue: JudgedQueue, findings: Findings) -> None:
         findings.add(draft.node, f"{draft.path}.name", "CFG-61", text, hint)
 
 
-def _check_applications(queue: JudgedQueue, findings: Findings) -> None:
+def _check_applications(queue: QueueCandidate, findings: Findings) -> None:
     """See that children stay within a queue's number of applications. Rules: CFG-92."""
     most = queue.draft.max_applications
     for child in queue.children:
@@ -242,7 +242,7 @@ def _check_applications(queue: JudgedQueue, findings: Findings) -> None:
         _check_applications(child, findings)
 
 
-def _warn_of_closed_queues(root: JudgedQueue, findings: Findings) -> None:
+def _warn_of_closed_queues(root: QueueCandidate, findings: Findings) -> None:
     """Tell of queues to which nobody can submit, once per branch. Rules: ACL-10, ACL-12."""
     if not _open_below(root):
         _warn_closed(root, findings)
@@ -259,14 +259,14 @@ def _warn_of_closed_queues(root: JudgedQueue, findings: Findings) -> None:
                 _warn_closed(child, findings)
 
 
-def _warn_closed(queue: JudgedQueue, findings: Findings) -> None:
+def _warn_closed(queue: QueueCandidate, findings: Findings) -> None:
     below = " or any queue below it" if queue.children else ""
     text = f"nobody can submit to queue {queue.path}{below}: no submitacl on the way to it"
     hint = 'add submitacl, "*" for everybody, here or above'
     findings.warn(queue.draft.node, queue.draft.path, "ACL-12", text, hint)
 
 
-def _open_below(queue: JudgedQueue) -> bool:
+def _open_below(queue: QueueCandidate) -> bool:
     """Note and return whether a queue or one below it lets anybody in."""
     below = [_open_below(child) for child in queue.children]
     queue.open_below = queue.submit != NOBODY or queue.admin != NOBODY or any(below)
@@ -280,13 +280,13 @@ def _check_node_sort(draft: NodeSortDraft, findings: Findings) -> None:
     """See that policy and weights mean something. Rules: CFG-90, CFG-91."""
     policy = draft.policy
     if policy is not None and policy.text not in ("", *NODE_SORTS):
-        text = f"undefined policy: {policy.text[:64]}"
+        text = f"undefined policy: {cut(policy.text)}"
         hint = f"write {' or '.join(NODE_SORTS)}"
         findings.add(policy.node, policy.path, "CFG-90", text, hint)
     for name, (weight, at) in draft.weights.items():
         if weight < 0:
-            text = f"negative resource weight for {name[:64]}: {at.text[:64]}"
+            text = f"negative resource weight for {cut(name)}: {cut(at.text)}"
             findings.add(at.node, at.path, "CFG-91", text, "write 0 or more")
         elif math.isinf(weight):
-            text = f"infinite resource weight for {name[:64]}: {at.text[:64]}"
+            text = f"infinite resource weight for {cut(name)}: {cut(at.text)}"
             findings.add(at.node, at.path, "CFG-91", text, "write a finite number")

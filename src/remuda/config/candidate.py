@@ -12,7 +12,7 @@ from remuda.config.drafts import LimitDraft, QueueDraft
 from remuda.config.schema import AccessList, LimitConfig, QueueConfig, TemplateConfig
 
 
-class JudgedQueue:
+class QueueCandidate:
     """One queue. ``level``: 0 for root; ``name`` and ``path`` are lower case.
 
     ``limits`` and ``limit_drafts`` are of the same length; the drafts of root may be those of
@@ -44,7 +44,7 @@ class JudgedQueue:
         self.maximum: Amounts = amounts.read(draft.maximum, f"queue {self.path}")
         self.guaranteed: Amounts = amounts.read(draft.guaranteed, f"queue {self.path}")
         self.children = [
-            JudgedQueue(child, self.path, level + 1, amounts) for child in draft.queues
+            QueueCandidate(child, self.path, level + 1, amounts) for child in draft.queues
         ]
         self.admin: AccessList = NOBODY
         self.submit: AccessList = NOBODY
@@ -52,14 +52,14 @@ class JudgedQueue:
         self.limit_drafts: tuple[LimitDraft, ...] = draft.limits
         self.limits: tuple[LimitConfig, ...] = ()
         self.open_below = False
-        self._by_name: dict[str, JudgedQueue] | None = None
+        self._by_name: dict[str, QueueCandidate] | None = None
 
     @property
     def parent(self) -> bool:
         """Whether it is written as a parent or has queues. Rules: CFG-46."""
         return self.draft.parent or bool(self.children)
 
-    def child(self, name: str) -> JudgedQueue | None:
+    def child(self, name: str) -> QueueCandidate | None:
         """Return a child by its lower case name."""
         if self._by_name is None:
             self._by_name = {child.name: child for child in reversed(self.children)}

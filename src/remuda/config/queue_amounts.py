@@ -10,24 +10,24 @@ from __future__ import annotations
 from remuda.base.fits import is_zero
 from remuda.base.resources import Resource, component_wise_min, sat
 from remuda.config.amounts import AmountReader, Amounts, excess, shown
+from remuda.config.candidate import QueueCandidate
 from remuda.config.drafts import AmountsDraft, QueueDraft, TemplateDraft
 from remuda.config.findings import Findings
-from remuda.config.judged import JudgedQueue
 from remuda.config.schema import TemplateConfig
 
 
-class QuotaCheck:
+class QueueAmountsCheck:
     """Checks the amounts of one partition. Rules: CFG-70 to CFG-76, TPL-2, TPL-3, TPL-7."""
 
     def __init__(self, amounts: AmountReader, findings: Findings) -> None:
         self._amounts = amounts
         self._findings = findings
 
-    def check(self, root: JudgedQueue) -> None:
+    def check(self, root: QueueCandidate) -> None:
         """Check a whole tree and read its templates."""
         self._queue(root, {})
 
-    def _queue(self, queue: JudgedQueue, limit_above: Resource) -> Resource:
+    def _queue(self, queue: QueueCandidate, limit_above: Resource) -> Resource:
         """Return the guaranteed amounts that the queue asks of its parent (CFG-73, CFG-75)."""
         queue.maximum.note(self._findings, "CFG-70")
         queue.guaranteed.note(self._findings, "CFG-70")
@@ -53,7 +53,7 @@ class QuotaCheck:
         return promised if guaranteed is None or is_zero(guaranteed) else guaranteed
 
     def _check_own(
-        self, queue: JudgedQueue, maximum: Resource, guaranteed: Resource, limit_above: Resource
+        self, queue: QueueCandidate, maximum: Resource, guaranteed: Resource, limit_above: Resource
     ) -> None:
         """Check a queue's amounts against each other and the levels above. CFG-71, CFG-72."""
         draft = queue.draft
@@ -76,7 +76,7 @@ class QuotaCheck:
             hint = "remove what is not to be limited"
             self._findings.warn(draft.maximum.node, draft.maximum.path, "CFG-76", text, hint)
 
-    def _check_sums(self, queue: JudgedQueue, promised: Resource, limit: Resource) -> None:
+    def _check_sums(self, queue: QueueCandidate, promised: Resource, limit: Resource) -> None:
         """Check what the children are promised. Rules: CFG-73, CFG-74."""
         guaranteed = queue.guaranteed.values or {}
         draft = queue.draft
@@ -96,7 +96,7 @@ class QuotaCheck:
             )
             self._note(draft.maximum or draft, "CFG-74", text, "lower theirs or raise max")
 
-    def _template(self, draft: TemplateDraft, queue: JudgedQueue) -> TemplateConfig | None:
+    def _template(self, draft: TemplateDraft, queue: QueueCandidate) -> TemplateConfig | None:
         """Return what a template gives to dynamic leaves, None for nothing. Rules: TPL-1 to TPL-3.
 
         Its quantities must parse (TPL-7).
@@ -119,7 +119,7 @@ class QuotaCheck:
         )
         return None if template == TemplateConfig() else template
 
-    def _compare_limits(self, queue: JudgedQueue, limit_above: Resource) -> None:
+    def _compare_limits(self, queue: QueueCandidate, limit_above: Resource) -> None:
         """Tell of limits that the queues above do not allow to be used. Rules: LIM-72."""
         for draft, limit in zip(queue.limit_drafts, queue.limits, strict=True):
             over = excess(limit.maximum or {}, limit_above)
