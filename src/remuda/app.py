@@ -1,7 +1,8 @@
 """The composition root: builds everything `remuda serve` consists of, runs it, takes it down.
 
-Two threads: the core thread inside SchedulerLoop, and the edge thread, which is the main thread
-with one asyncio event loop for gRPC, REST and the demo. What can be wrong with files is found
+Two threads do the work: the core thread inside SchedulerLoop, and the edge thread, which is the
+main thread with one asyncio event loop for gRPC, REST and the demo; ADR 7 names those that only
+wait for others. What can be wrong with files is found
 before anything starts. The end comes by SIGTERM, Ctrl-C, a given duration or a fault of the
 scheduler, and takes the same way down each time: demo, edges, core.
 """
