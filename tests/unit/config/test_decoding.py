@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from remuda.base.errors import ConfigError, Problem
+from remuda.base.errors import ConfigError
 from remuda.config import compose
 from remuda.config.load import load_configuration
 from remuda.config.schema import (
@@ -16,17 +16,11 @@ from remuda.config.schema import (
     QueueConfig,
     built_in,
 )
-
-
-def problems(text: str) -> list[Problem]:
-    """Return what is wrong with a text, which must be refused."""
-    with pytest.raises(ConfigError) as refused:
-        load_configuration(text, "queues.yaml")
-    return list(refused.value.problems)
+from tests.unit.config.verdicts import errors
 
 
 def places(text: str) -> list[tuple[str, int, int]]:
-    return [(problem.rule, problem.line, problem.column) for problem in problems(text)]
+    return [(problem.rule, problem.line, problem.column) for problem in errors(text)]
 
 
 def only_queue(text: str) -> QueueConfig:
@@ -181,10 +175,10 @@ partitions:
 @pytest.mark.remuda_rule("CFG-11")
 def test_a_merge_key_merges_mappings_only_and_once() -> None:
     text = "partitions: [{queues: [{name: a, <<: 5}]}]"
-    assert [problem.rule for problem in problems(text)] == ["CFG-11"]
+    assert [problem.rule for problem in errors(text)] == ["CFG-11"]
     text = "partitions: [{queues: [{name: a, <<: {parent: true}, <<: {}}]}]"
-    assert [problem.rule for problem in problems(text)] == ["CFG-14"]
-    assert "<<" in problems(text)[0].message
+    assert [problem.rule for problem in errors(text)] == ["CFG-14"]
+    assert "<<" in errors(text)[0].message
 
 
 @pytest.mark.remuda_rule("CFG-11")
@@ -212,7 +206,7 @@ def test_a_quoted_merge_key_is_an_ordinary_key() -> None:
     ],
 )
 def test_an_unknown_key_is_refused_with_its_place(text: str, key: str, column: int) -> None:
-    problem = problems(text)[0]
+    problem = errors(text)[0]
     assert (problem.rule, problem.line, problem.column) == ("CFG-13", 1, column)
     assert f"field {key} not found in type" in problem.message
     assert problem.hint
@@ -220,7 +214,7 @@ def test_an_unknown_key_is_refused_with_its_place(text: str, key: str, column: i
 
 @pytest.mark.remuda_rule("CFG-13")
 def test_a_key_in_the_wrong_case_is_unknown_and_the_hint_says_the_right_one() -> None:
-    (problem,) = problems("partitions: [{queues: [{name: a, maxApplications: 1}]}]")
+    (problem,) = errors("partitions: [{queues: [{name: a, maxApplications: 1}]}]")
     assert "field maxApplications not found in type queue" in problem.message
     assert problem.hint == "keys are lower case: maxapplications"
 
@@ -256,7 +250,7 @@ def test_a_key_in_the_wrong_case_is_unknown_and_the_hint_says_the_right_one() ->
     ],
 )
 def test_a_value_of_the_wrong_kind_is_refused(text: str) -> None:
-    problem = problems(text)[0]
+    problem = errors(text)[0]
     assert problem.rule == "CFG-13"
     assert "cannot unmarshal" in problem.message
     assert problem.line == 1
@@ -274,7 +268,7 @@ def test_a_value_of_the_wrong_kind_is_refused(text: str) -> None:
     ],
 )
 def test_a_key_given_twice_is_refused(text: str) -> None:
-    (problem,) = problems(text)
+    (problem,) = errors(text)
     assert problem.rule == "CFG-14"
     assert problem.line == text.count("\n") + 1
     assert f"already defined at line {problem.line - 1}" in problem.message
@@ -300,7 +294,7 @@ def test_booleans(text: str, expected: bool) -> None:
 @pytest.mark.remuda_rule("CFG-15")
 @pytest.mark.parametrize("text", ['"true"', "'false'", "1", "0", "tRue", "yEs", "[]", "t"])
 def test_what_only_looks_like_a_boolean_is_refused(text: str) -> None:
-    (problem,) = problems(f"partitions:\n- queues:\n  - name: a\n    parent: {text}\n")
+    (problem,) = errors(f"partitions:\n- queues:\n  - name: a\n    parent: {text}\n")
     assert (problem.rule, problem.line, problem.column) == ("CFG-15", 4, 13)
     assert problem.path == "partitions[0].queues[0].parent"
 
@@ -337,7 +331,7 @@ def test_whole_numbers(text: str, expected: int) -> None:
     ],
 )
 def test_what_is_no_whole_number_is_refused(text: str) -> None:
-    (problem,) = problems(f"partitions:\n- queues:\n  - name: a\n    maxapplications: {text}\n")
+    (problem,) = errors(f"partitions:\n- queues:\n  - name: a\n    maxapplications: {text}\n")
     assert (problem.rule, problem.line, problem.column) == ("CFG-16", 4, 22)
     assert problem.path == "partitions[0].queues[0].maxapplications"
     assert "cannot unmarshal" in problem.message

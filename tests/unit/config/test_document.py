@@ -8,7 +8,7 @@ import pytest
 
 from remuda.base.errors import ConfigError
 from remuda.config.document import document
-from tests.unit.config.test_partitions import EXAMPLE
+from tests.unit.config.examples import FULL
 
 
 def only_partition(text: str) -> Any:
@@ -44,7 +44,7 @@ def test_the_full_example_in_its_own_words() -> None:
         "queues": [{"name": "adhoc", "maxapplications": 10}, teams],
         "limits": limits,
     }
-    assert document(EXAMPLE) == {
+    assert document(FULL) == {
         "partitions": [
             {
                 "name": "default",

@@ -17,6 +17,7 @@ from remuda.config.schema import (
     TemplateConfig,
     built_in,
 )
+from tests.unit.config.examples import FULL
 from tests.unit.config.verdicts import (
     broken,
     errors,
@@ -29,29 +30,6 @@ from tests.unit.config.verdicts import (
 )
 
 EVERYBODY = AccessList(everybody=True)
-
-EXAMPLE = """\
-partitions:
-  - name: DEFAULT
-    limits:
-      - {limit: all users, users: ["*"], maxresources: {memory: 40G}}
-    placementrules:
-      - {name: provided, create: true}
-      - {name: fixed, value: root.adhoc}
-    nodesortpolicy: {type: binpacking, resourceweights: {vcore: 2, memory: 1}}
-    queues:
-      - name: root
-        submitacl: "*"
-        properties: {application.sort.priority: disabled}
-        childtemplate: {maxapplications: 3, resources: {max: {memory: 8G, vcore: 4}}}
-        queues:
-          - {name: adhoc, maxapplications: 10}
-          - name: Teams
-            properties: {preemption.policy: disabled, priority.offset: "100"}
-            queues:
-              - {name: red, resources: {guaranteed: {memory: 2Gi}, max: {memory: 20G}}}
-              - {name: blue, parent: true, properties: {application.sort.policy: fair}}
-"""
 
 
 @pytest.mark.remuda_rule("CFG-42", "CFG-46", "CFG-47", "PAR-2", "TPL-2")
@@ -79,7 +57,7 @@ def test_the_full_example() -> None:
         ),
         queues=(QueueConfig(name="adhoc", max_applications=10), teams),
     )
-    assert partition(EXAMPLE) == PartitionConfig(
+    assert partition(FULL) == PartitionConfig(
         name="default",
         root=root,
         placement_rules=(
@@ -89,7 +67,7 @@ def test_the_full_example() -> None:
         node_sort_policy="binpacking",
         node_sort_weights={"vcore": 2.0, "memory": 1.0},
     )
-    assert odd(EXAMPLE) == []
+    assert odd(FULL) == []
 
 
 @pytest.mark.remuda_rule("CFG-2", "CFG-5")
@@ -103,8 +81,8 @@ def test_the_built_in_configuration_is_what_its_text_says() -> None:
 
 @pytest.mark.remuda_rule("CHK-1")
 def test_a_configuration_keeps_its_text() -> None:
-    loaded = load_configuration(EXAMPLE)
-    assert loaded.text == EXAMPLE
+    loaded = load_configuration(FULL)
+    assert loaded.text == FULL
     assert isinstance(loaded, Configuration)
 
 

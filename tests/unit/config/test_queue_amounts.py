@@ -6,10 +6,10 @@ from typing import TypeAlias
 
 import pytest
 
-from remuda.base.errors import ConfigError, Problem
+from remuda.base.errors import Problem
 from remuda.config.load import load_configuration
 from remuda.config.schema import QueueConfig
-from tests.unit.config.verdicts import broken
+from tests.unit.config.verdicts import broken, errors
 
 # name, max, guaranteed (texts of YAML mappings, "" = not given), children
 Tree: TypeAlias = "tuple[str, str, str, list[Tree]]"
@@ -28,15 +28,11 @@ def _queue(tree: Tree) -> str:
 
 
 def problems(*queues: Tree) -> list[Problem]:
-    try:
-        load_configuration(text_of(*queues))
-    except ConfigError as error:
-        return list(error.problems)
-    return []
+    return errors(text_of(*queues))
 
 
 def rules(*queues: Tree) -> list[str]:
-    return [problem.rule for problem in problems(*queues)]
+    return broken(text_of(*queues))
 
 
 def first(*queues: Tree) -> QueueConfig:

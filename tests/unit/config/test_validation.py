@@ -6,19 +6,9 @@ import string
 
 import pytest
 
-from remuda.base.errors import ConfigError, Problem
 from remuda.config.load import load_configuration
 from remuda.config.schema import PartitionConfig, PlacementRuleConfig, QueueConfig
-
-
-def problems(text: str) -> list[Problem]:
-    with pytest.raises(ConfigError) as refused:
-        load_configuration(text)
-    return list(refused.value.problems)
-
-
-def rules(text: str) -> list[str]:
-    return [problem.rule for problem in problems(text)]
+from tests.unit.config.verdicts import broken, errors
 
 
 def partition(rest: str) -> PartitionConfig:
@@ -44,16 +34,16 @@ def test_no_name_and_any_case_of_default_is_default(name: str) -> None:
 def test_partition_names_are_unique_ignoring_case() -> None:
     text = "partitions: [{name: Gpu, queues: []}, {name: tpu, queues: []}]"
     assert [p.name for p in load_configuration(text).partitions] == ["Gpu", "tpu"]
-    (problem,) = problems("partitions:\n- {name: Gpu, queues: []}\n- {name: gpu, queues: []}\n")
+    (problem,) = errors("partitions:\n- {name: Gpu, queues: []}\n- {name: gpu, queues: []}\n")
     assert (problem.rule, problem.line) == ("CFG-40", 3)
     assert "duplicate partition name gpu" in problem.message
-    assert rules("partitions: [{name: DEFAULT, queues: []}, {queues: []}]") == ["CFG-40"]
+    assert broken("partitions: [{name: DEFAULT, queues: []}, {queues: []}]") == ["CFG-40"]
 
 
 @pytest.mark.remuda_rule("CFG-41")
 @pytest.mark.parametrize("text", ["- name: default", "- name: default\n  queues:", "- ~"])
 def test_queues_must_be_given(text: str) -> None:
-    (problem,) = problems(f"partitions:\n{text}\n")
+    (problem,) = errors(f"partitions:\n{text}\n")
     assert problem.rule == "CFG-41"
     assert "queue config for partition default is not set" in problem.message
 
@@ -97,7 +87,7 @@ def test_one_of_several_top_queues_may_be_named_root() -> None:
 @pytest.mark.parametrize("amounts", ["{}", "{memory: 5}"])
 def test_root_has_no_amounts(key: str, amounts: str) -> None:
     text = f"partitions: [{{queues: [{{name: root, resources: {{{key}: {amounts}}}}}]}}]"
-    (problem,) = problems(text)
+    (problem,) = errors(text)
     assert problem.rule == "CFG-44"
     assert "root queue of partition default must not have resource limits" in problem.message
     assert partition(f"queues: [{{name: root, resources: {{{key}: }}}}]").root.maximum is None
@@ -143,7 +133,7 @@ def test_legal_queue_names_are_stored_in_lower_case(name: str) -> None:
     "name", ["a" * 65, "a.b", "x-$", '""', "~", "a b", '"a\\n"', '"a%b"', "é", '"root.a"']
 )
 def test_illegal_queue_names_are_refused(name: str) -> None:
-    (problem,) = problems(f"partitions:\n- queues:\n  - name: x\n  - name: {name}\n")
+    (problem,) = errors(f"partitions:\n- queues:\n  - name: x\n  - name: {name}\n")
     assert (problem.rule, problem.path) == ("CFG-61", "partitions[0].queues[1].name")
     assert "invalid child name" in problem.message
     assert "level 1" in problem.message
@@ -152,14 +142,14 @@ def test_illegal_queue_names_are_refused(name: str) -> None:
 @pytest.mark.remuda_rule("CFG-61")
 def test_a_queue_without_name_is_refused_at_its_level() -> None:
     text = "partitions: [{queues: [{name: root, queues: [{name: a, queues: [{parent: true}]}]}]}]"
-    (problem,) = problems(text)
+    (problem,) = errors(text)
     assert problem.rule == "CFG-61"
     assert "level 2" in problem.message
 
 
 @pytest.mark.remuda_rule("CFG-62")
 def test_names_are_unique_per_level_ignoring_case() -> None:
-    (problem,) = problems("partitions:\n- queues:\n  - name: A\n  - name: a\n")
+    (problem,) = errors("partitions:\n- queues:\n  - name: A\n  - name: a\n")
     assert (problem.rule, problem.line) == ("CFG-62", 4)
     assert "duplicate child name 'a' at level 1, first at line 3" in problem.message
     text = "queues: [{name: a, queues: [{name: a}]}, {name: b, queues: [{name: a}]}]"
@@ -188,7 +178,7 @@ def test_rules_are_kept_in_order_and_in_lower_case() -> None:
 
 
 @pytest.mark.parametrize(
-    "rule, broken, words",
+    "rule, rule_id, words",
     [
         pytest.param(
             "{name: a-b}", "CFG-80", "invalid rule name", marks=pytest.mark.remuda_rule("CFG-80")
@@ -208,9 +198,9 @@ def test_rules_are_kept_in_order_and_in_lower_case() -> None:
         ),
     ],
 )
-def test_a_rule_that_cannot_be_built_is_refused(rule: str, broken: str, words: str) -> None:
-    (problem,) = problems(f"partitions: [{{queues: [], placementrules: [{rule}]}}]")
-    assert problem.rule == broken
+def test_a_rule_that_cannot_be_built_is_refused(rule: str, rule_id: str, words: str) -> None:
+    (problem,) = errors(f"partitions: [{{queues: [], placementrules: [{rule}]}}]")
+    assert problem.rule == rule_id
     assert words in problem.message
 
 
@@ -230,7 +220,7 @@ def test_node_sort_policy(given: str, policy: str) -> None:
 @pytest.mark.remuda_rule("CFG-90")
 @pytest.mark.parametrize("policy", ["Fair", "BINPACKING", "random", "true"])
 def test_an_undefined_node_sort_policy_is_refused(policy: str) -> None:
-    (problem,) = problems(f"partitions: [{{queues: [], nodesortpolicy: {{type: {policy}}}}}]")
+    (problem,) = errors(f"partitions: [{{queues: [], nodesortpolicy: {{type: {policy}}}}}]")
     assert problem.rule == "CFG-90"
     assert f"undefined policy: {policy}" in problem.message
 
@@ -272,7 +262,7 @@ def test_a_weight_that_is_not_a_number_passes_and_has_no_part() -> None:
 )
 def test_other_weights_are_refused(weight: str, words: str) -> None:
     text = f"partitions: [{{queues: [], nodesortpolicy: {{resourceweights: {{vcore: {weight}}}}}}}]"
-    (problem,) = problems(text)
+    (problem,) = errors(text)
     assert problem.rule == "CFG-91"
     assert words in problem.message
 
@@ -292,4 +282,4 @@ partitions:
       - name: A
   - name: X
 """
-    assert rules(text) == ["CFG-62", "CFG-70", "CFG-80", "CFG-90", "CFG-91", "CFG-40", "CFG-41"]
+    assert broken(text) == ["CFG-62", "CFG-70", "CFG-80", "CFG-90", "CFG-91", "CFG-40", "CFG-41"]

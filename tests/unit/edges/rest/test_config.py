@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import Any
 
@@ -12,33 +13,10 @@ from starlette.testclient import TestClient
 from remuda.config.load import load_configuration
 from remuda.config.schema import BUILT_IN_TEXT
 from remuda.core.messages.queries import ConfigurationView
+from tests.unit.config.examples import FULL
 from tests.unit.edges.rest.schema import assert_valid
 
 Fake = Any  # FakeViews of conftest.py
-
-# The full example of chapter 10, section 7.
-FULL = """\
-partitions:
-  - name: DEFAULT
-    limits:
-      - {limit: all users, users: ["*"], maxresources: {memory: 40G}}
-    placementrules:
-      - {name: provided, create: true}
-      - {name: fixed, value: root.adhoc}
-    nodesortpolicy: {type: binpacking, resourceweights: {vcore: 2, memory: 1}}
-    queues:
-      - name: root
-        submitacl: "*"
-        properties: {application.sort.priority: disabled}
-        childtemplate: {maxapplications: 3, resources: {max: {memory: 8G, vcore: 4}}}
-        queues:
-          - {name: adhoc, maxapplications: 10}
-          - name: Teams
-            properties: {preemption.policy: disabled, priority.offset: "100"}
-            queues:
-              - {name: red, resources: {guaranteed: {memory: 2Gi}, max: {memory: 20G}}}
-              - {name: blue, parent: true, properties: {application.sort.policy: fair}}
-"""
 
 DEADLOCK_ONLY = {"DeadlockDetectionEnabled": False, "DeadlockTimeoutSeconds": 60}
 
@@ -125,7 +103,7 @@ def test_yaml_is_the_normalised_document(client: TestClient, views: Fake) -> Non
                 ],
             }
         ],
-        "checksum": load_configuration(FULL).checksum,
+        "checksum": hashlib.sha256(FULL.encode()).hexdigest().upper(),
         "deadlockdetectionenabled": False,
         "deadlocktimeoutseconds": 60,
     }
