@@ -34,14 +34,13 @@ def document(text: str) -> dict[str, object]:
     content = {} if node is None else _Reader(findings).section(node, keys.DOCUMENT)
     findings.raise_if_any()
     content.pop("checksum", None)
-    for partition in _dicts(content.get("partitions")):
-        _normalise(partition)
+    if "partitions" in content:
+        content["partitions"] = [_normalised(one) for one in _dicts(content["partitions"])]
     return content
 
 
-def _normalise(partition: _Content) -> None:
-    name = partition.pop("name", "")
-    named = partition_name(str(name))
+def _normalised(partition: _Content) -> _Content:
+    name = partition_name(str(partition.pop("name", "")))
     queues = _dicts(partition.pop("queues", []))
     if len(queues) == 1 and str(queues[0].get("name")).lower() == ROOT:
         root = queues[0]
@@ -54,9 +53,7 @@ def _normalise(partition: _Content) -> None:
         root.setdefault("limits", copy.deepcopy(partition["limits"]))
     for queue in _dicts(root.get("queues")):
         _set_parent(queue)
-    rest = dict(partition)
-    partition.clear()
-    partition |= {"name": named, "queues": [root], **rest}
+    return {"name": name, "queues": [root], **partition}
 
 
 def _set_parent(queue: _Content) -> None:
