@@ -39,7 +39,7 @@ Q = TypeVar("Q")
 A = TypeVar("A")
 
 # Nodes or asks in one message; a response to a longer list might exceed the usual 4 MiB.
-PER_MESSAGE: Final = 1_000
+_PER_MESSAGE: Final = 1_000
 
 
 class ClientError(Exception):
@@ -453,8 +453,8 @@ class Admin(_Connection):
 
 
 def _parts(entries: list[E]) -> Iterator[list[E]]:
-    for start in range(0, len(entries), PER_MESSAGE):
-        yield entries[start : start + PER_MESSAGE]
+    for start in range(0, len(entries), _PER_MESSAGE):
+        yield entries[start : start + _PER_MESSAGE]
 
 
 def _explain(error: grpc.RpcError, address: str) -> str:

@@ -34,23 +34,23 @@ Examples:
 """
 
 # The name that stands for standard input.
-STDIN: Final = "-"
+_STDIN: Final = "-"
 
 _COLOURS: Final = {ERROR: typer.colors.RED, WARNING: typer.colors.YELLOW}
 
 # Turns a text into the same text in a colour, or leaves it as it is.
-Paint: TypeAlias = Callable[[str, str], str]
+_Paint: TypeAlias = Callable[[str, str], str]
 
 
 class Output(StrEnum):
-    """How the findings are printed."""
+    """How the verdicts are printed."""
 
     TEXT = "text"
     JSON = "json"
 
 
 @message
-class Finding:
+class FileVerdict:
     """What was found in one file.
 
     ``readable`` False: nothing is known about its content, the one problem says why.
@@ -90,37 +90,37 @@ def validate(
     Exit code 0: all files are valid; 1: some are not; 2: a file cannot
     be read, or the command line is wrong.
     """
-    if [str(file) for file in files].count(STDIN) > 1:
-        raise UsageError(f"'{STDIN}' is standard input, which can be read only once; see --help")
-    findings = [_find(file, strict) for file in files]
+    if [str(file) for file in files].count(_STDIN) > 1:
+        raise UsageError(f"'{_STDIN}' is standard input, which can be read only once; see --help")
+    verdicts = [_find(file, strict) for file in files]
     if output is Output.JSON:
-        _write(json.dumps([_as_json(finding) for finding in findings], indent=2))
+        _write(json.dumps([_as_json(verdict) for verdict in verdicts], indent=2))
     else:
-        _print(findings)
-    for finding in findings:
-        if not finding.readable:
-            print(f"remuda: {finding.problems[0].message}", file=sys.stderr)
-    if not all(finding.readable for finding in findings):
+        _print(verdicts)
+    for verdict in verdicts:
+        if not verdict.readable:
+            print(f"remuda: {verdict.problems[0].message}", file=sys.stderr)
+    if not all(verdict.readable for verdict in verdicts):
         raise typer.Exit(2)
-    if not all(finding.valid for finding in findings):
+    if not all(verdict.valid for verdict in verdicts):
         raise typer.Exit(1)
 
 
-def _find(path: Path, strict: bool) -> Finding:
+def _find(path: Path, strict: bool) -> FileVerdict:
     """Read and judge one file."""
     from remuda.runtime.configuration import text  # noqa: PLC0415 - keeps help fast
 
     name = _printable(path)
     try:
-        data = text.read_stdin() if str(path) == STDIN else text.read_file(path)
+        data = text.read_stdin() if str(path) == _STDIN else text.read_file(path)
     except UsageError as error:
         problem = Problem("", "TOOL-1", _one_line(str(error)))
-        return Finding(file=name, valid=False, problems=(problem,), readable=False)
+        return FileVerdict(file=name, valid=False, problems=(problem,), readable=False)
     verdict = text.judge(data, name)
     problems = verdict.problems
     partitions = verdict.configuration.partitions if verdict.configuration is not None else ()
     refused = problems if strict else [each for each in problems if each.severity == ERROR]
-    return Finding(
+    return FileVerdict(
         file=name,
         valid=not refused,
         problems=problems,
@@ -136,10 +136,10 @@ def _size(queue: QueueConfig) -> int:
 # ----------------------------------------------------------------------------------- as JSON
 
 
-def _as_json(finding: Finding) -> dict[str, object]:
+def _as_json(verdict: FileVerdict) -> dict[str, object]:
     return {
-        "file": finding.file,
-        "valid": finding.valid,
+        "file": verdict.file,
+        "valid": verdict.valid,
         "problems": [
             {
                 "line": problem.line,
@@ -150,7 +150,7 @@ def _as_json(finding: Finding) -> dict[str, object]:
                 "message": problem.message,
                 "hint": problem.hint,
             }
-            for problem in finding.problems
+            for problem in verdict.problems
         ],
     }
 
@@ -158,18 +158,18 @@ def _as_json(finding: Finding) -> dict[str, object]:
 # ------------------------------------------------------------------------------------ as text
 
 
-def _print(findings: Sequence[Finding]) -> None:
+def _print(verdicts: Sequence[FileVerdict]) -> None:
     paint = _painter()
-    for finding in findings:
-        if finding.readable:
-            for problem in finding.problems:
-                _write(_line(finding.file, problem, paint))
-            _write(_verdict(finding, paint))
-    if len(findings) > 1:
-        _write(_summary(findings))
+    for verdict in verdicts:
+        if verdict.readable:
+            for problem in verdict.problems:
+                _write(_line(verdict.file, problem, paint))
+            _write(_verdict(verdict, paint))
+    if len(verdicts) > 1:
+        _write(_summary(verdicts))
 
 
-def _line(file: str, problem: Problem, paint: Paint) -> str:
+def _line(file: str, problem: Problem, paint: _Paint) -> str:
     """Return one problem as ``file:line:column: severity: [path:] message [RULE]; hint``."""
     place = f"{file}:{problem.line}:{problem.column}" if problem.line else file
     severity = paint(f"{problem.severity}:", _COLOURS[problem.severity])
@@ -178,33 +178,33 @@ def _line(file: str, problem: Problem, paint: Paint) -> str:
     return f"{place}: {severity} {what} [{problem.rule}]{hint}"
 
 
-def _verdict(finding: Finding, paint: Paint) -> str:
-    errors, warnings = finding.count(ERROR), finding.count(WARNING)
+def _verdict(verdict: FileVerdict, paint: _Paint) -> str:
+    errors, warnings = verdict.count(ERROR), verdict.count(WARNING)
     counted = [_counted(errors, "error")] if errors else []
-    if finding.valid:
-        counted += [_counted(finding.partitions, "partition"), _counted(finding.queues, "queue")]
+    if verdict.valid:
+        counted += [_counted(verdict.partitions, "partition"), _counted(verdict.queues, "queue")]
     if warnings:
         counted.append(_counted(warnings, "warning"))
-    if finding.valid:
+    if verdict.valid:
         word = paint("valid", typer.colors.GREEN)
     else:
         word = paint("invalid", typer.colors.RED)
-    return f"{finding.file}: {word} ({', '.join(counted)})"
+    return f"{verdict.file}: {word} ({', '.join(counted)})"
 
 
-def _summary(findings: Sequence[Finding]) -> str:
-    valid = sum(finding.valid for finding in findings)
-    unreadable = sum(not finding.readable for finding in findings)
-    invalid = len(findings) - valid - unreadable
+def _summary(verdicts: Sequence[FileVerdict]) -> str:
+    valid = sum(verdict.valid for verdict in verdicts)
+    unreadable = sum(not verdict.readable for verdict in verdicts)
+    invalid = len(verdicts) - valid - unreadable
     more = f", {unreadable} unreadable" if unreadable else ""
-    return f"{_counted(len(findings), 'file')}: {valid} valid, {invalid} invalid{more}"
+    return f"{_counted(len(verdicts), 'file')}: {valid} valid, {invalid} invalid{more}"
 
 
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _painter() -> Paint:
+def _painter() -> _Paint:
     """Return what colours a text: on a terminal that can and may do so, else nothing at all."""
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return lambda text, colour: text

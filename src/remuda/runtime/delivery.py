@@ -21,7 +21,7 @@ from remuda.runtime.ports import EffectSink
 _log = logging.getLogger("remuda.runtime")
 
 # Effects that may wait for an edge before it is given up.
-HANDOVER_LIMIT: Final = 1_000_000
+_HANDOVER_LIMIT: Final = 1_000_000
 
 
 def no_sink(effects: Sequence[Effect]) -> None:
@@ -151,7 +151,7 @@ class EdgeHandover:
         loop: asyncio.AbstractEventLoop,
         receive: EffectSink,
         overflowed: Callable[[], None],
-        limit: int = HANDOVER_LIMIT,
+        limit: int = _HANDOVER_LIMIT,
     ) -> None:
         self._loop = loop
         self._receive = receive

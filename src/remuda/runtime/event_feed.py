@@ -18,7 +18,7 @@ from remuda.core.messages.effects import EventRecord
 _log = logging.getLogger("remuda.runtime")
 
 INTERVAL_SECONDS: Final = 2.0
-WAITING_LIMIT: Final = 100_000
+_WAITING_LIMIT: Final = 100_000
 
 
 class EventFeed:
@@ -29,7 +29,7 @@ class EventFeed:
         send: Callable[[Sequence[EventRecord]], None],
         *,
         interval_seconds: float = INTERVAL_SECONDS,
-        waiting_limit: int = WAITING_LIMIT,
+        waiting_limit: int = _WAITING_LIMIT,
     ) -> None:
         self._send = send
         self._interval = interval_seconds

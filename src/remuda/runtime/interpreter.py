@@ -18,15 +18,15 @@ import gc
 import sys
 from typing import Final
 
-SWITCH_INTERVAL_SECONDS: Final = 0.0005
+_SWITCH_INTERVAL_SECONDS: Final = 0.0005
 
 # Objects created before a young collection, young before a middle one, middle before a full one.
-COLLECTION_THRESHOLDS: Final = (50_000, 20, 100)
+_COLLECTION_THRESHOLDS: Final = (50_000, 20, 100)
 
 
 def tune_interpreter() -> None:
     """Set the thread switch interval and take the present objects out of collection."""
-    sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
+    sys.setswitchinterval(_SWITCH_INTERVAL_SECONDS)
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*COLLECTION_THRESHOLDS)
+    gc.set_threshold(*_COLLECTION_THRESHOLDS)

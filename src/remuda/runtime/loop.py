@@ -44,11 +44,11 @@ _log = logging.getLogger("remuda.runtime")
 T = TypeVar("T")
 
 # Elements handled before the next step.
-BATCH: Final = 1_024
+_BATCH: Final = 1_024
 
 # Bounds of one sleep: a deadline that does not go away costs little, an hour fits every platform.
-PAUSE_NS_MIN: Final = 1_000_000
-PAUSE_NS_LIMIT: Final = 3_600_000_000_000
+_PAUSE_NS_MIN: Final = 1_000_000
+_PAUSE_NS_LIMIT: Final = 3_600_000_000_000
 
 STOPPED: Final = "the scheduler was stopped"
 
@@ -241,7 +241,7 @@ class SchedulerLoop:
 
     def _turn(self) -> None:
         """One batch of inputs, one step, one delivery."""
-        self._batch = self._inbox.take(BATCH, self._pause())
+        self._batch = self._inbox.take(_BATCH, self._pause())
         while self._batch:
             entry = self._batch.popleft()
             if isinstance(entry, Errand):
@@ -264,7 +264,7 @@ class SchedulerLoop:
         rest_ns = self._driver.rest_ns()
         if rest_ns is None:
             return None
-        return min(max(rest_ns, PAUSE_NS_MIN), PAUSE_NS_LIMIT) / 1e9
+        return min(max(rest_ns, _PAUSE_NS_MIN), _PAUSE_NS_LIMIT) / 1e9
 
     def _fail(self, error: BaseException) -> None:
         first_line = str(error).partition("\n")[0]

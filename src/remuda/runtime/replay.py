@@ -39,7 +39,7 @@ from remuda.runtime.journal import (
 from remuda.runtime.ports import Door, SchedulerFactory
 
 # The first line is short, so that a file of another kind is recognised by little of it.
-HEADER_BYTES_LIMIT: Final = 1_024
+_HEADER_BYTES_LIMIT: Final = 1_024
 
 # A gRPC message has at most 64 MiB (SI-105), and a byte of it at most six characters in JSON.
 LINE_BYTES_LIMIT: Final = 512 * 1024 * 1024
@@ -200,7 +200,7 @@ def _lines(path: Path) -> Iterator[tuple[str, Line]]:
     number = 0
     try:
         with path.open("rb") as file:
-            limit = HEADER_BYTES_LIMIT
+            limit = _HEADER_BYTES_LIMIT
             while text := file.readline(limit + 1):
                 number += 1
                 where = f"{path}:{number}"

@@ -29,11 +29,11 @@ from remuda.si.pb import si_pb2 as si
 SERVICE: Final = "remuda.v1.SchedulerExtension"
 
 # The newest level of the scheduler interface that is understood.
-SI_LEVEL: Final = "1.5.1"
-VERSION: Final = ext.ProtocolVersion(major=1, minor=0)
+_SI_LEVEL: Final = "1.5.1"
+_VERSION: Final = ext.ProtocolVersion(major=1, minor=0)
 
 # Of the features in EXT-20 those that exist over gRPC.
-FEATURES: Final = ("configuration",)
+_FEATURES: Final = ("configuration",)
 
 
 class ExtensionService:
@@ -72,11 +72,11 @@ class ExtensionService:
 
     async def _capabilities(self, request: ext.CapabilitiesRequest) -> ext.Capabilities:
         return ext.Capabilities(
-            version=VERSION,
+            version=_VERSION,
             core_version=remuda.__version__,
             core_uuid=self._core_uuid,
-            si_level=SI_LEVEL,
-            features=FEATURES,
+            si_level=_SI_LEVEL,
+            features=_FEATURES,
         )
 
     async def _update(

@@ -30,22 +30,22 @@ from remuda.runtime.errors import LoopStoppedError
 
 _log = logging.getLogger("remuda.rest")
 
-ALLOW: Final = "GET, OPTIONS"
-ALLOW_POST: Final = "OPTIONS, POST"
-CORS: Final[Mapping[str, str]] = {
+_ALLOW: Final = "GET, OPTIONS"
+_ALLOW_POST: Final = "OPTIONS, POST"
+_CORS: Final[Mapping[str, str]] = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Allow-Headers": "X-Requested-With,Content-Type,Accept,Origin",
 }
-METHODS_HEADER: Final = "Access-Control-Allow-Methods"
+_METHODS_HEADER: Final = "Access-Control-Allow-Methods"
 
 # Bodies from this size on are compressed for clients that accept it (REST-6).
-GZIP_FROM: Final = 1_400
+_GZIP_FROM: Final = 1_400
 
 # Speed over size: 5 MB of JSON shrink 10 times within 50 ms.
-GZIP_LEVEL: Final = 3
+_GZIP_LEVEL: Final = 3
 
 # Bodies that are read and checked at a time, so that they take bounded memory; others wait.
-BODIES: Final = 4
+_BODIES: Final = 4
 
 # Answers after which a connection is of no more use: something is left in it.
 _CLOSING: Final = (408, 413)
@@ -81,9 +81,9 @@ class _Answerer:
     def __init__(self, views: Views, endpoint: Endpoint, *, cors: bool) -> None:
         self._views = views
         self._endpoint = endpoint
-        self._allow = ALLOW_POST if endpoint.body_limit else ALLOW
+        self._allow = _ALLOW_POST if endpoint.body_limit else _ALLOW
         self._headers = _cors(self._allow) if cors else {}
-        self._bodies = asyncio.Semaphore(BODIES)
+        self._bodies = asyncio.Semaphore(_BODIES)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await (await self._answer(Request(scope, receive)))(scope, receive, send)
@@ -115,7 +115,7 @@ class _Answerer:
 
 def _cors(allow: str) -> dict[str, str]:
     """Return the headers that let web pages read an answer; a route allows some methods."""
-    return {**CORS, METHODS_HEADER: allow}
+    return {**_CORS, _METHODS_HEADER: allow}
 
 
 def _asked(request: Request, body: bytes) -> Asked:
@@ -158,7 +158,7 @@ async def _wrong_method(_request: Request, refused: Exception) -> Response:
     """Say 405 and which methods the route has (REST-7)."""
     assert isinstance(refused, HTTPException)
     allowed = (refused.headers or {}).get("Allow", "")
-    allow = ALLOW_POST if "POST" in allowed else ALLOW
+    allow = _ALLOW_POST if "POST" in allowed else _ALLOW
     return PlainTextResponse("Method Not Allowed\n", 405, headers={"Allow": allow})
 
 
@@ -189,7 +189,7 @@ class _SmallBodies:
             length = sent.get("content-length", "0")
             limit = self._limits.get(scope["path"], BODY_LIMIT)
             if not length.isdecimal() or int(length) > limit:
-                allow = ALLOW_POST if scope["path"] in self._limits else ALLOW
+                allow = _ALLOW_POST if scope["path"] in self._limits else _ALLOW
                 headers = _cors(allow) if self._cors else {}
                 if "expect" not in sent:
                     await drop_body(receive)
@@ -204,7 +204,7 @@ class _Compressed:
 
     def __init__(self, app: ASGIApp) -> None:
         self._plain = app
-        self._gzip = GZipMiddleware(app, minimum_size=GZIP_FROM, compresslevel=GZIP_LEVEL)
+        self._gzip = GZipMiddleware(app, minimum_size=_GZIP_FROM, compresslevel=_GZIP_LEVEL)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         wanted = scope["type"] == "http" and _accepts_gzip(

@@ -22,7 +22,7 @@ BODY_LIMIT: Final = 64 * 1024
 BODY_SECONDS: Final = 30.0
 
 # Bytes of a refused body that are read and dropped, and seconds for one that was announced.
-DROP_LIMIT: Final = 64 * 1024 * 1024
+_DROP_LIMIT: Final = 64 * 1024 * 1024
 DROP_SECONDS: Final = 5.0
 
 
@@ -40,7 +40,7 @@ async def read_body(request: Request, limit: int) -> bytes:
                 size += len(piece)
                 if size <= limit:
                     body += piece
-                elif size > limit + DROP_LIMIT:
+                elif size > limit + _DROP_LIMIT:
                     break
     except TimeoutError:
         if size <= limit:
@@ -52,7 +52,7 @@ async def read_body(request: Request, limit: int) -> bytes:
 
 async def drop_body(receive: Receive) -> None:
     """Read a body of which nothing was read yet, and forget it, up to the limits."""
-    left = DROP_LIMIT
+    left = _DROP_LIMIT
     with suppress(TimeoutError):
         async with asyncio.timeout(DROP_SECONDS):
             while left > 0:

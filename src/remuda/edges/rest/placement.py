@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 import msgspec
 
-from remuda.config.schema import FilterConfig, PlacementRuleConfig
+from remuda.config.schema import (
+    RECOVERY_QUEUE,
+    ROOT,
+    RULE_FIXED,
+    RULE_RECOVERY,
+    RULE_TAG,
+    FilterConfig,
+    PlacementRuleConfig,
+)
 from remuda.edges.rest.dao import Shape
-
-# Where the implicit last rule puts forced applications (PLC-35).
-RECOVERY_QUEUE: Final = "root.@recovery@"
 
 
 class PlacementFilter(Shape, kw_only=True):
@@ -35,7 +39,7 @@ class PlacementRule(Shape, kw_only=True):
 
 def placement_rules(rules: Iterable[PlacementRuleConfig]) -> list[PlacementRule]:
     """Dress the rules of a partition; the implicit recovery rule comes last (PLC-10, PLC-16)."""
-    recovery = PlacementRule(name="recovery", parameters={"queue": RECOVERY_QUEUE})
+    recovery = PlacementRule(name=RULE_RECOVERY, parameters={"queue": RECOVERY_QUEUE})
     return [*[_rule(each) for each in rules], recovery]
 
 
@@ -50,10 +54,10 @@ def _rule(rule: PlacementRuleConfig) -> PlacementRule:
 
 def _parameters(rule: PlacementRuleConfig) -> dict[str, str]:
     parameters = {"create": _word(rule.create)}
-    if rule.name == "fixed":
-        qualified = rule.value == "root" or rule.value.startswith("root.")
+    if rule.name == RULE_FIXED:
+        qualified = rule.value == ROOT or rule.value.startswith(f"{ROOT}.")
         parameters |= {"queue": rule.value, "qualified": _word(qualified)}
-    elif rule.name == "tag":
+    elif rule.name == RULE_TAG:
         parameters["tagName"] = rule.value
     return parameters
 

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 # Seconds from the first moment a request could come to the end of its header (REST-3).
-HEADER_SECONDS: Final = 10.0
+_HEADER_SECONDS: Final = 10.0
 
 # Bytes of one request header.
 HEADER_LIMIT: Final = 64 * 1024
@@ -28,13 +28,13 @@ HEADER_LIMIT: Final = 64 * 1024
 CONNECTIONS_LIMIT: Final = 512
 
 # Seconds that running requests get when the server stops (REST-2).
-GRACE_SECONDS: Final = 5
+_GRACE_SECONDS: Final = 5
 
 
 class TimedProtocol(H11Protocol):
     """HTTP/1.1 that gives up on clients which are slow to send a header (REST-3)."""
 
-    header_seconds = HEADER_SECONDS
+    header_seconds = _HEADER_SECONDS
     _header_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -98,7 +98,7 @@ class RestServer:
             server_header=False,
             limit_concurrency=CONNECTIONS_LIMIT,
             h11_max_incomplete_event_size=HEADER_LIMIT,
-            timeout_graceful_shutdown=GRACE_SECONDS,
+            timeout_graceful_shutdown=_GRACE_SECONDS,
         )
         self._listener = listener
         self._server = _Embedded(config)

@@ -26,7 +26,7 @@ _log = logging.getLogger("remuda.config")
 INTERVAL_SECONDS: Final = 1.0
 
 # A file that changed is read when it looks the same after a pause, or after so many pauses.
-SETTLE_SECONDS: Final = 0.1
+_SETTLE_SECONDS: Final = 0.1
 _SETTLE_LOOKS: Final = 20
 
 # What tells one state of a file from another; None: there is no file.
@@ -92,7 +92,7 @@ class ConfigurationFile:
     async def _settled(self, mark: Mark) -> Mark:
         """Wait while somebody writes: half a file may be a legal configuration with half of it."""
         for _ in range(_SETTLE_LOOKS):
-            await asyncio.sleep(SETTLE_SECONDS)
+            await asyncio.sleep(_SETTLE_SECONDS)
             before, mark = mark, await asyncio.to_thread(mark_of, self._path)
             if mark == before:
                 break

@@ -18,8 +18,8 @@ from remuda.base.message import message
 from remuda.runtime.users.resolver import ResolutionError, Resolver
 
 # How long an answer counts, in seconds after its resolution (UGR-31).
-FOUND_SECONDS: Final = 300.0
-FAILED_SECONDS: Final = 30.0
+_FOUND_SECONDS: Final = 300.0
+_FAILED_SECONDS: Final = 30.0
 
 # How often entries that nobody asks for any more are dropped (UGR-31, UGR-24).
 CLEAN_SECONDS: Final = 60.0
@@ -128,4 +128,4 @@ class GroupCache:
 
 
 def _too_old(entry: _Entry, now: float) -> bool:
-    return now - entry.resolved > (FAILED_SECONDS if entry.failed else FOUND_SECONDS)
+    return now - entry.resolved > (_FAILED_SECONDS if entry.failed else _FOUND_SECONDS)

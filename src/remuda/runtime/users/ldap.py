@@ -24,7 +24,7 @@ from remuda.runtime.users.ldap_settings import LdapSettings
 from remuda.runtime.users.resolver import ResolutionError
 
 # How long connecting, and how long a search, may take.
-TIMEOUT_SECONDS: Final = 5.0
+_TIMEOUT_SECONDS: Final = 5.0
 
 # How long after a failure of the server no lookup is tried.
 PAUSE_SECONDS: Final = 5.0
@@ -68,7 +68,7 @@ class LdapResolver:
         self,
         settings: LdapSettings,
         *,
-        timeout_seconds: float = TIMEOUT_SECONDS,
+        timeout_seconds: float = _TIMEOUT_SECONDS,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings = settings

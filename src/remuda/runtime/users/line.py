@@ -36,7 +36,7 @@ LINE_CAPACITY: Final = 100_000
 
 # How long after its arrival a request may have lookups started for it. With what the last of
 # them takes, that bounds how long a resource manager is held up by slow lookups.
-PATIENCE_SECONDS: Final = 30.0
+_PATIENCE_SECONDS: Final = 30.0
 
 # What an answer belongs to: plain name of the partition, and the user.
 _Key: TypeAlias = tuple[str, str]
@@ -130,7 +130,7 @@ class Line:
                 return None
             if not missing and not self.waiting:
                 return request
-            waiting = _Waiting(request, weight(request), self._now() + PATIENCE_SECONDS)
+            waiting = _Waiting(request, weight(request), self._now() + _PATIENCE_SECONDS)
             waiting.missing = len(missing)
             self.waiting.append(waiting)
             self._weight += waiting.weight
@@ -204,7 +204,7 @@ class Line:
             if self._now() <= job.waiting.due:
                 answer = job.cache.resolve(user)
             else:
-                late = f"user resolution failed: no answer within {PATIENCE_SECONDS:g} s"
+                late = f"user resolution failed: no answer within {_PATIENCE_SECONDS:g} s"
                 answer = job.cache.recall(user) or Answer(fault=late)
         except Exception as error:  # noqa: BLE001 - nobody may wait for ever
             _log.error("looking up a user failed: %r", error)

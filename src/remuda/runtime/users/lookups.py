@@ -14,13 +14,13 @@ from typing import Final, Generic, TypeVar
 T = TypeVar("T")
 
 # Lookups of one resource manager that run at the same time.
-THREADS: Final = 4
+_THREADS: Final = 4
 
 
 class Lookups(Generic[T]):
     """Does ``work`` for every job that is added, in no particular order. Any thread."""
 
-    def __init__(self, work: Callable[[T], None], threads_limit: int = THREADS) -> None:
+    def __init__(self, work: Callable[[T], None], threads_limit: int = _THREADS) -> None:
         self._work = work
         self._limit = threads_limit
         self._jobs: SimpleQueue[T | None] = SimpleQueue()
