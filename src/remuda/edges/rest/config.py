@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Final, TypeAlias
+from types import NoneType
+from typing import Any, Final, TypeAlias, TypeVar, get_args, get_origin
 
 import msgspec
 import yaml
@@ -29,6 +30,9 @@ _DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 # Texts that are kept parsed: those of a few RMs, and the one before.
 _DOCUMENTS: Final = 4
+
+
+S = TypeVar("S", bound="_GoShape")
 
 
 class _GoShape(msgspec.Struct, omit_defaults=True, rename="pascal"):
@@ -137,17 +141,8 @@ class Config(_GoShape, kw_only=True):
 
 def as_yaml(view: ConfigurationView | None, switches: ProcessSwitches) -> bytes:
     """Return the configuration as YAML; None: there is none yet (REST-59, REST-60)."""
-    shown: dict[str, object] = {}
-    if view is not None:
-        shown.update(_document(view))
-        if view.checksum:
-            shown["checksum"] = view.checksum
-        if view.extra_config:
-            shown["extra"] = dict(sorted(view.extra_config.items()))
-    shown["deadlockdetectionenabled"] = switches.deadlock_detection
-    shown["deadlocktimeoutseconds"] = switches.deadlock_timeout_s
     text: str = yaml.dump(
-        shown,
+        _shown(view, switches),
         Dumper=_DUMPER,
         indent=4,
         sort_keys=False,
@@ -160,21 +155,21 @@ def as_yaml(view: ConfigurationView | None, switches: ProcessSwitches) -> bytes:
 
 def as_json(view: ConfigurationView | None, switches: ProcessSwitches) -> bytes:
     """Return the configuration as JSON; None: there is none yet (REST-58, REST-60)."""
-    found = {} if view is None else _document(view)
-    return dao.encode(
-        Config(
-            partitions=[_partition(each) for each in _sections(found, "partitions")],
-            checksum="" if view is None else view.checksum,
-            extra={} if view is None else dict(view.extra_config),
-            deadlock_detection_enabled=switches.deadlock_detection,
-            deadlock_timeout_seconds=switches.deadlock_timeout_s,
-        )
-    )
+    return dao.encode(_shaped(Config, _shown(view, switches)))
 
 
-def _document(view: ConfigurationView) -> Section:
-    """Return the normalised document; empty for a configuration that was built by hand."""
-    return _parsed(view.text) if view.text else {}
+def _shown(view: ConfigurationView | None, switches: ProcessSwitches) -> dict[str, object]:
+    """Return what is shown, keys as in the file; a configuration built by hand has no text."""
+    shown: dict[str, object] = {}
+    if view is not None:
+        shown.update(_parsed(view.text) if view.text else {})
+        if view.checksum:
+            shown["checksum"] = view.checksum
+        if view.extra_config:
+            shown["extra"] = dict(sorted(view.extra_config.items()))
+    shown["deadlockdetectionenabled"] = switches.deadlock_detection
+    shown["deadlocktimeoutseconds"] = switches.deadlock_timeout_s
+    return shown
 
 
 @lru_cache(_DOCUMENTS)
@@ -185,114 +180,29 @@ def _parsed(text: str) -> Section:
 # ---------------------------------------------------------------------------- from keys to shapes
 
 
-def _partition(found: Section) -> Partition:
-    order = _section(found, "nodesortpolicy")
-    preemption = _section(found, "preemption")
-    resolver = _section(found, "usergroupresolver")
-    return Partition(
-        name=_text(found, "name"),
-        queues=[_queue(each) for each in _sections(found, "queues")] if "queues" in found else None,
-        placement_rules=[_rule(each) for each in _sections(found, "placementrules")],
-        limits=[_limit(each) for each in _sections(found, "limits")],
-        preemption=Preemption(
-            enabled=_flag(preemption, "enabled"),
-            quota_preemption_enabled=_flag(preemption, "quotapreemptionenabled"),
-        ),
-        node_sort_policy=NodeSortPolicy(
-            type=_text(order, "type"),
-            resource_weights={
-                name: dao.short(weight)
-                for name, weight in _section(order, "resourceweights").items()
-                if isinstance(weight, float)
-            },
-        ),
-        user_group_resolver=Resolver(type=_text(resolver, "type")) if resolver else None,
-    )
+def _shaped(kind: type[S], found: Section) -> S:
+    """Return a section of the document as its shape, whose fields are named like the keys.
+
+    What has to be shown is empty where the text does not give it.
+    """
+    values: dict[str, object] = {}
+    for each in msgspec.structs.fields(kind):
+        key = each.name.replace("_", "")
+        if key in found or each.required:
+            values[each.name] = _value(each.type, found.get(key))
+    return kind(**values)
 
 
-def _queue(found: Section) -> Queue:
-    template = _section(found, "childtemplate")
-    return Queue(
-        name=_text(found, "name"),
-        parent=bool(found.get("parent")),
-        resources=_resources(found),
-        max_applications=_count(found, "maxapplications"),
-        properties=_texts_by_name(found, "properties"),
-        admin_acl=_text(found, "adminacl"),
-        submit_acl=_text(found, "submitacl"),
-        child_template=ChildTemplate(
-            max_applications=_count(template, "maxapplications"),
-            properties=_texts_by_name(template, "properties"),
-            resources=_resources(template),
-        ),
-        queues=[_queue(each) for each in _sections(found, "queues")],
-        limits=[_limit(each) for each in _sections(found, "limits")],
-    )
-
-
-def _resources(found: Section) -> Resources:
-    inner = _section(found, "resources")
-    return Resources(
-        guaranteed=_texts_by_name(inner, "guaranteed"), max=_texts_by_name(inner, "max")
-    )
-
-
-def _limit(found: Section) -> Limit:
-    return Limit(
-        limit=_text(found, "limit"),
-        users=_texts(found, "users"),
-        groups=_texts(found, "groups"),
-        max_resources=_texts_by_name(found, "maxresources"),
-        max_applications=_count(found, "maxapplications"),
-    )
-
-
-def _rule(found: Section) -> Rule:
-    whom = _section(found, "filter")
-    parent = _section(found, "parent")
-    return Rule(
-        name=_text(found, "name"),
-        create=bool(found.get("create")),
-        filter=Filter(
-            type=_text(whom, "type"), users=_texts(whom, "users"), groups=_texts(whom, "groups")
-        ),
-        parent=_rule(parent) if parent else None,
-        value=_text(found, "value"),
-    )
-
-
-# ---------------------------------------------------------------------- values of a known kind
-
-
-def _section(found: Section, key: str) -> Section:
-    value = found.get(key)
-    return value if isinstance(value, Mapping) else {}
-
-
-def _sections(found: Section, key: str) -> list[Section]:
-    value = found.get(key)
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
-
-
-def _text(found: Section, key: str) -> str:
-    value = found.get(key)
-    return value if isinstance(value, str) else ""
-
-
-def _texts(found: Section, key: str) -> list[str]:
-    value = found.get(key)
-    return [str(each) for each in value] if isinstance(value, list) else []
-
-
-def _texts_by_name(found: Section, key: str) -> dict[str, str]:
-    return {name: str(value) for name, value in _section(found, key).items()}
-
-
-def _count(found: Section, key: str) -> int:
-    value = found.get(key)
-    return value if isinstance(value, int) else 0
-
-
-def _flag(found: Section, key: str) -> bool | None:
-    value = found.get(key)
-    return value if isinstance(value, bool) else None
+def _value(kind: Any, value: Any) -> object:
+    """Return a value, or None for one that is not given, as what a field of this type holds."""
+    inner = get_args(kind)
+    if NoneType in inner:
+        return None if value is None else _value(inner[0], value)
+    if get_origin(kind) is list:
+        return [_value(inner[0], each) for each in value]
+    if get_origin(kind) is dict:
+        numbers = {name: dao.short(each) for name, each in value.items() if isinstance(each, float)}
+        return {**value, **numbers}
+    if issubclass(kind, _GoShape):
+        return _shaped(kind, value or {})
+    return "" if value is None else value
