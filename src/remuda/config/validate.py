@@ -212,7 +212,7 @@ def _check_names(queue: QueueCandidate, findings: Findings) -> None:
         if not QUEUE_NAME.fullmatch(draft.name):
             text = f"invalid child name {draft.name!r} {where}"
             hint = "use 1 to 64 letters, digits and _ : # / @ -"
-        elif child.path == RECOVERY_QUEUE:
+        elif child.level == 1 and child.path == RECOVERY_QUEUE:
             text = f"invalid child name {draft.name!r} {where}, it is the recovery queue's"
             hint = "rename it"
         elif child.name in seen:
