@@ -18,6 +18,9 @@ import httpx2
 READY_SECONDS = 30.0
 FREE_PORTS = ("--grpc-address", "127.0.0.1:0", "--rest-address", "127.0.0.1:0")
 
+# The partition of the demo, and of configurations that name none, in the REST API.
+PARTITION = "/ws/v1/partition/default"
+
 
 def environment(**extra: str) -> dict[str, str]:
     """Return ours without REMUDA_* settings of whoever runs the tests, plus ``extra``."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from remuda.client import Client, ClientError
-from tests.e2e.serving import FREE_PORTS, Served, run_remuda
+from tests.e2e.serving import FREE_PORTS, PARTITION, Served, run_remuda
+from tests.waiting import wait
 
 FILE = """\
 partitions:
@@ -27,15 +27,7 @@ partitions:
 LARGER = FILE.replace("vcore: 2", "vcore: 3")
 OTHER = FILE.replace("- name: b", "- name: c")
 PARENT = FILE.replace("resources: {max: {vcore: 2}}", "parent: true")
-QUEUES = "/ws/v1/partition/default/queues"
-
-
-def wait(done: Callable[[], bool]) -> None:
-    """Wait until something is so; bounded."""
-    deadline = time.monotonic() + 20
-    while not done():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+QUEUES = f"{PARTITION}/queues"
 
 
 def queues(served: Served) -> dict[str, str]:

@@ -11,11 +11,10 @@ import pytest
 import yaml
 
 from remuda.demo.run import demo_configuration
-from tests.e2e.serving import FREE_PORTS, Served, environment
+from tests.e2e.serving import FREE_PORTS, PARTITION, Served, environment
 
 CONFIG = "/ws/v1/config"
 VALIDATE = "/ws/v1/validate-conf"
-DEMO = "/ws/v1/partition/default"
 
 
 def registered(served: Served) -> Any:
@@ -63,7 +62,7 @@ def test_a_scheduler_without_resource_managers_checks_configurations() -> None:
         assert served.client.post(VALIDATE, content=b"x" * 4_194_305).status_code == 413
         assert served.client.post(VALIDATE).json() == {"allowed": True}
         for path in ("placementrules", "usage/users", "usage/user/ann", "usage/groups"):
-            answer = served.client.get(f"{DEMO}/{path}")
+            answer = served.client.get(f"{PARTITION}/{path}")
             assert (answer.status_code, answer.json()["message"]) == (404, "Partition not found")
         assert served.client.get("/ws/v1/partitions").content == b"[]\n"
 
@@ -72,17 +71,17 @@ def test_a_scheduler_without_resource_managers_checks_configurations() -> None:
 def test_the_demo_shows_its_rules_and_users() -> None:
     with Served(*FREE_PORTS, "--demo") as served:
         registered(served)
-        rules = served.client.get(f"{DEMO}/placementrules").json()
+        rules = served.client.get(f"{PARTITION}/placementrules").json()
         assert [rule["name"] for rule in rules] == ["provided", "recovery"]
         deadline = time.monotonic() + 20
         users: list[Any] = []
         while not users and time.monotonic() < deadline:
-            users = served.client.get(f"{DEMO}/usage/users").json()
+            users = served.client.get(f"{PARTITION}/usage/users").json()
             time.sleep(0.05)
         first = users[0]
         assert first["queues"]["queuePath"] == "root"
         assert first["queues"]["runningApplications"]
-        one = served.client.get(f"{DEMO}/usage/user/{first['userName']}")
+        one = served.client.get(f"{PARTITION}/usage/user/{first['userName']}")
         assert (one.status_code, one.json()["userName"]) == (200, first["userName"])
         # Nothing in the demo's configuration limits groups, so none is tracked (LIM-31).
-        assert served.client.get(f"{DEMO}/usage/groups").content == b"[]\n"
+        assert served.client.get(f"{PARTITION}/usage/groups").content == b"[]\n"

@@ -16,10 +16,9 @@ import yaml
 from jsonschema import Draft202012Validator
 
 import remuda
-from tests.e2e.serving import FREE_PORTS, Served, environment, run_remuda
+from tests.e2e.serving import FREE_PORTS, PARTITION, Served, environment, run_remuda
 
 OPENAPI = Path(__file__).parents[2] / "docs" / "spec" / "openapi.yaml"
-DEMO = "/ws/v1/partition/default"
 
 
 def validate(name: str, answer: object) -> None:
@@ -51,7 +50,7 @@ def test_an_empty_scheduler_serves_until_a_signal(number: int) -> None:
             "description": "Partition not found",
         }
         for path in ("queues", "nodes", "queue/root", "queue/root/applications"):
-            answer = served.client.get(f"{DEMO}/{path}")
+            answer = served.client.get(f"{PARTITION}/{path}")
             assert (answer.status_code, answer.json()) == (404, missing)
         assert served.end(number) == (0, "", "")
 
@@ -69,24 +68,24 @@ def test_demo_places_jobs_and_rest_shows_them() -> None:
         assert partition["clusterId"] == "demo"
         validate("Partition", partition)
 
-        root = served.client.get(f"{DEMO}/queues").json()
+        root = served.client.get(f"{PARTITION}/queues").json()
         validate("Queue", root)
         assert root["childrenNames"] == ["root.batch", "root.production", "root.research"]
         assert root["allocatedResource"]["vcore"] > 0
 
-        nodes = served.client.get(f"{DEMO}/nodes").json()
+        nodes = served.client.get(f"{PARTITION}/nodes").json()
         assert len(nodes) == 100
         for node in nodes:
             validate("Node", node)
         assert nodes[0]["attributes"]["si/node-partition"] == "[demo]default"
         assert sum(len(node.get("allocations", [])) for node in nodes) > 0
 
-        applications = served.client.get(f"{DEMO}/queue/root.batch/applications").json()
+        applications = served.client.get(f"{PARTITION}/queue/root.batch/applications").json()
         assert applications
         for application in applications:
             validate("Application", application)
             assert application["queueName"] == "root.batch"
-        assert served.client.get(f"{DEMO}/queue/root/applications").json() == []
+        assert served.client.get(f"{PARTITION}/queue/root/applications").json() == []
 
         code, stdout, stderr = served.end(signal.SIGTERM)
         assert (code, stdout) == (0, "")
@@ -120,7 +119,7 @@ def test_stored_configuration_serves_an_empty_registration(tmp_path: Path) -> No
         "          - name: only\n"
     )
     with Served(*FREE_PORTS, "--demo", "--config", str(config)) as served:
-        names = wait_for(served, f"{DEMO}/queues", lambda found: "childrenNames" in found)
+        names = wait_for(served, f"{PARTITION}/queues", lambda found: "childrenNames" in found)
         assert names["childrenNames"] == ["root.only"]
 
 
@@ -143,7 +142,7 @@ def test_every_option_is_a_variable_too(tmp_path: Path) -> None:
     with Served("--duration", "1h", **variables) as served:
         if socket.has_ipv6:
             assert served.rest.startswith("[::1]:")
-        root = wait_for(served, f"{DEMO}/queues", lambda found: "childrenNames" in found)
+        root = wait_for(served, f"{PARTITION}/queues", lambda found: "childrenNames" in found)
         assert root["childrenNames"] == ["root.q"]
         headers = served.client.get("/ws/v1/partitions").headers
         assert "access-control-allow-origin" not in headers

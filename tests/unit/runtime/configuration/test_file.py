@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
@@ -22,6 +21,7 @@ from remuda.runtime.configuration.file import ConfigurationFile, mark_of
 from remuda.runtime.configuration.text import read_configuration
 from remuda.runtime.loop import SchedulerLoop
 from tests.unit.runtime.fakes import Factory
+from tests.waiting import wait
 
 
 def text(queue: str) -> str:
@@ -79,14 +79,6 @@ class Followed:
     ) -> None:
         self._edge.result(10).call_soon_threadsafe(self._end.set)
         self._thread.join(10)
-
-
-def wait(done: Callable[[], bool]) -> None:
-    """Wait until something is so; bounded."""
-    deadline = time.monotonic() + 10
-    while not done():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 def queue_in_force(factory: Factory) -> str:
