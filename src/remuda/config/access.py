@@ -6,6 +6,7 @@ is loaded; here there is one (D-C3). Names that no user or group can have are le
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from remuda.config.drafts import TextAt
@@ -18,8 +19,12 @@ EVERYBODY: Final = AccessList(everybody=True)
 _HINT: Final = "write users, one blank, groups, each list with commas and without blanks"
 
 
-def access_list(draft: TextAt | None, queue: str, findings: Findings) -> AccessList:
+def access_list(
+    draft: TextAt | None, owner: Callable[[], str], findings: Findings
+) -> AccessList:
     """Return the list that a text describes, noting what is wrong with it.
+
+    ``owner`` names the queue.
 
     Rules: ACL-1 to ACL-6, CFG-50, CFG-51.
     """
@@ -30,7 +35,7 @@ def access_list(draft: TextAt | None, queue: str, findings: Findings) -> AccessL
         return EVERYBODY
     parts = text.split(" ")
     if len(parts) > 2 or len(text.split()) > 2:
-        what = f"multiple spaces found in ACL of queue {queue}: {cut(text)!r}"
+        what = f"multiple spaces found in ACL of {owner()}: {cut(text)!r}"
         findings.add(draft.node, draft.path, "CFG-50", what, _HINT)
         return NOBODY
     if WILDCARD in parts:
@@ -40,15 +45,15 @@ def access_list(draft: TextAt | None, queue: str, findings: Findings) -> AccessL
     legal_users = {name for name in users if USER_NAME.fullmatch(name)}
     legal_groups = {name for name in groups if GROUP_NAME.fullmatch(name)}
     for name in sorted((users - legal_users) | (groups - legal_groups))[:3]:
-        _warn(draft, queue, name, findings)
+        _warn(draft, owner(), name, findings)
     return AccessList(users=tuple(sorted(legal_users)), groups=tuple(sorted(legal_groups)))
 
 
-def _warn(draft: TextAt, queue: str, name: str, findings: Findings) -> None:
+def _warn(draft: TextAt, owner: str, name: str, findings: Findings) -> None:
     """Say that a name has no effect. Rules: ACL-3, ACL-5."""
     if name == WILDCARD:
-        text = f"* among other names has no effect in the ACL of queue {queue}"
+        text = f"* among other names has no effect in the ACL of {owner}"
         findings.warn(draft.node, draft.path, "ACL-3", text, "write * alone for everybody")
     else:
-        text = f"{cut(name)!r} is no legal name and has no effect in the ACL of queue {queue}"
+        text = f"{cut(name)!r} is no legal name and has no effect in the ACL of {owner}"
         findings.warn(draft.node, draft.path, "ACL-5", text, "correct or remove it")

@@ -6,7 +6,7 @@ together, because every one of them costs room in every comparison later.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from remuda.base.message import message
@@ -62,8 +62,8 @@ class AmountReader:
         self._types: set[str] = set()
         self._types_reported = False
 
-    def read(self, draft: AmountsDraft | None, owner: str) -> Amounts:
-        """Return the amounts that parse; ``owner`` names the queue, and what of it."""
+    def read(self, draft: AmountsDraft | None, owner: Callable[[], str]) -> Amounts:
+        """Return the amounts that parse; ``owner`` names the queue, and what of it, in a fault."""
         if draft is None or not draft.texts:
             return NOT_GIVEN
         values: dict[str, int] = {}
@@ -76,7 +76,7 @@ class AmountReader:
                 values[name] = parse_quantity(name, text)
             except QuantityError as error:
                 reason = str(error)
-                what = f"{reason} {cut(text)!r} for {cut(name)} of {owner}"
+                what = f"{reason} {cut(text)!r} for {cut(name)} of {owner()}"
                 where = f"{draft.path}.{cut(name)}"
                 faults.append(Fault(node, where, what, _hint(name, reason)))
         return Amounts(values, faults)

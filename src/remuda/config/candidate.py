@@ -15,11 +15,15 @@ from remuda.config.schema import AccessList, LimitConfig, QueueConfig, TemplateC
 class QueueCandidate:
     """One queue. ``level``: 0 for root; ``name`` and ``path`` are lower case.
 
+    The path is put together when a problem needs it: under long names, the paths of all queues
+    would take hundreds of megabytes.
+
     ``limits`` and ``limit_drafts`` are of the same length; the drafts of root may be those of
     the partition (CFG-47). ``open_below``: it or a queue below it lets somebody in.
     """
 
     __slots__ = (
+        "_above",
         "_by_name",
         "admin",
         "children",
@@ -31,21 +35,20 @@ class QueueCandidate:
         "maximum",
         "name",
         "open_below",
-        "path",
         "submit",
         "template",
     )
 
-    def __init__(self, draft: QueueDraft, above: str, level: int, amounts: AmountReader) -> None:
+    def __init__(
+        self, draft: QueueDraft, above: QueueCandidate | None, amounts: AmountReader
+    ) -> None:
+        self._above = above
         self.draft = draft
         self.name = draft.name.lower()
-        self.path = f"{above}.{self.name}" if above else self.name
-        self.level = level
-        self.maximum: Amounts = amounts.read(draft.maximum, f"queue {self.path}")
-        self.guaranteed: Amounts = amounts.read(draft.guaranteed, f"queue {self.path}")
-        self.children = [
-            QueueCandidate(child, self.path, level + 1, amounts) for child in draft.queues
-        ]
+        self.level: int = 0 if above is None else above.level + 1
+        self.maximum: Amounts = amounts.read(draft.maximum, self.title)
+        self.guaranteed: Amounts = amounts.read(draft.guaranteed, self.title)
+        self.children = [QueueCandidate(child, self, amounts) for child in draft.queues]
         self.admin: AccessList = NOBODY
         self.submit: AccessList = NOBODY
         self.template: TemplateConfig | None = None
@@ -53,6 +56,15 @@ class QueueCandidate:
         self.limits: tuple[LimitConfig, ...] = ()
         self.open_below = False
         self._by_name: dict[str, QueueCandidate] | None = None
+
+    @property
+    def path(self) -> str:
+        """The names from root down to it, with dots between."""
+        return self.name if self._above is None else f"{self._above.path}.{self.name}"
+
+    def title(self) -> str:
+        """Return how problems name it."""
+        return f"queue {self.path}"
 
     @property
     def parent(self) -> bool:

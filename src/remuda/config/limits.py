@@ -7,6 +7,7 @@ named comes last, as ``*``.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 from remuda.base.fits import is_zero
@@ -42,9 +43,12 @@ class LimitCheck:
     def _limit(
         self, draft: LimitDraft, queue: QueueCandidate, users: _Named, groups: _Named
     ) -> LimitConfig:
-        where = _where(draft, queue)
+
+        def where() -> str:
+            return _where(draft, queue)
+
         if not draft.users.names and not draft.groups.names:
-            text = f"empty user and group lists defined in {where}"
+            text = f"empty user and group lists defined in {where()}"
             self._findings.add(draft.node, draft.path, "CFG-52", text, "name users or groups")
         self._names(draft.users, users, queue)
         self._names(draft.groups, groups, queue)
@@ -82,30 +86,34 @@ class LimitCheck:
             text = f"{text} in a limit of queue {queue.path}"
             self._findings.add(node, f"{draft.path}[{index}]", rule, text, hint)
 
-    def _maximum(self, draft: LimitDraft, where: str) -> Amounts:
+    def _maximum(self, draft: LimitDraft, where: Callable[[], str]) -> Amounts:
         """Read the amounts, which must parse and not all be zero. Rules: CFG-57, CFG-58."""
         amounts = self._amounts.read(draft.maximum, where)
         amounts.note(self._findings, "CFG-57")
         if amounts.faults:
             return NOT_GIVEN
         if draft.maximum is not None and amounts.values and is_zero(amounts.values):
-            text = f"MaxResources should be greater than zero in {where}"
+            text = f"MaxResources should be greater than zero in {where()}"
             hint = "give at least one amount above 0"
             self._findings.add(draft.maximum.node, draft.maximum.path, "CFG-57", text, hint)
         elif not amounts.values and not draft.max_applications:
-            text = f"invalid resource combination for {where}: nothing is limited"
+            text = f"invalid resource combination for {where()}: nothing is limited"
             hint = "give maxresources or maxapplications"
             self._findings.add(draft.node, draft.path, "CFG-58", text, hint)
         return amounts
 
     def _bounds(
-        self, draft: LimitDraft, queue: QueueCandidate, amounts: Amounts, where: str
+        self,
+        draft: LimitDraft,
+        queue: QueueCandidate,
+        amounts: Amounts,
+        where: Callable[[], str],
     ) -> None:
         """See that a limit stays within what its queue has. Rules: CFG-59, CFG-60."""
         most = queue.draft.max_applications
         if most and draft.max_applications > most:
             text = (
-                f"invalid MaxApplications settings for {where}:"
+                f"invalid MaxApplications settings for {where()}:"
                 f" {draft.max_applications} exceeds {most} of the queue"
             )
             path = f"{draft.path}.maxapplications"
@@ -114,7 +122,7 @@ class LimitCheck:
         over = excess(amounts.values or {}, maximum) if queue.level else []
         if over and draft.maximum is not None:
             text = (
-                f"invalid MaxResources settings for {where}:"
+                f"invalid MaxResources settings for {where()}:"
                 f" {shown(amounts.values or {}, over)} exceeds {shown(maximum, over)} of the queue"
             )
             self._findings.add(draft.maximum.node, draft.maximum.path, "CFG-60", text, "lower it")

@@ -101,7 +101,10 @@ class QueueAmountsCheck:
 
         Its quantities must parse (TPL-7).
         """
-        owner = f"the template of queue {queue.path}"
+
+        def owner() -> str:
+            return f"the template of queue {queue.path}"
+
         maximum = self._amounts.read(draft.maximum, owner)
         guaranteed = self._amounts.read(draft.guaranteed, owner)
         maximum.note(self._findings, "TPL-7")

@@ -211,19 +211,19 @@ class RuleCheck:
     def _level(self, rule: RuleDraft, parts: list[str], what: str, *, create: bool) -> bool:
         """See that a queue exists or can be made; D-C7: every level's own flag counts."""
         queue, missing = self._nearest(parts)
+        if not missing or (queue.parent and create):
+            return True
         path = ".".join(parts)
-        if missing and not queue.parent:
+        if not queue.parent:
             text = (
                 f"{what} references non-existing queues ({path}) which cannot be created because"
                 f" the last queue ({queue.name}) in the hierarchy is a leaf"
             )
-            self._findings.add(rule.node, rule.path, "CFG-87", text, "name another queue")
-        elif missing and not create:
+            hint = "name another queue"
+        else:
             text = f"{what} references non-existing queues ({path}) and create is 'false'"
             hint = "set create: true on each rule of the chain, or configure the queue"
-            self._findings.add(rule.node, rule.path, "CFG-87", text, hint)
-        else:
-            return True
+        self._findings.add(rule.node, rule.path, "CFG-87", text, hint)
         return False
 
     def _end(self, rule: RuleDraft, parts: list[str], what: str, *, dynamic: bool) -> None:

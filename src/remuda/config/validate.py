@@ -54,7 +54,7 @@ def _partition(
     """Check one partition in the order of section 6.8."""
     name = _partition_name(draft, names, findings)
     amounts = AmountReader()
-    root = QueueCandidate(_root(draft, name, findings), "", 0, amounts)
+    root = QueueCandidate(_root(draft, name, findings), None, amounts)
     _check_partition_limits(draft.limits, root, name, findings)
     _check_queue(root, LimitCheck(amounts, findings), findings)
     QueueAmountsCheck(amounts, findings).check(root)
@@ -194,8 +194,8 @@ def _check_queue(queue: QueueCandidate, limits: LimitCheck, findings: Findings) 
 
     Rules: CFG-50 to CFG-62.
     """
-    queue.admin = access_list(queue.draft.admin_acl, queue.path, findings)
-    queue.submit = access_list(queue.draft.submit_acl, queue.path, findings)
+    queue.admin = access_list(queue.draft.admin_acl, queue.title, findings)
+    queue.submit = access_list(queue.draft.submit_acl, queue.title, findings)
     if queue.limit_drafts:
         queue.limits = limits.check(queue)
     _check_names(queue, findings)
