@@ -19,8 +19,8 @@ from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.priorities import MIN_PRIORITY, PriorityCount
 from remuda.core.model.queue import Queue
-from remuda.core.model.request import Lane
-from remuda.core.model.trackers import GROUP, USER, Account, TrackerKey
+from remuda.core.model.request import Lane, Strand
+from remuda.core.model.trackers import GROUP, USER, Account, QueueTracker, TrackerKey
 from remuda.core.model.vectors import (
     Amounts,
     Vector,
@@ -196,17 +196,22 @@ def _child_orders(partition: Partition) -> None:
 
 
 def _lanes(partition: Partition) -> None:
-    """Asks are in one group, groups in one lane, lanes ready or parked for a true reason."""
+    """Asks are in one group, groups in one strand, strands in one lane of their leaf."""
     groups: dict[int, int] = {}
     for leaf in partition.queues(partition.root):
-        for lane in leaf.lanes.values():
-            number = lane.shape.number
-            groups[number] = groups.get(number, 0) + len(lane.groups)
-            _lane(partition, leaf, lane)
-        ready = sorted(n for n, lane in leaf.lanes.items() if not lane.parked)
+        for number, lane in leaf.lanes.items():
+            name = f"lane {lane.shape.key} of {leaf.path}"
+            held = sum(len(strand.groups) for strand in lane.strands.values())
+            groups[number] = groups.get(number, 0) + held
+            keys = {strand.key(): strand for strand in lane.strands.values()}
+            _require(lane.strand_keys == keys, partition, f"{name} has wrong keys of strands")
+            fresh = sorted(n for n, strand in lane.strands.items() if strand.fresh)
+            _require(sorted(lane.fresh) == fresh, partition, f"{name} forgot to look at some")
+            _lane(partition, lane, name)
+            for strand in lane.strands.values():
+                _strand(partition, strand, f"strand {strand.key()} of {name}")
+        ready = sorted(n for n, each in leaf.lanes.items() if each.order.keys and not each.parked)
         _require(sorted(leaf.ready.keys) == ready, partition, f"ready lanes of {leaf.path}")
-        keys = {lane.key(): lane for lane in leaf.lanes.values()}
-        _require(leaf.lane_keys == keys, partition, f"lanes of {leaf.path} have wrong keys")
     for shape in partition.shapes.values():
         held = groups.get(shape.number, 0)
         _require(shape.groups == held, partition, f"shape {shape.key} counts wrong groups")
@@ -215,39 +220,25 @@ def _lanes(partition: Partition) -> None:
     _require(sorted(partition.starved.shapes) == waiting, partition, "starved shapes are wrong")
 
 
-def _lane(partition: Partition, leaf: Queue, lane: Lane) -> None:
-    name = f"lane {lane.shape.key} of {leaf.path}"
-    for number, group in lane.groups.items():
-        application = group.application
-        right = application_key(leaf, application)
-        _require(application.standing == right, partition, f"{name}: a stale application key")
-        first = min(group.requests.values(), key=lambda each: each.sort_key)
-        belongs = group.lane is lane and application.account is lane.account
-        _require(belongs, partition, f"{name} has a group of another lane")
-        gated = application.state == states.ACCEPTED and _has_gate(leaf, lane.account)
-        _require(lane.gated == gated, partition, f"{name} is gated and should not be, or not")
-        known = application.seen or number in lane.fresh
-        _require(known, partition, f"{name} forgot an application nobody looked at")
-        key = (*right, *first.sort_key)
-        _require(lane.order.keys.get(number) == key, partition, f"{name}: a stale group key")
+def _lane(partition: Partition, lane: Lane, name: str) -> None:
+    """A lane is ready by its first strand, or parked for a true reason."""
+    active = sorted(n for n, strand in lane.strands.items() if strand.aside is None)
+    _require(sorted(lane.order.keys) == active, partition, f"{name} orders wrong strands")
+    for number in active:
+        right = lane.order.keys[number] == lane.strands[number].order.first_key()
+        _require(right, partition, f"{name}: a stale strand key")
     if not lane.parked:
-        ready = leaf.ready.keys.get(lane.number)
-        _require(ready == lane.order.first_key(), partition, f"{name}: a stale lane key")
+        ready = lane.leaf.ready.keys.get(lane.shape.number)
+        right = not active or ready == lane.order.first_key()
+        _require(right, partition, f"{name}: a stale lane key")
         return
-    bound = lane.parked_at
-    if bound is not None and lane.held:
-        _require(bound.held.lanes.get(lane.number) is lane, partition, f"{name} is held by nobody")
-        tried = bound.full() or _has_candidate(leaf, bound)
-        _require(lane.gated and tried, partition, f"{name} is held though it may start")
-        ahead = bound.held.first(leaf.path)
-        ordered = ahead is not None and ahead.order.first_key() <= lane.order.first_key()
-        _require(ordered, partition, f"{name} is held in a wrong order")
-        return
-    if bound is not None:
-        listed = bound.waiting.get(lane.shape.number, {}).get(lane.number)
-        _require(listed is lane, partition, f"{name} waits at no limit")
-        blocked = not bound.fits(lane.shape.amounts)
-        _require(blocked, partition, f"{name} waits at a limit though it fits")
+    _require(len(active) > 0, partition, f"{name} is parked with nothing to try")
+    queue = lane.parked_at
+    if queue is not None:
+        listed = queue.waiting.get(lane.shape.number, {}).get(lane.number)
+        _require(listed is lane, partition, f"{name} waits at no queue")
+        blocked = not queue.fits(lane.shape.amounts)
+        _require(blocked, partition, f"{name} waits at {queue.path} though it fits")
         return
     listed = lane.shape.waiting.get(lane.number)
     _require(listed is lane, partition, f"{name} waits for no node")
@@ -256,11 +247,51 @@ def _lane(partition: Partition, leaf: Queue, lane: Lane) -> None:
         _require(not able, partition, f"{name} waits though {able} fit it")
 
 
-def _has_candidate(leaf: Queue, bound: Bound) -> bool:
-    """Whether a lane of a leaf is about to be tried for a place that is free at a limit."""
-    for lane in leaf.lanes.values():
-        bounds: list[Bound] = [*leaf.path_up, *lane.account.gates]
-        if lane.gated and not lane.parked and bound in bounds:
+def _strand(partition: Partition, strand: Strand, name: str) -> None:
+    """A strand has the groups that belong there, in order, and is aside for a true reason."""
+    leaf = strand.lane.leaf
+    for number, group in strand.groups.items():
+        application = group.application
+        right = application_key(leaf, application)
+        _require(application.standing == right, partition, f"{name}: a stale application key")
+        first = min(group.requests.values(), key=lambda each: each.sort_key)
+        belongs = group.strand is strand and application.account is strand.account
+        _require(belongs, partition, f"{name} has a group of another strand")
+        gated = application.state == states.ACCEPTED and _has_gate(leaf, strand.account)
+        _require(strand.gated == gated, partition, f"{name} is gated and should not be, or not")
+        looked_at = application.seen != (number in strand.fresh)
+        _require(looked_at, partition, f"{name} forgot an application nobody looked at")
+        key = (*right, *first.sort_key)
+        _require(strand.order.keys.get(number) == key, partition, f"{name}: a stale group key")
+    if strand.aside is not None:
+        _aside(partition, strand, strand.aside, name)
+
+
+def _aside(partition: Partition, strand: Strand, bound: Bound, name: str) -> None:
+    """Who waits is listed, and nobody before him could go on; the first waits for a true reason."""
+    waitlist = bound.held
+    able = not bound.full()
+    if not strand.held:
+        assert isinstance(bound, QueueTracker)
+        waitlist = bound.waiting
+        able = bound.fits(strand.lane.shape.amounts)
+    _require(waitlist.strands.get(strand.number) is strand, partition, f"{name} is not listed")
+    ahead = waitlist.first(strand.place())
+    in_order = ahead is not None and ahead.order.first_key() <= strand.order.first_key()
+    _require(in_order, partition, f"{name} waits in a wrong order")
+    tried = not able or _has_candidate(strand, bound)
+    _require(tried, partition, f"{name} waits though it could go on")
+
+
+def _has_candidate(strand: Strand, bound: Bound) -> bool:
+    """Whether another strand of the lane stands before one that waits and may take what is free.
+
+    Should the lane be parked, the one that waits would be parked with it.
+    """
+    for other in strand.lane.strands.values():
+        bounds: list[Bound] = [*strand.lane.leaf.path_up, *other.account.trackers]
+        alike = other.gated or not strand.held
+        if other.aside is None and alike and bound in bounds:
             return True
     return False
 

@@ -15,7 +15,7 @@ from remuda.core.accounting.standing import settle
 from remuda.core.apply.allocations import recover_allocations
 from remuda.core.apply.applications import update_applications
 from remuda.core.apply.asks import add_asks, release_asks
-from remuda.core.apply.commit import allocate, hold_lane, park_lane
+from remuda.core.apply.commit import allocate, hold_back, let_wait, park_lane
 from remuda.core.apply.expiry import expire_due
 from remuda.core.apply.nodes import update_nodes
 from remuda.core.apply.registration import register, unregister
@@ -46,7 +46,7 @@ from remuda.core.messages.queries import (
     View,
 )
 from remuda.core.model.cluster import Cluster
-from remuda.core.model.decision import Allocate, Park
+from remuda.core.model.decision import Allocate, Park, Wait
 from remuda.core.model.partition import Partition
 from remuda.core.ports import Predicates, always_true
 from remuda.core.views.applications import application_views
@@ -92,7 +92,7 @@ class Scheduler:
     def step(self, now_ns: int, limit: int) -> list[Effect]:
         """Run due timers and make at most ``limit`` decisions.
 
-        A decision places one allocation or sets a lane aside in which nothing can be placed.
+        A decision places one allocation or sets aside asks of which none can be placed.
         Partitions take turns: after an allocation in one, the next is asked first. Timers that are
         due run before the next decision. However a run is split into steps, the effects are the
         same. Call again while ``has_work`` says so. Rules: CYC-1, CYC-3, SI-11.
@@ -109,8 +109,10 @@ class Scheduler:
                 self._after = self._partitions.index(partition) + 1
             elif isinstance(decision, Park):
                 park_lane(turn, partition, decision)
+            elif isinstance(decision, Wait):
+                let_wait(turn, partition, decision)
             else:
-                hold_lane(turn, partition, decision)
+                hold_back(turn, partition, decision)
             settle(partition)
             self._run_timers(turn)
         return turn.effects

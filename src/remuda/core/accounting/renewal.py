@@ -35,6 +35,8 @@ def renew_orders(partition: Partition) -> None:
         queue.ready = Ranking()
         for lane in queue.lanes.values():
             lane.order = Ranking()
+            for strand in lane.strands.values():
+                strand.order = Ranking()
     for application in partition.applications.values():
         update_application(application)
         for group in application.request_groups.values():

@@ -11,7 +11,8 @@ from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
 from remuda.core.model.priorities import MIN_PRIORITY
 from remuda.core.model.queue import Queue
-from remuda.core.model.request import Group, Lane
+from remuda.core.model.request import Group, Strand
+from remuda.core.model.trackers import QueueTracker
 from remuda.core.model.vectors import Vector, trimmed
 from remuda.core.policy.shares import divisors, fair_maximum
 from remuda.core.policy.standing import application_key, child_numbers, shown_priority
@@ -80,19 +81,25 @@ def update_application(application: Application) -> bool:
 
 
 def place_group(group: Group) -> None:
-    """Put a group where its application and its first ask belong, and its lane likewise."""
-    lane = group.lane
+    """Put a group where its application and its first ask belong, strand and lane likewise."""
+    strand = group.strand
     key = (*group.application.standing, *group.first().sort_key)
-    lane.order.put(group.application.number, key)
-    place_lane(lane)
+    strand.order.put(group.application.number, key)
+    place_strand(strand)
 
 
-def place_lane(lane: Lane) -> None:
-    """Put a lane where its first ask belongs, among those that are ready or held. Rules: QUE-40."""
-    if not lane.parked:
-        lane.leaf.ready.put(lane.number, lane.order.first_key())
-    elif lane.held and lane.parked_at is not None:
-        lane.parked_at.held.put(lane)
+def place_strand(strand: Strand) -> None:
+    """Put a strand where its first ask belongs: in its lane, or where it waits. Rules: QUE-40."""
+    bound = strand.aside
+    if bound is None:
+        lane = strand.lane
+        lane.order.put(strand.number, strand.order.first_key())
+        if not lane.parked:
+            lane.leaf.ready.put(lane.shape.number, lane.order.first_key())
+    elif strand.held:
+        bound.held.put(strand)
+    elif isinstance(bound, QueueTracker):
+        bound.waiting.put(strand)
 
 
 def _renew_shares(partition: Partition) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from remuda.config.queue_properties import FAIR
 from remuda.core.accounting.accounts import account_of, count_application
-from remuda.core.accounting.lanes import dequeue, enqueue, wake_at, wake_held
+from remuda.core.accounting.lanes import dequeue, enqueue, pass_on, wake_at, wake_held, wake_waiting
 from remuda.core.accounting.standing import place_group, update_application
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
@@ -64,10 +64,13 @@ def charge(partition: Partition, allocation: Allocation, request: Request) -> No
     _raise_maximum(application, amounts)
     application.allocations[allocation.allocation_id] = allocation
     partition.allocation_count += 1
-    if request.pending == 0 and request.group is not None:
+    group = request.group
+    if request.pending == 0 and group is not None:
         _unlist(partition, request, used_more=True)
     elif leaf.settings.application_sort == FAIR:
         update_application(application)
+    if group is not None and group.strand.account.limited:
+        pass_on(partition, group.strand)
     partition.unsettled[leaf.path] = leaf
     node = allocation.node
     node.put(allocation)
@@ -109,8 +112,8 @@ def refund(partition: Partition, allocation: Allocation) -> None:
         if queue.waiting:
             wake_at(partition, queue)
     for tracker in trackers:
-        if tracker.waiting:
-            wake_at(partition, tracker)
+        if tracker.waiting.strands:
+            wake_waiting(partition, tracker)
 
 
 def count_running(partition: Partition, application: Application, change: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from remuda.core.accounting.lanes import hold, park
+from remuda.core.accounting.lanes import hold, park, wait
 from remuda.core.accounting.usage import charge
 from remuda.core.apply.lifecycle import allocation_added
 from remuda.core.apply.tracking import look, usage_grew
@@ -13,11 +13,10 @@ from remuda.core.messages.events import ADD, APP, APP_ALLOC, NODE, NODE_ALLOC
 from remuda.core.model import states
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
-from remuda.core.model.decision import Allocate, Hold, Park
+from remuda.core.model.decision import Allocate, Hold, Park, Wait
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
-from remuda.core.model.request import Lane, Request
-from remuda.core.model.trackers import QueueTracker
+from remuda.core.model.request import Request, Strand
 
 
 def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
@@ -46,33 +45,42 @@ def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
 
 
 def park_lane(turn: Turn, partition: Partition, decision: Park) -> None:
-    """Park a lane in which nothing can be placed now. Rules: CYC-12. Emits: EventRecord.
-
-    An ask that its user or group has no room for does not count as attempted.
-    """
+    """Park a lane in which nothing can be placed now. Rules: CYC-12. Emits: EventRecord."""
     lane = decision.lane
-    request = lane.first()
-    request.attempted |= not isinstance(decision.limiting, QueueTracker)
+    request = lane.first().first()
+    request.attempted = True
     _look_at_first(turn, partition, request.application)
-    _look_at_fresh(turn, partition, lane)
+    for strand in list(lane.fresh.values()):
+        _look_at_fresh(turn, partition, strand)
     _remember_refusals(request, decision.refused)
     park(partition, lane, decision.limiting)
 
 
-def hold_lane(turn: Turn, partition: Partition, decision: Hold) -> None:
-    """Set a lane aside whose applications may not start yet.
+def let_wait(turn: Turn, partition: Partition, decision: Wait) -> None:
+    """Set a strand aside whose user or group has no room; that was no attempt to place it.
+
+    Rules: CYC-12, LIM-53, LIM-54. Emits: EventRecord.
+    """
+    strand = decision.strand
+    _look_at_first(turn, partition, strand.first().application)
+    _look_at_fresh(turn, partition, strand)
+    wait(partition, strand, decision.tracker)
+
+
+def hold_back(turn: Turn, partition: Partition, decision: Hold) -> None:
+    """Set a strand aside whose applications may not start yet.
 
     Rules: CYC-11, QUE-25, QUE-26, LIM-60, EVT-23, EVT-24, EVT-32, EVT-33. Emits: EventRecord.
     """
-    lane = decision.lane
+    strand = decision.strand
     full = decision.queue or decision.quota
     assert full is not None
-    first = lane.first().application
-    for application in (first, *lane.fresh.values()):
+    first = strand.first().application
+    for application in [first, *strand.fresh.values()]:
         look(turn, partition, application)
         _tell_runnable(turn, partition, application, decision)
-    lane.fresh.clear()
-    hold(partition, lane, full)
+    _seen_all(strand)
+    hold(partition, strand, full)
 
 
 def next_allocation_id(request: Request) -> str:
@@ -124,13 +132,20 @@ def _look_at_first(turn: Turn, partition: Partition, application: Application) -
     look(turn, partition, application)
     _tell_runnable(turn, partition, application, None)
     for group in application.request_groups.values():
-        group.lane.fresh.pop(application.number, None)
+        strand = group.strand
+        if strand.fresh.pop(application.number, None) and not strand.fresh:
+            strand.lane.fresh.pop(strand.number, None)
 
 
-def _look_at_fresh(turn: Turn, partition: Partition, lane: Lane) -> None:
-    for application in lane.fresh.values():
+def _look_at_fresh(turn: Turn, partition: Partition, strand: Strand) -> None:
+    for application in strand.fresh.values():
         look(turn, partition, application)
-    lane.fresh.clear()
+    _seen_all(strand)
+
+
+def _seen_all(strand: Strand) -> None:
+    strand.fresh.clear()
+    strand.lane.fresh.pop(strand.number, None)
 
 
 def _tell_runnable(
@@ -152,6 +167,6 @@ def _tell_runnable(
 def _remember_refusals(request: Request, refused: list[Node]) -> None:
     """Keep refusals that hold for the whole predicate class until the node changes."""
     group = request.group
-    if group is not None and not group.lane.shape.volatile:
+    if group is not None and not group.strand.lane.shape.volatile:
         for node in refused:
-            node.refused.add(group.lane.shape.constraint)
+            node.refused.add(group.strand.lane.shape.constraint)

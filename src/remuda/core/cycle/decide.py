@@ -3,10 +3,11 @@
 1. Walk from root to the leaf that is owed most (child order of each parent).
 2. Take the first ask of the leaf's first lane: application order, then ask order.
 3. See whether its application may start, if it has not.
-4. Check the limits of its user and group, then of the queue path, each leaf upwards.
-5. Take the first node in node order that fits and whose predicates agree.
+4. Check the limits of its user and group, leaf upwards.
+5. Check the limits of the queue path, leaf upwards.
+6. Take the first node in node order that fits and whose predicates agree.
 
-What fails at 3, 4 or 5 fails for the whole lane, so the answer is to set the lane aside.
+What fails at 3 or 4 fails for the whole strand, at 5 or 6 for the whole lane: that is set aside.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from remuda.core.model.bound import Bound
-from remuda.core.model.decision import Allocate, Decision, Hold, Park
+from remuda.core.model.decision import Allocate, Decision, Hold, Park, Wait
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
@@ -34,19 +35,20 @@ def decide(partition: Partition, predicates: Predicates) -> Decision:
     Rules: CYC-10, CYC-11, CYC-12, LIM-54, LIM-71.
     """
     lane = _first_lane(partition.root)
-    if lane.gated:
+    strand = lane.first()
+    if strand.gated:
         queue_full = _first_full(lane.leaf.path_up)
-        quota_full = _first_full(lane.account.gates)
+        quota_full = _first_full(strand.account.gates)
         if queue_full is not None or quota_full is not None:
-            return Hold(lane, queue_full, quota_full)
+            return Hold(strand, queue_full, quota_full)
     amounts = lane.shape.amounts
-    for tracker in lane.account.limited:
+    for tracker in strand.account.limited:
         if not tracker.fits(amounts):
-            return Park(lane, tracker, [])
+            return Wait(strand, tracker)
     for queue in lane.leaf.path_up:
         if queue.maximum is not None and not queue.fits(amounts):
             return Park(lane, queue, [])
-    request = lane.first()
+    request = strand.first()
     refused: list[Node] = []
     node = _find_node(partition, lane, request, predicates, refused)
     if node is None:

@@ -6,51 +6,56 @@ that is reached, and both are what a stopped lane waits for.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, TypeAlias, final
 
 from remuda.core.model.ranking import Ranking
 from remuda.core.model.vectors import Amounts, Vector, fits_limit
 
 if TYPE_CHECKING:
-    from remuda.core.model.request import Lane
+    from remuda.core.model.request import Strand
+
+
+# Path of the leaf, number of the shape: that is, a lane.
+WaitKey: TypeAlias = tuple[str, int]
 
 
 @final
-class HeldLanes:
-    """Lanes of applications that may not start, per leaf in the order they would be served.
+class Waitlist:
+    """Strands that wait for the same thing, those of one lane in the order they are served.
 
-    One free place is for the first of them, so nobody has to look at the others. Change: O(log n).
-    Rules: QUE-22, QUE-25, LIM-60.
+    Room or a place goes to the first of them, so nobody has to look at the others. Those of
+    another lane may be served though this lane is parked, so each lane has its first.
+    Change: O(log n). Rules: QUE-22, QUE-25, LIM-53, LIM-60.
     """
 
-    __slots__ = ("_orders", "lanes")
+    __slots__ = ("_orders", "strands")
 
     def __init__(self) -> None:
-        self.lanes: dict[int, Lane] = {}
-        self._orders: dict[str, Ranking] = {}
+        self.strands: dict[int, Strand] = {}
+        self._orders: dict[WaitKey, Ranking] = {}
 
-    def put(self, lane: Lane) -> None:
-        """Add a lane, or put it where its first ask belongs now."""
-        self.lanes[lane.number] = lane
-        order = self._orders.setdefault(lane.leaf.path, Ranking())
-        order.put(lane.number, lane.order.first_key())
+    def put(self, strand: Strand) -> None:
+        """Add a strand, or put it where its first ask belongs now."""
+        self.strands[strand.number] = strand
+        order = self._orders.setdefault(strand.place(), Ranking())
+        order.put(strand.number, strand.order.first_key())
 
-    def remove(self, lane: Lane) -> None:
-        """Take a lane out that is in."""
-        del self.lanes[lane.number]
-        order = self._orders[lane.leaf.path]
-        order.drop(lane.number)
+    def remove(self, strand: Strand) -> None:
+        """Take a strand out that is in."""
+        del self.strands[strand.number]
+        order = self._orders[strand.place()]
+        order.drop(strand.number)
         if not order.keys:
-            del self._orders[lane.leaf.path]
+            del self._orders[strand.place()]
 
-    def first(self, path: str) -> Lane | None:
-        """Return the first lane of a leaf, None if there is none."""
-        order = self._orders.get(path)
-        return None if order is None else self.lanes[order.first()]
+    def first(self, key: WaitKey) -> Strand | None:
+        """Return the first strand of a lane, None if there is none."""
+        order = self._orders.get(key)
+        return None if order is None else self.strands[order.first()]
 
-    def firsts(self) -> list[Lane]:
-        """Return the first lane of each leaf, by path."""
-        return [self.lanes[order.first()] for _, order in sorted(self._orders.items())]
+    def firsts(self) -> list[Strand]:
+        """Return the first strand of each lane, by path and shape."""
+        return [self.strands[order.first()] for _, order in sorted(self._orders.items())]
 
 
 class Bound:
@@ -58,8 +63,7 @@ class Bound:
 
     ``maximum`` None and ``max_applications`` 0: not limited. ``closed``: a type that ``maximum``
     does not name is refused, not unlimited (root, QUE-8). ``running``: applications counted.
-    ``waiting``: lanes that ``maximum`` stopped, by shape number, then lane number; ``held``: those
-    that ``max_applications`` stopped. Rules: QUE-5, QUE-22, LIM-1, LIM-2.
+    ``held``: strands of applications that may not start. Rules: QUE-5, QUE-22, LIM-1, LIM-2.
     """
 
     __slots__ = (
@@ -69,7 +73,6 @@ class Bound:
         "max_applications",
         "maximum",
         "running",
-        "waiting",
     )
 
     def __init__(self) -> None:
@@ -78,8 +81,7 @@ class Bound:
         self.closed: bool = False
         self.allocated = Vector()
         self.running: int = 0
-        self.waiting: dict[int, dict[int, Lane]] = {}
-        self.held = HeldLanes()
+        self.held = Waitlist()
 
     def fits(self, amounts: Amounts) -> bool:
         """Whether one more allocation stays within the maximum. Rules: QUE-8, RES-34, LIM-53.

@@ -6,7 +6,9 @@ from typing import TypeAlias, final
 
 from remuda.core.model.bound import Bound
 from remuda.core.model.node import Node
-from remuda.core.model.request import Lane, Request
+from remuda.core.model.queue import Queue
+from remuda.core.model.request import Lane, Request, Strand
+from remuda.core.model.trackers import QueueTracker
 
 
 @final
@@ -23,30 +25,40 @@ class Allocate:
 
 @final
 class Park:
-    """Nothing of a lane can be placed: a limit is in the way, or no node takes it.
+    """Nothing of a lane can be placed: a queue's limit is in the way, or no node takes it.
 
-    ``limiting``: the first limit that is too small, of user and group, then of the queues, each
-    leaf upwards; None: no node.
+    ``limiting``: the first queue, leaf upwards, whose maximum is too small; None: no node.
     """
 
     __slots__ = ("lane", "limiting", "refused")
 
-    def __init__(self, lane: Lane, limiting: Bound | None, refused: list[Node]) -> None:
+    def __init__(self, lane: Lane, limiting: Queue | None, refused: list[Node]) -> None:
         self.lane = lane
         self.limiting = limiting
         self.refused = refused
 
 
 @final
+class Wait:
+    """Nothing of a strand can be placed: its user or group has no room for it."""
+
+    __slots__ = ("strand", "tracker")
+
+    def __init__(self, strand: Strand, tracker: QueueTracker) -> None:
+        self.strand = strand
+        self.tracker = tracker
+
+
+@final
 class Hold:
-    """The applications of a lane may not start: ``queue`` or ``quota`` has all it may have."""
+    """The applications of a strand may not start: ``queue`` or ``quota`` has all it may have."""
 
-    __slots__ = ("lane", "queue", "quota")
+    __slots__ = ("queue", "quota", "strand")
 
-    def __init__(self, lane: Lane, queue: Bound | None, quota: Bound | None) -> None:
-        self.lane = lane
+    def __init__(self, strand: Strand, queue: Bound | None, quota: Bound | None) -> None:
+        self.strand = strand
         self.queue = queue
         self.quota = quota
 
 
-Decision: TypeAlias = Allocate | Park | Hold
+Decision: TypeAlias = Allocate | Park | Wait | Hold

@@ -19,7 +19,7 @@ from remuda.core.model.bound import Bound
 from remuda.core.model.child_order import ChildOrder
 from remuda.core.model.priorities import MIN_PRIORITY, PriorityCount
 from remuda.core.model.ranking import Ranking
-from remuda.core.model.request import Lane, LaneKey
+from remuda.core.model.request import Lane
 from remuda.core.model.trackers import Limit
 from remuda.core.model.vectors import Vector
 
@@ -83,7 +83,8 @@ class Queue(Bound):
     the order of the configuration, ``*`` the wildcard. ``divisors``: per type index what usage is
     divided by to get the share, -1 where the type has no part in it (RES-52). ``priorities``: of
     the applications (leaf) and the visible ones of the children, ``priority`` the highest of them.
-    ``lanes``: by number; ``ready``: those that are not parked.
+    ``lanes``: by shape number; ``ready``: those of them with something to try. ``waiting``: lanes
+    below that its maximum stopped, by shape number, then lane number.
     """
 
     __slots__ = (
@@ -94,7 +95,6 @@ class Queue(Bound):
         "divisors",
         "group_limits",
         "guaranteed",
-        "lane_keys",
         "lanes",
         "leaf",
         "managed",
@@ -114,6 +114,7 @@ class Queue(Bound):
         "submit_access",
         "template",
         "user_limits",
+        "waiting",
     )
 
     def __init__(self, name: str, parent: Queue | None, leaf: bool, managed: bool) -> None:
@@ -144,8 +145,8 @@ class Queue(Bound):
         self.child_order = ChildOrder()
         self.applications: dict[str, Application] = {}
         self.lanes: dict[int, Lane] = {}
-        self.lane_keys: dict[LaneKey, Lane] = {}
         self.ready = Ranking()
+        self.waiting: dict[int, dict[int, Lane]] = {}
 
     def has_ready(self) -> bool:
         """Whether something in or below this queue may be placed."""

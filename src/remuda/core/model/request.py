@@ -1,10 +1,11 @@
 """Asks as the scheduler keeps them: grouped, so that equal ones are decided once.
 
 A *shape* is what makes asks interchangeable for a node: amounts, required node, predicate
-class. In one leaf all asks of one shape whose applications the same limits concern form a *lane*;
-inside a lane each application has a *group*. When the first ask of a lane fits no node or no
-limit, none of the lane does: the whole lane is parked at what stopped it and costs nothing until
-that changes.
+class. In one leaf all asks of one shape form a *lane*; those of them whose applications the same
+limits of users and groups concern form a *strand*, in which each application has a *group*. When
+the first ask of a lane fits no node or no limit of a queue, none of the lane does: the whole lane
+is parked. What only concerns a user or group, or applications that may not start, sets its strand
+aside. Neither costs anything until what stopped it changes.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from remuda.core.model.vectors import Amounts
 
 if TYPE_CHECKING:
     from remuda.core.model.application import Application
-    from remuda.core.model.bound import Bound
+    from remuda.core.model.bound import Bound, WaitKey
     from remuda.core.model.node import Node
     from remuda.core.model.queue import Queue
     from remuda.core.model.trackers import Account
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 # Number of the amounts, required node, predicate class.
 ShapeKey: TypeAlias = tuple[int, str, str]
 
-# Number of the shape, number of the account, gated.
-LaneKey: TypeAlias = tuple[int, int, bool]
+# Number of the account, gated.
+StrandKey: TypeAlias = tuple[int, bool]
 
 
 @final
@@ -121,13 +122,13 @@ class Request:
 
 @final
 class Group:
-    """The pending asks of one application in one lane, in order."""
+    """The pending asks of one application in one strand, in order."""
 
-    __slots__ = ("application", "lane", "order", "requests")
+    __slots__ = ("application", "order", "requests", "strand")
 
-    def __init__(self, application: Application, lane: Lane) -> None:
+    def __init__(self, application: Application, strand: Strand) -> None:
         self.application = application
-        self.lane = lane
+        self.strand = strand
         self.order = Ranking()
         self.requests: dict[int, Request] = {}
 
@@ -137,48 +138,71 @@ class Group:
 
 
 @final
-class Lane:
-    """The pending asks of one shape in one leaf, by application order, then ask order.
+class Strand:
+    """The part of a lane whose applications have the same account, in the order they are served.
 
-    Its applications have the same ``account``. ``gated``: they are Accepted and must be allowed to
-    start first (QUE-25). ``parked``: it waits at ``parked_at`` for room, or if ``held`` for an
-    application to end; without ``parked_at`` at its shape for a node. ``fresh``: applications
-    nobody looked at yet (LIM-20), by number.
+    ``gated``: they are Accepted and must be allowed to start first (QUE-25). ``aside``: what it
+    waits at, for room or, if ``held``, for a place for one more application. ``fresh``:
+    applications nobody looked at yet (LIM-20), by number.
+    """
+
+    __slots__ = ("account", "aside", "fresh", "gated", "groups", "held", "lane", "number", "order")
+
+    def __init__(self, number: int, lane: Lane, account: Account, *, gated: bool) -> None:
+        self.number = number
+        self.lane = lane
+        self.account = account
+        self.gated = gated
+        self.order = Ranking()
+        self.groups: dict[int, Group] = {}
+        self.fresh: dict[int, Application] = {}
+        self.aside: Bound | None = None
+        self.held: bool = False
+
+    def key(self) -> StrandKey:
+        """Return what makes it one strand of its lane."""
+        return (self.account.number, self.gated)
+
+    def place(self) -> WaitKey:
+        """Return under what it is listed where it waits: of each such, the first goes first."""
+        return (self.lane.leaf.path, self.lane.shape.number)
+
+    def first(self) -> Request:
+        """Return the ask that is served next; a strand is never empty."""
+        return self.groups[self.order.first()].first()
+
+
+@final
+class Lane:
+    """The pending asks of one shape in one leaf: its strands that are not aside, in order.
+
+    ``parked``: it waits, at the queue ``parked_at`` or, without one, at its shape for a node.
+    ``fresh``: strands with applications nobody looked at yet, by number.
     """
 
     __slots__ = (
-        "account",
         "fresh",
-        "gated",
-        "groups",
-        "held",
         "leaf",
         "number",
         "order",
         "parked",
         "parked_at",
         "shape",
+        "strand_keys",
+        "strands",
     )
 
-    def __init__(
-        self, number: int, leaf: Queue, shape: Shape, account: Account, *, gated: bool
-    ) -> None:
+    def __init__(self, number: int, leaf: Queue, shape: Shape) -> None:
         self.number = number
         self.leaf = leaf
         self.shape = shape
-        self.account = account
-        self.gated = gated
         self.order = Ranking()
-        self.groups: dict[int, Group] = {}
-        self.fresh: dict[int, Application] = {}
+        self.strands: dict[int, Strand] = {}
+        self.strand_keys: dict[StrandKey, Strand] = {}
+        self.fresh: dict[int, Strand] = {}
         self.parked: bool = False
-        self.held: bool = False
-        self.parked_at: Bound | None = None
+        self.parked_at: Queue | None = None
 
-    def key(self) -> LaneKey:
-        """Return what makes it one lane of its leaf."""
-        return (self.shape.number, self.account.number, self.gated)
-
-    def first(self) -> Request:
-        """Return the ask that is served next; a lane is never empty."""
-        return self.groups[self.order.first()].first()
+    def first(self) -> Strand:
+        """Return the strand that is served next. Must not be called when all are aside."""
+        return self.strands[self.order.first()]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias, final
 
-from remuda.core.model.bound import Bound
+from remuda.core.model.bound import Bound, Waitlist
 from remuda.core.model.vectors import Vector
 
 if TYPE_CHECKING:
@@ -38,10 +38,11 @@ class QueueTracker(Bound):
     """What one user or group uses in and below one queue that limits it (LIM-30).
 
     ``wildcard``: the limit is that of ``*``. ``announced``: observers were told that it holds for
-    this user (EVT-83). ``references``: accounts it is part of.
+    this user (EVT-83). ``references``: accounts it is part of. ``waiting``: strands that its
+    maximum stopped.
     """
 
-    __slots__ = ("announced", "key", "number", "queue", "references", "wildcard")
+    __slots__ = ("announced", "key", "number", "queue", "references", "waiting", "wildcard")
 
     def __init__(self, number: int, key: TrackerKey, queue: Queue) -> None:
         super().__init__()
@@ -51,6 +52,7 @@ class QueueTracker(Bound):
         self.wildcard: bool = False
         self.announced: bool = False
         self.references: int = 0
+        self.waiting = Waitlist()
 
 
 @final
