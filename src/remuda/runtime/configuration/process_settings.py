@@ -2,7 +2,8 @@
 
 Several resource managers share one process. What came last counts, and what it replaces is told
 (RM-7). Only loggers that a map names are touched; one that the next map does not name any more
-gets back the level it had before.
+gets back the level it had before. No logger is made for a map: a process never forgets one, so
+only those count that the specification lists or that somebody uses already.
 
 Values of the map may be secret, so none of them is ever logged (EXT-23).
 """
@@ -10,10 +11,11 @@ Values of the map may be secret, so none of them is ever logged (EXT-23).
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from remuda.config import settings
+from remuda.config.findings import cut, one_line
 from remuda.config.schema import Configuration
 from remuda.config.setting_table import BY_KEY, CORE, LOGGER_KEY
 
@@ -33,6 +35,19 @@ _ROOT: Final = "remuda"
 _DEFAULT_KEY: Final = "log.level"
 _LOGGER_PREFIX, _LOGGER_SUFFIX = LOGGER_KEY.split("<logger>")
 
+# The loggers of the core that the specification lists, without the "core." in front (KV-2).
+_LISTED: Final = (
+    *("config", "diagnostics", "entrypoint", "events", "metrics", "opentracing", "resources"),
+    *("rest", "rmproxy", "rpc", "security", "utils", "scheduler"),
+    *("scheduler.allocation", "scheduler.application", "scheduler.application.usage"),
+    *("scheduler.context", "scheduler.fsm", "scheduler.health", "scheduler.node"),
+    *("scheduler.nodesusage", "scheduler.partition", "scheduler.preemption", "scheduler.queue"),
+    *("scheduler.reservation", "scheduler.ugm"),
+)
+
+# Keys that a warning names; of more only their number is told.
+_TOLD: Final = 10
+
 # Loggers of the specification whose counterpart here has another name than its own.
 _NAMES: Final = {"core.scheduler": "remuda.runtime", "core.rmproxy": "remuda.si"}
 
@@ -48,6 +63,9 @@ def logger_name(core_name: str) -> str:
     if core_name == "core" or core_name.startswith("core."):
         return _ROOT + core_name.removeprefix("core")
     return ""
+
+
+_OURS: Final = frozenset({_ROOT, *[logger_name(f"core.{name}") for name in _LISTED]})
 
 
 class ProcessSettings:
@@ -67,10 +85,15 @@ class ProcessSettings:
         if extra is None:
             return
         parsed, faults = settings.read_settings(extra)
-        for fault in faults:
+        for fault in faults[:_TOLD]:
             _log.warning("resource manager %r: %s", rm_id, fault.text())
+        if len(faults) > _TOLD:
+            _log.warning("resource manager %r: %d more such settings", rm_id, len(faults) - _TOLD)
         self._warn_of_conflict(rm_id, extra)
-        self._set_levels(parsed.log_levels, _DEFAULT_KEY in extra)
+        unused = self._set_levels(parsed.log_levels, _DEFAULT_KEY in extra)
+        if unused:
+            text = "resource manager %r: levels without effect, there are no such loggers: %s"
+            _log.warning(text, rm_id, _named(unused))
 
     def _warn_of_conflict(self, rm_id: str, extra: Mapping[str, str]) -> None:
         other, latest = self._latest
@@ -85,21 +108,33 @@ class ProcessSettings:
                 "settings of resource manager %r replace those of %r for the whole process: %s",
                 rm_id,
                 other,
-                ", ".join(keys),
+                _named(keys),
             )
 
-    def _set_levels(self, levels: settings.LogLevels, default_given: bool) -> None:
+    def _set_levels(self, levels: settings.LogLevels, default_given: bool) -> list[str]:
+        """Set the levels; return the loggers of the core that are none."""
         wanted = {_ROOT: levels.default} if default_given else {}
+        unused = []
         for core_name, level in levels.loggers.items():
             name = logger_name(core_name)
-            if name:
+            if name in _OURS or (name and name in logging.Logger.manager.loggerDict):
                 wanted[name] = level
+            elif name:
+                unused.append(core_name)
         for name in [name for name in self._before if name not in wanted]:
             logging.getLogger(name).setLevel(self._before.pop(name))
         for name, level in wanted.items():
             logger = logging.getLogger(name)
             self._before.setdefault(name, logger.level)
             logger.setLevel(_LEVELS[level])
+        return unused
+
+
+def _named(names: Sequence[str]) -> str:
+    """Return the first of some names for the log, cut, on one line, and how many more there are."""
+    told = [one_line(cut(name)) for name in names[:_TOLD]]
+    more = [f"and {len(names) - _TOLD} more"] if len(names) > _TOLD else []
+    return ", ".join(told + more)
 
 
 def _process_wide(key: str) -> bool:

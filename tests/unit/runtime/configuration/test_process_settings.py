@@ -49,7 +49,9 @@ def test_loggers_have_a_counterpart_here(core_name: str, ours: str) -> None:
 
 
 @pytest.mark.remuda_rule("KV-2")
-def test_every_logger_of_the_core_in_the_rule_has_a_counterpart() -> None:
+def test_every_logger_of_the_core_in_the_rule_has_a_counterpart(
+    settings: ProcessSettings, caplog: pytest.LogCaptureFixture
+) -> None:
     rule = re.search(r"Core loggers: (.*); `core.security`", CHAPTER.read_text())
     assert rule is not None
     above, below = rule[1].split(" and below it ")
@@ -57,6 +59,10 @@ def test_every_logger_of_the_core_in_the_rule_has_a_counterpart() -> None:
     named = [*re.findall(r"`([\w.]+)`", above), *scheduler]
     assert len(named) == 25
     assert all(logger_name(name).split(".")[0] == "remuda" for name in named)
+    with caplog.at_level(logging.WARNING, "remuda.config"):
+        settings("rm", built_in(), {f"log.{name}.level": "WARN" for name in named})
+    settings("rm", built_in(), {})
+    assert caplog.messages == []
 
 
 @pytest.mark.remuda_rule("KV-2", "RM-7")
@@ -75,6 +81,49 @@ def test_levels_follow_the_nearest_ancestor(settings: ProcessSettings) -> None:
         "remuda.si": logging.WARNING,
         "remuda.rest": logging.WARNING,
     }
+
+
+@pytest.mark.remuda_rule("KV-2")
+@pytest.mark.parametrize("name", ["core.nobody", "core." + "a." * 40_000 + "a"])
+def test_no_logger_is_made_for_a_map_and_the_warning_stays_short(
+    settings: ProcessSettings, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    settings("rm", built_in(), {"log.core.rpc.level": "WARN"})
+    before = len(logging.Logger.manager.loggerDict)
+    with caplog.at_level(logging.WARNING, "remuda.config"):
+        settings("rm", built_in(), {f"log.{name}.level": "DEBUG", "log.core.rpc.level": "ERROR"})
+    assert len(logging.Logger.manager.loggerDict) == before
+    assert logging.getLogger("remuda.rpc").level == logging.ERROR
+    (line,) = caplog.messages
+    assert line.startswith("resource manager 'rm': levels without effect, ")
+    assert line.partition(": core.")[2] != ""
+    assert len(line) < 300
+
+
+@pytest.mark.remuda_rule("KV-2", "RM-7")
+def test_of_many_keys_that_mean_nothing_a_few_are_named(
+    settings: ProcessSettings, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "remuda.config"):
+        settings("rm", built_in(), {f"log.core.x{n:04}.level": "DEBUG" for n in range(1_000)})
+        settings("two", built_in(), {f"event.x{n:04}": "" for n in range(1_000)})
+    unused, *faults, more, conflict = caplog.messages
+    assert unused.endswith("core.x0008, core.x0009, and 990 more")
+    assert len(faults) == 10
+    assert more == "resource manager 'two': 990 more such settings"
+    assert ": log.core.x0000.level, " in conflict
+    assert conflict.endswith(", and 990 more")
+
+
+@pytest.mark.remuda_rule("KV-2")
+def test_the_loggers_of_the_rule_and_those_in_use_have_levels(settings: ProcessSettings) -> None:
+    logging.getLogger("remuda.users")
+    named = ("config", "scheduler.application.usage", "utils", "users")
+    settings("rm", built_in(), {f"log.core.{name}.level": "ERROR" for name in named})
+    ours = ("remuda.config", "remuda.runtime.application.usage", "remuda.utils", "remuda.users")
+    assert {logging.getLogger(name).level for name in ours} == {logging.ERROR}
+    settings("rm", built_in(), {})
+    assert {logging.getLogger(name).level for name in ours} == {logging.NOTSET}
 
 
 @pytest.mark.remuda_rule("RM-7", "CFG-4")
