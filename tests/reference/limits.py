@@ -48,7 +48,7 @@ def look(partition: Partition, app: Application) -> None:
     """The first call for an application chooses its group. Rules: LIM-20, LIM-24."""
     if app.group is None:
         app.group = choose_group(partition, app.queue, app.groups)
-        app.cut = False
+        app.cut = app.cut and not app.group
 
 
 def live(partition: Partition) -> list[Application]:
@@ -144,7 +144,7 @@ def settle(app: Application) -> None:
 def cut_links(partition: Partition, old: dict[str, tuple[LimitConfig, ...]]) -> None:
     """Applications whose group lost its entry choose again. Rules: LIM-64, LIM-67, D-U6, D-U7.
 
-    Those that find none choose once more at the next look, or the next change while they count.
+    Those that find none choose once more at each later change.
     """
     for path, entries in old.items():
         kept = {g for entry in partition.limits.get(path, ()) for g in entry.groups}
@@ -154,6 +154,6 @@ def cut_links(partition: Partition, old: dict[str, tuple[LimitConfig, ...]]) -> 
                 app.group = None
                 app.cut = True
     for app in live(partition):
-        if app.group is None and app.cut:
-            app.group = choose_group(partition, app.queue, app.groups) or None
-            app.cut = app.group is None
+        if app.cut and not app.group:
+            app.group = choose_group(partition, app.queue, app.groups) or app.group
+            app.cut = not app.group

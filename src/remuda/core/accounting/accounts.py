@@ -22,11 +22,12 @@ def account_of(partition: Partition, application: Application) -> Account:
 def open_account(partition: Partition, application: Application) -> Account:
     """Find the trackers that concern an application, and let its usage count there.
 
-    Its group is chosen here unless it was looked at before. Rules: LIM-20, LIM-21, LIM-24, LIM-32.
+    Its group is chosen here unless it was looked at before, or if a reload took its group.
+    Rules: LIM-20, LIM-21, LIM-24, LIM-32, LIM-64.
     """
     leaf = application.queue
     assert leaf is not None
-    if not application.seen:
+    if not application.seen or application.unlinked:
         application.group = choose_group(leaf, application.user_groups)
     trackers = [
         _tracker(partition, USER, application.user, queue, limit, wildcard=wildcard)
@@ -45,29 +46,26 @@ def open_account(partition: Partition, application: Application) -> Account:
     return account
 
 
-def close_account(partition: Partition, application: Application) -> list[QueueTracker]:
-    """Take an application and what it uses out of its trackers.
+def close_account(partition: Partition, application: Application) -> None:
+    """Take an application and what it uses out of its trackers; those of nobody go.
 
-    Returns: those that concern nobody any more; they are gone. Rules: LIM-34, LIM-45, LIM-46.
+    Rules: LIM-34, LIM-45, LIM-46.
     """
     account = application.account
     if account is None:
-        return []
+        return
     application.account = None
     for tracker in account.trackers:
         subtract_vector(tracker.allocated, application.allocated)
         tracker.running -= application.counted
     account.references -= 1
     if account.references:
-        return []
+        return
     del partition.accounts[tuple([each.number for each in account.trackers])]
-    gone: list[QueueTracker] = []
     for tracker in account.trackers:
         tracker.references -= 1
         if tracker.references == 0:
             del partition.trackers[tracker.key]
-            gone.append(tracker)
-    return gone
 
 
 def count_application(application: Application, change: int) -> None:

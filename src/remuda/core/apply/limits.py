@@ -58,23 +58,32 @@ def renew_limits(turn: Turn, partition: Partition, before: LimitsBefore) -> None
     for application in concerned:
         close_account(partition, application)
     for application in concerned:
-        cut = application.group != "" and _is_cut(application, before)
-        if cut:
+        if application.group and _is_cut(application, before):
             _cut_link(turn, partition, application)
         open_account(partition, application)
-        if cut and application.counted and application.group:
-            look(turn, partition, application)
-            tell_group_usage(turn, partition, application, events.ADD)
+        if application.unlinked and application.group:
+            _link_anew(turn, partition, application)
         regroup(partition, application)
     _tell_wildcards(turn, partition, announced)
 
 
 def _cut_link(turn: Turn, partition: Partition, application: Application) -> None:
-    """Let the group of an application be chosen anew; its usage goes with it. Rules: LIM-64."""
+    """Take the group of an application away; its usage goes with it. Rules: LIM-64, EVT-79."""
     if application.counted:
         tell_group_usage(turn, partition, application, events.REMOVE)
-    application.seen = False
+    application.group = ""
     application.linked = False
+    application.unlinked = True
+
+
+def _link_anew(turn: Turn, partition: Partition, application: Application) -> None:
+    """Link an application that lost its group to the one that was found. Rules: LIM-64, EVT-80."""
+    application.unlinked = False
+    if application.counted:
+        look(turn, partition, application)
+        tell_group_usage(turn, partition, application, events.ADD)
+    else:
+        application.seen = False
 
 
 def _is_cut(application: Application, before: LimitsBefore) -> bool:

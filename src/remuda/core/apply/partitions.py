@@ -76,6 +76,15 @@ def drain_partition(turn: Turn, manager: ResourceManager, partition: Partition) 
     turn.set_timer(partition, 0)
 
 
+def end_partition(turn: Turn, partition: Partition) -> None:
+    """End what is left of a partition at once: one of its name comes back.
+
+    What is told of the old one must not be taken for the new one. Rules: OBJ-9, SI-87.
+    """
+    while turn.cluster.has(partition):
+        go_on_draining(turn, partition)
+
+
 def go_on_draining(turn: Turn, partition: Partition) -> None:
     """End the next portion of a partition that is to go; the empty one is dropped.
 
@@ -92,3 +101,4 @@ def go_on_draining(turn: Turn, partition: Partition) -> None:
         turn.set_timer(partition, PAUSE_NS)
     else:
         turn.cluster.managers[partition.rm_id].leaving.remove(partition)
+        turn.cluster.deadlines.forget([partition])

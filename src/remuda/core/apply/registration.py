@@ -31,11 +31,10 @@ def register(turn: Turn, command: RegisterResourceManager) -> None:
 
 
 def unregister(turn: Turn, rm_id: str) -> None:
-    """Drop an RM with everything it has; nothing is sent. Rules: RM-9, RM-19.
-
-    Its timers stay in the heap and do nothing, since their partition is gone.
-    """
-    turn.cluster.managers.pop(rm_id, None)
+    """Drop an RM with everything it has; nothing is sent. Rules: RM-9, RM-19."""
+    manager = turn.cluster.managers.pop(rm_id, None)
+    if manager is not None:
+        turn.cluster.deadlines.forget([*manager.partitions.values(), *manager.leaving])
 
 
 def rm_id_fault(rm_id: str) -> str:

@@ -18,6 +18,7 @@ from remuda.core.apply.partitions import (
     build_partition,
     change_partition,
     drain_partition,
+    end_partition,
     has_parity,
 )
 from remuda.core.apply.queues import (
@@ -118,6 +119,8 @@ def _apply(turn: Turn, manager: ResourceManager, command: UpdateConfiguration) -
     for config in command.config.partitions:
         partition = manager.partitions.get(config.name)
         if partition is None:
+            for old in [each for each in manager.leaving if each.name == config.name]:
+                end_partition(turn, old)
             manager.partitions[config.name] = build_partition(turn, manager, config)
         else:
             _change(turn, partition, config)

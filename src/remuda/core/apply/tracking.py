@@ -70,12 +70,22 @@ def end_if_idle(turn: Turn, partition: Partition, application: Application) -> N
         return
     if application.counted:
         uncount(partition, application)
+        _end_wildcards(turn, partition, application)
     if application.linked:
         application.linked = False
         _link_event(turn, partition, application, events.REMOVE)
     application.seen = False
-    for tracker in close_account(partition, application):
-        if tracker.announced:
+    application.unlinked = False
+    close_account(partition, application)
+
+
+def _end_wildcards(turn: Turn, partition: Partition, application: Application) -> None:
+    """Tell which wildcard limits hold for a user no more, now that nothing counts there."""
+    account = application.account
+    assert account is not None
+    for tracker in account.trackers:
+        if tracker.announced and tracker.running == 0:
+            tracker.announced = False
             tell_wildcard(turn, partition, tracker.key, events.REMOVE)
 
 

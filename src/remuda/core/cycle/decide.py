@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from remuda.core.model import states
 from remuda.core.model.bound import Bound
 from remuda.core.model.decision import Allocate, Decision, Hold, Park, Wait
 from remuda.core.model.node import Node
@@ -25,8 +26,13 @@ from remuda.core.ports import Predicates
 
 
 def has_work(partition: Partition) -> bool:
-    """Whether a partition has an ask worth trying. Rules: CYC-4, CYC-5."""
-    return partition.root.maximum is not None and partition.root.has_ready()
+    """Whether a partition has an ask worth trying; one that leaves has none.
+
+    Rules: CYC-4, CYC-5, OBJ-9.
+    """
+    if partition.root.maximum is None or not partition.root.has_ready():
+        return False
+    return partition.state == states.ACTIVE
 
 
 def decide(partition: Partition, predicates: Predicates) -> Decision:

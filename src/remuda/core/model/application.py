@@ -30,8 +30,9 @@ class Application:
     ``user`` and ``user_groups``: whom it belongs to (UGR-1). ``account``: the trackers that concern
     it, None while it has neither asks nor allocations. ``group``: the one it is tracked under, ""
     for none; it stays once somebody looked (``seen``: LIM-20, LIM-24). ``linked``: observers know
-    the group. ``counted``: it counts as one application of its user and group (LIM-36).
-    ``queue_lets`` and ``quota_lets``: the last known answer to "may it start" (QUE-26).
+    the group; ``unlinked``: a reload took it and no other was found yet (LIM-64). ``counted``: it
+    counts as one application of its user and group (LIM-36). ``queue_lets`` and ``quota_lets``:
+    the last known answer to "may it start" (QUE-26).
     """
 
     __slots__ = (
@@ -63,6 +64,7 @@ class Application:
         "state",
         "state_log",
         "submitted_ns",
+        "unlinked",
         "user",
         "user_groups",
     )
@@ -95,6 +97,7 @@ class Application:
         self.group: str = ""
         self.seen: bool = False
         self.linked: bool = False
+        self.unlinked: bool = False
         self.counted: bool = False
         self.queue_lets: bool = True
         self.quota_lets: bool = True

@@ -6,7 +6,8 @@ acts only if that still is the current one (APP-17).
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+from collections.abc import Collection
+from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Final, final
 
 if TYPE_CHECKING:
@@ -50,6 +51,15 @@ class Deadlines:
         """Add a timer. Cost: O(log n)."""
         self._number += 1
         heappush(self._heap, (at_ns, self._number, deadline))
+
+    def forget(self, partitions: Collection[Partition]) -> None:
+        """Drop the timers of partitions that are gone, and with them what they refer to.
+
+        Rules: RM-9, RM-19, OBJ-9. Cost: O(timers).
+        """
+        gone = set(map(id, partitions))
+        self._heap = [each for each in self._heap if id(each[2].partition) not in gone]
+        heapify(self._heap)
 
     def earliest(self) -> int | None:
         """Return the time of the next timer, None when there is none."""
