@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from remuda.core.accounting.lanes import regroup, wake_at, wake_held
+from remuda.core.accounting.lanes import regroup, wake_all, wake_at, wake_held
 from remuda.core.accounting.standing import (
     place_group,
     reshow_priorities,
@@ -28,8 +28,10 @@ def renew_orders(partition: Partition) -> None:
     """Put applications and queues where the settings now in force want them.
 
     Places by one policy cannot be compared with those by another, so every order begins empty.
+    Every lane is tried again.
     Rules: QUE-21 (Ours), QUE-30 (Ours), RLD-23, KV-5.
     """
+    wake_all(partition)
     for queue in partition.queues(partition.root):
         queue.child_order = ChildOrder()
         queue.ready = Ranking()

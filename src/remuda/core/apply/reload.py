@@ -2,8 +2,8 @@
 
 First everything that could stand in the way is looked for, without changing anything; then all
 partitions are changed, which cannot fail. What a change of limits or order means for waiting asks
-is not worked out case by case: every application gets a new account, so every ask is in a new
-lane, which nobody has looked at.
+is not worked out case by case: every application gets a new account, and what was set aside is
+tried again.
 """
 
 from __future__ import annotations

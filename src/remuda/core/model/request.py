@@ -204,5 +204,5 @@ class Lane:
         self.parked_at: Queue | None = None
 
     def first(self) -> Strand:
-        """Return the strand that is served next. Must not be called when all are aside."""
+        """Return the strand that is served next; not all may be aside. Rules: QUE-40, QUE-44."""
         return self.strands[self.order.first()]
