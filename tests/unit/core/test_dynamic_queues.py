@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from remuda.config.schema import QUEUE_DEPTH_LIMIT
+from remuda.config.schema import QUEUE_DEPTH_LIMIT, TemplateConfig
+from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.messages import queries as q
 from remuda.core.messages.events import ADD, QUEUE, QUEUE_DYNAMIC, REMOVE
@@ -54,6 +55,33 @@ def test_a_queue_in_use_again_outlives_the_cleaner_and_goes_later(door: Caller) 
     door.remove("second")
     door.wait(10 * SECOND)
     assert children(door, "root") == ["root.a", "root.p"]
+
+
+@pytest.mark.remuda_rule("SI-22", "OBJ-5", "EVT-64")
+@pytest.mark.parametrize(
+    "template, wanted",
+    [
+        (TemplateConfig(maximum=ONE), 2),  # more than the queue may ever hold
+        (TemplateConfig(properties={"application.sort.policy": "fair"}), 1),
+        (None, 1),  # gangs are not built yet
+    ],
+)
+def test_a_queue_made_for_one_that_is_refused_goes(
+    template: TemplateConfig | None, wanted: int
+) -> None:
+    door = Caller(parent("p", template=template), placement_rules=(CREATING,))
+    new = c.NewApplication(
+        "gang", "root.p.x.y", user="ann", placeholder_ask={"vcore": wanted, "gpu": 0}
+    )
+    found = door.send(c.UpdateApplications(door.rm, (new,)))
+    (answer,) = of(found, e.ApplicationsAnswered)
+    assert [bad.subject for bad in answer.rejected] == ["gang"]
+    assert children(door, "root.p") == ["root.p.x"]
+    assert events(door.wait(10 * SECOND)) == [
+        (QUEUE, "root.p.x.y", REMOVE, QUEUE_DYNAMIC),
+        (QUEUE, "root.p.x", REMOVE, QUEUE_DYNAMIC),
+    ]
+    assert children(door, "root.p") == []
 
 
 @pytest.mark.remuda_rule("PLC-64", "PLC-5")

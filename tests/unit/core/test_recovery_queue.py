@@ -128,6 +128,18 @@ def test_nobody_may_submit_to_it_and_who_administers_root_administers_it() -> No
         submit(door, "app", "root.none", tags=FORCE)
 
 
+@pytest.mark.remuda_rule("PLC-73", "ACL-12", "PLC-72")
+@pytest.mark.parametrize("asked", [*ASKED[:1], *ASKED[2:], f"{RECOVERY}.x", f"{RECOVERY}.x.y"])
+def test_even_where_everybody_administers_root_nobody_submits_there(asked: str) -> None:
+    everybody = acl("*")
+    door = Caller(leaf("a"), root={"submit_acl": everybody, "admin_acl": everybody})
+    submit(door, "app", "root.none", tags=FORCE)
+    assert RECOVERY in paths(door)
+    assert not may(door, asked, "bob", "staff")
+    assert may(door, asked, "bob", "staff", admin=True)
+    assert may(door, "root.a", "bob", "staff")
+
+
 @pytest.mark.remuda_rule("PLC-74", "PLC-60", "D-P10", "SI-25")
 @pytest.mark.parametrize("asked", ASKED)
 @pytest.mark.parametrize("there", [False, True])
