@@ -17,7 +17,7 @@ from remuda.core.model.application import Application
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
-from remuda.core.model.request import Lane, Request
+from remuda.core.model.request import Lane, Request, Strand
 from remuda.core.model.trackers import GROUP, USER, QueueTracker
 from remuda.core.model.vectors import Vector
 from tests.unit.core.door import Caller, groups, leaf, parent, users
@@ -79,10 +79,10 @@ class World:
     def by_group(self) -> QueueTracker:
         return self.partition.trackers[GROUP, "staff", "root.c"]
 
-    def lane_of(self, name: str) -> Lane:
-        """The lane of an application with one ask."""
+    def strand_of(self, name: str) -> Strand:
+        """The strand of an application with one ask."""
         (group,) = self.partition.applications[name].request_groups.values()
-        return group.lane
+        return group.strand
 
     @property
     def request(self) -> Request:
@@ -207,11 +207,11 @@ def move_group(world: World) -> None:
 
 
 def move_ready_lane(world: World) -> None:
-    world.queue("root.p.b").ready.put(world.ready_lane.number, (-99,))
+    world.queue("root.p.b").ready.put(world.ready_lane.shape.number, (-99,))
 
 
 def lose_ready_lane(world: World) -> None:
-    world.queue("root.p.b").ready.drop(world.ready_lane.number)
+    world.queue("root.p.b").ready.drop(world.ready_lane.shape.number)
 
 
 def park_for_no_queue(world: World) -> None:
@@ -233,7 +233,7 @@ def park_without_reason_at_queue(world: World) -> None:
 
 def park_without_reason_for_node(world: World) -> None:
     lane = world.ready_lane
-    world.queue("root.p.b").ready.drop(lane.number)
+    world.queue("root.p.b").ready.drop(lane.shape.number)
     lane.parked = True
     lane.shape.waiting[lane.number] = lane
     world.partition.starved.add(lane.shape)
@@ -311,11 +311,11 @@ def forget_to_look(world: World) -> None:
 
 
 def let_everybody_start(world: World) -> None:
-    world.lane_of("app-e").gated = False
+    world.strand_of("app-e").gated = False
 
 
 def hold_what_runs(world: World) -> None:
-    world.lane_of("app-d").gated = True
+    world.strand_of("app-d").gated = True
 
 
 def hold_without_reason(world: World) -> None:
@@ -323,24 +323,24 @@ def hold_without_reason(world: World) -> None:
 
 
 def hold_nobody(world: World) -> None:
-    lane = world.lane_of("app-e")
-    assert lane.parked_at is world.by_group
-    world.by_group.held.remove(lane)
+    strand = world.strand_of("app-e")
+    assert strand.aside is world.by_group
+    world.by_group.held.remove(strand)
 
 
 def wait_without_reason_at_user(world: World) -> None:
-    assert world.lane_of("app-d").parked_at is world.by_user
+    assert world.strand_of("app-d").aside is world.by_user
     world.by_user.maximum = None
 
 
 def wait_at_no_user(world: World) -> None:
-    world.by_user.waiting.clear()
+    world.by_user.waiting.remove(world.strand_of("app-d"))
 
 
-def misname_lane(world: World) -> None:
-    keys = world.queue("root.c").lane_keys
-    number, account, gated = next(iter(keys))
-    keys[number + 1, account, gated] = keys.pop((number, account, gated))
+def misname_strand(world: World) -> None:
+    keys = world.strand_of("app-d").lane.strand_keys
+    account, gated = next(iter(keys))
+    keys[account + 1, gated] = keys.pop((account, gated))
 
 
 CORRUPTIONS: dict[str, Corruption] = {
@@ -411,7 +411,7 @@ NAMED: list[Corruption] = [
     hold_nobody,
     wait_without_reason_at_user,
     wait_at_no_user,
-    misname_lane,
+    misname_strand,
 ]
 CORRUPTIONS |= {one.__name__.replace("_", " "): one for one in NAMED}
 

@@ -71,6 +71,18 @@ def test_a_raised_or_cleared_maximum_gives_room_at_once(
     assert len(door.place()) == more
 
 
+@pytest.mark.remuda_rule("RLD-21", "CYC-25")
+def test_a_raised_maximum_gives_room_to_all_who_wait_together() -> None:
+    door = caller(leaf("a", maximum=TWO))
+    start(door, "1", "root.a", 2)
+    for number, user in enumerate(("ann", "bob"), 2):
+        door.app(str(number), "root.a", user=user)
+        door.ask(str(number), "more", ONE, 5)
+    assert door.place() == []
+    change(door, leaf("a", maximum={"vcore": 7}))
+    assert len(door.place()) == 5
+
+
 @pytest.mark.remuda_rule("RLD-21")
 def test_the_maximum_of_a_parent_binds_its_leaves_at_once() -> None:
     door = caller(parent("p", leaf("a"), leaf("b")))
