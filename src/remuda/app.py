@@ -13,8 +13,8 @@ import asyncio
 import logging
 import signal
 import socket
-from collections.abc import Awaitable
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Iterator
+from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -29,7 +29,7 @@ from remuda.edges.rest.server import RestServer
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.configuration.file import INTERVAL_SECONDS, ConfigurationFile, Mark, mark_of
 from remuda.runtime.configuration.process_settings import ProcessSettings
-from remuda.runtime.configuration.text import read_configuration
+from remuda.runtime.configuration.text import read_configuration, read_configuration_again
 from remuda.runtime.errors import LoopStoppedError, RecordingError
 from remuda.runtime.interpreter import tune_interpreter
 from remuda.runtime.journal import JournalWriter
@@ -118,7 +118,7 @@ def _file(settings: Settings, path: Path, core: SchedulerLoop, mark: Mark) -> Co
 
 def _read(path: Path, resolvers: Resolvers) -> Configuration:
     """Read the file anew. Raises: ConfigError, UsageError."""
-    configuration = read_configuration(path, may_be_empty=False)
+    configuration = read_configuration_again(path)
     resolvers.require(configuration, str(path))
     return configuration
 
@@ -132,6 +132,7 @@ async def _serve(
     """Start the parts, say where they listen, wait for the end, stop the parts."""
     stop = _on_signals(file)
     async with AsyncExitStack() as running:
+        running.enter_context(_hangups_let_in())
         core.start()
         running.callback(core.stop)
         grpc_server = GrpcServer(core, load_configuration)
@@ -169,6 +170,19 @@ def _on_signals(file: ConfigurationFile | None) -> asyncio.Event:
         loop.add_signal_handler(each, told)
     loop.add_signal_handler(signal.SIGHUP, _no_file if file is None else file.tell)
     return stop
+
+
+@contextmanager
+def _hangups_let_in() -> Iterator[None]:
+    """Take SIGHUP while there is a handler; the command keeps it back before, this does after.
+
+    Without a handler it would end the process. One that was kept back comes now.
+    """
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGHUP])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])
 
 
 def _no_file() -> None:

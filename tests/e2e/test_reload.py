@@ -102,6 +102,35 @@ def test_a_hangup_without_a_file_is_no_end() -> None:
         assert served.end(signal.SIGTERM)[0] == 0
 
 
+@pytest.mark.remuda_rule("RM-5", "SI-86")
+def test_a_hangup_during_the_start_is_kept_until_it_can_be_told(tmp_path: Path) -> None:
+    pipe = tmp_path / "queues.pipe"
+    os.mkfifo(pipe)
+    served = Served(*FREE_PORTS, "--config", str(pipe))
+    writers: list[int] = []
+    wait(lambda: opened(pipe, writers))
+    served.process.send_signal(signal.SIGHUP)
+    served.process.send_signal(signal.SIGHUP)
+    with os.fdopen(writers[0], "w") as writer:
+        writer.write(FILE)
+    with served:
+        refusal = f"cannot read {pipe}: it is not a regular file; the configuration in force stays"
+        wait(lambda: refusal in served.log)
+        with start(served) as client:
+            client.add_application("more", queue="root.b")
+            assert served.end(signal.SIGTERM)[0] == 0
+    assert served.log.count(refusal) == 1
+
+
+def opened(pipe: Path, writers: list[int]) -> bool:
+    """Open a pipe if somebody reads it."""
+    try:
+        writers.append(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+    except OSError:
+        return False
+    return True
+
+
 @pytest.mark.remuda_rule("SI-85", "SI-86", "CFG-4", "CFG-5", "RLD-26")
 @pytest.mark.parametrize(
     "text, lines",

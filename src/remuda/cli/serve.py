@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -115,6 +116,8 @@ def serve(
 
     An option on the command line wins over its environment variable.
     """
+    # Before all that takes time: a SIGHUP that comes too early would end the process.
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])
     grpc = parse_address("--grpc-address", grpc_address)
     rest = parse_address("--rest-address", rest_address)
     seconds = None if duration is None else parse_seconds("--duration", duration)

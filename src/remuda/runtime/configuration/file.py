@@ -1,7 +1,8 @@
 """Keeps the default configuration document in step with the file it came from.
 
 The file is read again when it changes and when somebody says so (SIGHUP). Looking is left to
-other threads, because a file may lie on a slow disk. Only the meta data is looked at each time:
+other threads, because a file may lie on a slow disk, and to such as do not keep the process
+alive, because it may lie on one that never answers. Only the meta data is looked at each time:
 a new inode, size or time of change of what the path leads to, however many symbolic links are on
 the way; configuration maps of a cluster are swapped by such a link. A file that is refused, maybe
 because it is half written, changes nothing and is read again after its next change.
@@ -12,22 +13,30 @@ from __future__ import annotations
 import asyncio
 import logging
 import stat
+import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from remuda.base.errors import ConfigError, UsageError
 from remuda.config.schema import Configuration
 from remuda.runtime.configuration.configurations import NewDocument
 from remuda.runtime.configuration.errands import ConfigurationErrands
+from remuda.runtime.errand import promise
 
 _log = logging.getLogger("remuda.config")
+
+T = TypeVar("T")
 
 INTERVAL_SECONDS: Final = 1.0
 
 # A file that changed is read when it looks the same after a pause, or after so many pauses.
 _SETTLE_SECONDS: Final = 0.1
 _SETTLE_LOOKS: Final = 20
+
+# How long a look or a reading may take before that is told.
+_PATIENCE_SECONDS: Final = 10.0
 
 # What tells one state of a file from another; None: there is no file.
 Mark: TypeAlias = tuple[int, ...] | None
@@ -38,8 +47,7 @@ class ConfigurationFile:
 
     Args:
         path: the file.
-        read: reads it; raises ConfigError or UsageError, also if it is empty: whoever empties a
-            file is about to fill it, and does not mean the built-in configuration.
+        read: reads it; raises ConfigError or UsageError.
         configurations: where the document is put in force.
         interval_seconds: how often the file is looked at; None: only when told.
 
@@ -71,14 +79,15 @@ class ConfigurationFile:
         """Follow the file until cancelled. Raises: LoopStoppedError."""
         while True:
             told = await self._wait()
-            mark = await asyncio.to_thread(mark_of, self._path)
+            mark = await self._aside(lambda: mark_of(self._path))
             if mark not in (None, self._mark):
                 mark = await self._settled(mark)
             before, self._mark = self._mark, mark
             if told or (mark is not None and mark != before):
                 await self._reload()
             elif mark != before:
-                _log.warning("%s is gone; the configuration in force stays", self._path)
+                why = await self._aside(lambda: _trouble(self._path))
+                _log.warning("%s %s; the configuration in force stays", self._path, why)
 
     async def _wait(self) -> bool:
         """Wait for the next look; True if somebody asked for it."""
@@ -93,14 +102,38 @@ class ConfigurationFile:
         """Wait while somebody writes: half a file may be a legal configuration with half of it."""
         for _ in range(_SETTLE_LOOKS):
             await asyncio.sleep(_SETTLE_SECONDS)
-            before, mark = mark, await asyncio.to_thread(mark_of, self._path)
+            before, mark = mark, await self._aside(lambda: mark_of(self._path))
             if mark == before:
                 break
         return mark
 
+    async def _aside(self, work: Callable[[], T]) -> T:
+        """Return the result of ``work``, done by a thread that ends with the process at the latest.
+
+        Threads of the event loop would be waited for when it ends.
+        """
+        done: Future[T] = promise()
+
+        def run() -> None:
+            try:
+                done.set_result(work())
+            except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+                done.set_exception(error)
+
+        threading.Thread(target=run, name="remuda-file", daemon=True).start()
+        result = asyncio.wrap_future(done)
+        try:
+            await asyncio.wait([result], timeout=_PATIENCE_SECONDS)
+            if not result.done():
+                _log.warning("%s: no answer from its file system yet", self._path)
+            return await result
+        finally:
+            # What comes after the end of the event loop must not look for it.
+            result.cancel()
+
     async def _reload(self) -> None:
         try:
-            configuration = await asyncio.to_thread(self._read)
+            configuration = await self._aside(self._read)
             new = NewDocument(configuration, origin=str(self._path))
             change = await asyncio.wrap_future(self._configurations.store(new))
             change.raise_if_refused(str(self._path), name_rms=True)
@@ -120,4 +153,16 @@ def mark_of(path: Path) -> Mark:
         return None
     if not stat.S_ISREG(found.st_mode):
         return None
-    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+    # The times: of the content, which programs may set at will, and of any change at all.
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
+def _trouble(path: Path) -> str:
+    """Return why there is no mark."""
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return "is gone"
+    except OSError as error:
+        return f"cannot be looked at: {error.strerror}"
+    return "is a directory" if stat.S_ISDIR(mode) else "is not a regular file"

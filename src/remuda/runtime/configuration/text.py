@@ -7,6 +7,8 @@ other, told in the same form to whoever checks, serves or simulates it.
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from pathlib import Path
 
@@ -26,6 +28,24 @@ def read_file(path: Path) -> bytes:
             return file.read(TEXT_BYTES_LIMIT + 1)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
+
+
+def read_regular_file(path: Path) -> bytes:
+    """Return what a regular file holds, cut behind the limit; a pipe might make us wait for ever.
+
+    Raises: UsageError, one line, if it cannot be read or is something else.
+    """
+
+    def without_waiting(name: str, flags: int) -> int:
+        return os.open(name, flags | os.O_NONBLOCK)
+
+    try:
+        with open(path, "rb", opener=without_waiting) as file:
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return file.read(TEXT_BYTES_LIMIT + 1)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    raise UsageError(f"cannot read {path}: it is not a regular file")
 
 
 def read_stdin() -> bytes:
@@ -49,14 +69,29 @@ def judge(data: bytes, source: str) -> Verdict:
     )
 
 
-def read_configuration(path: Path, *, may_be_empty: bool = True) -> Configuration:
+def read_configuration(path: Path) -> Configuration:
     """Return the configuration in a file; the empty one stands for the built-in (CFG-2).
 
-    Raises: UsageError, one line, if it cannot be read, or is empty and must not be; ConfigError.
+    Raises: UsageError, one line, if it cannot be read; ConfigError.
     """
-    data = read_file(path)
-    if not (data or may_be_empty):
+    return _accepted(read_file(path), path)
+
+
+def read_configuration_again(path: Path) -> Configuration:
+    """Return what a file holds now that was read before and has to be a regular one with a text.
+
+    Whoever empties a file is about to fill it, and does not mean the built-in configuration.
+
+    Raises: UsageError, one line, if it cannot be read or is empty; ConfigError.
+    """
+    data = read_regular_file(path)
+    if not data:
         raise UsageError(f"{path} is empty")
+    return _accepted(data, path)
+
+
+def _accepted(data: bytes, path: Path) -> Configuration:
+    """Return the configuration in a text. Raises: ConfigError."""
     verdict = judge(data, str(path))
     if verdict.configuration is None:
         raise ConfigError([each for each in verdict.problems if each.severity == ERROR], str(path))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
@@ -15,10 +16,12 @@ from typing import Self
 
 import pytest
 
+from remuda.config.schema import Configuration
 from remuda.core.messages.commands import RegisterResourceManager
+from remuda.runtime.configuration import file
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.configuration.file import ConfigurationFile, mark_of
-from remuda.runtime.configuration.text import read_configuration
+from remuda.runtime.configuration.text import read_configuration, read_configuration_again
 from remuda.runtime.loop import SchedulerLoop
 from tests.unit.runtime.fakes import Factory
 from tests.waiting import wait
@@ -30,9 +33,9 @@ def text(queue: str) -> str:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    file = tmp_path / "queues.yaml"
-    file.write_text(text("a"))
-    return file
+    found = tmp_path / "queues.yaml"
+    found.write_text(text("a"))
+    return found
 
 
 @pytest.fixture
@@ -48,8 +51,14 @@ def loop(factory: Factory, path: Path) -> Iterator[SchedulerLoop]:
 class Followed:
     """Follows a file on an event loop of its own, looking a hundred times a second."""
 
-    def __init__(self, path: Path, loop: SchedulerLoop, interval: float | None = 0.01) -> None:
-        read = partial(read_configuration, path, may_be_empty=False)
+    def __init__(
+        self,
+        path: Path,
+        loop: SchedulerLoop,
+        interval: float | None = 0.01,
+        read: Callable[[], Configuration] | None = None,
+    ) -> None:
+        read = read or partial(read_configuration_again, path)
         self._file = ConfigurationFile(
             path, read, loop.configurations, mark=mark_of(path), interval_seconds=interval
         )
@@ -181,6 +190,77 @@ def test_a_file_that_goes_is_told_once_and_read_when_it_comes_back(
         path.write_text(text("b"))
         wait(lambda: queue_in_force(factory) == "b")
     assert len(caplog.messages) == 1
+
+
+@pytest.mark.parametrize(
+    "case",
+    [(Path.mkdir, "is a directory"), (os.mkfifo, "is not a regular file")],
+    ids=["directory", "pipe"],
+)
+def test_what_takes_the_place_of_the_file_is_named_and_not_read(
+    path: Path,
+    loop: SchedulerLoop,
+    caplog: pytest.LogCaptureFixture,
+    case: tuple[Callable[[Path], None], str],
+) -> None:
+    make, what = case
+    stays = "; the configuration in force stays"
+    with caplog.at_level(logging.WARNING, "remuda.config"), Followed(path, loop) as followed:
+        path.rename(path.with_name("old"))
+        make(path)
+        wait(lambda: len(caplog.messages) == 1)
+        followed.tell()
+        wait(lambda: len(caplog.messages) == 2)
+        path.rename(path.with_name("other"))
+        path.write_text(text("b"))
+        wait(lambda: loop.documents.default.text == text("b"))
+    # Between the first two steps there is no file at all, and a look may fall there.
+    assert caplog.messages[0] in (f"{path} {what}{stays}", f"{path} is gone{stays}")
+    assert caplog.messages[1].startswith(f"cannot read {path}: ")
+
+
+@pytest.mark.remuda_rule("RM-5")
+def test_a_change_that_leaves_size_and_time_of_the_content_is_noticed(
+    path: Path, loop: SchedulerLoop, factory: Factory
+) -> None:
+    before = path.stat()
+    with Followed(path, loop):
+        path.write_text(text("b"))
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        wait(lambda: queue_in_force(factory) == "b")
+
+
+def test_a_corrected_mode_is_a_change(path: Path) -> None:
+    path.chmod(0)
+    before = mark_of(path)
+    path.chmod(0o644)
+    assert mark_of(path) != before
+
+
+def test_a_file_system_that_hangs_is_told_and_holds_nobody(
+    path: Path,
+    loop: SchedulerLoop,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(file, "_PATIENCE_SECONDS", 0.01)
+    answer = threading.Event()
+
+    def read() -> Configuration:
+        answer.wait()
+        return read_configuration(path)
+
+    with (
+        caplog.at_level(logging.INFO, "remuda.config"),
+        Followed(path, loop, None, read) as followed,
+    ):
+        followed.tell()
+        wait(lambda: caplog.messages == [f"{path}: no answer from its file system yet"])
+        (reader,) = [each for each in threading.enumerate() if each.name == "remuda-file"]
+        assert reader.daemon
+    assert reader.is_alive()
+    answer.set()
+    reader.join(10)
 
 
 def test_without_watching_the_file_is_read_only_when_told(

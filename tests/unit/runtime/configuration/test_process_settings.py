@@ -61,7 +61,7 @@ def test_every_logger_of_the_core_in_the_rule_has_a_counterpart(
     assert all(logger_name(name).split(".")[0] == "remuda" for name in named)
     with caplog.at_level(logging.WARNING, "remuda.config"):
         settings("rm", built_in(), {f"log.{name}.level": "WARN" for name in named})
-    settings("rm", built_in(), {})
+        settings("rm", built_in(), {})
     assert caplog.messages == []
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from remuda.base.errors import ConfigError, UsageError
 from remuda.config.schema import built_in
-from remuda.runtime.configuration.text import judge, read_configuration
+from remuda.runtime.configuration.text import judge, read_configuration, read_configuration_again
 
 
 @pytest.mark.remuda_rule("CFG-5", "TOOL-1")
@@ -36,4 +36,4 @@ def test_an_empty_file_is_the_built_in_configuration_unless_it_must_not_be(tmp_p
     path.touch()
     assert read_configuration(path) == built_in()
     with pytest.raises(UsageError, match=f"{path} is empty"):
-        read_configuration(path, may_be_empty=False)
+        read_configuration_again(path)
