@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import assert_never, final
 
 from remuda.core import invariants
-from remuda.core.accounting.lanes import wake_volatile
 from remuda.core.accounting.standing import settle
+from remuda.core.accounting.waiting import wake_volatile
 from remuda.core.apply.allocations import recover_allocations
 from remuda.core.apply.applications import update_applications
 from remuda.core.apply.asks import add_asks, release_asks

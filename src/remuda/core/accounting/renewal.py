@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from remuda.core.accounting.lanes import regroup, wake_all, wake_at, wake_held
+from remuda.core.accounting.lanes import regroup
 from remuda.core.accounting.standing import (
     place_group,
     reshow_priorities,
     update_application,
 )
+from remuda.core.accounting.waiting import wake_all, wake_at, wake_held
 from remuda.core.model.child_order import ChildOrder
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue

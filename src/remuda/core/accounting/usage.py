@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from remuda.config.queue_properties import FAIR
 from remuda.core.accounting.accounts import account_of, count_application
-from remuda.core.accounting.lanes import dequeue, enqueue, pass_on, wake_at, wake_held, wake_waiting
+from remuda.core.accounting.lanes import dequeue, enqueue
 from remuda.core.accounting.standing import place_group, update_application
+from remuda.core.accounting.waiting import pass_on, wake_at, wake_held, wake_waiting
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition

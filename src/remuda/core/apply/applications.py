@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from remuda.config.schema import USER_NAME
+from remuda.config.schema import RECOVERY_QUEUE, USER_NAME
 from remuda.core.accounting.standing import update_application
 from remuda.core.apply.creation import creation_fault, make_queues
 from remuda.core.apply.lifecycle import drop_requests, fire, leave_queue, plan_cleanup
@@ -25,7 +25,6 @@ from remuda.core.model.application import Application
 from remuda.core.model.cluster import unknown_partition
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
-from remuda.core.policy.access import RECOVERY_QUEUE
 from remuda.core.policy.gang import gang_fault, is_gang
 from remuda.core.policy.placement import Placement, forced, place
 from remuda.core.policy.tag_quota import tag_quota

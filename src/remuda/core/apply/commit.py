@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from remuda.core.accounting.lanes import hold, park, wait
 from remuda.core.accounting.usage import charge
+from remuda.core.accounting.waiting import hold, park, wait
 from remuda.core.apply.lifecycle import allocation_added
 from remuda.core.apply.tracking import look, usage_grew
 from remuda.core.apply.turn import Turn

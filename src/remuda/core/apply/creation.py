@@ -5,13 +5,13 @@ A queue made here is dynamic: it has no access lists of its own and goes when it
 
 from __future__ import annotations
 
+from remuda.config.schema import RECOVERY_QUEUE
 from remuda.core.apply.queues import configure_dynamic
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.model import states
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
-from remuda.core.policy.access import RECOVERY_QUEUE
 from remuda.core.policy.placement import nearest
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from remuda.core.accounting.lanes import offer, wake_at
 from remuda.core.accounting.usage import grow_capacity
+from remuda.core.accounting.waiting import offer, wake_at
 from remuda.core.apply.allocations import recover
 from remuda.core.apply.allocations import refusal as allocation_refusal
 from remuda.core.apply.lifecycle import allocation_added, complete_if_idle

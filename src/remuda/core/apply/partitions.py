@@ -6,10 +6,10 @@ small portions, by timers, so that other partitions are scheduled meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from remuda.config.schema import PartitionConfig
+from remuda.config.settings import has_parity
 from remuda.core.apply.limits import announce_limits
 from remuda.core.apply.nodes import remove_node
 from remuda.core.apply.queues import announce_queues, build_queue
@@ -42,11 +42,6 @@ def build_partition(turn: Turn, manager: ResourceManager, config: PartitionConfi
     announce_queues(turn, partition, root)
     announce_limits(turn, partition)
     return partition
-
-
-def has_parity(extra_config: Mapping[str, str]) -> bool:
-    """Whether queues are to be ordered as 1.5 did. Rules: KV-5."""
-    return extra_config.get("scheduler.parity") == "1.5"
 
 
 def change_partition(partition: Partition, config: PartitionConfig) -> None:

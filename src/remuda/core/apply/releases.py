@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from remuda.core.accounting.lanes import offer
 from remuda.core.accounting.usage import refund
+from remuda.core.accounting.waiting import offer
 from remuda.core.apply.lifecycle import complete_if_idle, drop_requests, fire
 from remuda.core.apply.tracking import usage_shrank
 from remuda.core.apply.turn import Turn

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from remuda.config.schema import PartitionConfig, QueueConfig
+from remuda.config.settings import has_parity
 from remuda.core.accounting.renewal import renew_orders
 from remuda.core.apply.lifecycle import plan_cleanup
 from remuda.core.apply.limits import LimitsBefore, renew_limits
@@ -19,7 +20,6 @@ from remuda.core.apply.partitions import (
     change_partition,
     drain_partition,
     end_partition,
-    has_parity,
 )
 from remuda.core.apply.queues import (
     amounts_of,

@@ -57,8 +57,7 @@ class Deadlines:
 
         Rules: RM-9, RM-19, OBJ-9. Cost: O(timers).
         """
-        gone = set(map(id, partitions))
-        self._heap = [each for each in self._heap if id(each[2].partition) not in gone]
+        self._heap = [each for each in self._heap if each[2].partition not in partitions]
         heapify(self._heap)
 
     def earliest(self) -> int | None:

@@ -7,12 +7,9 @@ somebody lets the user in. There are no entries that deny.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
+from remuda.config.schema import RECOVERY_QUEUE
 from remuda.core.model.queue import Access, Queue
-
-# Where applications go that must be taken although no rule wants them. Nobody else gets in.
-RECOVERY_QUEUE: Final = "root.@recovery@"
 
 
 def may_submit(queue: Queue, user: str, groups: Sequence[str]) -> bool:

@@ -9,7 +9,16 @@ from __future__ import annotations
 
 from typing import Final, final
 
-from remuda.config.schema import QUEUE_DEPTH_LIMIT, QUEUE_NAME
+from remuda.base.go_text import parse_bool
+from remuda.config.schema import (
+    QUEUE_DEPTH_LIMIT,
+    QUEUE_NAME,
+    RECOVERY_QUEUE,
+    ROOT,
+    RULE_FIXED,
+    RULE_PROVIDED,
+    RULE_USER,
+)
 from remuda.core.messages.commands import Tags
 from remuda.core.messages.tags import FORCE_CREATE, application_tag
 from remuda.core.model import states
@@ -17,18 +26,11 @@ from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
 from remuda.core.model.placement_rule import PlacementRule
 from remuda.core.model.queue import Queue
-from remuda.core.policy.access import RECOVERY_QUEUE, may_submit
+from remuda.core.policy.access import may_submit
 from remuda.core.policy.filters import lets_pass
 
-ROOT: Final = "root"
 DEFAULT_QUEUE: Final = "root.default"
 NO_MATCH: Final = "application rejected: no placement rule matched"
-USER: Final = "user"
-FIXED: Final = "fixed"
-PROVIDED: Final = "provided"
-
-# What Go reads as true.
-TRUE_TEXTS: Final = ("1", "t", "T", "true", "TRUE", "True")
 
 # Characters of a bad name that a reason repeats.
 SHOWN_NAME: Final = 80
@@ -66,7 +68,7 @@ def place(partition: Partition, application: Application) -> Placement:
 
 def forced(tags: Tags) -> bool:
     """Whether an application must be taken, if need be by the recovery queue. Rules: PLC-70."""
-    return application_tag(tags, FORCE_CREATE) in TRUE_TEXTS
+    return parse_bool(application_tag(tags, FORCE_CREATE)) is True
 
 
 def nearest(partition: Partition, path: str) -> tuple[Queue, list[str]]:
@@ -119,18 +121,18 @@ def _own_part(rule: PlacementRule, application: Application) -> str:
     own = _input(rule, application)
     if not own or not lets_pass(rule.filter, application.user, application.user_groups):
         return ""
-    if rule.name == FIXED or _is_qualified(rule, own):
+    if rule.name == RULE_FIXED or _is_qualified(rule, own):
         return own
     return own.replace(".", "_dot_")
 
 
 def _input(rule: PlacementRule, application: Application) -> str:
     """Return what a rule makes its part of the path from. Rules: PLC-20, PLC-30 to PLC-34."""
-    if rule.name == PROVIDED:
+    if rule.name == RULE_PROVIDED:
         return application.record.queue
-    if rule.name == USER:
+    if rule.name == RULE_USER:
         return application.user
-    if rule.name == FIXED:
+    if rule.name == RULE_FIXED:
         return rule.value
     return application_tag(application.record.tags, rule.value)
 
@@ -141,7 +143,9 @@ def _is_qualified(rule: PlacementRule, own: str) -> bool:
     The exact text ``root`` is one only where it is configured (PLC-24).
     """
     start = own[: len(ROOT) + 1].lower()
-    return rule.name != USER and (start == f"{ROOT}." or (rule.name == FIXED and start == ROOT))
+    return rule.name != RULE_USER and (
+        start == f"{ROOT}." or (rule.name == RULE_FIXED and start == ROOT)
+    )
 
 
 def _name_fault(own: str) -> str:

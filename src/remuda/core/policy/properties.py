@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from remuda.base.go_text import parse_uint64
 from remuda.config.queue_properties import (
     BACKOFF,
     BACKOFF_DELAY,
@@ -77,8 +76,3 @@ def nearest_template(queue: Queue) -> TemplateConfig | None:
         if each.template is not None:
             return each.template
     return None
-
-
-def read_count(text: str) -> int:
-    """Read an unsigned 64-bit number without a sign; anything else is 0. Rules: PRP-2, PLC-85."""
-    return parse_uint64(text) or 0

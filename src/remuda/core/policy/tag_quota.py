@@ -8,8 +8,10 @@ from __future__ import annotations
 from typing import Final, final
 
 from remuda.base.fits import strictly_greater_than_zero
+from remuda.base.go_text import parse_uint64
 from remuda.base.resource_text import ResourceTextError, parse_tag
 from remuda.base.resources import Resource
+from remuda.config.schema import RECOVERY_QUEUE
 from remuda.core.messages.commands import Tags
 from remuda.core.messages.tags import (
     RESOURCE_GUARANTEED,
@@ -18,8 +20,6 @@ from remuda.core.messages.tags import (
     application_tag,
 )
 from remuda.core.model.queue import Queue
-from remuda.core.policy.access import RECOVERY_QUEUE
-from remuda.core.policy.properties import read_count
 
 # Characters of a resource in a tag; a thousand types need fewer.
 TAG_LIMIT: Final = 65_536
@@ -37,7 +37,7 @@ class TagQuota:
     def __init__(self, tags: Tags) -> None:
         self.maximum = _resource(application_tag(tags, RESOURCE_QUOTA))
         self.guaranteed = _resource(application_tag(tags, RESOURCE_GUARANTEED))
-        self.max_applications: int = read_count(application_tag(tags, RESOURCE_MAX_APPS))
+        self.max_applications: int = parse_uint64(application_tag(tags, RESOURCE_MAX_APPS)) or 0
 
     def has_resources(self) -> bool:
         """Whether it replaces maximum and guarantee of the queue, both. Rules: PLC-83, PLC-85."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from remuda.config.schema import RECOVERY_QUEUE
 from remuda.core.messages.queries import AccessQuery, AccessView, ConfigurationView
 from remuda.core.model.cluster import Cluster
 from remuda.core.model.partition import Partition
-from remuda.core.policy.access import RECOVERY_QUEUE, may_administer, may_submit
+from remuda.core.policy.access import may_administer, may_submit
 from remuda.core.policy.placement import nearest
 
 
