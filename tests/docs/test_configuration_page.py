@@ -14,11 +14,18 @@ import yaml
 from remuda.base.quantity import QuantityError, parse_quantity
 from remuda.config.amounts import CONFIGURED_TYPES_LIMIT
 from remuda.config.bind import ACCESS_NAMES_LIMIT
-from remuda.config.compose import DEPTH_LIMIT, NODES_LIMIT, TEXT_BYTES_LIMIT
+from remuda.config.compose import (
+    ANCHORS_LIMIT,
+    DEPTH_LIMIT,
+    NODES_LIMIT,
+    TAG_DIRECTIVES_LIMIT,
+    TEXT_BYTES_LIMIT,
+)
 from remuda.config.findings import PROBLEMS_LIMIT
 from remuda.config.keys import SECTION_KEYS
+from remuda.config.limit_levels import COMPARED_LIMIT
 from remuda.config.load import check_configuration, load_configuration
-from remuda.config.patterns import PATTERN_LENGTH_LIMIT
+from remuda.config.patterns import PATTERN_LENGTH_LIMIT, PATTERN_MEMORY_LIMIT
 from remuda.config.queue_properties import BY_NAME, QUEUE_PROPERTIES, Property
 from remuda.config.rules import PATTERNS_LIMIT
 from remuda.config.schema import QUEUE_DEPTH_LIMIT, AccessList
@@ -116,6 +123,10 @@ def test_the_bounds_are_those_of_the_code() -> None:
         CONFIGURED_TYPES_LIMIT,
         PATTERNS_LIMIT,
         PATTERN_LENGTH_LIMIT,
+        PATTERN_MEMORY_LIMIT,
+        ANCHORS_LIMIT,
+        TAG_DIRECTIVES_LIMIT,
+        COMPARED_LIMIT,
         PROBLEMS_LIMIT,
     ]
 

@@ -19,16 +19,14 @@ EVERYBODY: Final = AccessList(everybody=True)
 _HINT: Final = "write users, one blank, groups, each list with commas and without blanks"
 
 
-def access_list(
-    draft: TextAt | None, owner: Callable[[], str], findings: Findings
-) -> AccessList:
+def access_list(draft: TextAt, owner: Callable[[], str], findings: Findings) -> AccessList:
     """Return the list that a text describes, noting what is wrong with it.
 
     ``owner`` names the queue.
 
     Rules: ACL-1 to ACL-6, CFG-50, CFG-51.
     """
-    if draft is None or not draft.text:
+    if not draft.text:
         return NOBODY
     text = draft.text
     if text.strip() == WILDCARD:

@@ -7,7 +7,7 @@ later ones and the record need.
 from __future__ import annotations
 
 from remuda.config.access import NOBODY
-from remuda.config.amounts import AmountReader, Amounts
+from remuda.config.amounts import NOT_GIVEN, AmountReader, Amounts
 from remuda.config.drafts import LimitDraft, QueueDraft
 from remuda.config.schema import AccessList, LimitConfig, QueueConfig, TemplateConfig
 
@@ -46,8 +46,12 @@ class QueueCandidate:
         self.draft = draft
         self.name = draft.name.lower()
         self.level: int = 0 if above is None else above.level + 1
-        self.maximum: Amounts = amounts.read(draft.maximum, self.title)
-        self.guaranteed: Amounts = amounts.read(draft.guaranteed, self.title)
+        self.maximum: Amounts = NOT_GIVEN
+        self.guaranteed: Amounts = NOT_GIVEN
+        if draft.maximum is not None:
+            self.maximum = amounts.read(draft.maximum, self.title)
+        if draft.guaranteed is not None:
+            self.guaranteed = amounts.read(draft.guaranteed, self.title)
         self.children = [QueueCandidate(child, self, amounts) for child in draft.queues]
         self.admin: AccessList = NOBODY
         self.submit: AccessList = NOBODY

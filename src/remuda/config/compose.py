@@ -18,11 +18,12 @@ from remuda.config.findings import one_line
 from remuda.config.tree import ListNode, MapNode, Node, ScalarNode
 
 TEXT_BYTES_LIMIT: Final = 10_000_000
-DEPTH_LIMIT: Final = 100
+# More than 48 levels of queues need, with all that belongs to the last.
+DEPTH_LIMIT: Final = 110
 NODES_LIMIT: Final = 100_000
 ANCHORS_LIMIT: Final = 10_000
 # The C parser compares each tag directive with all before it.
-_TAG_DIRECTIVES_LIMIT: Final = 16
+TAG_DIRECTIVES_LIMIT: Final = 16
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -72,8 +73,8 @@ def _check_bounds(text: str, source: str) -> None:
         _refuse(source, "not YAML: the text has characters that are not Unicode")
     if size > TEXT_BYTES_LIMIT:
         _refuse(source, f"the text has {size} bytes, at most {TEXT_BYTES_LIMIT} are read")
-    if text.count("%TAG") > _TAG_DIRECTIVES_LIMIT:
-        _refuse(source, f"more than {_TAG_DIRECTIVES_LIMIT} %TAG directives")
+    if text.count("%TAG") > TAG_DIRECTIVES_LIMIT:
+        _refuse(source, f"more than {TAG_DIRECTIVES_LIMIT} %TAG directives")
 
 
 def _problem(what: str, line: int = 0, column: int = 0) -> Problem:

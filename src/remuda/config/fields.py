@@ -40,6 +40,7 @@ _INTEGER: Final = re.compile(
     r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[oO]([0-7]+)|0([0-7]+)|0[bB]([01]+)|(0|[1-9][0-9]*))"
 )
 _UNSIGNED_MAX: Final = 2**64 - 1
+_SIGNED_MIN: Final = -(2**63)
 
 
 class FieldReader:
@@ -193,7 +194,10 @@ class FieldReader:
         return value
 
     def number(self, node: Node, path: str) -> float:
-        """Return a number, 0 for null; infinite and not-a-number are read too. Rules: CFG-91."""
+        """Return a number, 0 for null; infinite and not-a-number are read too.
+
+        Rules: CFG-16, CFG-91.
+        """
         if is_null(node):
             return 0.0
         value = _number(node.text) if isinstance(node, ScalarNode) and node.plain else None
@@ -223,8 +227,14 @@ def _integer(text: str) -> int | None:
 
 
 def _number(text: str) -> float | None:
+    """Read an integer of 64 bits as such, else a decimal number, as the reference's reader does."""
     if text in _SPECIAL_FLOATS:
         return float(_SPECIAL_FLOATS[text])
+    whole = _integer(text)
+    if whole is not None and _SIGNED_MIN <= whole <= _UNSIGNED_MAX:
+        return float(whole)
+    if text.startswith("_"):
+        return None
     digits = text.replace("_", "")
     if len(digits) <= _DIGITS_LIMIT and _FLOAT.fullmatch(digits):
         return float(digits)

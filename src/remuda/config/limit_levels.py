@@ -6,11 +6,11 @@ ends, what it changed is taken back. Users and groups never mix (CFG-95 to CFG-1
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar
 
 from remuda.base.message import message
-from remuda.base.resources import Resource, component_wise_min
-from remuda.config.amounts import excess, shown
+from remuda.base.resources import Resource
+from remuda.config.amounts import shown
 from remuda.config.candidate import QueueCandidate
 from remuda.config.drafts import LimitDraft, NamesDraft
 from remuda.config.findings import Findings, cut
@@ -18,6 +18,21 @@ from remuda.config.schema import WILDCARD, LimitConfig
 from remuda.config.tree import Node
 
 V = TypeVar("V")
+
+# What a limit gives and what is allowed, where that is less.
+_Excess: TypeAlias = tuple[str, str] | None
+
+# Amounts as a limit gives them, shared by all whom it names, and before them those that levels
+# below have lowered or added: copying hundreds of types for each name would take too long.
+_Allowed: TypeAlias = tuple[Resource, Resource]
+
+# Types of the first kind before both are put together.
+_LOWERED_LIMIT: Final = 16
+
+# Amounts that all comparisons of a partition may go through, each counting as so many more. Names
+# that have the same limits on their way count once.
+COMPARED_LIMIT: Final = 500_000
+_COMPARING: Final = 5
 
 
 @message
@@ -50,7 +65,8 @@ class _Levels(Generic[V]):
         self._groups: dict[str, V] = {}
         # For the limit that is looked at, per amount above: the excess, and what is left. Many
         # names share both amounts, which may have hundreds of types.
-        self._known: dict[int, tuple[tuple[str, str] | None, V]] = {}
+        self._known: dict[int, tuple[_Excess, V]] = {}
+        self.compared = 0
 
     def value(self, limit: LimitConfig) -> V:
         """Return what is compared."""
@@ -60,12 +76,8 @@ class _Levels(Generic[V]):
         """Return where it stands."""
         raise NotImplementedError
 
-    def excess(self, value: V, above: V) -> tuple[str, str] | None:
-        """Return both as texts if the value is more than is allowed above."""
-        raise NotImplementedError
-
-    def merged(self, value: V, above: V) -> V:
-        """Return what is allowed below."""
+    def compare(self, value: V, above: V) -> tuple[_Excess, V]:
+        """Return both as texts if the value is more than is allowed above, and the least."""
         raise NotImplementedError
 
     def walk(self, queue: QueueCandidate) -> None:
@@ -86,7 +98,8 @@ class _Levels(Generic[V]):
             before.append((table, name, table.get(name)))
             table[name] = allowed
         for child in queue.children:
-            self.walk(child)
+            if child.limit_drafts or child.children:
+                self.walk(child)
         for table, name, earlier in reversed(before):
             if earlier is None:
                 del table[name]
@@ -103,10 +116,14 @@ class _Levels(Generic[V]):
         wild = above is None
         if above is None:
             above = table.get(WILDCARD)
-        if above is None:
+        if above is None or self.compared > COMPARED_LIMIT:
             return value
         if id(above) not in self._known:
-            self._known[id(above)] = (self.excess(value, above), self.merged(value, above))
+            self._known[id(above)] = self.compare(value, above)
+            if self.compared > COMPARED_LIMIT:
+                text = f"more than {COMPARED_LIMIT} amounts of limits to compare through the levels"
+                hint = "name groups instead of users, or limit fewer resources"
+                self._findings.add(place.node, place.names.path, "CFG-5", text, hint)
         over, merged = self._known[id(above)]
         if over is not None:
             self._note(name, over, place, index, wild=wild)
@@ -129,23 +146,40 @@ class _Levels(Generic[V]):
         raise NotImplementedError
 
 
-class _ResourceLevels(_Levels[Resource]):
+class _ResourceLevels(_Levels[_Allowed]):
     """Rules: CFG-95, CFG-96, CFG-97."""
 
     what = "maximum resource"
 
-    def value(self, limit: LimitConfig) -> Resource:
-        return limit.maximum or {}
+    def value(self, limit: LimitConfig) -> _Allowed:
+        return {}, limit.maximum or {}
 
     def node(self, draft: LimitDraft) -> Node:
         return draft.maximum.node if draft.maximum is not None else draft.node
 
-    def excess(self, value: Resource, above: Resource) -> tuple[str, str] | None:
-        over = excess(value, above)
-        return (shown(value, over), shown(above, over)) if over else None
-
-    def merged(self, value: Resource, above: Resource) -> Resource:
-        return component_wise_min(value, above) or {}
+    def compare(self, value: _Allowed, above: _Allowed) -> tuple[_Excess, _Allowed]:
+        _, amounts = value
+        lowered, shared = above
+        least = dict(lowered)
+        over = []
+        for name, amount in amounts.items():
+            allowed = lowered.get(name)
+            if allowed is None:
+                allowed = shared.get(name)
+            if allowed is not None and amount > allowed:
+                over.append(name)
+                least[name] = allowed
+            else:
+                least[name] = amount
+        self.compared += _COMPARING + len(amounts)
+        told = None
+        if over:
+            over.sort()
+            told = shown(amounts, over), shown({**shared, **lowered}, over)
+        if len(least) <= _LOWERED_LIMIT:
+            return told, (least, shared)
+        self.compared += len(shared)
+        return told, ({}, {**shared, **least})
 
     def rule(self, name: str, wild: bool) -> str:
         if wild:
@@ -164,12 +198,11 @@ class _ApplicationLevels(_Levels[int]):
     def node(self, draft: LimitDraft) -> Node:
         return draft.applications_node
 
-    def excess(self, value: int, above: int) -> tuple[str, str] | None:
-        fits = not above or 0 < value <= above
-        return None if fits else (str(value) if value else "0 (not limited)", str(above))
-
-    def merged(self, value: int, above: int) -> int:
-        return min(value, above)
+    def compare(self, value: int, above: int) -> tuple[_Excess, int]:
+        least = min(value, above)
+        if not above or 0 < value <= above:
+            return None, least
+        return (str(value) if value else "0 (not limited)", str(above)), least
 
     def rule(self, name: str, wild: bool) -> str:
         return "CFG-98"

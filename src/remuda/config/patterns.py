@@ -13,7 +13,7 @@ import re2
 
 # Characters of one pattern, and bytes of its program.
 PATTERN_LENGTH_LIMIT: Final = 1_000
-_MEMORY_LIMIT: Final = 1 << 18
+PATTERN_MEMORY_LIMIT: Final = 1 << 18
 
 
 class PatternError(ValueError):
@@ -39,7 +39,7 @@ def compiled(pattern: str) -> Any:
 
 def _options() -> re2.Options:
     options = re2.Options()
-    options.max_mem = _MEMORY_LIMIT
+    options.max_mem = PATTERN_MEMORY_LIMIT
     options.log_errors = False
     options.never_capture = True
     return options

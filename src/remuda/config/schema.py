@@ -31,7 +31,7 @@ RECOVERY_QUEUE: Final = f"{ROOT}.@recovery@"
 # The partition of a file that names none (CFG-40).
 DEFAULT_PARTITION: Final = "default"
 
-# Levels of queues, root included; as many as a configuration file may nest.
+# Levels of queues, root included, in a configuration and by placement (CFG-5, PLC-64).
 QUEUE_DEPTH_LIMIT: Final = 48
 
 # Which node comes first: the least used one, or the most used one that fits (CFG-90).

@@ -23,6 +23,7 @@ from remuda.config.schema import (
     DEFAULT_PARTITION,
     NODE_SORT_FAIR,
     NODE_SORTS,
+    QUEUE_DEPTH_LIMIT,
     QUEUE_NAME,
     RECOVERY_QUEUE,
     RESOLVER_DEFAULT,
@@ -34,6 +35,9 @@ from remuda.config.schema import (
 )
 
 _PARTITION_NAME_LIMIT: Final = 256
+
+# A partition has up to 256 weights, and their sum must be finite.
+_WEIGHT_LIMIT: Final = 1e100
 
 
 def check_partitions(
@@ -194,8 +198,10 @@ def _check_queue(queue: QueueCandidate, limits: LimitCheck, findings: Findings) 
 
     Rules: CFG-50 to CFG-62.
     """
-    queue.admin = access_list(queue.draft.admin_acl, queue.title, findings)
-    queue.submit = access_list(queue.draft.submit_acl, queue.title, findings)
+    if queue.draft.admin_acl is not None:
+        queue.admin = access_list(queue.draft.admin_acl, queue.title, findings)
+    if queue.draft.submit_acl is not None:
+        queue.submit = access_list(queue.draft.submit_acl, queue.title, findings)
     if queue.limit_drafts:
         queue.limits = limits.check(queue)
     _check_names(queue, findings)
@@ -205,6 +211,10 @@ def _check_queue(queue: QueueCandidate, limits: LimitCheck, findings: Findings) 
 
 def _check_names(queue: QueueCandidate, findings: Findings) -> None:
     """See that child names are legal and unique. Rules: CFG-61, CFG-62."""
+    if queue.children and queue.level + 1 == QUEUE_DEPTH_LIMIT:
+        first = queue.children[0]
+        text = f"more than {QUEUE_DEPTH_LIMIT} levels of queues, root included: {first.path}"
+        findings.add(first.draft.node, first.draft.path, "CFG-5", text, "put it further up")
     seen: dict[str, int] = {}
     for child in queue.children:
         draft = child.draft
@@ -216,8 +226,8 @@ def _check_names(queue: QueueCandidate, findings: Findings) -> None:
             text = f"invalid child name {draft.name!r} {where}, it is the recovery queue's"
             hint = "rename it"
         elif child.name in seen:
-            first = seen[child.name]
-            text = f"duplicate child name {draft.name!r} {where}, first at line {first}"
+            line = seen[child.name]
+            text = f"duplicate child name {draft.name!r} {where}, first at line {line}"
             path = f"{draft.path}.name"
             findings.add(draft.node, path, "CFG-62", text, "names differ by more than case")
             continue
@@ -239,7 +249,8 @@ def _check_applications(queue: QueueCandidate, findings: Findings) -> None:
             )
             path = f"{child.draft.path}.maxapplications"
             findings.add(child.draft.node, path, "CFG-92", text, f"write 1 to {most}")
-        _check_applications(child, findings)
+        if child.children:
+            _check_applications(child, findings)
 
 
 def _warn_of_closed_queues(root: QueueCandidate, findings: Findings) -> None:
@@ -287,6 +298,7 @@ def _check_node_sort(draft: NodeSortDraft, findings: Findings) -> None:
         if weight < 0:
             text = f"negative resource weight for {cut(name)}: {cut(at.text)}"
             findings.add(at.node, at.path, "CFG-91", text, "write 0 or more")
-        elif math.isinf(weight):
-            text = f"infinite resource weight for {cut(name)}: {cut(at.text)}"
-            findings.add(at.node, at.path, "CFG-91", text, "write a finite number")
+        elif weight > _WEIGHT_LIMIT:
+            size = "infinite" if math.isinf(weight) else "too large a"
+            text = f"{size} resource weight for {cut(name)}: {cut(at.text)}"
+            findings.add(at.node, at.path, "CFG-91", text, f"write at most {_WEIGHT_LIMIT:g}")

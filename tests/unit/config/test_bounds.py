@@ -70,10 +70,10 @@ def rules_of(piece: str, count: int) -> str:
     return partition_of("", f", placementrules: [{numbered(piece, count)}]")
 
 
-def chain_of_rules(levels: int) -> str:
+def chain_of_rules(levels: int, value: str = "a") -> str:
     rule = "{name: fixed, value: a, create: true}"
     for _ in range(levels):
-        rule = f"{{name: fixed, value: a, create: true, parent: {rule}}}"
+        rule = f"{{name: fixed, value: {value}, create: true, parent: {rule}}}"
     return rule
 
 
@@ -95,6 +95,33 @@ def users_of_many_types() -> str:
     below = f"{{name: a, limits: [{{users: {users}, maxresources: *a}}]}}"
     above = f"limits: [{{users: {users}, maxresources: &a {amounts}}}]"
     return partition_of(f"{{name: root, {above}, queues: [{below}]}}")
+
+
+def wide_and_deep(above: str, below: str, count: int) -> str:
+    """Return many queues below 47 levels of long names."""
+    queues = numbered(f"{{name: {below}}}", count)
+    for _ in range(46):
+        queues = f"{{name: '{above}', queues: [{queues}]}}"
+    return partition_of(f"{{name: root, submitacl: '*', queues: [{queues}]}}")
+
+
+def users_lowered() -> str:
+    """Return users with 256 types of amounts, each of whom has an amount of his own below."""
+    lowered = numbered("{users: [u#], maxresources: {t0: 1}}", 5_500)
+    above = f"{{users: [{numbered('u#', 5_500)}], maxresources: {{{numbered('t#: 9', 256)}}}}}"
+    queue = f"{{name: p, limits: [{lowered}], queues: [{{name: c, limits: [{lowered}]}}]}}"
+    return partition_of(f"{{name: root, submitacl: '*', limits: [{above}], queues: [{queue}]}}")
+
+
+def users_through_levels(users: int, levels: int, types: int) -> str:
+    """Return users with limits of their own, and below common ones, one level after the other."""
+    amounts = f"{{{numbered('t#: 9', types)}}}"
+    common = f"{{users: [{numbered('u#', users)}], maxresources: {amounts}}}"
+    queue = "{name: leaf}"
+    for _ in range(levels):
+        queue = f"{{name: p, limits: [{common}], queues: [{queue}]}}"
+    above = numbered("{users: [u#], maxresources: {x: 9}}", users)
+    return partition_of(f"{{name: root, submitacl: '*', limits: [{above}], queues: [{queue}]}}")
 
 
 def binary() -> str:
@@ -134,6 +161,9 @@ HOSTILE: dict[str, Callable[[], str]] = {
     "an expression of 9 MB": lambda: rules_of(
         f"{{name: user, filter: {{users: ['{'a*' * 4_500_000}']}}}}", 1
     ),
+    "many queues below illegal names": lambda: wide_and_deep("\U0001f600" * 64, "b#", 32_000),
+    "many types through levels": lambda: users_through_levels(1_300, 43, 255),
+    "few types through levels": lambda: users_through_levels(1_900, 40, 6),
     "costly expressions": lambda: rules_of("{name: user, filter: {users: ['\\pL{9#}']}}", 900),
     "bad expressions": lambda: rules_of("{name: user, filter: {users: ['(a#']}}", 9_000),
     "a fixed value of 9 MB": lambda: rules_of(f"{{name: fixed, value: {'a.' * 4_500_000}b}}", 1),
@@ -165,6 +195,9 @@ LARGE: dict[str, Callable[[], str]] = {
     "expressions": lambda: rules_of("{name: user, filter: {users: ['[a-zäöü]{9#}']}}", 99),
     "sums of many types": sums_of_many_types,
     "users of many types": users_of_many_types,
+    "users lowered": users_lowered,
+    "many queues below long names": lambda: wide_and_deep("a" * 64, f"b#{'c' * 58}", 30_000),
+    "long chains of rules": lambda: rules_of(chain_of_rules(90, ".".join("x" * 50)), 110),
     "long texts": lambda: partition_of(
         f"{{name: a, properties: {{a: {'x' * 4_000_000}, b: {'y z' * 1_500_000}}}}}"
     ),
@@ -246,14 +279,34 @@ def nested(levels: int) -> str:
     return f"partitions: [{{queues: {text}}}]"
 
 
-def test_queues_nest_as_deep_as_the_bound_allows() -> None:
-    deepest = (DEPTH_LIMIT - 4) // 2
-    (partition,) = load_configuration(nested(deepest)).partitions
-    depth, queue = 0, partition.root
-    while queue.queues:
-        depth, queue = depth + 1, queue.queues[0]
-    assert depth == deepest
-    (problem,) = refusal(nested(deepest + 1))
+@pytest.mark.remuda_rule("CFG-5")
+def test_queues_have_48_levels_with_all_that_belongs_to_one() -> None:
+    everything = (
+        "limits: [{users: [a], maxresources: {memory: 1}}],"
+        " childtemplate: {resources: {max: {memory: 1}}}, resources: {max: {memory: 1}}"
+    )
+    queue = f"{{name: q, {everything}}}"
+    for _ in range(46):
+        queue = f"{{name: q, queues: [{queue}]}}"
+    text = partition_of(f"{{name: root, submitacl: '*', queues: [{queue}]}}")
+    (partition,) = load_configuration(text).partitions
+    levels, deepest = 1, partition.root
+    while deepest.queues:
+        levels, deepest = levels + 1, deepest.queues[0]
+    assert levels == 48
+    assert deepest.maximum == {"memory": 1}
+
+
+@pytest.mark.remuda_rule("CFG-5")
+def test_a_queue_on_the_49th_level_is_refused_also_below_a_root_that_was_added() -> None:
+    assert load_configuration(nested(47)).partitions
+    (problem,) = refusal(nested(48))
+    assert problem.rule == "CFG-5"
+    assert problem.message.startswith("more than 48 levels of queues, root included: root.q.q.")
+
+
+def test_what_nests_deeper_than_any_configuration_is_not_read() -> None:
+    (problem,) = refusal("[" * DEPTH_LIMIT + "[" + "]" * DEPTH_LIMIT + "]")
     assert f"nested more than {DEPTH_LIMIT} levels deep" in problem.message
 
 

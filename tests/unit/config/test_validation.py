@@ -240,6 +240,28 @@ def test_weights_are_numbers_of_any_resource_not_below_zero() -> None:
     }
 
 
+@pytest.mark.remuda_rule("CFG-16", "CFG-91")
+@pytest.mark.parametrize(
+    "written, weight",
+    [
+        ("0x10", 16.0),
+        ("010", 8.0),
+        ("0o17", 15.0),
+        ("0b11", 3.0),
+        ("1_000", 1000.0),
+        ("09", 9.0),
+        ("010.5", 10.5),
+        ("99999999999999999999", 1e20),
+        ("1e100", 1e100),
+    ],
+)
+def test_weights_that_are_whole_numbers_are_read_like_other_whole_numbers(
+    written: str, weight: float
+) -> None:
+    read = partition(f"queues: [], nodesortpolicy: {{resourceweights: {{vcore: {written}}}}}")
+    assert read.node_sort_weights == {"vcore": weight}
+
+
 @pytest.mark.remuda_rule("CFG-91")
 def test_a_weight_that_is_not_a_number_passes_and_has_no_part() -> None:
     weights = partition("queues: [], nodesortpolicy: {resourceweights: {a: .nan, b: 1}}")
@@ -254,6 +276,11 @@ def test_a_weight_that_is_not_a_number_passes_and_has_no_part() -> None:
         ("-.inf", "negative resource weight"),
         (".inf", "infinite resource weight"),
         ("1e999", "infinite resource weight"),
+        ("1e308", "too large a resource weight for vcore: 1e308"),
+        ("1.1e100", "too large a resource weight for vcore: 1.1e100"),
+        ("-0x10", "negative resource weight"),
+        ("_5", "cannot unmarshal"),
+        ("0x1ffffffffffffffff", "cannot unmarshal"),
         ('"2"', "cannot unmarshal"),
         ("two", "cannot unmarshal"),
         ("[2]", "cannot unmarshal"),
