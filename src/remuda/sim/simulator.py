@@ -16,6 +16,7 @@ from typing import Final, Literal, TypeAlias, final
 
 from remuda.base.errors import UsageError
 from remuda.base.message import message
+from remuda.config.schema import USER_NAME
 from remuda.core.messages.commands import (
     CREATE,
     AllocationRelease,
@@ -47,7 +48,9 @@ from remuda.sim.timeline import Timeline
 from remuda.sim.workload import SECOND_NS, USER, NodeSpec, Workload
 
 RM_ID: Final = "sim"
-NOBODY: Final = "simulated"
+# Who submits tasks of nobody, and what stands before users a scheduler would not take.
+ANYBODY: Final = "simulated"
+USER_PREFIX: Final = "user-"
 # Second 0 of a trace on the scheduler's clock, where time 0 means "never".
 EPOCH_NS: Final = SECOND_NS
 STEP_LIMIT: Final = 1_000
@@ -201,7 +204,7 @@ class _Run:
             task = self._tasks[place]
             application_id = task.application_id
             if application_id not in self._live:
-                user = task.labels.get(USER) or NOBODY
+                user = _user(task.labels.get(USER, ""))
                 new.append(
                     NewApplication(application_id, self._paths[place], user=user, groups=(user,))
                 )
@@ -268,3 +271,10 @@ def _refusal(effect: Effect) -> tuple[str, str] | None:
     elif isinstance(effect, RegistrationAnswered | RequestRefused) and effect.reason:
         return effect.rm_id, effect.reason
     return None
+
+
+def _user(label: str) -> str:
+    """Return a name the scheduler takes for a user of a trace, who may be a number (UGR-8)."""
+    if not label or USER_NAME.fullmatch(label):
+        return label or ANYBODY
+    return USER_PREFIX + "".join(c if USER_NAME.fullmatch(f"_{c}") else "_" for c in label)

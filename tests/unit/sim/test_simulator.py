@@ -58,6 +58,11 @@ def test_a_task_waits_until_there_is_room_and_later_smaller_ones_pass_it() -> No
     ]
 
 
+@pytest.mark.parametrize("user", ["12", "ann smith", "ann", "", "\u00e9"])
+def test_a_user_of_a_trace_may_have_any_name(user: str) -> None:
+    assert starts(scenario([task("a", 0, 1, 1, labels={"user": user})])) == [("a", "n1", 0)]
+
+
 def test_ends_come_before_arrivals_of_the_same_instant() -> None:
     assert starts(scenario([task("a", 0, 10, 4), task("b", 10, 1, 4)]))[1] == ("b", "n1", 10)
 
