@@ -56,6 +56,15 @@ def test_queues_answers_the_root_of_the_chosen_resource_manager(client: TestClie
     assert client.get(f"{BASE}/queues?rm=rm-c").json() == error(404, "Partition not found")
 
 
+@pytest.mark.remuda_rule("ACL-15")
+@pytest.mark.parametrize("path", ["queues", "nodes", "usage/users", "placementrules"])
+def test_nobody_is_asked_who_he_is(client: TestClient, path: str) -> None:
+    anybody = client.get(f"{BASE}/{path}")
+    somebody = client.get(f"{BASE}/{path}", headers={"Authorization": "Bearer x", "User": "eve"})
+    assert (anybody.status_code, somebody.status_code) == (200, 200)
+    assert anybody.content == somebody.content
+
+
 @pytest.mark.remuda_rule("REST-30", "REST-73", "REST-75")
 @pytest.mark.parametrize("query", ["?subtree", "?subtree=", "?subtree=false"])
 def test_one_queue_shows_its_children_on_demand(client: TestClient, query: str) -> None:

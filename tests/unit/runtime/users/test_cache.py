@@ -78,7 +78,7 @@ def test_after_a_failure_the_next_ones_hear_of_its_time_without_a_lookup(
     assert directory.asked == ["unknown"]
 
 
-@pytest.mark.remuda_rule("UGR-31", "UGR-32")
+@pytest.mark.remuda_rule("UGR-31", "UGR-32", "D-R1")
 @pytest.mark.parametrize("seconds,asked", [(299, 1), (301, 2)])
 def test_what_was_found_counts_for_300_seconds(
     cache: GroupCache, directory: Directory, clock: Clock, seconds: float, asked: int
@@ -90,7 +90,7 @@ def test_what_was_found_counts_for_300_seconds(
     assert len(directory.asked) == asked
 
 
-@pytest.mark.remuda_rule("UGR-31", "UGR-32")
+@pytest.mark.remuda_rule("UGR-31", "UGR-32", "D-R1")
 @pytest.mark.parametrize("seconds,asked", [(29, 1), (31, 2)])
 def test_a_failure_counts_for_30_seconds(
     cache: GroupCache, directory: Directory, clock: Clock, seconds: float, asked: int

@@ -93,7 +93,7 @@ def test_without_a_resolver_the_group_is_the_user_and_nothing_waits(
     assert arrived(factory) == [("bob", ("bob",), "")]
 
 
-@pytest.mark.remuda_rule("UGR-5", "UGR-7", "SI-24")
+@pytest.mark.remuda_rule("UGR-5", "UGR-7", "D-R3", "SI-24")
 def test_groups_that_are_given_are_taken_as_they_are_and_teach_nobody(
     loop: SchedulerLoop, factory: Factory, gates: Gates
 ) -> None:
@@ -205,7 +205,7 @@ def test_a_manager_that_waits_does_not_hold_others_up(
     assert arrived(factory) == [("ann", ("qa",), "")]
 
 
-@pytest.mark.remuda_rule("UGR-21")
+@pytest.mark.remuda_rule("UGR-21", "D-R4")
 def test_each_partition_has_its_own_resolver_and_memory(
     loop: SchedulerLoop, factory: Factory, gates: Gates
 ) -> None:

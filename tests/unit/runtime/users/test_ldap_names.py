@@ -7,7 +7,7 @@ import pytest
 from remuda.runtime.users.ldap import common_name, escape
 
 
-@pytest.mark.remuda_rule("UGR-28")
+@pytest.mark.remuda_rule("UGR-28", "D-R5")
 @pytest.mark.parametrize(
     "user,escaped",
     [
@@ -23,7 +23,7 @@ def test_a_user_name_cannot_change_the_filter(user: str, escaped: str) -> None:
     assert escape(user) == escaped
 
 
-@pytest.mark.remuda_rule("UGR-25", "UGR-28")
+@pytest.mark.remuda_rule("UGR-25", "UGR-28", "D-R5")
 @pytest.mark.parametrize(
     "dn,name",
     [
