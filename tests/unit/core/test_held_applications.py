@@ -30,6 +30,18 @@ ONE_AT_A_TIME: Mapping[str, dict[str, Any]] = {
 }
 
 
+# Why equal asks of one user are set aside: no node, the queue's maximum or number, his own.
+TRACKED = groups("staff", {"vcore": 5000})
+ASIDE: tuple[dict[str, Any], ...] = (
+    {"limits": (TRACKED,)},
+    {"limits": (TRACKED,), "maximum": {"vcore": 20}},
+    {"limits": (TRACKED,), "max_applications": 1},
+    {"limits": (TRACKED, users("ann", {"vcore": 20}))},
+    {"limits": (TRACKED, users("ann", None, 1))},
+    {"limits": (groups("staff", {"vcore": 20}),)},
+)
+
+
 def caller(**settings: Any) -> Caller:
     """root.a with these settings, and a large node."""
     door = Caller(leaf("a", **settings))
@@ -122,6 +134,85 @@ def test_one_that_may_start_but_has_no_room_leaves_the_turn_to_the_next(
     door.scheduler.check()
 
 
+# Who waits with equal asks under different limits: of the same place, or the same room.
+AMPLE = {"vcore": 90}
+TOGETHER: Mapping[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+    "queue": (
+        {"max_applications": 1, "limits": (users("*", AMPLE),)},
+        {"user": "bob", "groups": ()},
+        {"user": "eve", "groups": ()},
+    ),
+    "user": (
+        {"limits": (users("ann", None, 1), groups("dev ops", AMPLE))},
+        {"groups": ("dev",)},
+        {"groups": ("ops",)},
+    ),
+    "group": (
+        {"limits": (users("*", AMPLE), groups("staff", None, 1))},
+        {"user": "bob"},
+        {"user": "eve"},
+    ),
+    "room of a user": (
+        {"limits": (users("ann", {"vcore": 1}), groups("dev ops", AMPLE))},
+        {"groups": ("dev",)},
+        {"groups": ("ops",)},
+    ),
+    "room of a group": (
+        {"limits": (users("*", AMPLE), groups("staff", {"vcore": 1}))},
+        {"user": "bob"},
+        {"user": "eve"},
+    ),
+}
+
+
+@pytest.mark.remuda_rule("QUE-22", "LIM-53", "LIM-61", "CYC-25")
+@pytest.mark.parametrize("kind", TOGETHER)
+@pytest.mark.parametrize("change", [leave, withdraw, grow])
+def test_what_one_lets_go_is_for_the_next_with_an_equal_ask(
+    kind: str, change: Callable[[Caller], None]
+) -> None:
+    settings, first, second = TOGETHER[kind]
+    door = caller(**settings)
+    submit(door, "running", ONE)
+    submit(door, "first", ONE, **first)
+    submit(door, "second", ONE, **second)
+    assert (door.state("first"), door.state("second")) == ("Accepted", "Accepted")
+    door.remove("running")
+    change(door)
+    assert door.order() == ["second"]
+    door.scheduler.check()
+
+
+@pytest.mark.remuda_rule("LIM-53", "LIM-71", "CYC-25")
+def test_room_of_a_group_goes_round_among_its_users() -> None:
+    door = caller(limits=(users("*", AMPLE), groups("staff", {"vcore": 3})))
+    door.app("running")
+    door.ask("running", "k", ONE, 3)
+    assert len(door.place()) == 3
+    for name in ("bob", "eve", "joe"):
+        submit(door, name, ONE, user=name)
+    door.release("running")
+    assert door.order() == ["bob", "eve", "joe"]
+    door.scheduler.check()
+
+
+@pytest.mark.remuda_rule("QUE-22", "LIM-53", "LIM-61", "LIM-62")
+@pytest.mark.parametrize(
+    "limit", [users("ann", {"vcore": 1}), groups("staff", {"vcore": 1}), groups("staff", ONE, 9)]
+)
+def test_one_whose_user_or_group_has_no_room_leaves_the_place_to_the_next(limit: Any) -> None:
+    door = caller(max_applications=2, limits=(limit, users("bob", AMPLE)))
+    submit(door, "holder", ONE)
+    for name, user in (("running", "bob"), ("first", "ann"), ("second", "bob")):
+        submit(door, name, ONE, user=user, groups=("staff",) if user == "ann" else ())
+    assert (door.state("first"), door.state("second")) == ("Accepted", "Accepted")
+    door.remove("running")
+    assert door.order() == ["second"]
+    door.remove("holder")
+    assert door.order() == ["first"]
+    door.scheduler.check()
+
+
 @pytest.mark.remuda_rule("QUE-22", "LIM-61")
 @pytest.mark.parametrize("limit", [users("ann", None, 1), groups("staff", None, 1)])
 def test_one_whose_own_number_is_reached_leaves_the_place_in_the_queue(limit: Any) -> None:
@@ -193,9 +284,9 @@ def test_the_link_is_told_again_to_one_that_comes_back() -> None:
 
 
 @pytest.mark.remuda_rule("EVT-80", "EVT-83", "LIM-20")
-@pytest.mark.parametrize("settings", [{}, {"maximum": {"vcore": 20}}, {"max_applications": 1}])
+@pytest.mark.parametrize("settings", ASIDE)
 def test_all_that_are_set_aside_together_are_looked_at(settings: dict[str, Any]) -> None:
-    door = caller(limits=(groups("staff", {"vcore": 5000}),), **settings)
+    door = caller(**settings)
     submit(door, "running", ONE, groups=())
     for name in ("1", "2", "3"):
         door.app(name)
@@ -204,9 +295,9 @@ def test_all_that_are_set_aside_together_are_looked_at(settings: dict[str, Any])
 
 
 @pytest.mark.remuda_rule("EVT-80", "EVT-83", "LIM-20")
-@pytest.mark.parametrize("settings", [{}, {"maximum": {"vcore": 20}}, {"max_applications": 1}])
+@pytest.mark.parametrize("settings", ASIDE)
 def test_one_that_joins_those_set_aside_is_looked_at_once(settings: dict[str, Any]) -> None:
-    door = caller(limits=(groups("staff", {"vcore": 5000}),), **settings)
+    door = caller(**settings)
     submit(door, "running", ONE, groups=())
     for name in ("1", "2", "3"):
         door.app(name)

@@ -153,17 +153,31 @@ def test_whom_a_wildcard_concerns_is_told_by_name_whoever_came_first() -> None:
         assert found == [user_limit(name, told, path) for name, path in expected]
 
 
+@pytest.mark.remuda_rule("EVT-83", "LIM-46")
+@pytest.mark.parametrize("end", ["release", "remove"])
+def test_the_wildcard_stays_while_another_application_counts(end: str) -> None:
+    door = caller(users("*", SOME))
+    for name in "123":
+        start(door, name)
+    for name, told in (("2", []), ("1", []), ("3", [user_limit("ann", REMOVE)])):
+        gone = door.release(name) if end == "release" else door.remove(name)
+        assert limits_of(gone) == told
+
+
 @pytest.mark.remuda_rule("EVT-80", "EVT-83", "LIM-64")
-def test_one_that_waits_is_linked_anew_at_the_next_look() -> None:
+@pytest.mark.parametrize("between", [False, True])
+def test_those_that_wait_are_linked_anew_at_the_next_look(*, between: bool) -> None:
     door = caller(groups("dev", SOME))
-    door.app("1", groups=("dev", "ops"))
-    door.ask("1", "large", {"vcore": 50})
-    assert tracked(door.step()) == [("dev", SET, UG_APP_LINK, "1")]
-    assert change(door, groups("ops", SOME)) == [
-        ("ops", SET, UG_GROUP_LIMIT, "root.a"),
-        ("dev", REMOVE, UG_GROUP_LIMIT, "root.a"),
-    ]
-    assert tracked(door.step()) == [("ops", SET, UG_APP_LINK, "1")]
+    for name in "123":
+        door.app(name, groups=("dev", "ops"))
+        door.ask(name, "large", {"vcore": 500})
+    assert tracked(door.step()) == [("dev", SET, UG_APP_LINK, name) for name in "123"]
+    if between:
+        assert change(door) == [("dev", REMOVE, UG_GROUP_LIMIT, "root.a")]
+        assert tracked(door.step()) == []
+    found = change(door, groups("ops", SOME))
+    assert [record for record in found if record[2] != UG_GROUP_LIMIT] == []
+    assert tracked(door.step()) == [("ops", SET, UG_APP_LINK, name) for name in "123"]
 
 
 @pytest.mark.remuda_rule("LIM-64", "EVT-79", "EVT-80", "D-U7")
@@ -206,6 +220,18 @@ def test_a_cut_link_is_made_to_the_group_that_a_later_change_brings() -> None:
     assert door.place() == []
     door.ask("never", "last too", ONE)
     assert door.order() == ["last too"]
+
+
+@pytest.mark.remuda_rule("LIM-20", "LIM-24", "LIM-64")
+def test_a_cut_link_is_forgotten_with_all_that_the_application_held() -> None:
+    door = caller(groups("dev", SOME))
+    start(door, "1", groups=("dev", "ops"))
+    change(door)
+    door.release("1")
+    door.ask("1", "again", ONE)
+    assert door.order() == ["again"]  # "no group" is the result of this look
+    change(door, groups("ops", SOME))
+    assert door.usage()["ann"].applications == {}
 
 
 @pytest.mark.remuda_rule("EVT-78", "EVT-79", "LIM-64")

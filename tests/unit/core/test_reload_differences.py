@@ -7,11 +7,23 @@ from collections.abc import Mapping
 
 import pytest
 
-from remuda.config.schema import PartitionConfig, QueueConfig
+from remuda.config.schema import PartitionConfig, QueueConfig, TemplateConfig
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.messages.events import QUEUE, QUEUE_GUARANTEED, QUEUE_MAX, SET
-from tests.unit.core.door import CREATING, Caller, events, leaf, of, parent, partition, refusal
+from remuda.core.model.vectors import TYPES_LIMIT
+from tests.unit.core.door import (
+    CREATING,
+    Caller,
+    events,
+    groups,
+    leaf,
+    of,
+    parent,
+    partition,
+    refusal,
+    users,
+)
 from tests.unit.core.reloading import ONE, caller, change, configuration, home_view
 
 WITH_ZERO, WITHOUT = {"vcore": 5, "memory": 0}, {"vcore": 5}
@@ -166,3 +178,25 @@ def test_a_type_at_zero_in_a_quota_is_not_a_type_without_one() -> None:
     assert door.order() == ["k"]
     told = events(door.app("3", "root.p.x", tags=quota(WITHOUT)))
     assert (QUEUE, "root.p.x", SET, QUEUE_MAX) not in told
+
+
+@pytest.mark.remuda_rule("RES-1", "SI-85", "SI-86")
+@pytest.mark.parametrize(
+    "changed",
+    [
+        leaf("a", {"one-more": 1}),
+        leaf("a", None, {"one-more": 1}),
+        leaf("a", limits=(users("ann", {"one-more": 1}),)),
+        leaf("a", limits=(groups("staff", {"one-more": 1}, 3),)),
+        parent("p", template=TemplateConfig(maximum={"one-more": 1})),
+        parent("p", parent("q", template=TemplateConfig(guaranteed={"one-more": 1}))),
+    ],
+)
+def test_a_change_with_one_resource_type_too_many_is_refused(changed: QueueConfig) -> None:
+    door = Caller(leaf("a"))
+    door.node("n1", {f"type-{number}": 1 for number in range(TYPES_LIMIT)})
+    assert len(door.node_view("n1").capacity) == TYPES_LIMIT == 1024
+    assert refusal(door.reload(changed))
+    known = leaf("a", {"type-7": 1}, limits=(users("ann", {"type-8": 1}),))
+    assert refusal(door.reload(known)) == ""
+    door.scheduler.check()
