@@ -54,6 +54,7 @@ class GroupCache:
         wall: Unix seconds; what the time in a text comes from.
         clean_seconds: how often old entries are looked for.
         capacity: how many users are remembered.
+        kind: the name of the resolver in configurations.
         origin: what the resolver was made from; an equal one would give the same answers.
 
     Rules: UGR-30, UGR-31, UGR-32 (Ours), UGR-33.
@@ -67,9 +68,11 @@ class GroupCache:
         wall: Callable[[], float] = time.time,
         clean_seconds: float = CLEAN_SECONDS,
         capacity: int = CAPACITY,
+        kind: str = "",
         origin: object = None,
     ) -> None:
         self.resolver = resolver
+        self.kind = kind
         self.origin = origin
         self._now = now
         self._wall = wall

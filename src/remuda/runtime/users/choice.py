@@ -80,7 +80,7 @@ class Resolvers:
         if old is not None and old.origin == origin:
             return old
         clean_seconds = _CLEAN.get(name, CLEAN_SECONDS)
-        return GroupCache(maker(), clean_seconds=clean_seconds, origin=origin)
+        return GroupCache(maker(), clean_seconds=clean_seconds, kind=name, origin=origin)
 
     def _read_ldap(self) -> None:
         if not library_present():

@@ -17,6 +17,7 @@ from remuda.runtime.requests import Request
 from remuda.runtime.users.cache import GroupCache
 from remuda.runtime.users.choice import Resolvers
 from remuda.runtime.users.line import LINE_CAPACITY, Line, Put
+from remuda.runtime.users.lookups import Lookups
 
 
 class Intake:
@@ -36,6 +37,7 @@ class Intake:
         self._capacity = capacity
         self._lock = threading.Lock()
         self._lines: dict[str, Line] = {}
+        self._lookups: dict[str, Lookups] = {}
 
     def configure(
         self, rm_id: str, configuration: Configuration, _extra: Mapping[str, str] | None
@@ -44,7 +46,9 @@ class Intake:
         with self._lock:
             line = self._lines.get(rm_id)
             if line is None:
-                line = self._lines[rm_id] = Line(rm_id, self._put, capacity=self._capacity)
+                line = self._lines[rm_id] = Line(
+                    rm_id, self._put, self._lookups_of, capacity=self._capacity
+                )
         old = line.caches
         line.use(
             {
@@ -62,6 +66,9 @@ class Intake:
         """The RM leaves, or starts anew: what waits belongs to its old life and is dropped."""
         with self._lock:
             line = self._lines.pop(rm_id, None)
+            lookups = list(self._lookups.values())
+        for each in lookups:
+            each.forget(rm_id)
         if line is not None:
             line.close()
             _close_later(line.caches.values())
@@ -70,9 +77,17 @@ class Intake:
         """Drop everything; afterwards nothing is held any more."""
         with self._lock:
             lines, self._lines = self._lines, {}
+            lookups, self._lookups = self._lookups, {}
+        for each in lookups.values():
+            each.close()
         for line in lines.values():
             line.close()
             _close(line.caches.values())
+
+    def _lookups_of(self, kind: str) -> Lookups:
+        """Return what does the lookups of resolvers of a kind, for all RMs."""
+        with self._lock:
+            return self._lookups.setdefault(kind, Lookups(kind))
 
     def admit(self, request: Request, *, wait: bool) -> Request | None:
         """Return the request, completed, if it can go on now; None: it goes by itself, later.

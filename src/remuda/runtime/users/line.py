@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
@@ -26,17 +25,13 @@ from remuda.runtime.errand import promise
 from remuda.runtime.errors import LoopStoppedError
 from remuda.runtime.requests import Request, weight
 from remuda.runtime.users.cache import Answer, GroupCache
-from remuda.runtime.users.lookups import Lookups
+from remuda.runtime.users.lookups import PATIENCE_SECONDS, Lookups
 from remuda.runtime.users.resolver import default_groups
 
 _log = logging.getLogger("remuda.users")
 
 # Elements that may wait in a line before its senders do (SI-6).
 LINE_CAPACITY: Final = 100_000
-
-# How long after its arrival a request may have lookups started for it. With what the last of
-# them takes, that bounds how long a resource manager is held up by slow lookups.
-_PATIENCE_SECONDS: Final = 30.0
 
 # What an answer belongs to: plain name of the partition, and the user.
 _Key: TypeAlias = tuple[str, str]
@@ -51,7 +46,6 @@ class _Waiting:
 
     request: Request
     weight: int
-    due: float
     missing: int = 0
     answers: dict[_Key, Answer] = field(default_factory=dict)
     passed: list[Future[None]] = field(default_factory=list)
@@ -61,9 +55,28 @@ class _Waiting:
 class _Job:
     """A lookup for a request in line."""
 
+    line: Line
     waiting: _Waiting
     key: _Key
     cache: GroupCache
+
+    def look_up(self) -> None:
+        """Find an answer, however, and let go what can go now. Lookup threads."""
+        if self.key in self.waiting.answers:
+            return
+        try:
+            answer = self.cache.resolve(self.key[1])
+        except Exception as error:  # noqa: BLE001 - nobody may wait for ever
+            _log.error("looking up a user failed: %r", error)
+            answer = Answer(fault=f"user resolution failed: {type(error).__name__}: {error}")
+        self.line.answer(self.waiting, self.key, answer)
+
+    def be_late(self) -> None:
+        """Go on with what is known from elsewhere, else with a fault."""
+        fault = f"user resolution failed: no answer within {PATIENCE_SECONDS:g} s"
+        self.line.answer(
+            self.waiting, self.key, self.cache.recall(self.key[1]) or Answer(fault=fault)
+        )
 
 
 class Line:
@@ -72,7 +85,7 @@ class Line:
     Args:
         rm_id: the RM.
         put: takes what may go on.
-        now: seconds of a clock that only goes forward.
+        lookups: does the lookups of resolvers of a kind.
         capacity: elements that may wait.
 
     Rules: SI-2, SI-6, SI-24, UGR-2, UGR-5 (Ours), UGR-6.
@@ -82,16 +95,16 @@ class Line:
         self,
         rm_id: str,
         put: Put,
+        lookups: Callable[[str], Lookups],
         *,
-        now: Callable[[], float] = time.monotonic,
         capacity: int = LINE_CAPACITY,
     ) -> None:
+        self._rm_id = rm_id
         self._prefix = f"[{rm_id}]"
         self._put = put
-        self._now = now
         self._capacity = capacity
         self._caches: Mapping[str, GroupCache | None] = {}
-        self._lookups: Lookups[_Job] = Lookups(self._look_up)
+        self._lookups = lookups
         self._lock = threading.Lock()
         self._weight = 0
         self._room: list[Future[None]] = []
@@ -130,12 +143,12 @@ class Line:
                 return None
             if not missing and not self.waiting:
                 return request
-            waiting = _Waiting(request, weight(request), self._now() + _PATIENCE_SECONDS)
+            waiting = _Waiting(request, weight(request))
             waiting.missing = len(missing)
             self.waiting.append(waiting)
             self._weight += waiting.weight
         for key, cache in missing.items():
-            self._lookups.add(_Job(waiting, key, cache))
+            self._lookups(cache.kind).add(self._rm_id, _Job(self, waiting, key, cache))
         return None
 
     def room(self) -> Future[None]:
@@ -163,7 +176,6 @@ class Line:
         with self._lock:
             self._closed = True
             done = self._drop()
-        self._lookups.close()
         _complete_all(done)
 
     def _complete(
@@ -197,21 +209,13 @@ class Line:
         """Return what the answer for an application is filed under (RM-21, RM-22)."""
         return application.partition.removeprefix(self._prefix) or "default", application.user
 
-    def _look_up(self, job: _Job) -> None:
-        """Find an answer, however, and let go what can go now. Lookup threads."""
-        user = job.key[1]
-        try:
-            if self._now() <= job.waiting.due:
-                answer = job.cache.resolve(user)
-            else:
-                late = f"user resolution failed: no answer within {_PATIENCE_SECONDS:g} s"
-                answer = job.cache.recall(user) or Answer(fault=late)
-        except Exception as error:  # noqa: BLE001 - nobody may wait for ever
-            _log.error("looking up a user failed: %r", error)
-            answer = Answer(fault=f"user resolution failed: {type(error).__name__}: {error}")
+    def answer(self, waiting: _Waiting, key: _Key, answer: Answer) -> None:
+        """Note what was found out, unless it is known already; let go what can go now."""
         with self._lock:
-            job.waiting.answers[job.key] = answer
-            job.waiting.missing -= 1
+            if key in waiting.answers:
+                return
+            waiting.answers[key] = answer
+            waiting.missing -= 1
             done = self._pass_on()
         _complete_all(done)
 

@@ -21,8 +21,10 @@ from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.requests import Request
 from remuda.runtime.users.cache import GroupCache
 from remuda.runtime.users.line import Line
+from remuda.runtime.users.lookups import Lookups
 from tests.unit.runtime.fakes import Factory, Sink, asks
 from tests.unit.runtime.users.gates import Gate, Gates
+from tests.waiting import wait
 
 LOOKUP_THREAD = "remuda-users"
 
@@ -360,35 +362,36 @@ def test_stopping_drops_what_waits_and_closes_the_resolvers(
     assert gates.gates["slow"].closed.is_set()
 
 
+@pytest.mark.remuda_rule("UGR-6", "SI-2")
 def test_a_request_waits_for_lookups_only_so_long() -> None:
     put: list[Request] = []
-    arrival = threading.Event()
     gate = Gate()
-    gate.open()
-
-    def take(request: Request, weight: int) -> None:
-        put.append(request)
-        arrival.set()
-
-    # Each request is admitted at 20 s, so lookups for it start until 50 s.
-    times = iter([20.0, 49.0, 20.0, 49.0, 51.0])
-    line = Line("rm", take, now=lambda: next(times))
-    line.use({"default": GroupCache(gate)})
-    assert line.admit(new("bob")) is None
-    assert arrival.wait(10)
-    arrival.clear()
-    assert line.admit(new("ann", "eve")) is None
-    assert arrival.wait(10)
-    line.close()
-    faults = [
-        application.user_fault
+    hurried = Lookups(patience_seconds=0.05)
+    line = Line("rm", lambda request, _: put.append(request), lambda _: hurried)
+    cache = GroupCache(gate)
+    line.use({"default": cache})
+    users = [f"user{number}" for number in range(9)]
+    for user in users:
+        assert line.admit(new(user)) is None
+    wait(lambda: len(put) == 9)
+    assert [
+        (application.user, application.user_fault)
         for request in put
         if isinstance(request, UpdateApplications)
         for application in request.new
-    ]
-    assert faults[0] == "no bob"
-    assert min(faults[1:]) in ("no ann", "no eve")
-    assert max(faults[1:]) == "user resolution failed: no answer within 30 s"
+    ] == [(user, "user resolution failed: no answer within 30 s") for user in users]
+    assert line.empty()
+    assert set(gate.asked) == set(users[:4])
+    # An answer that comes later is kept for the next request.
+    gate.groups = dict.fromkeys(users, ("dev",))
+    gate.open()
+    wait(lambda: len(cache) == 4)
+    repeated = line.admit(new("user0"))
+    assert isinstance(repeated, UpdateApplications)
+    (again,) = repeated.new
+    assert (again.groups, again.user_fault) == (("dev",), "")
+    assert len(put) == 9
+    hurried.close()
 
 
 @pytest.mark.remuda_rule("SI-7")
