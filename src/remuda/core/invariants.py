@@ -259,7 +259,7 @@ def _strand(partition: Partition, strand: Strand, name: str) -> None:
         _require(belongs, partition, f"{name} has a group of another strand")
         gated = application.state == states.ACCEPTED and _has_gate(leaf, strand.account)
         _require(strand.gated == gated, partition, f"{name} is gated and should not be, or not")
-        looked_at = application.seen != (number in strand.fresh)
+        looked_at = application.seen or number in strand.fresh
         _require(looked_at, partition, f"{name} forgot an application nobody looked at")
         key = (*right, *first.sort_key)
         _require(strand.order.keys.get(number) == key, partition, f"{name}: a stale group key")
