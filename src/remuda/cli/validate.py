@@ -147,8 +147,9 @@ def _as_json(verdict: FileVerdict) -> dict[str, object]:
                 "rule": problem.rule,
                 "path": problem.path,
                 "severity": problem.severity,
-                "message": problem.message,
-                "hint": problem.hint,
+                "message": f"{problem.message}; {problem.hint}"
+                if problem.hint
+                else problem.message,
             }
             for problem in verdict.problems
         ],

@@ -106,10 +106,11 @@ def test_json_is_one_list_with_these_keys(good: Path, bad: Path) -> None:
     found = {problem["rule"]: problem for problem in second["problems"]}
     assert set(found) == {"CFG-13", "CFG-61"}
     for problem in second["problems"]:
-        assert set(problem) == {"line", "column", "rule", "path", "severity", "message", "hint"}
+        assert set(problem) == {"line", "column", "rule", "path", "severity", "message"}
         assert problem["severity"] == "error"
     assert (found["CFG-61"]["line"], found["CFG-61"]["column"]) == (4, 15)
     assert found["CFG-61"]["path"] == "partitions[0].queues[0].name"
+    assert "; the keys are " in found["CFG-13"]["message"]
 
 
 @pytest.fixture
