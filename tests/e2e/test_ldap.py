@@ -326,6 +326,29 @@ def test_a_slow_server_holds_up_neither_scheduling_nor_other_managers(
     assert slow.accepted == ["plain-app", "of-bob"]
 
 
+@pytest.mark.remuda_rule("UGR-28")
+def test_closing_ends_lookups_that_run(server: LdapServer, proxy: SlowProxy, make: Make) -> None:
+    resolver = make(server, Port=str(proxy.port))
+    proxy.hold()
+    failed: list[str] = []
+
+    def look_up() -> None:
+        try:
+            resolver.groups_of("bob")
+        except ResolutionError as error:
+            failed.append(str(error))
+
+    waiting = threading.Thread(target=look_up)
+    waiting.start()
+    assert proxy.asked.wait(10)
+    resolver.close()
+    waiting.join(2)
+    assert not waiting.is_alive()
+    assert failed == [f"LDAP server 127.0.0.1:{proxy.port}: the lookup process ended with code -9"]
+    with pytest.raises(ResolutionError, match="have ended"):
+        resolver.groups_of("bob")
+
+
 @pytest.mark.remuda_rule("UGR-26")
 def test_a_manager_whose_configuration_asks_for_missing_settings_is_refused(
     tmp_path: Path,

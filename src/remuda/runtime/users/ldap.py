@@ -76,6 +76,7 @@ class LdapResolver:
         self._now = now
         self._lock = threading.Lock()
         self._idle: list[_Child] = []
+        self._busy: set[_Child] = set()
         self._closed = False
         self._trouble = ""
         self._trouble_until = 0.0
@@ -94,6 +95,7 @@ class LdapResolver:
         except ResolutionError as error:
             child.close()
             with self._lock:
+                self._busy.discard(child)
                 self._trouble = str(error)
                 self._trouble_until = self._now() + PAUSE_SECONDS
             raise
@@ -106,6 +108,9 @@ class LdapResolver:
         with self._lock:
             self._closed = True
             children, self._idle = self._idle, []
+            # Those who wait for an answer of these find no more of it, and clean up.
+            for child in self._busy:
+                child.kill()
         for child in children:
             child.close()
 
@@ -116,11 +121,19 @@ class LdapResolver:
             if self._now() < self._trouble_until:
                 raise ResolutionError(self._trouble)
             if self._idle:
-                return self._idle.pop()
-        return _Child(self._settings, self._timeout)
+                child = self._idle.pop()
+                self._busy.add(child)
+                return child
+        child = _Child(self._settings, self._timeout)
+        with self._lock:
+            self._busy.add(child)
+            if self._closed:
+                child.kill()
+        return child
 
     def _give_back(self, child: _Child) -> None:
         with self._lock:
+            self._busy.discard(child)
             self._trouble_until = 0.0
             if not self._closed:
                 self._idle.append(child)
@@ -159,9 +172,13 @@ class _Child:
             raise ResolutionError(f"{self._place}: {answer['fault']}")
         return [str(value) for value in answer["values"]]
 
-    def close(self) -> None:
-        """End the process, whatever it does."""
+    def kill(self) -> None:
+        """End the process, whatever it does, while another thread may wait for its answer."""
         self._process.kill()
+
+    def close(self) -> None:
+        """End the process and give back what it held."""
+        self.kill()
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
             with contextlib.suppress(OSError):
