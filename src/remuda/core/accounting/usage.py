@@ -9,7 +9,7 @@ from remuda.config.queue_properties import FAIR
 from remuda.core.accounting.accounts import account_of, count_application
 from remuda.core.accounting.lanes import dequeue, enqueue
 from remuda.core.accounting.standing import place_group, update_application
-from remuda.core.accounting.waiting import pass_on, wake_at, wake_held, wake_waiting
+from remuda.core.accounting.waiting import hold_again, pass_on, wake_at, wake_held, wake_waiting
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
@@ -87,6 +87,8 @@ def _charge_quota(partition: Partition, application: Application, amounts: Amoun
         add(tracker.allocated, amounts)
     if not application.counted:
         count_application(application, 1)
+        for tracker in account_of(partition, application).gates:
+            hold_again(partition, tracker)
 
 
 def refund(partition: Partition, allocation: Allocation) -> None:
@@ -127,6 +129,7 @@ def count_running(partition: Partition, application: Application, change: int) -
         for queue in leaf.path_up:
             queue.running += change
             wake_held(partition, queue)
+            hold_again(partition, queue)
 
 
 def uncount(partition: Partition, application: Application) -> None:

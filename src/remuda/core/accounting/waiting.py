@@ -55,6 +55,20 @@ def wake_held(partition: Partition, bound: Bound) -> None:
     if bound.held.strands and not bound.full():
         for strand in bound.held.firsts():
             resume(partition, strand)
+            bound.woken[strand.number] = strand
+
+
+def hold_again(partition: Partition, bound: Bound) -> None:
+    """Set those aside again that were woken for a place somebody else has taken.
+
+    They need not be tried for that: a place at the root of a thousand leaves wakes a thousand.
+    Rules: QUE-22, LIM-61.
+    """
+    if bound.woken and bound.full():
+        woken, bound.woken = bound.woken, {}
+        for strand in woken.values():
+            if strand.aside is None and strand.groups and not strand.fresh:
+                hold(partition, strand, bound)
 
 
 def wake_at(partition: Partition, queue: Queue) -> None:

@@ -63,7 +63,8 @@ class Bound:
 
     ``maximum`` None and ``max_applications`` 0: not limited. ``closed``: a type that ``maximum``
     does not name is refused, not unlimited (root, QUE-8). ``running``: applications counted.
-    ``held``: strands of applications that may not start. Rules: QUE-5, QUE-22, LIM-1, LIM-2.
+    ``held``: strands of applications that may not start; ``woken``: those that were, until a place
+    became free, by number. Rules: QUE-5, QUE-22, LIM-1, LIM-2.
     """
 
     __slots__ = (
@@ -73,6 +74,7 @@ class Bound:
         "max_applications",
         "maximum",
         "running",
+        "woken",
     )
 
     def __init__(self) -> None:
@@ -82,6 +84,7 @@ class Bound:
         self.allocated = Vector()
         self.running: int = 0
         self.held = Waitlist()
+        self.woken: dict[int, Strand] = {}
 
     def fits(self, amounts: Amounts) -> bool:
         """Whether one more allocation stays within the maximum. Rules: QUE-8, RES-34, LIM-53.
