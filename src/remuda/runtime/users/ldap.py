@@ -120,16 +120,16 @@ class LdapResolver:
                 raise ResolutionError("LDAP lookups have ended")
             if self._now() < self._trouble_until:
                 raise ResolutionError(self._trouble)
-            if self._idle:
-                child = self._idle.pop()
-                self._busy.add(child)
-                return child
-        child = _Child(self._settings, self._timeout)
+            idle = self._idle.pop() if self._idle else None
+        child = idle or _Child(self._settings, self._timeout)
+        self._note_busy(child)
+        return child
+
+    def _note_busy(self, child: _Child) -> None:
         with self._lock:
             self._busy.add(child)
             if self._closed:
                 child.kill()
-        return child
 
     def _give_back(self, child: _Child) -> None:
         with self._lock:
