@@ -38,6 +38,8 @@ def access_list(draft: TextAt, owner: Callable[[], str], findings: Findings) -> 
         return NOBODY
     if WILDCARD in parts:
         return EVERYBODY
+    if len(parts) > 1 and (parts[0].endswith(",") or (parts[0] and parts[1].startswith(","))):
+        _warn_of_groups(draft, owner(), parts[-1], findings)
     users = {name for name in parts[0].split(",") if name}
     groups = {name for name in parts[-1].split(",") if name} if len(parts) > 1 else set()
     legal_users = {name for name in users if USER_NAME.fullmatch(name)}
@@ -45,6 +47,14 @@ def access_list(draft: TextAt, owner: Callable[[], str], findings: Findings) -> 
     for name in sorted((users - legal_users) | (groups - legal_groups))[:3]:
         _warn(draft, owner(), name, findings)
     return AccessList(users=tuple(sorted(legal_users)), groups=tuple(sorted(legal_groups)))
+
+
+def _warn_of_groups(draft: TextAt, owner: str, groups: str, findings: Findings) -> None:
+    """Tell of a blank next to a comma: what stands behind it are groups. Rules: ACL-1."""
+    if groups.strip(","):
+        text = f"{cut(groups.strip(','))!r} behind the blank are groups in the ACL of {owner}"
+        hint = "write users without a blank after a comma, or no comma before groups"
+        findings.warn(draft.node, draft.path, "ACL-1", text, hint)
 
 
 def _warn(draft: TextAt, owner: str, name: str, findings: Findings) -> None:

@@ -36,7 +36,7 @@ from remuda.config.keys import (
     TEMPLATE,
 )
 from remuda.config.property_check import PropertyCheck
-from remuda.config.tree import Node, ScalarNode
+from remuda.config.tree import MapNode, Node, ScalarNode
 
 # Longer than any legal name (CFG-30): what is cut off cannot make a difference.
 _NAME_SHOWN_LIMIT: Final = 65
@@ -62,6 +62,11 @@ class _Binder:
         self._access_names = 0
 
     def partitions(self, document: Node) -> tuple[PartitionDraft, ...]:
+        if _is_config_map(document):
+            text = "this is a Kubernetes config map around a queue configuration"
+            hint = "pass the text that stands in it under data, such as that of queues.yaml"
+            self._fields.refuse(document, "", "CFG-12", text, hint)
+            return ()
         found = self._fields.section(document, "", DOCUMENT)
         self._fields.text(found.get("checksum"), "checksum")
         given = found.get("partitions")
@@ -173,10 +178,11 @@ class _Binder:
         if node is None:
             return None
         entries = self._fields.mapping(node, path, "resource amounts")
-        texts = {
-            name: (self._fields.text(value, f"{path}.{cut(name)}"), value)
-            for name, (_, value) in entries.items()
-        }
+        texts = {}
+        for name, (_, value) in entries.items():
+            text = self._fields.text(value, f"{path}.{cut(name)}")
+            if isinstance(value, ScalarNode):
+                texts[name] = text, value
         return AmountsDraft(node, path, texts)
 
     def _properties(self, node: Node | None, above: str) -> dict[str, str]:
@@ -266,3 +272,14 @@ class _Binder:
                 shown = value.text if isinstance(value, ScalarNode) else ""
                 weights[name] = (weight, TextAt(shown, value, below))
         return NodeSortDraft(self._text_at(found.get("type"), f"{path}.type"), weights)
+
+
+def _is_config_map(document: Node) -> bool:
+    """Whether a document says that it is the object of a cluster that holds configurations."""
+    return isinstance(document, MapNode) and any(
+        isinstance(key, ScalarNode)
+        and key.text == "kind"
+        and isinstance(value, ScalarNode)
+        and value.text == "ConfigMap"
+        for key, value in document.entries
+    )

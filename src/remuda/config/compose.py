@@ -35,6 +35,8 @@ _NOWHERE: Final = (0, 0)
 # What an alias stands for: the node, its nodes when expanded and how deep it nests.
 _Anchored: TypeAlias = tuple[Node, int, int]
 
+_TAG_HINT: Final = "remove it; quotes make any value a text"
+
 _TEXT_TAGS: Final = ("!", "tag:yaml.org,2002:str")
 _COLLECTION_TAGS: Final = {
     yaml.MappingStartEvent: (None, "!", "tag:yaml.org,2002:map"),
@@ -58,27 +60,28 @@ def compose(text: str, source: str) -> Node | None:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        _refuse(source, f"not YAML: {error.problem or error.context}", _place_of(mark))
+        problem = f"not YAML: {error.problem or error.context}"
+        _refuse(source, problem, _place_of(mark), _syntax_hint(text, error))
     except yaml.reader.ReaderError as error:
         line = text.encode()[: error.position].count(b"\n") + 1
-        raise ConfigError([_problem(f"not YAML: {error.reason}", line, 1)], source) from None
+        _refuse(source, f"not YAML: {error.reason}", (line, 1), "remove the character")
     except (yaml.YAMLError, ValueError, OverflowError) as error:
-        _refuse(source, f"not YAML: {error}")
+        _refuse(source, f"not YAML: {error}", _NOWHERE, "correct the text")
 
 
 def _check_bounds(text: str, source: str) -> None:
     try:
         size = len(text.encode()) if len(text) <= TEXT_BYTES_LIMIT else len(text)
     except UnicodeEncodeError:
-        _refuse(source, "not YAML: the text has characters that are not Unicode")
+        what = "not YAML: the text has characters that are not Unicode"
+        _refuse(source, what, _NOWHERE, "write the text as UTF-8")
     if size > TEXT_BYTES_LIMIT:
-        _refuse(source, f"the text has {size} bytes, at most {TEXT_BYTES_LIMIT} are read")
+        what = f"the text has {size} bytes, at most {TEXT_BYTES_LIMIT} are read"
+        _refuse(source, what, _NOWHERE, "shorten it")
     if text.count("%TAG") > TAG_DIRECTIVES_LIMIT:
-        _refuse(source, f"more than {TAG_DIRECTIVES_LIMIT} %TAG directives")
-
-
-def _problem(what: str, line: int = 0, column: int = 0) -> Problem:
-    return Problem("", "CFG-5", one_line(what), line, column, "correct the text")
+        _refuse(
+            source, f"more than {TAG_DIRECTIVES_LIMIT} %TAG directives", _NOWHERE, "remove them"
+        )
 
 
 class _Mark(Protocol):
@@ -93,9 +96,24 @@ def _place_of(mark: _Mark | None) -> _Place:
     return _NOWHERE if mark is None else (mark.line + 1, mark.column + 1)
 
 
-def _refuse(source: str, what: str, place: _Place = _NOWHERE) -> NoReturn:
+def _syntax_hint(text: str, error: yaml.MarkedYAMLError) -> str:
+    """Return what to do about a text that is not YAML."""
+    mark = error.problem_mark
+    at = text[mark.index : mark.index + 1] if mark is not None else ""
+    if "alias" in (error.context or ""):
+        return 'if everybody is meant, write "*" in quotes'
+    if at == "\t":
+        return "write blanks instead of tabs"
+    if at and at in "@`%":
+        return f"put a text that begins with {at} in quotes"
+    if at == ":":
+        return "put a text that has a colon and a blank in it in quotes, or begin a new line"
+    return "close brackets and quotes, and indent alike what belongs together"
+
+
+def _refuse(source: str, what: str, place: _Place, hint: str) -> NoReturn:
     """Raise ConfigError for a fault that ends reading."""
-    raise ConfigError([_problem(what, *place)], source) from None
+    raise ConfigError([Problem("", "CFG-5", one_line(what), *place, hint)], source) from None
 
 
 class _Open:
@@ -147,7 +165,7 @@ class _Composer:
         assert mark is not None
         tag = event.tag
         if tag is not None and tag not in _TEXT_TAGS:
-            _refuse(self._source, f"the tag {tag} is not supported", _place_of(mark))
+            _refuse(self._source, f"the tag {tag} is not supported", _place_of(mark), _TAG_HINT)
         plain = tag is None and event.implicit[0]
         node = ScalarNode(event.value, plain, mark.line + 1, mark.column + 1)
         self._nodes += 1
@@ -160,7 +178,7 @@ class _Composer:
     def _begin(self, event: yaml.MappingStartEvent | yaml.SequenceStartEvent) -> None:
         place = _place_of(event.start_mark)
         if event.tag not in _COLLECTION_TAGS[type(event)]:
-            _refuse(self._source, f"the tag {event.tag} is not supported", place)
+            _refuse(self._source, f"the tag {event.tag} is not supported", place, _TAG_HINT)
         kind = MapNode if isinstance(event, yaml.MappingStartEvent) else ListNode
         node = kind(*place)
         before = self._nodes
@@ -181,13 +199,15 @@ class _Composer:
         self._anchors[anchor] = target
         if len(self._anchors) > ANCHORS_LIMIT:
             place = (target[0].line, target[0].column)
-            _refuse(self._source, f"more than {ANCHORS_LIMIT} anchors", place)
+            _refuse(self._source, f"more than {ANCHORS_LIMIT} anchors", place, "remove some")
 
     def _alias(self, event: yaml.AliasEvent) -> None:
         target = self._anchors.get(event.anchor or "")
         place = _place_of(event.start_mark)
         if target is None:
-            _refuse(self._source, f"the alias *{event.anchor} has no finished anchor", place)
+            what = f"the alias *{event.anchor} has no finished anchor"
+            hint = "write its anchor, & and the word, further up, or the text in quotes"
+            _refuse(self._source, what, place, hint)
         node, nodes, height = target
         self._count(nodes, height, place)
         self._place(node, height)
@@ -196,9 +216,11 @@ class _Composer:
         """Charge nodes that are about to be placed against the bounds."""
         self._nodes += nodes
         if self._nodes > NODES_LIMIT:
-            _refuse(self._source, f"more than {NODES_LIMIT} values, aliases expanded", place)
+            what = f"more than {NODES_LIMIT} values, aliases expanded"
+            _refuse(self._source, what, place, "let placement rules make queues, limit groups")
         if len(self._open) + height > DEPTH_LIMIT:
-            _refuse(self._source, f"nested more than {DEPTH_LIMIT} levels deep", place)
+            what = f"nested more than {DEPTH_LIMIT} levels deep"
+            _refuse(self._source, what, place, "put it further up")
 
     def _place(self, node: Node, height: int) -> None:
         """Put a finished node where it belongs: document, list, key or value."""

@@ -49,9 +49,9 @@ class FieldReader:
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
 
-    def refuse(self, node: Node, path: str, rule: str, text: str, hint: str = "") -> None:
-        """Note a problem."""
-        self._findings.add(node, path, rule, text, hint)
+    def refuse(self, node: Node, path: str, rule: str, text: str, hint: str) -> None:
+        """Note a problem with what stands at a path."""
+        self._findings.add_unread(node, path, rule, text, hint)
 
     def section(self, node: Node, path: str, name: str) -> dict[str, Node]:
         """Return the values of a section's known keys; those that are null are left out.
@@ -81,7 +81,8 @@ class FieldReader:
             return {}
         if not isinstance(node, MapNode):
             rule = "CFG-13" if path else "CFG-12"
-            self.refuse(node, path, rule, f"cannot unmarshal: {what} must be a mapping")
+            text = f"cannot unmarshal: {what} must be a mapping"
+            self.refuse(node, path, rule, text, _MAPPING_HINT if path else _DOCUMENT_HINT)
             return {}
         return self._entries(node, path)
 
@@ -90,7 +91,8 @@ class FieldReader:
         merged: list[Node] = []
         for key, value in node.entries:
             if not isinstance(key, ScalarNode):
-                self.refuse(key, path, "CFG-13", "cannot unmarshal: a key must be a text")
+                text = "cannot unmarshal: a key must be a text"
+                self.refuse(key, path, "CFG-13", text, "write one word, or a text in quotes")
             elif key.plain and key.text == _MERGE:
                 merged.append(value)
             elif key.text in own:
@@ -112,14 +114,16 @@ class FieldReader:
                 if isinstance(target, MapNode):
                     yield target
                 else:
-                    self.refuse(target, path, "CFG-11", "<< merges mappings only")
+                    hint = "write << with * and the anchor of a mapping, or a list of those"
+                    self.refuse(target, path, "CFG-11", "<< merges mappings only", hint)
 
     def items(self, node: Node | None, path: str, what: str) -> list[Node]:
         """Return a list's items; [] for null, an absent node or a wrong type. Rules: CFG-18."""
         if node is None or is_null(node):
             return []
         if not isinstance(node, ListNode):
-            self.refuse(node, path, "CFG-13", f"cannot unmarshal: {what} must be a list")
+            text = f"cannot unmarshal: {what} must be a list"
+            self.refuse(node, path, "CFG-13", text, _list_hint(node))
             return []
         return node.items
 
@@ -139,7 +143,8 @@ class FieldReader:
                 found.append((where, item))
             else:
                 text = f"cannot unmarshal: {name} must be a mapping"
-                self.refuse(item, where, "CFG-13", text)
+                hint = f"write keys and values; the keys are {', '.join(sorted(KEYS[name]))}"
+                self.refuse(item, where, "CFG-13", text, hint)
         return found
 
     def text(self, node: Node | None, path: str) -> str:
@@ -147,7 +152,9 @@ class FieldReader:
         if node is None or is_null(node):
             return ""
         if not isinstance(node, ScalarNode):
-            self.refuse(node, path, "CFG-13", "cannot unmarshal: a text is expected here")
+            text = f"cannot unmarshal {_shown(node)}: a text is expected here"
+            hint = "write a single text, in quotes if it has characters such as [ or {"
+            self.refuse(node, path, "CFG-13", text, hint)
             return ""
         return node.text
 
@@ -206,6 +213,16 @@ class FieldReader:
             self.refuse(node, path, "CFG-91", text, "write a number, without quotes")
             return 0.0
         return value
+
+
+_DOCUMENT_HINT: Final = "begin with partitions: and a list of partitions below it"
+_MAPPING_HINT: Final = "write keys and values, such as {key: value}"
+
+
+def _list_hint(node: Node) -> str:
+    if isinstance(node, ScalarNode):
+        return f"write [{cut(node.text)}], or a line that begins with - for each entry"
+    return "write - before each entry"
 
 
 def _shown(node: Node) -> str:

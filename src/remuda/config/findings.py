@@ -26,9 +26,18 @@ class Findings:
         self.source = source
         self.errors: list[Problem] = []
         self.warnings: list[Problem] = []
+        self._told: set[tuple[int, int, str, str]] = set()
+        self._unread: list[str] = []
 
-    def add(self, node: Node, path: str, rule: str, message: str, hint: str = "") -> None:
-        """Note one error at a node; raises ConfigError when there are too many."""
+    def add(self, node: Node, path: str, rule: str, message: str, hint: str) -> None:
+        """Note one error at a node; raises ConfigError when there are too many.
+
+        What is said of the same place already is not said again: an alias shows it elsewhere.
+        """
+        told = (node.line, node.column, rule, message)
+        if told in self._told:
+            return
+        self._told.add(told)
         self.errors.append(
             Problem(one_line(path), rule, one_line(message), node.line, node.column, hint)
         )
@@ -37,7 +46,21 @@ class Findings:
             self.errors.append(Problem("", "CFG-5", "further problems are not shown", hint=hint))
             self.raise_if_any()
 
-    def warn(self, node: Node, path: str, rule: str, message: str, hint: str = "") -> None:
+    def add_unread(self, node: Node, path: str, rule: str, message: str, hint: str) -> None:
+        """Note an error that leaves what stands at a path, or a key of it, out of the draft."""
+        self._unread.append(path)
+        self.add(node, path, rule, message, hint)
+
+    def unread(self, path: str, *keys: str) -> bool:
+        """Whether there is more at a path than its draft says, so that nothing is missing.
+
+        That is so if it could not be read, or has an unknown key, or if one of ``keys`` below
+        it, or something in them, could not be read.
+        """
+        below = tuple(f"{path}.{key}" for key in keys) if self._unread else ()
+        return any(one == path or one.startswith(below) for one in self._unread)
+
+    def warn(self, node: Node, path: str, rule: str, message: str, hint: str) -> None:
         """Note one warning at a node; beyond the limit they are dropped."""
         if len(self.warnings) < PROBLEMS_LIMIT:
             where = one_line(path)

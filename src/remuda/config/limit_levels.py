@@ -84,6 +84,8 @@ class _Levels(Generic[V]):
         """Check a queue and all below it; the tables are as before when it is done."""
         found: list[tuple[dict[str, V], str, V]] = []
         for draft, limit in zip(queue.limit_drafts, queue.limits, strict=True):
+            if self._findings.unread(draft.path, "maxresources", "maxapplications"):
+                continue
             value = self.value(limit)
             node = self.node(draft)
             self._known.clear()

@@ -47,12 +47,15 @@ class LimitCheck:
         def where() -> str:
             return _where(draft, queue)
 
-        if not draft.users.names and not draft.groups.names:
+        unread = self._findings.unread
+        named = bool(draft.users.names or draft.groups.names)
+        if not named and not unread(draft.path, "users", "groups"):
             text = f"empty user and group lists defined in {where()}"
             self._findings.add(draft.node, draft.path, "CFG-52", text, "name users or groups")
         self._names(draft.users, users, queue)
         self._names(draft.groups, groups, queue)
-        if draft.groups.names and len(groups.lines) == 1 and WILDCARD in groups.lines:
+        alone = len(groups.lines) == 1 and WILDCARD in groups.lines
+        if draft.groups.names and alone and not unread(draft.path, "groups"):
             text = f"only one group limit in queue {queue.path}, and it is the wildcard"
             hint = "name a group before *, or limit the queue itself"
             self._findings.add(draft.node, draft.groups.path, "CFG-56", text, hint)
@@ -70,6 +73,8 @@ class LimitCheck:
         """Check the names of one list in order. Rules: CFG-53, CFG-54, CFG-55."""
         lines = named.lines
         for index, (name, node) in enumerate(draft.names):
+            if not name and self._findings.unread(f"{draft.path}[{index}]"):
+                continue
             if name != WILDCARD and not named.pattern.fullmatch(name):
                 text = f"invalid limit {named.kind} name {cut(name)!r}"
                 rule, hint = "CFG-53", _NAME_HINTS[named.kind]
@@ -96,7 +101,11 @@ class LimitCheck:
             text = f"MaxResources should be greater than zero in {where()}"
             hint = "give at least one amount above 0"
             self._findings.add(draft.maximum.node, draft.maximum.path, "CFG-57", text, hint)
-        elif not amounts.values and not draft.max_applications:
+        elif (
+            not amounts.values
+            and not draft.max_applications
+            and not self._findings.unread(draft.path, "maxresources", "maxapplications")
+        ):
             text = f"invalid resource combination for {where()}: nothing is limited"
             hint = "give maxresources or maxapplications"
             self._findings.add(draft.node, draft.path, "CFG-58", text, hint)

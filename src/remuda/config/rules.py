@@ -54,9 +54,12 @@ class RuleCheck:
         for number, draft in enumerate(drafts):
             before = len(self._findings.errors)
             rule = self._rule(draft, number)
-            built.append((draft, rule, len(self._findings.errors) == before))
+            unread = self._findings.unread(draft.path, "name", "value", "create", "parent")
+            built.append((draft, rule, not unread and len(self._findings.errors) == before))
+        # The queues that a rule leads to may be among those that could not be read.
+        known = not self._findings.unread(self._root.draft.path.partition(".")[0], "queues")
         for number, (draft, _, sound) in enumerate(built):
-            if sound:
+            if sound and known:
                 self._static_path(draft, number)
         return tuple([rule for _, rule, _ in built])
 
@@ -80,6 +83,8 @@ class RuleCheck:
         kind = draft.name.lower()
         where = f"of placement rule no. #{number}"
         rules = f"the rules are {', '.join(sorted(RULES))}"
+        if not draft.name and self._findings.unread(draft.path, "name"):
+            return
         if not _RULE_NAME.fullmatch(draft.name):
             text = f"invalid rule name {shown!r} {where}"
             self._findings.add(draft.node, path, "CFG-80", text, rules)
@@ -96,6 +101,8 @@ class RuleCheck:
         """See that a rule that needs a value has one. Rules: PLC-14."""
         value = draft.value
         if value is None or not value.text:
+            if self._findings.unread(draft.path, "value"):
+                return
             what = "queue" if kind == RULE_FIXED else "tag"
             text = f"a {kind} queue rule must have a {what} name set, the value {where} is missing"
             hint = f"add value: and the {what}'s name"
@@ -135,6 +142,9 @@ class RuleCheck:
         if draft is None:
             return None
         first, node = draft.names[0]
+        above, _, key = draft.path.rpartition(".")
+        if self._findings.unread(above, key):
+            return None
         if len(draft.names) > 1 or legal.fullmatch(first):
             self._list(draft, kind, legal, where)
             return NameFilter(names=tuple(dict.fromkeys(name for name, _ in draft.names)))

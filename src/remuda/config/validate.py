@@ -35,6 +35,7 @@ from remuda.config.schema import (
 )
 
 _PARTITION_NAME_LIMIT: Final = 256
+_APPLICATIONS: Final = "maxapplications"
 
 # A partition has up to 256 weights, and their sum must be finite.
 _WEIGHT_LIMIT: Final = 1e100
@@ -101,6 +102,8 @@ def _partition_name(draft: PartitionDraft, seen: dict[str, int], findings: Findi
     """
     name = partition_name(draft.name)
     path = f"{draft.path}.name"
+    if not draft.name and findings.unread(draft.path, "name"):
+        return name
     if name.startswith("[") or not name.isprintable() or len(name) > _PARTITION_NAME_LIMIT:
         text = f"invalid partition name {cut(name)!r}"
         hint = f"write up to {_PARTITION_NAME_LIMIT} printable characters, the first not ["
@@ -119,7 +122,7 @@ def _root(draft: PartitionDraft, partition: str, findings: Findings) -> QueueDra
     Rules: CFG-41 to CFG-45 (its name in any case, D-C2).
     """
     path = f"{draft.path}.queues"
-    if draft.queues_node is None:
+    if draft.queues_node is None and not findings.unread(draft.path, "queues"):
         text = f"queue config for partition {cut(partition)} is not set"
         findings.add(draft.node, path, "CFG-41", text, "add queues, [] for a root queue only")
     if len(draft.queues) == 1 and draft.queues[0].name.lower() == ROOT:
@@ -219,6 +222,8 @@ def _check_names(queue: QueueCandidate, findings: Findings) -> None:
     for child in queue.children:
         draft = child.draft
         where = f"at level {child.level}"
+        if not draft.name and findings.unread(draft.path, "name"):
+            continue
         if not QUEUE_NAME.fullmatch(draft.name):
             text = f"invalid child name {draft.name!r} {where}"
             hint = "use 1 to 64 letters, digits and _ : # / @ -"
@@ -242,19 +247,25 @@ def _check_applications(queue: QueueCandidate, findings: Findings) -> None:
     most = queue.draft.max_applications
     for child in queue.children:
         own = child.draft.max_applications
-        if most and not 0 < own <= most:
+        if most and not 0 < own <= most and not findings.unread(child.draft.path, _APPLICATIONS):
             text = (
                 f"maxApplications {most} of queue {queue.path} is smaller than"
                 f" {own or '0 (not limited)'} of queue {child.path}"
             )
-            path = f"{child.draft.path}.maxapplications"
+            path = f"{child.draft.path}.{_APPLICATIONS}"
             findings.add(child.draft.node, path, "CFG-92", text, f"write 1 to {most}")
         if child.children:
             _check_applications(child, findings)
 
 
 def _warn_of_closed_queues(root: QueueCandidate, findings: Findings) -> None:
-    """Tell of queues to which nobody can submit, once per branch. Rules: ACL-10, ACL-12."""
+    """Tell of queues to which nobody can submit, once per branch. Rules: ACL-10, ACL-12.
+
+    Nothing is told where queues or access lists could not be read: one may be what is missed.
+    """
+    broken = any(found.rule == "CFG-50" for found in findings.errors)
+    if broken or findings.unread(root.draft.path.partition(".")[0], "queues"):
+        return
     if not _open_below(root):
         _warn_closed(root, findings)
         return
