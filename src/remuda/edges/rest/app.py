@@ -45,7 +45,7 @@ _GZIP_FROM: Final = 1_400
 _GZIP_LEVEL: Final = 3
 
 # Bodies that are read and checked at a time, so that they take bounded memory; others wait.
-_BODIES: Final = 4
+_BODIES: Final = 2
 
 # Answers after which a connection is of no more use: something is left in it.
 _CLOSING: Final = (408, 413)
