@@ -35,4 +35,5 @@ def access_view(partition: Partition, query: AccessQuery) -> AccessView:
     queue, _ = nearest(partition, path)
     if query.admin:
         return AccessView(may_administer(queue, query.user, query.groups))
-    return AccessView(path != RECOVERY_QUEUE and may_submit(queue, query.user, query.groups))
+    reachable = not f"{path}.".startswith(f"{RECOVERY_QUEUE}.")
+    return AccessView(reachable and may_submit(queue, query.user, query.groups))
