@@ -165,6 +165,11 @@ def test_the_client_passes_a_refused_registration_on(service: Service) -> None:
             client.register()
         with pytest.raises(ClientError, match="not registered; call register first"):
             client.ask("app", "k", {"vcore": 1})
+    with (
+        Client(service.address, "rm") as client,
+        pytest.raises(ClientError, match=r"^INVALID_ARGUMENT: policyGroup is longer than 256"),
+    ):
+        client.register(policy_group="g" * 257)
 
 
 def test_a_broken_stream_is_told_to_whoever_reads(service: Service) -> None:

@@ -104,7 +104,7 @@ class InProcessScheduler:
         binding = _Binding(request.rmID, callback)
         try:
             command = registration(request, self._load, predicates=binding.judges)
-        except ConfigError:
+        except (ConfigError, ProtocolError):
             self._forget(request.rmID)
             raise
         with self._registering:

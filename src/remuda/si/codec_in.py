@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from remuda.base.errors import ProtocolError
+from remuda.base.names import name_fault
 from remuda.base.resources import Resource
 from remuda.config.schema import Load
 from remuda.core.messages.commands import (
@@ -59,9 +60,13 @@ def registration(
 ) -> RegisterResourceManager:
     """Translate a registration; ``load`` turns its configuration text, maybe empty, into records.
 
-    Raises: ConfigError from ``load`` (RM-6), ProtocolError for maps that are too large.
+    Raises: ConfigError from ``load`` (RM-6), ProtocolError for a policy group that is no name and
+        for maps that are too large.
     Rules: RM-1, RM-3 to RM-8.
     """
+    fault = name_fault("policyGroup", request.policyGroup)
+    if fault:
+        raise ProtocolError(fault)
     return RegisterResourceManager(
         rm_id=request.rmID,
         config=load(request.config),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from remuda.base.errors import ConfigError
+from remuda.base.errors import ConfigError, ProtocolError
 from remuda.config.load import load_configuration
 from remuda.core.messages.queries import ConfigurationsQuery, PartitionsQuery
 from remuda.edges.inproc import InProcessScheduler
@@ -60,3 +60,15 @@ def test_a_bad_rule_in_the_first_configuration_fails_the_registration(
         assert scheduler.core.query(query).result(10) == ()
     register(scheduler, "{name: provided}")
     assert scheduler.core.registered("rm")
+
+
+@pytest.mark.remuda_rule("RM-4", "RM-13")
+@pytest.mark.parametrize("group", ["g" * 257, "a\nb"])
+def test_a_policy_group_without_a_good_name_fails_the_registration(
+    scheduler: InProcessScheduler, group: str
+) -> None:
+    register(scheduler, "{name: provided}")
+    request = si.RegisterResourceManagerRequest(rmID="rm", policyGroup=group)
+    with pytest.raises(ProtocolError, match=r"^policyGroup (is longer|must not)"):
+        scheduler.register_resource_manager(request, Rm())
+    assert not scheduler.core.registered("rm")

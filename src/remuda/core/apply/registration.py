@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from remuda.base.names import name_fault
 from remuda.core.apply.partitions import build_partition
 from remuda.core.apply.turn import Turn
 from remuda.core.messages.commands import RegisterResourceManager
 from remuda.core.messages.effects import RegistrationAnswered
 from remuda.core.model.cluster import ResourceManager
-
-RM_ID_LIMIT: Final = 256
 
 
 def register(turn: Turn, command: RegisterResourceManager) -> None:
@@ -41,10 +38,6 @@ def rm_id_fault(rm_id: str) -> str:
     """Return what is wrong with an RM ID, "" if nothing. Rules: RM-1."""
     if not rm_id:
         return "rmID is empty"
-    if len(rm_id) > RM_ID_LIMIT:
-        return f"rmID is longer than {RM_ID_LIMIT} characters"
     if "[" in rm_id or "]" in rm_id:
         return "rmID must not contain [ or ]"
-    if any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in rm_id):
-        return "rmID must not contain control characters"
-    return ""
+    return name_fault("rmID", rm_id)

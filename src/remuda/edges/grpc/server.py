@@ -14,7 +14,7 @@ from typing import Final
 import grpc
 import grpc.aio
 
-from remuda.base.errors import ConfigError, UsageError
+from remuda.base.errors import ConfigError, ProtocolError, UsageError
 from remuda.config.schema import Load
 from remuda.edges.grpc.admin import AdminService
 from remuda.edges.grpc.extension import ExtensionService
@@ -108,10 +108,12 @@ class GrpcServer:
         rm_id = request.rmID
         try:
             command = await asyncio.to_thread(registration, request, self._load)
-        except ConfigError as error:
+        except (ConfigError, ProtocolError) as error:
             self._end_session(rm_id)
             if self._core.registered(rm_id):
                 await asyncio.wrap_future(self._core.unregister(rm_id))
+            if isinstance(error, ProtocolError):
+                raise
             raise RefusalError(grpc.StatusCode.INVALID_ARGUMENT, one_line(error)) from None
         session = Session(rm_id, self._settings)
         answer = await asyncio.wrap_future(

@@ -15,11 +15,13 @@ from typing import TypeAlias
 
 from remuda.base.errors import ConfigError, InvariantViolation, Problem, ProtocolError
 from remuda.base.message import message
+from remuda.base.names import name_fault
+from remuda.config.findings import cut
 from remuda.config.schema import Configuration
 from remuda.core.messages.commands import Command, RegisterResourceManager, UpdateConfiguration
 from remuda.core.messages.effects import ConfigurationAnswered, Effect
 from remuda.runtime.configuration.differences import log_change
-from remuda.runtime.configuration.documents import Document, StoredDocuments
+from remuda.runtime.configuration.documents import DOCUMENTS_LIMIT, Document, StoredDocuments
 from remuda.runtime.errors import NotRegisteredError
 
 _log = logging.getLogger("remuda.runtime")
@@ -179,11 +181,8 @@ class Configurations:
         before = (
             self.documents.default if group is None else self.documents.find(group).configuration
         )
-        if new.expected_checksum.upper() not in ("", before.checksum):
-            reason = (
-                f"the checksum of the document in force is {before.checksum}, "
-                f"not {new.expected_checksum}; look at it again"
-            )
+        reason = self._obstacle(group, new, before)
+        if reason:
             return ConfigurationChange(before, before, (), {}, reason)
         after = new.configuration or self.documents.default
         commands = [
@@ -199,6 +198,20 @@ class Configurations:
             log_change(origin, before, after, len(commands))
         rm_ids = tuple(command.rm_id for command in commands)
         return ConfigurationChange(before, before if refusals else after, rm_ids, refusals)
+
+    def _obstacle(self, group: str | None, new: NewDocument, before: Configuration) -> str:
+        """Return why a document cannot be stored, whoever uses it; "" if nothing is in the way."""
+        if new.expected_checksum.upper() not in ("", before.checksum):
+            return (
+                f"the checksum of the document in force is {before.checksum}, "
+                f"not {cut(new.expected_checksum)}; look at it again"
+            )
+        if group is None or new.configuration is None:
+            return ""
+        own = self.documents.groups()
+        if group not in own and len(own) >= DOCUMENTS_LIMIT:
+            return f"{DOCUMENTS_LIMIT} policy groups have a document already; take one away first"
+        return name_fault("policy_group", group)
 
     def group(self, named: str) -> str:
         """Return the group that is meant: without a name the only one there is (EXT-24).

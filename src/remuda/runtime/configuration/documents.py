@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from typing import Final
 
 from remuda.base.message import message
 from remuda.config.schema import Configuration, built_in
+
+# Policy groups that may have a document of their own; each may be as long as a configuration.
+DOCUMENTS_LIMIT: Final = 64
 
 
 @message

@@ -320,3 +320,33 @@ def test_a_core_that_changes_its_mind_after_the_trial_is_a_fault(
     with pytest.raises(AssertionError, match="refused after an accepted trial"):
         loop.configurations.store(NewDocument(NEW)).result(10)
     assert loop.ended.exception(10) is not None
+
+
+@pytest.mark.remuda_rule("EXT-24", "RM-4")
+@pytest.mark.parametrize(
+    "group, why",
+    [
+        ("g" * 257, "policy_group is longer than 256 characters"),
+        ("a\nb", "policy_group must not contain control characters"),
+    ],
+)
+def test_a_document_of_a_group_that_has_no_good_name_is_not_stored(
+    loop: SchedulerLoop, group: str, why: str
+) -> None:
+    change = loop.configurations.store(NewDocument(NEW, policy_group=group)).result(10)
+    assert (change.refused, change.reason) == (True, why)
+    assert loop.documents.groups() == ()
+
+
+@pytest.mark.remuda_rule("EXT-24")
+def test_so_many_groups_have_a_document_of_their_own(loop: SchedulerLoop) -> None:
+    def store(group: str, new: Configuration | None = NEW) -> str:
+        return loop.configurations.store(NewDocument(new, policy_group=group)).result(10).reason
+
+    assert [store(f"g{number}") for number in range(64)] == [""] * 64
+    full = "64 policy groups have a document already; take one away first"
+    assert store("one more") == full
+    assert store("g7", OTHER) == ""
+    assert store("g8", None) == ""
+    assert store("one more") == ""
+    assert len(loop.documents.groups()) == 64

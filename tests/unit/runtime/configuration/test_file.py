@@ -227,6 +227,10 @@ def test_a_change_that_leaves_size_and_time_of_the_content_is_noticed(
     with Followed(path, loop):
         path.write_text(text("b"))
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert (path.stat().st_size, path.stat().st_mtime_ns) == (
+            before.st_size,
+            before.st_mtime_ns,
+        )
         wait(lambda: queue_in_force(factory) == "b")
 
 
