@@ -32,6 +32,7 @@ from remuda.config.schema import (
 PATTERNS_LIMIT: Final = 100
 
 _RULE_NAME: Final = re.compile(r"[_a-zA-Z][a-zA-Z0-9_]*")
+_FIXED_VALUE: Final = re.compile(rf"{QUEUE_NAME.pattern}(?:\.{QUEUE_NAME.pattern}){{0,50}}")
 _SPECIAL: Final = re.compile(r"[\^$*+?()\[{}|]")
 _GLOB: Final = re.compile(r"[a-zA-Z0-9_:#/.@?*-]*[a-zA-Z0-9_:#/@-][?*][a-zA-Z0-9_:#/.@?*-]*")
 
@@ -108,7 +109,7 @@ class RuleCheck:
             hint = f"add value: and the {what}'s name"
             self._findings.add(draft.node, draft.path, "PLC-14", text, hint)
             return
-        if kind == RULE_FIXED:
+        if kind == RULE_FIXED and not _FIXED_VALUE.fullmatch(value.text):
             for part in value.text.split(".", 50):
                 if not QUEUE_NAME.fullmatch(part):
                     text = f"invalid queue name {cut(part)!r} in the value {where}"
@@ -204,7 +205,10 @@ class RuleCheck:
         parts: list[str] = []
         for rule in static:
             own = _value(rule).split(".")
-            parts = own if _qualified(_value(rule)) else [*(parts or [ROOT]), *own]
+            if _qualified(_value(rule)):
+                parts = own
+            else:
+                parts += own if parts else [ROOT, *own]
             last = rule is static[-1]
             if not self._level(
                 rule, parts, what, create=rule.create and (draft.create or not last)
