@@ -39,7 +39,7 @@ class Findings:
             return
         self._told.add(told)
         self.errors.append(
-            Problem(one_line(path), rule, one_line(message), node.line, node.column, hint)
+            Problem(one_line(path), rule, one_line(message), node.line, node.column, one_line(hint))
         )
         if len(self.errors) >= PROBLEMS_LIMIT:
             hint = "correct the first problems and try again"
@@ -65,7 +65,9 @@ class Findings:
         if len(self.warnings) < PROBLEMS_LIMIT:
             where = one_line(path)
             self.warnings.append(
-                Problem(where, rule, one_line(message), node.line, node.column, hint, WARNING)
+                Problem(
+                    where, rule, one_line(message), node.line, node.column, one_line(hint), WARNING
+                )
             )
 
     def raise_if_any(self) -> None:

@@ -72,6 +72,12 @@ data:
     assert "queues.yaml" in problem.hint
 
 
+@pytest.mark.remuda_rule("CFG-5")
+def test_a_hint_that_shows_text_of_the_file_stays_on_one_line() -> None:
+    problem = only(queue_text('limits: [{users: "a\\n\\0", maxapplications: 1}]'))
+    assert problem.hint.startswith("write [a  ], or")
+
+
 # ---------------------------------------------------------------------------- one mistake, one told
 
 
