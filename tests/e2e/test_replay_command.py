@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from remuda.edges.inproc import InProcessScheduler
+from remuda.runtime.journal import FORMAT
 from remuda.si.pb import si_pb2 as si
 from tests.e2e.serving import run_remuda
 
@@ -47,7 +48,7 @@ def test_a_file_without_an_end_exits_with_two_and_one_line(device: str) -> None:
 
 def test_lines_nested_without_end_exit_with_two_and_one_line(tmp_path: Path) -> None:
     path = tmp_path / "deep.jsonl"
-    path.write_bytes(b'["remuda-recording",2]\n' + b"[" * 1_000_000 + b"\n")
+    path.write_bytes(b'["remuda-recording",%d]\n' % FORMAT + b"[" * 1_000_000 + b"\n")
     done = run_remuda("replay", str(path))
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
