@@ -48,15 +48,18 @@ class Findings:
 
     def add_unread(self, node: Node, path: str, rule: str, message: str, hint: str) -> None:
         """Note an error that leaves what stands at a path, or a key of it, out of the draft."""
-        self._unread.append(path)
+        if len(self._unread) < PROBLEMS_LIMIT:
+            self._unread.append(path)
         self.add(node, path, rule, message, hint)
 
     def unread(self, path: str, *keys: str) -> bool:
         """Whether there is more at a path than its draft says, so that nothing is missing.
 
         That is so if it could not be read, or has an unknown key, or if one of ``keys`` below
-        it, or something in them, could not be read.
+        it, or something in them, could not be read. Beyond the limit everything counts as such.
         """
+        if len(self._unread) >= PROBLEMS_LIMIT:
+            return True
         below = tuple(f"{path}.{key}" for key in keys) if self._unread else ()
         return any(one == path or one.startswith(below) for one in self._unread)
 

@@ -164,6 +164,9 @@ HOSTILE: dict[str, Callable[[], str]] = {
     "many queues below illegal names": lambda: wide_and_deep("\U0001f600" * 64, "b#", 32_000),
     "many types through levels": lambda: users_through_levels(1_300, 43, 255),
     "few types through levels": lambda: users_through_levels(1_900, 40, 6),
+    "one bad limit everywhere": lambda: partition_of(
+        f"{{name: a, limits: [&a {{users: b}}, {numbered('*a', 33_000)}]}}"
+    ),
     "costly expressions": lambda: rules_of("{name: user, filter: {users: ['\\pL{9#}']}}", 900),
     "bad expressions": lambda: rules_of("{name: user, filter: {users: ['(a#']}}", 9_000),
     "a fixed value of 9 MB": lambda: rules_of(f"{{name: fixed, value: {'a.' * 4_500_000}b}}", 1),
