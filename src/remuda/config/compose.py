@@ -20,7 +20,7 @@ from remuda.config.tree import ListNode, MapNode, Node, ScalarNode
 TEXT_BYTES_LIMIT: Final = 10_000_000
 # More than 48 levels of queues need, with all that belongs to the last.
 DEPTH_LIMIT: Final = 110
-NODES_LIMIT: Final = 100_000
+NODES_LIMIT: Final = 80_000
 ANCHORS_LIMIT: Final = 10_000
 # The C parser compares each tag directive with all before it.
 TAG_DIRECTIVES_LIMIT: Final = 16
