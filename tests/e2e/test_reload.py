@@ -52,6 +52,9 @@ def start(served: Served, rm_id: str = "rm", config: str = "") -> Client:
     for key in ("k1", "k2", "k3"):
         client.ask("app", key, {"vcore": 1_000})
     assert [entry.allocationKey for entry in client.allocations(2)] == ["k1", "k2"]
+    # The third ask waits, but may still be on its way.
+    root = f"{QUEUES}?rm={rm_id}"
+    wait(lambda: served.client.get(root).json()["pendingResource"] == {"vcore": 1_000})
     return client
 
 
