@@ -50,7 +50,8 @@ def install_packages(packages: list[str]) -> bool:
     if os.geteuid() or not shutil.which("apt-get"):
         return False
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    get = ["apt-get", "-qq", "-o=Dpkg::Use-Pty=0"]
+    get = ["apt-get", "-qq", "-o=Dpkg::Use-Pty=0", "-o=Acquire::Retries=1"]
+    get += ["-o=Acquire::http::Timeout=20", "-o=Acquire::https::Timeout=20"]
     install = [*get, "install", "-y", "--no-install-recommends", *packages]
     print(f"ldap: installing {', '.join(packages)}")
     subprocess.run(
