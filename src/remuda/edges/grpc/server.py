@@ -115,11 +115,12 @@ class GrpcServer:
             if isinstance(error, ProtocolError):
                 raise
             raise RefusalError(grpc.StatusCode.INVALID_ARGUMENT, one_line(error)) from None
+        # Before the core knows, so that nothing of the old life gets into the new one.
+        self._end_session(rm_id)
         session = Session(rm_id, self._settings)
         answer = await asyncio.wrap_future(
             self._core.register(command, session.sink, stored=not request.config)
         )
-        self._end_session(rm_id)
         if not answer.reason:
             self._sessions[rm_id] = session
         elif answer.rule == "RM-1":

@@ -29,6 +29,7 @@ class Session:
         self.outbound = Outbound(settings)
         self.sink = EdgeHandover(asyncio.get_running_loop(), self._take, self._lose)
         self._streams: dict[Kind, asyncio.Future[RefusalError]] = {}
+        self._ended: RefusalError | None = None
 
     def attach(self, kind: Kind) -> asyncio.Future[RefusalError]:
         """Make the caller the stream of ``kind``; the result completes when it has to end.
@@ -54,11 +55,16 @@ class Session:
 
     def finish(self) -> None:
         """End all streams because the RM registered again or left (RM-9)."""
+        self._ended = RefusalError(
+            grpc.StatusCode.ABORTED, "the registration of this stream has ended"
+        )
         for kind in Kind:
-            self._dismiss(
-                kind,
-                RefusalError(grpc.StatusCode.ABORTED, "the registration of this stream has ended"),
-            )
+            self._dismiss(kind, self._ended)
+
+    def check_alive(self) -> None:
+        """Raise RefusalError if the registration has ended; a stream may learn of it late."""
+        if self._ended is not None:
+            raise self._ended
 
     def _take(self, effects: Sequence[Effect]) -> None:
         self.outbound.add(effects)

@@ -113,6 +113,7 @@ class Stream:
                     grpc.StatusCode.INVALID_ARGUMENT,
                     f"this stream belongs to {session.rm_id!r}, not to {request.rmID!r} (SI-101)",
                 )
+            session.check_alive()
             self._find(session.rm_id)
             with refusing():
                 command = self._read(session.reader, request)
@@ -134,6 +135,7 @@ class Stream:
                 await asyncio.to_thread(self._core.submit, command)
                 return
             await asyncio.wrap_future(room)
+            session.check_alive()
             self._find(session.rm_id)
 
     async def _give_responses(self, session: Session) -> None:
