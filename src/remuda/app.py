@@ -68,6 +68,8 @@ def run(settings: Settings) -> None:
         recording is not complete.
     """
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(_is_no_cut_off_call)
     logging.getLogger("remuda").setLevel(logging.INFO)
     mark = None if settings.config is None else mark_of(settings.config)
     stored = built_in() if settings.config is None else read_configuration(settings.config)
@@ -92,6 +94,14 @@ def run(settings: Settings) -> None:
                 raise LoopStoppedError(f"stopped after a fault of the scheduler: {core.failure}")
         if recorder is not None and recorder.failure:
             raise RecordingError(recorder.failure)
+
+
+def _is_no_cut_off_call(record: logging.LogRecord) -> bool:
+    """Whether a record is something else than a call that ended because the service does.
+
+    The gRPC library may log a traceback for each stream that is open then.
+    """
+    return record.exc_info is None or record.exc_info[0] is not asyncio.CancelledError
 
 
 def _resolvers(ldap_settings: Path | None) -> Resolvers:
