@@ -10,7 +10,7 @@ from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
 from remuda.core.model.trackers import GROUP, USER, Account, Limit, QueueTracker
-from remuda.core.model.vectors import Vector, add_vector, subtract_vector
+from remuda.core.model.vectors import add_vector, subtract_vector
 from remuda.core.policy.limits import choose_group, group_limits, user_limits
 
 
@@ -96,7 +96,6 @@ def _tracker(
     tracker = partition.trackers.get(key)
     if tracker is None:
         tracker = QueueTracker(partition.next_number(), key, queue)
-        tracker.allocated = Vector()
         partition.trackers[key] = tracker
     tracker.maximum = limit.maximum
     tracker.max_applications = limit.max_applications

@@ -11,7 +11,7 @@ from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
 from remuda.core.model.priorities import MIN_PRIORITY
 from remuda.core.model.queue import Queue
-from remuda.core.model.request import Group, Strand
+from remuda.core.model.request import Group, Lane, Strand
 from remuda.core.model.trackers import QueueTracker
 from remuda.core.model.vectors import Vector, trimmed
 from remuda.core.policy.shares import divisors, fair_maximum
@@ -88,14 +88,19 @@ def place_group(group: Group) -> None:
     place_strand(strand)
 
 
+def place_lane(lane: Lane) -> None:
+    """Put a lane that has something to try where its first ask belongs. Rules: QUE-40."""
+    if lane.order.keys and not lane.parked:
+        lane.leaf.ready.put(lane.shape.number, lane.order.first_key())
+
+
 def place_strand(strand: Strand) -> None:
     """Put a strand where its first ask belongs: in its lane, or where it waits. Rules: QUE-40."""
     bound = strand.aside
     if bound is None:
         lane = strand.lane
         lane.order.put(strand.number, strand.order.first_key())
-        if not lane.parked:
-            lane.leaf.ready.put(lane.shape.number, lane.order.first_key())
+        place_lane(lane)
     elif strand.held:
         bound.held.put(strand)
     elif isinstance(bound, QueueTracker):

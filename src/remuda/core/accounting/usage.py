@@ -83,11 +83,12 @@ def charge(partition: Partition, allocation: Allocation, request: Request) -> No
 
 def _charge_quota(partition: Partition, application: Application, amounts: Amounts) -> None:
     """Book an allocation where its user and group are limited. Rules: LIM-32, LIM-36."""
-    for tracker in account_of(partition, application).trackers:
+    account = account_of(partition, application)
+    for tracker in account.trackers:
         add(tracker.allocated, amounts)
     if not application.counted:
         count_application(application, 1)
-        for tracker in account_of(partition, application).gates:
+        for tracker in account.gates:
             hold_again(partition, tracker)
 
 

@@ -8,7 +8,7 @@ same, only the first is woken; what it leaves goes to the next.
 
 from __future__ import annotations
 
-from remuda.core.accounting.standing import place_strand
+from remuda.core.accounting.standing import place_lane, place_strand
 from remuda.core.model.bound import Bound, WaitKey, Waitlist
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
@@ -148,8 +148,7 @@ def withdraw(partition: Partition, lane: Lane, strand: Strand) -> None:
     if not lane.order.keys:
         _unlist(partition, lane)
         leaf.ready.drop(lane.shape.number)
-    elif not lane.parked:
-        leaf.ready.put(lane.shape.number, lane.order.first_key())
+    place_lane(lane)
     partition.unsettled[leaf.path] = leaf
 
 
@@ -189,8 +188,7 @@ def _wake_shape(partition: Partition, shape: Shape) -> None:
 def wake(partition: Partition, lane: Lane) -> None:
     """Let a lane be tried, whatever it waits for. Rules: CYC-25."""
     _unlist(partition, lane)
-    if lane.order.keys:
-        lane.leaf.ready.put(lane.shape.number, lane.order.first_key())
+    place_lane(lane)
     partition.unsettled[lane.leaf.path] = lane.leaf
 
 

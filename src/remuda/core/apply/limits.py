@@ -52,8 +52,8 @@ def renew_limits(turn: Turn, partition: Partition, before: LimitsBefore) -> None
     for queue in partition.queues(partition.root):
         old_users = before.users.get(queue.path, {})
         _tell_changes(turn, partition, queue, old_users, before.groups.get(queue.path, {}))
-    announced = {each.key: _value(_granted(each)) for each in partition.trackers.values()}
-    announced = {key: announced[key] for key in announced if partition.trackers[key].announced}
+    trackers = partition.trackers.values()
+    announced = {each.key: _value(_granted(each)) for each in trackers if each.announced}
     concerned = [each for each in partition.applications.values() if each.account is not None]
     for application in concerned:
         close_account(partition, application)

@@ -123,10 +123,6 @@ class Partition:
             found = child
         return found
 
-    def leaves(self) -> list[Queue]:
-        """Return all leaf queues, depth first."""
-        return [queue for queue in self.queues(self.root) if queue.leaf]
-
     def queues(self, top: Queue) -> list[Queue]:
         """Return a queue and all below it, depth first, parents before children."""
         found: list[Queue] = []
