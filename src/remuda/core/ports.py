@@ -1,4 +1,4 @@
-"""The one question the core may ask outward (SI-80).
+"""The one question the core may ask outward (SI-80, EXT-22).
 
 It is synchronous and free of side effects; whoever supplies it records the answers, so that a
 replay can give the same ones.
@@ -8,15 +8,43 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from remuda.base.message import message
+
+
+@message
+class NodesQuestion:
+    """Which is the first of these nodes that an ask may go to?
+
+    ``allocate``: to run there; False: to reserve it. ``node_ids``: in the order of preference, all
+    with room (to run) or large enough (to reserve).
+    """
+
+    rm_id: str
+    application_id: str
+    allocation_key: str
+    allocate: bool
+    node_ids: tuple[str, ...]
+
+
+@message
+class NodesAnswer:
+    """``passed``: the index of the first node that is acceptable, -1 if none is.
+
+    ``refusals``: why each node before that was refused, in the order of the question.
+    """
+
+    passed: int
+    refusals: tuple[str, ...] = ()
+
 
 class Predicates(Protocol):
-    """Asks the owner of an allocation whether it may go to a node."""
+    """Asks the owner of an ask which nodes it may go to."""
 
-    def __call__(self, rm_id: str, allocation_key: str, node_id: str, allocate: bool) -> str:
-        """Return "" when the node is acceptable, else the RM's reason."""
+    def __call__(self, question: NodesQuestion) -> NodesAnswer:
+        """Return the first acceptable node of a question, with the refusals before it."""
         ...
 
 
-def always_true(rm_id: str, allocation_key: str, node_id: str, allocate: bool) -> str:
+def always_true(question: NodesQuestion) -> NodesAnswer:
     """The answer for RMs without predicates: every node is acceptable (SI-106)."""
-    return ""
+    return NodesAnswer(0)

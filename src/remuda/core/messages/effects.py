@@ -7,7 +7,7 @@ EventRecord is for observers and never changes a decision. Partition names are p
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from remuda.base.message import message
 from remuda.core.messages.commands import Ask
@@ -150,6 +150,27 @@ class EventRecord:
     message: str = ""
 
 
+# SchedulingState of si.proto.
+SKIPPED: Final = 1
+SCHEDULED: Final = 2
+RESERVED: Final = 3
+FAILED: Final = 4
+
+
+@message
+class ContainerStateUpdated:
+    """What became of an ask, for the RM's users: told when the cluster is too small (CYC-30).
+
+    ``state``: a SchedulingState of si.proto.
+    """
+
+    rm_id: str
+    application_id: str
+    allocation_key: str
+    state: int
+    reason: str
+
+
 Effect: TypeAlias = (
     RegistrationAnswered
     | ConfigurationAnswered
@@ -161,5 +182,6 @@ Effect: TypeAlias = (
     | AsksRejected
     | AllocationsRejected
     | NodesAnswered
+    | ContainerStateUpdated
     | EventRecord
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+REQUEST: Final = 1
 APP: Final = 2
 NODE: Final = 3
 QUEUE: Final = 4
@@ -43,6 +44,7 @@ NODE_SCHEDULABLE: Final = 302
 NODE_ALLOC: Final = 303
 NODE_CAPACITY: Final = 304
 NODE_OCCUPIED: Final = 305
+NODE_RESERVATION: Final = 306
 
 QUEUE_DYNAMIC: Final = 401
 QUEUE_TYPE: Final = 402

@@ -91,6 +91,17 @@ class AccessQuery:
 
 
 @message
+class UtilisationQuery:
+    """How full the nodes are -> UtilisationView (NOD-22).
+
+    None: no such partition. Only nodes that changed since the last such query are looked at.
+    """
+
+    partition: str
+    rm_id: str = ""
+
+
+@message
 class ConfigurationsQuery:
     """What each RM was configured with -> tuple[ConfigurationView, ...], by RM ID."""
 
@@ -103,6 +114,7 @@ Query: TypeAlias = (
     | PlacementRulesQuery
     | UsageQuery
     | AccessQuery
+    | UtilisationQuery
     | ConfigurationsQuery
 )
 
@@ -121,6 +133,7 @@ class PartitionView:
     node_sort_weights: Mapping[str, float]
     total_nodes: int
     total_containers: int
+    reservations: int
     applications: Mapping[str, int]
     preemption: bool
     quota_preemption: bool
@@ -164,8 +177,60 @@ class QueueView:
 
 
 @message
+class NodeTallyView:
+    """Why each node of a partition did not take an ask: every node counts once.
+
+    ``draining``: not schedulable. ``reserved``: closed by a reservation. ``too_small``: the total
+    does not hold the ask. ``no_room``: what is available does not. ``refused``: by predicates, with
+    ``reasons`` as (text, nodes), sorted. A node is counted under the first of these that applies.
+    """
+
+    total: int
+    draining: int
+    reserved: int
+    too_small: int
+    no_room: int
+    refused: int
+    reasons: tuple[tuple[str, int], ...] = ()
+
+
+@message
+class FindingView:
+    """Why an ask is not placed (CYC-12, REST-120); found out at ``last_ns``, and true since.
+
+    ``gate``: one of the names in messages.gates. ``subject``: what is in the way: a queue path,
+    ``user NAME at PATH``, ``group NAME at PATH`` or a node ID. ``available``: what is left there,
+    of the types that are limited. ``since_ns``: when this gate began to be the reason; ``looks``:
+    how often that was found. ``until_ns``: when it is tried again at the latest, 0 if nobody knows.
+    """
+
+    gate: str
+    subject: str
+    requested: Resource
+    available: Resource | None
+    nodes: NodeTallyView | None
+    since_ns: int
+    last_ns: int
+    looks: int
+    until_ns: int = 0
+
+
+@message
+class LogEntryView:
+    """How often a request failed for one reason, and when last (CYC-24)."""
+
+    message: str
+    last_ns: int
+    count: int
+
+
+@message
 class RequestView:
-    """One ask that still has something pending (REST-79)."""
+    """One ask that still has something pending (REST-79).
+
+    ``log``: by message. ``finding`` None: it was not looked at yet. ``reservations``: node IDs,
+    oldest reservation first.
+    """
 
     allocation_key: str
     tags: Mapping[str, str]
@@ -178,6 +243,10 @@ class RequestView:
     partition: str
     originator: bool
     scheduling_attempted: bool
+    triggered_scale_up: bool
+    log: tuple[LogEntryView, ...]
+    finding: FindingView | None
+    reservations: tuple[str, ...]
 
 
 @message
@@ -199,7 +268,10 @@ class AllocationView:
 
 @message
 class ApplicationView:
-    """One application (REST-77). ``state_log``: (time, state) pairs, oldest first."""
+    """One application (REST-77). ``state_log``: (time, state) pairs, oldest first.
+
+    ``backoff_deadline_ns``: until when none of its asks is tried (CYC-33), 0: they are.
+    """
 
     application_id: str
     partition: str
@@ -216,13 +288,27 @@ class ApplicationView:
     rejected_message: str
     max_request_priority: int
     state_log: tuple[tuple[int, str], ...]
+    backoff_deadline_ns: int
     requests: tuple[RequestView, ...]
     allocations: tuple[AllocationView, ...]
 
 
 @message
+class ForeignAllocationView:
+    """Something on a node that is not ours (CYC-29). ``preemptable`` False: static."""
+
+    allocation_key: str
+    tags: Mapping[str, str]
+    allocation_time_ns: int
+    resource: Resource
+    priority: int
+    node_id: str
+    preemptable: bool
+
+
+@message
 class NodeView:
-    """One node (REST-85)."""
+    """One node (REST-85). ``reservations``: (application ID, allocation key), oldest first."""
 
     node_id: str
     partition: str
@@ -234,6 +320,18 @@ class NodeView:
     schedulable: bool
     ready: bool
     allocations: tuple[AllocationView, ...]
+    reservations: tuple[tuple[str, str], ...]
+    foreign: tuple[ForeignAllocationView, ...]
+
+
+@message
+class UtilisationView:
+    """Per resource type ten buckets with the IDs of the nodes used that much (NOD-22), sorted.
+
+    The first bucket is 0 to 10 %, the last 90 to 100 % and more. Types sorted by name.
+    """
+
+    types: Mapping[str, tuple[tuple[str, ...], ...]]
 
 
 @message
@@ -295,6 +393,7 @@ View: TypeAlias = (
     | tuple[UsageView, ...]
     | tuple[ConfigurationView, ...]
     | AccessView
+    | UtilisationView
     | UnknownQueue
     | None
 )

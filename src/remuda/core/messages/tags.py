@@ -11,6 +11,8 @@ from typing import Final
 # Tags of asks and existing allocations.
 REQUIRED_NODE: Final = "yunikorn.apache.org/requiredNode"
 CREATION_TIME: Final = "creationTime"
+FOREIGN: Final = "foreign"
+STATIC: Final = "static"
 
 # Tags of applications; their names are compared without regard to case (SI-26).
 STATEAWARE_DISABLE: Final = "application.stateaware.disable"

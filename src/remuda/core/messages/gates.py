@@ -1,0 +1,17 @@
+"""The gates an ask must pass to be placed: why one waits is the name of a gate.
+
+In the order in which they are asked (CYC-11, CYC-12).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+STOPPED: Final = "application is ending"
+TURN: Final = "turn of another application"
+BACKOFF: Final = "back-off"
+MAX_APPLICATIONS: Final = "max applications"
+USER_QUOTA: Final = "user quota"
+QUEUE_QUOTA: Final = "queue quota"
+REQUIRED_NODE: Final = "required node"
+NODES: Final = "nodes"
