@@ -43,9 +43,12 @@ from remuda.core.messages.queries import (
     Query,
     QueuesQuery,
     UsageQuery,
+    UtilisationQuery,
+    UtilisationView,
     View,
 )
 from remuda.core.model.cluster import Cluster
+from remuda.core.model.deadlines import RESERVATION_DELAY_NS
 from remuda.core.model.decision import Allocate, Park, Wait
 from remuda.core.model.partition import Partition
 from remuda.core.ports import Predicates, always_true
@@ -58,12 +61,20 @@ from remuda.core.views.usage import usage_views
 
 @final
 class Scheduler:
-    """Partitions of all RMs, and what happens to them."""
+    """Partitions of all RMs, and what happens to them.
+
+    ``reservation_delay_ns``: how old an ask must be to reserve a node, None: never (RSV-3).
+    """
 
     __slots__ = ("_after", "_cluster", "_partitions", "_predicates")
 
-    def __init__(self, predicates: Predicates = always_true) -> None:
-        self._cluster = Cluster()
+    def __init__(
+        self,
+        predicates: Predicates = always_true,
+        *,
+        reservation_delay_ns: int | None = RESERVATION_DELAY_NS,
+    ) -> None:
+        self._cluster = Cluster(reservation_delay_ns)
         self._predicates = predicates
         self._partitions: list[Partition] = []
         self._after: int = 0
@@ -144,6 +155,8 @@ class Scheduler:
             return usage_views(partition, groups=query.groups)
         if isinstance(query, AccessQuery):
             return access_view(partition, query)
+        if isinstance(query, UtilisationQuery):
+            return UtilisationView({})
         if isinstance(query, PlacementRulesQuery):
             return partition.config.placement_rules
         assert_never(query)

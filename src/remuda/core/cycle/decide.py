@@ -22,7 +22,7 @@ from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
 from remuda.core.model.request import Lane, Request, Shape
 from remuda.core.model.vectors import fits
-from remuda.core.ports import Predicates
+from remuda.core.ports import NodesQuestion, Predicates
 
 
 def has_work(partition: Partition) -> bool:
@@ -115,8 +115,11 @@ def _acceptance(
     def accept(node: Node) -> bool:
         if shape.constraint in node.refused:
             return False
-        key = request.ask.allocation_key
-        if not predicates(partition.rm_id, key, node.node_id, True):
+        ask = request.ask
+        question = NodesQuestion(
+            partition.rm_id, ask.application_id, ask.allocation_key, True, (node.node_id,)
+        )
+        if predicates(question).passed == 0:
             return True
         refused.append(node)
         return False

@@ -34,11 +34,12 @@ class ResourceManager:
 
 @final
 class Cluster:
-    """The whole state."""
+    """The whole state. ``reservation_delay_ns`` None: asks do not reserve nodes (RSV-3)."""
 
-    __slots__ = ("deadlines", "managers")
+    __slots__ = ("deadlines", "managers", "reservation_delay_ns")
 
-    def __init__(self) -> None:
+    def __init__(self, reservation_delay_ns: int | None) -> None:
+        self.reservation_delay_ns = reservation_delay_ns
         self.deadlines = Deadlines()
         self.managers: dict[str, ResourceManager] = {}
 

@@ -69,6 +69,7 @@ def _application_view(partition: Partition, application: Application) -> Applica
         rejected_message=application.reject_reason,
         max_request_priority=application.priority,
         state_log=tuple(application.state_log),
+        backoff_deadline_ns=0,
         requests=tuple([_request_view(partition, each) for each in pending]),
         allocations=tuple([allocation_view(partition, each) for each in allocations]),
     )
@@ -88,4 +89,8 @@ def _request_view(partition: Partition, request: Request) -> RequestView:
         partition=partition.name,
         originator=ask.originator,
         scheduling_attempted=request.attempted,
+        triggered_scale_up=False,
+        log=(),
+        finding=None,
+        reservations=(),
     )

@@ -28,4 +28,6 @@ def _node_view(partition: Partition, node: Node) -> NodeView:
         schedulable=node.schedulable,
         ready=node.ready(),
         allocations=tuple(allocations),
+        reservations=(),
+        foreign=(),
     )

@@ -104,6 +104,7 @@ def _partition_view(partition: Partition) -> PartitionView:
         node_sort_weights=dict(partition.node_sort_weights),
         total_nodes=len(nodes),
         total_containers=partition.allocation_count,
+        reservations=0,
         applications=dict(sorted(counts.items())),
         preemption=partition.config.preemption,
         quota_preemption=partition.config.quota_preemption,
