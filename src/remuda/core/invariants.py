@@ -29,6 +29,7 @@ from remuda.core.model.vectors import (
     equal,
     positive,
     subtract,
+    subtract_vector,
     trimmed,
 )
 from remuda.core.policy.standing import application_key, child_numbers, shown_priority
@@ -122,7 +123,7 @@ def _nodes(partition: Partition) -> None:
         _same(partition, f"{name} allocated", node.allocated, parts)
         free = Vector()
         add(free, node.total)
-        subtract(free, node.occupied)
+        subtract_vector(free, node.occupied)
         for amounts in parts:
             subtract(free, amounts)
         _require(equal(node.available, free), partition, f"{name} available is wrong")
@@ -135,6 +136,25 @@ def _nodes(partition: Partition) -> None:
     maximum = partition.root.maximum
     limited = maximum is partition.capacity if positive(partition.capacity) else maximum is None
     _require(limited, partition, "root's maximum is not the capacity")
+
+
+def _foreign(partition: Partition) -> None:
+    """What others use of a node is the sum of their allocations, once there was one (CYC-29)."""
+    listed: list[str] = []
+    for node in partition.nodes.values():
+        name = f"node {node.node_id}"
+        parts = [foreign.amounts for foreign in node.foreign.values()]
+        if node.itemised:
+            _same(partition, f"{name} occupied", node.occupied, parts)
+        _require(node.itemised or not parts, partition, f"{name} does not sum up others' usage")
+        for identity, foreign in node.foreign.items():
+            right = foreign.node is node and partition.foreign.get(identity) is foreign
+            _require(right, partition, f"{name}: foreign allocation {identity} is elsewhere")
+            named = partition.foreign.named("", foreign.ask.allocation_key)
+            _require(foreign in named, partition, f"{name}: {identity} has another key")
+        listed += node.foreign
+    kept = sorted([foreign.identity for foreign in partition.foreign.all()])
+    _require(kept == sorted(listed), partition, "a foreign allocation is on no node")
 
 
 def _node_order(partition: Partition) -> None:
@@ -364,6 +384,7 @@ def _has_room(node: Node, lane: Lane) -> bool:
 _CHECKS: Final[tuple[Callable[[Partition], None], ...]] = (
     _applications,
     _nodes,
+    _foreign,
     _node_order,
     _queues,
     _child_orders,

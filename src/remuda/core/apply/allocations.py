@@ -1,11 +1,14 @@
 """Takes in allocations the RM already runs (rules: chapter 70 section 6).
 
-They exist, so no limit is enforced. A pending ask with the same key becomes this allocation.
+They exist, so no limit is enforced. A pending ask with the same key becomes this allocation; one
+that is known already is resized, and what is foreign only takes room on its node.
 """
 
 from __future__ import annotations
 
 from remuda.core.apply.commit import enter
+from remuda.core.apply.foreign import foreign_identity, foreign_refusal, report_foreign
+from remuda.core.apply.resize import resize_allocation, resize_refusal
 from remuda.core.apply.turn import Turn
 from remuda.core.messages.commands import Ask, ExistingAllocation
 from remuda.core.messages.effects import AllocationNew, AllocationsRejected, Rejection
@@ -15,6 +18,7 @@ from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
 from remuda.core.model.cluster import unknown_partition
 from remuda.core.model.deadlines import SECOND_NS
+from remuda.core.model.foreign import is_foreign
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.request import Request
@@ -38,20 +42,29 @@ def recover_allocations(
             rejected.append(Rejection(ask.allocation_key, reason, rule, ask.application_id))
             continue
         recover(turn, partition, existing, node)
-        identity, node_id = existing.allocation_id, existing.node_id
+        identity, node_id = existing_identity(existing), existing.node_id
         turn.emit(AllocationNew(rm_id, partition.name, identity, node_id, ask))
     if rejected:
         turn.emit(AllocationsRejected(rm_id, tuple(rejected)))
 
 
+def existing_identity(existing: ExistingAllocation) -> str:
+    """Return what identifies an existing allocation, foreign or ours. Rules: SI-42, CYC-29."""
+    if is_foreign(existing.ask):
+        return foreign_identity(existing.ask, existing.allocation_id)
+    return existing.allocation_id
+
+
 def refusal(
     partition: Partition | None, existing: ExistingAllocation, node_id: str
 ) -> tuple[str, str]:
-    """Return why an existing allocation is refused, with the rule. Rules: SI-40, SI-43.
+    """Return why an existing allocation is refused, with the rule. Rules: SI-40, SI-43, CYC-28.
 
     ``node_id``: the node it goes to, "" if that is unknown.
     """
     ask = existing.ask
+    if is_foreign(ask):
+        return foreign_refusal(partition, existing, node_id)
     if partition is None:
         return unknown_partition(ask.partition), "SI-40"
     if not existing.allocation_id:
@@ -79,21 +92,31 @@ def _content_refusal(
     if not partition.types.room_for(ask.resource):
         return f"more than {TYPES_LIMIT} different resource types", "SI-40"
     known = application.allocations.get(existing.allocation_id)
-    if known is not None and known.node.node_id != node_id:
+    if known is None:
+        return "", ""
+    if known.node.node_id != node_id:
         return (
             f"allocation '{existing.allocation_id}' is on node '{known.node.node_id}' already",
             "SI-43",
         )
-    return "", ""
+    return resize_refusal(known, ask.resource)
 
 
 def recover(turn: Turn, partition: Partition, existing: ExistingAllocation, node: Node) -> None:
-    """Book an existing allocation, unless it is known already. Rules: SI-41, SI-43 to SI-45."""
+    """Book an existing allocation, or the new size of one that is known.
+
+    Rules: SI-41, SI-43 to SI-45, CYC-28, CYC-29.
+    """
     ask = existing.ask
-    application = partition.applications[ask.application_id]
-    if existing.allocation_id in application.allocations:
+    if is_foreign(ask):
+        report_foreign(turn, partition, existing, node, _creation_ns(ask, turn.now_ns))
         return
+    application = partition.applications[ask.application_id]
     amounts = partition.types.amounts(ask.resource)
+    known = application.allocations.get(existing.allocation_id)
+    if known is not None:
+        resize_allocation(turn, partition, known, amounts)
+        return
     allocation = Allocation(existing.allocation_id, ask, amounts, application, node)
     request = application.requests.get(ask.allocation_key)
     if request is None:

@@ -13,6 +13,7 @@ from remuda.core.accounting.usage import grow_capacity
 from remuda.core.accounting.waiting import offer, wake_at
 from remuda.core.apply.allocations import recover
 from remuda.core.apply.allocations import refusal as allocation_refusal
+from remuda.core.apply.foreign import tell_occupied
 from remuda.core.apply.lifecycle import allocation_added, complete_if_idle
 from remuda.core.apply.releases import end_on_node
 from remuda.core.apply.turn import Turn
@@ -22,6 +23,7 @@ from remuda.core.messages.effects import NodesAnswered, Rejection
 from remuda.core.messages.tags import NODE_PARTITION
 from remuda.core.model.application import Application
 from remuda.core.model.cluster import plain_name, unknown_partition
+from remuda.core.model.foreign import is_foreign
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.vectors import TYPES_LIMIT, Amounts, copy, equal, positive, vector_of
@@ -156,6 +158,8 @@ def _take_back(turn: Turn, partition: Partition, sound: tuple[ExistingAllocation
     """
     new: dict[tuple[int, str], Application] = {}
     for existing in sound:
+        if is_foreign(existing.ask):
+            continue
         application = partition.applications[existing.ask.application_id]
         if existing.allocation_id not in application.allocations:
             new[(application.number, existing.allocation_id)] = application
@@ -166,7 +170,11 @@ def _take_back(turn: Turn, partition: Partition, sound: tuple[ExistingAllocation
 
 
 def _update(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) -> tuple[str, str]:
-    """Change capacity, occupied amount or attributes. Rules: NODE-7, NODE-8, NOD-5."""
+    """Change capacity, occupied amount or attributes.
+
+    What others use is not taken from here once they are listed. Rules: NODE-7, NODE-8, NOD-5,
+    NODE-17.
+    """
     attributes = {k: v for k, v in update.attributes.items() if k != NODE_PARTITION}
     was_ready = node.ready()
     node.attributes.update(attributes)
@@ -178,7 +186,7 @@ def _update(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) ->
         )
     if update.capacity is not None:
         _set_capacity(turn, partition, node, partition.types.amounts(update.capacity))
-    if update.occupied is not None:
+    if update.occupied is not None and not node.itemised:
         _set_occupied(turn, partition, node, partition.types.amounts(update.occupied))
     node.refused.clear()
     offer(partition, node)
@@ -203,17 +211,10 @@ def _set_capacity(turn: Turn, partition: Partition, node: Node, capacity: Amount
 
 
 def _set_occupied(turn: Turn, partition: Partition, node: Node, occupied: Amounts) -> None:
-    if equal(vector_of(occupied), vector_of(node.occupied)):
+    if equal(vector_of(occupied), node.occupied):
         return
     node.reoccupy(occupied)
-    turn.event(
-        partition,
-        events.NODE,
-        node.node_id,
-        events.SET,
-        events.NODE_OCCUPIED,
-        resource=occupied.resource,
-    )
+    tell_occupied(turn, partition, node)
 
 
 def _drain(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) -> tuple[str, str]:

@@ -6,6 +6,7 @@ from typing import Final
 
 from remuda.core.accounting.usage import refund
 from remuda.core.accounting.waiting import offer
+from remuda.core.apply.foreign import forget_foreign, release_foreign
 from remuda.core.apply.lifecycle import complete_if_idle, drop_requests, fire
 from remuda.core.apply.tracking import usage_shrank
 from remuda.core.apply.turn import Turn
@@ -34,17 +35,20 @@ RELEASED_BY_RM: Final = "allocation remove as per RM request"
 
 
 def release_allocations(turn: Turn, rm_id: str, releases: tuple[AllocationRelease, ...]) -> None:
-    """End allocations on demand of the RM, or after it confirmed. Rules: SI-60 to SI-65.
+    """End allocations on demand of the RM, or after it confirmed.
 
+    A release without application is one of a foreign allocation. Rules: SI-60 to SI-65, CYC-29.
     Emits: EventRecord, ApplicationUpdated, AllocationsReleased.
     """
     for release in releases:
         partition = turn.cluster.partition(rm_id, release.partition)
-        application = partition and partition.applications.get(release.application_id)
-        if not partition or not application:
-            continue
-        if release.termination_type == PLACEHOLDER_REPLACED:
+        if not partition or release.termination_type == PLACEHOLDER_REPLACED:
             continue  # SI-64: there is no placeholder this could confirm
+        if not release.application_id:
+            release_foreign(turn, partition, release)
+        application = partition.applications.get(release.application_id)
+        if not application:
+            continue
         allocations = named_allocations(application, release)
         for allocation in allocations:
             detail = REMOVAL_DETAIL.get(release.termination_type, events.ALLOC_CANCEL)
@@ -91,7 +95,11 @@ def node_returns(turn: Turn, partition: Partition, allocation: Allocation) -> No
 
 
 def end_on_node(turn: Turn, partition: Partition, node: Node) -> AllocationsReleased | None:
-    """End everything on a node that goes away; None if there was nothing. Rules: NODE-13, SI-69."""
+    """End everything on a node that goes away; None if there was nothing of ours.
+
+    Rules: NODE-13, NODE-14, SI-69.
+    """
+    forget_foreign(partition, node)
     message = f"Node {node.node_id} Removed"
     released: list[ReleasedAllocation] = []
     for allocation in list(node.allocations.values()):

@@ -6,7 +6,16 @@ from typing import Final, final
 
 from remuda.core.messages.tags import READY
 from remuda.core.model.allocation import Allocation
-from remuda.core.model.vectors import Amounts, Vector, add, move, subtract
+from remuda.core.model.foreign import ForeignAllocation
+from remuda.core.model.vectors import (
+    Amounts,
+    Vector,
+    add,
+    add_vector,
+    move,
+    subtract,
+    vector_of,
+)
 
 _FALSE: Final = ("0", "f", "F", "false", "FALSE", "False")
 
@@ -19,6 +28,9 @@ class Node:
     ``allocations``: by (application number, allocation ID), since IDs are unique per application
     only. ``refused``: predicate classes known not to be acceptable here, until the node changes.
     ``weights``: what the score is made of, see ``policy.node_score``.
+
+    ``occupied`` is what others use: the amount the RM reports or, once it reported one, the sum of
+    the ``foreign`` allocations by identity (CYC-29); ``itemised`` says which of the two.
     """
 
     __slots__ = (
@@ -26,6 +38,8 @@ class Node:
         "allocations",
         "attributes",
         "available",
+        "foreign",
+        "itemised",
         "node_id",
         "occupied",
         "refused",
@@ -37,12 +51,14 @@ class Node:
     def __init__(self, node_id: str, total: Amounts, occupied: Amounts, schedulable: bool) -> None:
         self.node_id = node_id
         self.total = total
-        self.occupied = occupied
+        self.occupied = vector_of(occupied)
         self.schedulable = schedulable
         self.attributes: dict[str, str] = {}
         self.allocated = Vector()
         self.available = Vector()
         self.allocations: dict[tuple[int, str], Allocation] = {}
+        self.foreign: dict[str, ForeignAllocation] = {}
+        self.itemised: bool = False
         self.refused: set[str] = set()
         self.weights: tuple[tuple[int, float, int], ...] = ()
         add(self.available, total)
@@ -64,11 +80,33 @@ class Node:
         add(self.available, total)
         self.total = total
 
+    def exchange(self, allocation: Allocation, amounts: Amounts) -> None:
+        """Let an allocation that is here hold other amounts from now on. Rules: CYC-28."""
+        move(self.allocated, self.available, allocation.amounts)
+        move(self.available, self.allocated, amounts)
+
     def reoccupy(self, occupied: Amounts) -> None:
-        """Change what others use. Rules: NOD-5."""
-        add(self.available, self.occupied)
+        """Change what others use, as the RM reports it. Rules: NOD-5."""
+        add_vector(self.available, self.occupied)
         subtract(self.available, occupied)
-        self.occupied = occupied
+        self.occupied = vector_of(occupied)
+
+    def put_foreign(self, foreign: ForeignAllocation) -> None:
+        """Take a foreign allocation in, or its new amounts; no fit is checked.
+
+        What the RM reported as occupied goes with the first one. Rules: CYC-29, NODE-17.
+        """
+        if not self.itemised:
+            self.itemised = True
+            add_vector(self.available, self.occupied)
+            self.occupied = Vector()
+        self.foreign[foreign.identity] = foreign
+        move(self.available, self.occupied, foreign.amounts)
+
+    def remove_foreign(self, foreign: ForeignAllocation) -> None:
+        """Give a foreign allocation's room back. Rules: CYC-29."""
+        del self.foreign[foreign.identity]
+        move(self.occupied, self.available, foreign.amounts)
 
     def ready(self) -> bool:
         """Return the ready flag; absent or unreadable means ready. Rules: NODE-2."""

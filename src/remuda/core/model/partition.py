@@ -8,6 +8,7 @@ from typing import final
 from remuda.config.schema import PartitionConfig
 from remuda.core.model import states
 from remuda.core.model.application import Application
+from remuda.core.model.foreign import ForeignIndex
 from remuda.core.model.node import Node
 from remuda.core.model.node_order import NodeOrder
 from remuda.core.model.placement_rule import PlacementRule
@@ -40,6 +41,7 @@ class Partition:
         "cleanup_set",
         "config",
         "ended",
+        "foreign",
         "name",
         "node_order",
         "node_sort_weights",
@@ -81,6 +83,7 @@ class Partition:
         self.node_sort_weights: Mapping[str, float] = {}
         self.node_order = node_order
         self.nodes: dict[str, Node] = {}
+        self.foreign = ForeignIndex()
         self.capacity = Vector()
         self.applications: dict[str, Application] = {}
         self.ended: dict[int, Application] = {}

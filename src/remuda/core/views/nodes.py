@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from remuda.core.messages.queries import NodeView
+from remuda.core.messages.queries import ForeignAllocationView, NodeView
+from remuda.core.model.foreign import ForeignAllocation
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.views.applications import allocation_view
@@ -17,17 +18,32 @@ def node_views(partition: Partition) -> tuple[NodeView, ...]:
 def _node_view(partition: Partition, node: Node) -> NodeView:
     allocations = [allocation_view(partition, each) for each in node.allocations.values()]
     allocations.sort(key=lambda each: (each.application_id, each.allocation_id))
+    keyed = sorted([(each.ask.allocation_key, name) for name, each in node.foreign.items()])
+    foreign = [_foreign_view(node.foreign[identity]) for _, identity in keyed]
     return NodeView(
         node_id=node.node_id,
         partition=partition.name,
         attributes=dict(sorted(node.attributes.items())),
         capacity=dict(node.total.resource),
         allocated=partition.types.resource(node.allocated),
-        occupied=dict(node.occupied.resource),
+        occupied=partition.types.resource(node.occupied),
         available=partition.types.resource(node.available),
         schedulable=node.schedulable,
         ready=node.ready(),
         allocations=tuple(allocations),
         reservations=(),
-        foreign=(),
+        foreign=tuple(foreign),
+    )
+
+
+def _foreign_view(foreign: ForeignAllocation) -> ForeignAllocationView:
+    ask = foreign.ask
+    return ForeignAllocationView(
+        allocation_key=ask.allocation_key,
+        tags=dict(ask.tags),
+        allocation_time_ns=foreign.created_ns,
+        resource=dict(foreign.amounts.resource),
+        priority=ask.priority,
+        node_id=foreign.node.node_id,
+        preemptable=not foreign.static(),
     )

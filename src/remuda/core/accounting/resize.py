@@ -1,0 +1,54 @@
+"""Changes the size of what is allocated already (rules: CYC-28)."""
+
+from __future__ import annotations
+
+from remuda.config.queue_properties import FAIR
+from remuda.core.accounting.accounts import account_of
+from remuda.core.accounting.standing import update_application
+from remuda.core.accounting.waiting import wake_at, wake_waiting
+from remuda.core.model.allocation import Allocation
+from remuda.core.model.partition import Partition
+from remuda.core.model.vectors import Amounts, Vector, add, define, subtract
+
+
+def resize(partition: Partition, allocation: Allocation, amounts: Amounts) -> None:
+    """Let an allocation hold other amounts, up the path, for user and group, and on its node.
+
+    No limit is asked: it runs. What fits a limit now that did not before is tried again. The node
+    is left to ``offer``. Rules: CYC-28, QUE-2, LIM-30.
+    """
+    application = allocation.application
+    leaf = application.queue
+    assert leaf is not None
+    before = allocation.amounts
+    allocation.node.exchange(allocation, amounts)
+    allocation.amounts = amounts
+    trackers = account_of(partition, application).trackers
+    _exchange(application.allocated, before, amounts)
+    for queue in leaf.path_up:
+        _exchange(queue.allocated, before, amounts)
+    for tracker in trackers:
+        _exchange(tracker.allocated, before, amounts)
+    _raise(application.max_allocated, application.allocated)
+    if leaf.settings.application_sort == FAIR:
+        update_application(application)
+    partition.unsettled[leaf.path] = leaf
+    for queue in leaf.path_up:
+        if queue.waiting:
+            wake_at(partition, queue)
+    for tracker in trackers:
+        if tracker.waiting.strands:
+            wake_waiting(partition, tracker)
+
+
+def _exchange(held: Vector, before: Amounts, amounts: Amounts) -> None:
+    subtract(held, before)
+    add(held, amounts)
+
+
+def _raise(highest: Vector, held: Vector) -> None:
+    """Keep the largest amounts ever held."""
+    define(highest, held.types)
+    for index, amount in enumerate(held.amounts):
+        if amount > highest.amounts[index]:
+            highest.amounts[index] = amount

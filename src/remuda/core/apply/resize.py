@@ -1,0 +1,51 @@
+"""Takes note that something that runs got another size (rules: CYC-28, decision 55)."""
+
+from __future__ import annotations
+
+from remuda.base.resources import Resource
+from remuda.core.accounting.resize import resize
+from remuda.core.accounting.waiting import offer
+from remuda.core.apply.tracking import usage_grew, usage_shrank
+from remuda.core.apply.turn import Turn
+from remuda.core.model.allocation import Allocation
+from remuda.core.model.partition import Partition
+from remuda.core.model.vectors import Amounts, equal, vector_of
+
+
+def resize_refusal(known: Allocation, resource: Resource) -> tuple[str, str]:
+    """Return why an allocation cannot have this size, with the rule. Rules: CYC-28."""
+    if any(resource.values()) or not any(known.amounts.resource.values()):
+        return "", ""
+    return f"allocation '{known.allocation_id}' would be resized to nothing", "CYC-28"
+
+
+def resize_allocation(
+    turn: Turn, partition: Partition, allocation: Allocation, amounts: Amounts
+) -> None:
+    """Resize an allocation where it is, whatever limits and its node say; equal is no change.
+
+    What its user and group use more, and less, is told by type (EVT-78, EVT-79: deltas). The node
+    is put where its score belongs in any case. Rules: CYC-28. Emits: EventRecord.
+    """
+    before = allocation.amounts
+    if equal(vector_of(before), vector_of(amounts)):
+        return
+    resize(partition, allocation, amounts)
+    node = allocation.node
+    node.refused.clear()
+    offer(partition, node)
+    less = _excess(before.resource, amounts.resource)
+    if less:
+        usage_shrank(turn, partition, allocation.application, less)
+    more = _excess(amounts.resource, before.resource)
+    if more:
+        usage_grew(turn, partition, allocation.application, more)
+
+
+def _excess(left: Resource, right: Resource) -> Resource:
+    """Return by how much the left amounts exceed the right ones, where they do."""
+    found: dict[str, int] = {}
+    for name, amount in left.items():
+        if amount > right.get(name, 0):
+            found[name] = amount - right.get(name, 0)
+    return found
