@@ -114,10 +114,25 @@ def running(partition: Partition, path: str) -> int:
     return sum(a.state in ("Starting", "Running") for a in inside(live(partition), path))
 
 
+def waiting_with_a_node(partition: Partition, path: str) -> int:
+    """How many applications of a queue hold a place by a reservation alone. Rules: QUE-24."""
+    return sum(
+        app.state == "Accepted" and holds_a_node(partition, app)
+        for app in inside(live(partition), path)
+    )
+
+
+def holds_a_node(partition: Partition, app: Application) -> bool:
+    """Whether an application has a reservation."""
+    return any(one.app is app for one in partition.reservations)
+
+
 def queue_allows(partition: Partition, app: Application) -> bool:
-    """Whether the queues let an application start. Rules: QUE-22."""
+    """Whether the queues let an application start. Rules: QUE-22, QUE-24."""
+    if holds_a_node(partition, app):
+        return True
     return all(
-        not most or running(partition, path) + 1 <= most
+        not most or running(partition, path) + waiting_with_a_node(partition, path) + 1 <= most
         for path in lineage(app.queue)
         for most in [partition.queues[path].max_applications]
     )

@@ -7,16 +7,27 @@ all of them again for every decision. What it returns are plain tuples in the fo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from remuda.core.messages import commands as c
 from remuda.core.messages import events as ev
 from remuda.core.ports import Predicates, always_true
-from tests.reference import access, decide, limits, placement, queues, reload
+from tests.reference import access, existing, limits, nodes, placement, queues, reload, reserving
 from tests.reference import arithmetic as res
+from tests.reference.decide import Cycle, Decision, Drop, Place, Reserve
 from tests.reference.outcome import Outcome, Record, Released, record
-from tests.reference.state import LIVE, Allocation, Application, Ask, Node, Partition
+from tests.reference.state import (
+    LIVE,
+    WHOLE,
+    Allocation,
+    Application,
+    Ask,
+    Partition,
+    Reservation,
+)
 
 SECOND = 1_000_000_000
 STARTING_TIMEOUT = 300 * SECOND
@@ -25,6 +36,7 @@ CLEANING = 10 * SECOND
 RETENTION = 3 * 24 * 3600 * SECOND
 REQUIRED_NODE = "yunikorn.apache.org/requiredNode"
 QUICK = "application.stateaware.disable"
+RESERVATION_DELAY = 2 * SECOND
 
 TRANSITIONS = {
     ("New", "run"): "Accepted",
@@ -52,13 +64,22 @@ class Reference:
     """The same door as the scheduler's: ``handle``, ``step``, ``next_deadline``.
 
     ``records`` are the event records of the last call that are compared. ``background``: what the
-    RMs have to hear of removed partitions, some time (OBJ-9).
+    RMs have to hear of removed partitions, some time (OBJ-9). ``counts``: how many reservations
+    were made, and why they ended. ``reservation_limits``: how old they
+    may get, by RM (RSV-10).
     """
 
-    def __init__(self, predicates: Predicates = always_true) -> None:
+    def __init__(
+        self,
+        predicates: Predicates = always_true,
+        reservation_delay: int | None = RESERVATION_DELAY,
+    ) -> None:
         self.predicates = predicates
+        self.reservation_delay = reservation_delay
+        self.counts: Counter[str] = Counter()
         self.partitions: dict[tuple[str, str], Partition] = {}
         self.asking: dict[str, bool] = {}
+        self.reservation_limits: dict[str, int] = {}
         self.checksums: dict[str, str] = {}
         self.sweeps: dict[tuple[str, str], int] = {}
         self.background: list[Outcome] = []
@@ -93,7 +114,7 @@ class Reference:
         elif isinstance(command, c.UpdateAllocations):
             self.update_allocations(command)
         else:
-            self.update_nodes(command)
+            nodes.update(self, command)
 
     def step(self, now_ns: int, limit: int) -> list[Outcome]:
         """Fire due timers, then decide at most ``limit`` times, with timers due in between."""
@@ -142,10 +163,20 @@ class Reference:
         self.wipe(name)
         self.asking[name] = command.predicates
         self.checksums[name] = command.config.checksum
+        self.keep_settings(name, command.extra_config)
         for config in command.config.partitions:
             self.partitions[name, config.name] = partition = Partition(name, config.name)
+            partition.reservation_limit = self.reservation_limits[name]
             self.records += queues.configure(partition, config)
         self.out.append(("registered", name, True))
+
+    def keep_settings(self, rm_id: str, extra: Mapping[str, str]) -> None:
+        """What the extra map says of the core. Rules: RM-7, SI-85, RSV-10, KV-3."""
+        seconds = re.fullmatch(r"([0-9]+)s", extra.get("scheduler.reservationLimit", ""))
+        self.reservation_limits[rm_id] = int(seconds[1]) * SECOND if seconds else 3600 * SECOND
+        for name, partition in self.partitions.items():
+            if name[0] == rm_id:
+                partition.reservation_limit = self.reservation_limits[rm_id]
 
     def wipe(self, rm_id: str) -> None:
         """Forget everything of one RM. Rules: RM-9, RM-19."""
@@ -234,6 +265,7 @@ class Reference:
             return False
         app = Application(new.application_id, "", self.arrival(), self.now)
         app.quick = bool(access.application_tag(new.tags, QUICK))
+        app.node_policy = access.application_tag(new.tags, "node.sort.policy")
         who = access.identify(new)
         known = app.identity in partition.applications
         if who is None or known or not self.settle_in(partition, app, new, who):
@@ -258,6 +290,8 @@ class Reference:
         if any(new.placeholder_ask.values()):
             return False
         self.records += queues.create_missing(partition, path)
+        if WHOLE and app.node_policy not in ("", "fair", "binpacking"):
+            return False
         self.records += queues.apply_quota(partition, path, new.tags)
         partition.applications[app.identity] = app
         return True
@@ -266,6 +300,8 @@ class Reference:
         """SI-29, in the order of EVT-89."""
         app = partition.applications.pop(identity)
         had_asks = bool(app.asks)
+        mine = [one for one in partition.reservations if one.app is app]
+        self.unreserve(partition, mine, "application removed")
         app.asks.clear()
         if had_asks and not app.allocations and app.state != "Completing":
             self.fire(partition, app, "complete")
@@ -289,7 +325,9 @@ class Reference:
     def update_allocations(self, command: c.UpdateAllocations) -> None:
         """The four lists in the order of SI-3."""
         rm_id = command.rm_id
-        bad = [e.ask.allocation_key for e in command.allocations if not self.recover(rm_id, e)]
+        bad = [
+            e.ask.allocation_key for e in command.allocations if not existing.report(self, rm_id, e)
+        ]
         if bad:
             self.out.append(("allocations rejected", rm_id, tuple(bad)))
         bad = [ask.allocation_key for ask in command.asks if not self.add_ask(rm_id, ask)]
@@ -299,41 +337,6 @@ class Reference:
             self.release_asks(rm_id, ask_release)
         for release in command.releases:
             self.release(rm_id, release)
-
-    def recover(self, rm_id: str, existing: c.ExistingAllocation) -> bool:
-        """One existing allocation and its answer. Rules: SI-42."""
-        partition = self.partition(rm_id, existing.ask.partition)
-        taken = partition is not None and self.take(partition, existing, existing.node_id)
-        if taken:
-            self.out.append(("new", rm_id, existing.allocation_id, existing.node_id))
-        return taken
-
-    def take(self, partition: Partition, existing: c.ExistingAllocation, where: str) -> bool:
-        """SI-40, SI-41, SI-43."""
-        ask, identity = existing.ask, existing.allocation_id
-        app = partition.applications.get(ask.application_id)
-        if app is None or where not in partition.nodes:
-            return False
-        bad_amount = any(v < 0 for v in ask.resource.values())
-        if not identity or not ask.allocation_key or ask.placeholder or bad_amount:
-            return False
-        known = app.allocations.get(identity)
-        if known is not None:
-            return known.node_id == where
-        self.bind_reported(partition, app, existing, where)
-        return True
-
-    def bind_reported(
-        self, partition: Partition, app: Application, existing: c.ExistingAllocation, where: str
-    ) -> None:
-        """Take over an allocation the RM runs already. Rules: SI-41, SI-44, APP-6."""
-        ask, resource = existing.ask, dict(existing.ask.resource)
-        if ask.allocation_key not in app.asks:
-            app.asks[ask.allocation_key] = self.new_ask(ask, total=1)
-        app.asks[ask.allocation_key].made += 1
-        if app.state == "New":
-            self.fire(partition, app, "run")
-        self.bind(partition, app, (existing.allocation_id, ask.allocation_key), where, resource)
 
     def bind(
         self,
@@ -376,8 +379,12 @@ class Reference:
                 )
             )
 
-    def new_ask(self, ask: c.Ask, total: int) -> Ask:
-        """An ask as the model keeps it."""
+    def new_ask(self, app: Application, ask: c.Ask, total: int) -> Ask:
+        """An ask as the model keeps it. Rules: QUE-42, QUE-44, README decision 54."""
+        created = self.created(ask)
+        if ask.allocation_key in app.asks:
+            created = app.asks[ask.allocation_key].created
+        app.submitted = min(app.submitted, created)
         return Ask(
             key=ask.allocation_key,
             resource=dict(ask.resource),
@@ -385,7 +392,14 @@ class Reference:
             total=total,
             arrival=self.arrival(),
             required_node=ask.tags.get(REQUIRED_NODE, ""),
+            created=created,
         )
+
+    def created(self, ask: c.Ask) -> int:
+        """The creation time of a new ask. Rules: QUE-44, SI-45."""
+        text = ask.tags.get("creationTime", "")
+        told = text.isascii() and text.isdigit() and len(text) <= 11
+        return int(text) * SECOND if told else self.now
 
     def add_ask(self, rm_id: str, ask: c.Ask) -> bool:
         """SI-31 to SI-34; placeholders are refused because this release has no gangs."""
@@ -395,15 +409,26 @@ class Reference:
             return False
         if ask.max_allocations < 1 or not res.positive(ask.resource):
             return False
-        new = self.new_ask(ask, ask.max_allocations)
+        new = self.new_ask(app, ask, ask.max_allocations)
         old = app.asks.get(new.key)
         if old is not None:
             new.arrival, new.made = old.arrival, old.made
         app.asks[new.key] = new
+        self.check_reservations(partition, app, new)
         limits.settle(app)
         if app.state in ("New", "Completing") and new.pending:
             self.fire(partition, app, "run")
         return True
+
+    def check_reservations(self, partition: Partition, app: Application, new: Ask) -> None:
+        """End those of an ask that came again and is too large, or has enough. Rules: SI-33."""
+        too_small = [
+            one
+            for one in reserving.of_ask(partition, app, new.key)
+            if not res.fits(partition.nodes[one.node_id].capacity, new.resource)
+        ]
+        self.unreserve(partition, too_small, "sent again")
+        self.unreserve(partition, reserving.surplus(partition, app, new.key), "sent again")
 
     def release_asks(self, rm_id: str, release: c.AskRelease) -> None:
         """SI-50 to SI-52."""
@@ -414,6 +439,9 @@ class Reference:
         keys = [release.allocation_key] if release.allocation_key else list(app.asks)
         known = [key for key in keys if app.asks.pop(key, None) is not None]
         if known:
+            for key in known:
+                gone = reserving.surplus(partition, app, key)
+                self.unreserve(partition, gone, "ask released")
             limits.settle(app)
             self.complete_if_done(partition, app)
 
@@ -426,6 +454,8 @@ class Reference:
     def release(self, rm_id: str, release: c.AllocationRelease) -> None:
         """SI-60 to SI-64."""
         partition = self.partition(rm_id, release.partition)
+        if partition is not None and not release.application_id:
+            existing.drop_foreign(partition, release.allocation_id or release.allocation_key)
         app = self.application(rm_id, release.partition, release.application_id)
         if partition is None or app is None:
             return
@@ -439,106 +469,66 @@ class Reference:
             if release.termination_type in (c.STOPPED_BY_RM, c.UNKNOWN_TERMINATION_TYPE):
                 self.released(partition, [(app, allocation) for allocation in gone])
 
-    # ------------------------------------------------------------------------------ nodes
-
-    def update_nodes(self, command: c.UpdateNodes) -> None:
-        """The table of chapter 70, section 9."""
-        accepted: list[str] = []
-        rejected: list[str] = []
-        for update in command.nodes:
-            if update.action == c.UNKNOWN_ACTION:
-                continue
-            creating = update.action in (c.CREATE, c.CREATE_DRAIN)
-            act: Callable[[str, c.NodeUpdate], bool] = self.create if creating else self.change
-            if not act(command.rm_id, update):
-                rejected.append(update.node_id)
-            elif creating:
-                accepted.append(update.node_id)
-        if accepted or rejected:
-            self.out.append(("nodes", command.rm_id, tuple(accepted), tuple(rejected)))
-
-    def home(self, rm_id: str, update: c.NodeUpdate) -> Partition | None:
-        """The partition of a node."""
-        return self.partition(rm_id, update.attributes.get("si/node-partition", ""))
-
-    def create(self, rm_id: str, update: c.NodeUpdate) -> bool:
-        """NODE-1, NODE-6."""
-        partition = self.home(rm_id, update)
-        if partition is None or not update.node_id or update.node_id in partition.nodes:
-            return False
-        node = Node(
-            update.node_id,
-            dict(update.capacity or {}),
-            dict(update.occupied or {}),
-            schedulable=update.action == c.CREATE,
-        )
-        partition.nodes[node.identity] = node
-        told = len(self.records)
-        before = [(app, app.counted, app.group) for app in partition.applications.values()]
-        for existing in update.existing:
-            if not self.take(partition, existing, node.identity):
-                self.remove_node(partition, node)
-                del self.records[told:]
-                for app, counted, group in before:
-                    app.counted, app.group = counted, group
-                    limits.settle(app)
-                return False
-        return True
-
-    def change(self, rm_id: str, update: c.NodeUpdate) -> bool:
-        """NODE-7 to NODE-13; False: answered by a rejection."""
-        partition = self.home(rm_id, update)
-        node = partition.nodes.get(update.node_id) if partition is not None else None
-        if partition is None or node is None:
-            return False
-        if update.action == c.UPDATE:
-            if update.capacity is not None and not res.equal(update.capacity, node.capacity):
-                node.capacity = dict(update.capacity)
-            if update.occupied is not None and not res.equal(update.occupied, node.occupied):
-                node.occupied = dict(update.occupied)
-        elif update.action == c.DRAIN_NODE:
-            node.schedulable = False
-        elif update.action == c.DRAIN_TO_SCHEDULABLE:
-            was, node.schedulable = node.schedulable, True
-            return not was
-        else:
-            self.released(partition, self.remove_node(partition, node))
-        return True
-
-    def remove_node(self, partition: Partition, node: Node) -> list[tuple[Application, Allocation]]:
-        """Take a node and all its allocations away. Rules: NODE-6, NODE-13."""
-        del partition.nodes[node.identity]
-        everything = [
-            (app, a) for app in partition.applications.values() for a in app.allocations.values()
-        ]
-        gone = [pair for pair in everything if pair[1].node_id == node.identity]
-        for app, allocation in sorted(gone, key=lambda pair: pair[1].arrival):
-            self.unbind(partition, app, allocation)
-            self.complete_if_done(partition, app)
-        return gone
-
     # -------------------------------------------------------------------------- decisions
 
     def decide_once(self) -> bool:
         """One decision of the next partition that has one. Rules: CYC-3."""
         names = sorted(self.partitions)
         for name in [n for n in names if n > self.turn] + [n for n in names if n <= self.turn]:
-            partition = self.partitions[name]
-            asks = self.predicates if self.asking[partition.rm_id] else always_true
-            decision = decide.decide(partition, asks)
-            if decision is not None:
+            if self.take_turn(self.partitions[name]):
                 self.turn = name
-                self.commit(partition, decision)
                 return True
         return False
 
-    def commit(self, partition: Partition, decision: decide.Decision) -> None:
-        """CYC-17 steps 7 and 8, CYC-18."""
-        app, ask, node = decision
+    def take_turn(self, partition: Partition) -> bool:
+        """One allocation and the reservations before it; whether there was one. Rules: CYC-7."""
+        asks = self.predicates if self.asking[partition.rm_id] else always_true
+        while True:
+            decision = Cycle(partition, asks, self.now, self.reservation_delay).decide()
+            if decision is None:
+                return False
+            self.commit(partition, decision)
+            if isinstance(decision, Place):
+                return True
+
+    def commit(self, partition: Partition, decision: Decision) -> None:
+        """Carry out what was decided. Rules: CYC-6, CYC-14."""
+        if isinstance(decision, Drop):
+            for one, why in decision.reservations:
+                self.unreserve(partition, [one], why)
+            return
+        self.unreserve(partition, decision.evicted, "evicted")
+        if isinstance(decision, Reserve):
+            self.reserve(partition, decision)
+        else:
+            self.place(partition, decision)
+
+    def place(self, partition: Partition, decision: Place) -> None:
+        """CYC-17 steps 7 and 8, CYC-18, RSV-8."""
+        app, ask, node = decision.app, decision.ask, decision.node
         identity = f"{ask.key}-{ask.made}"
         ask.made += 1
         self.bind(partition, app, (identity, ask.key), node.identity, dict(ask.resource))
         self.out.append(("new", partition.rm_id, identity, node.identity))
+        if decision.instead is not None:
+            own = decision.instead.node_id == node.identity
+            drained = not partition.nodes[decision.instead.node_id].schedulable
+            why = "own node" if own else "other node, drained" if drained else "other node"
+            self.unreserve(partition, [decision.instead], why)
+
+    def reserve(self, partition: Partition, decision: Reserve) -> None:
+        """RSV-1, RSV-5."""
+        app, key, node_id = decision.app, decision.ask.key, decision.node.identity
+        self.counts["required" if decision.ask.required_node else "reserved"] += 1
+        partition.reservations.append(Reservation(app, key, node_id, self.now))
+        self.out.append(("reserved", partition.rm_id, key, node_id))
+
+    def unreserve(self, partition: Partition, gone: Iterable[Reservation], why: str) -> None:
+        """End reservations. Rules: RSV-8, RSV-9, EVT-56."""
+        for one in list(gone):
+            partition.reservations.remove(one)
+            self.counts[why] += 1
+            self.out.append(("unreserved", partition.rm_id, one.key, one.node_id))
 
 
 def timer_order(timer: Timer) -> tuple[int, int]:

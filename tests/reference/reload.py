@@ -16,6 +16,7 @@ def update(reference: Reference, command: c.UpdateConfiguration) -> bool:
     """Change everything or nothing; False: refused. Rules: SI-85 to SI-88, CHK-5, RLD-3."""
     rm_id, checksum = command.rm_id, command.config.checksum
     if checksum and checksum == reference.checksums[rm_id]:
+        keep_extra(reference, command)
         return True
     wanted = {(rm_id, config.name): config for config in command.config.partitions}
     for name, config in wanted.items():
@@ -25,8 +26,10 @@ def update(reference: Reference, command: c.UpdateConfiguration) -> bool:
     if command.dry_run:
         return True
     reference.checksums[rm_id] = checksum
+    keep_extra(reference, command)
     for name, config in wanted.items():
         partition = reference.partitions.setdefault(name, Partition(*name))
+        partition.reservation_limit = reference.reservation_limits[rm_id]
         before = partition.limits
         reference.records += queues.configure(partition, config)
         limits.cut_links(partition, before)
@@ -36,3 +39,9 @@ def update(reference: Reference, command: c.UpdateConfiguration) -> bool:
         if name not in wanted:
             reference.remove_partition(name)
     return True
+
+
+def keep_extra(reference: Reference, command: c.UpdateConfiguration) -> None:
+    """The extra map of an update that is in force. Rules: SI-85, EXT-24."""
+    if command.extra_config is not None and not command.dry_run:
+        reference.keep_settings(command.rm_id, command.extra_config)

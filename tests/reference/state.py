@@ -6,6 +6,7 @@ anew from these records whenever it is asked for. Names follow the specification
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 
 from remuda.config.schema import (
@@ -15,6 +16,9 @@ from remuda.config.schema import (
     TemplateConfig,
 )
 
+# Whether what the specification says of reservations and all that came with them is played.
+WHOLE = bool(os.environ.get("REMUDA_WHOLE"))
+
 LIVE = ("New", "Accepted", "Starting", "Running", "Completing")
 MIN_PRIORITY = -(2**31)
 MAX_PRIORITY = 2**31 - 1
@@ -22,7 +26,10 @@ MAX_PRIORITY = 2**31 - 1
 
 @dataclass
 class Ask:
-    """An ask; ``made``: allocations it yielded so far, reported ones included (SI-34)."""
+    """An ask; ``made``: allocations it yielded so far, reported ones included (SI-34).
+
+    ``created``: its creation time in nanoseconds (QUE-44).
+    """
 
     key: str
     resource: dict[str, int]
@@ -30,6 +37,7 @@ class Ask:
     total: int
     arrival: int
     required_node: str
+    created: int
     made: int = 0
 
     @property
@@ -51,8 +59,9 @@ class Allocation:
 
 @dataclass
 class Application:
-    """An application. ``submitted``: when it was added (APP-21). ``quick``: see APP-16.
+    """An application. ``submitted``: its submission time (QUE-42). ``quick``: see APP-16.
 
+    ``node_policy``: its own order of nodes, "" for that of the partition (NOD-23).
     ``group``: under which it is tracked, "" for none; None: not chosen yet (LIM-20, LIM-24), or
     ``cut`` from one that lost its limit, without finding another (LIM-64).
     ``counted``: it got an allocation and has had something since (LIM-36, LIM-37).
@@ -66,6 +75,7 @@ class Application:
     user: str = ""
     groups: tuple[str, ...] = ()
     quick: bool = False
+    node_policy: str = ""
     state: str = "New"
     group: str | None = None
     counted: bool = False
@@ -76,13 +86,34 @@ class Application:
 
 
 @dataclass
+class Reservation:
+    """A node kept free for an ask (RSV-1); ``since``: when it was made."""
+
+    app: Application
+    key: str
+    node_id: str
+    since: int
+
+    @property
+    def ask(self) -> Ask:
+        """The ask as it is now."""
+        return self.app.asks[self.key]
+
+
+@dataclass
 class Node:
-    """A node; draining is ``schedulable`` False."""
+    """A node; draining is ``schedulable`` False.
+
+    ``foreign``: what runs there that is not ours, by key. ``counts_foreign``: there was some, so
+    what the RM says is occupied does not count (CYC-29).
+    """
 
     identity: str
     capacity: dict[str, int]
     occupied: dict[str, int]
     schedulable: bool
+    foreign: dict[str, dict[str, int]] = field(default_factory=dict)
+    counts_foreign: bool = False
 
 
 @dataclass
@@ -112,6 +143,11 @@ class Queue:
         return self.properties.get("application.sort.policy") == "fair"
 
     @property
+    def stateaware(self) -> bool:
+        """Whether one application starts at a time (QUE-41)."""
+        return WHOLE and self.properties.get("application.sort.policy") == "stateaware"
+
+    @property
     def by_priority(self) -> bool:
         """Whether priorities order before usage or age (QUE-18)."""
         return self.properties.get("application.sort.priority", "").lower() != "disabled"
@@ -134,7 +170,11 @@ class Queue:
 
 @dataclass
 class Partition:
-    """One partition of one RM with all it holds. ``limits``: those of each path (LIM-8)."""
+    """One partition of one RM with all it holds.
+
+    ``limits``: those of each path (LIM-8). ``reservations``: oldest first, which go after
+    ``reservation_limit`` nanoseconds as soon as they do not help, 0 for never (RSV-10).
+    """
 
     rm_id: str
     name: str
@@ -142,6 +182,8 @@ class Partition:
     node_policy: str = "fair"
     node_weights: dict[str, float] = field(default_factory=dict)
     limits: dict[str, tuple[LimitConfig, ...]] = field(default_factory=dict)
+    reservation_limit: int = 3600 * 10**9
     queues: dict[str, Queue] = field(default_factory=dict)
     applications: dict[str, Application] = field(default_factory=dict)
     nodes: dict[str, Node] = field(default_factory=dict)
+    reservations: list[Reservation] = field(default_factory=list)

@@ -173,6 +173,22 @@ def application_order(partition: Partition, leaf: Queue) -> list[Application]:
     """The applications worth visiting, in order. Rules: QUE-39, QUE-40."""
     wanting = directly_in(partition, leaf)
     candidates = [app for app in wanting if res.positive(application_pending(app))]
+    return ranked(leaf, candidates)
+
+
+def one_start_at_a_time(partition: Partition, leaf: Queue) -> list[Application]:
+    """The same for the regular pass, of a stateaware leaf fewer. Rules: QUE-41."""
+    found = application_order(partition, leaf)
+    if not leaf.stateaware:
+        return found
+    accepted = [app for app in found if app.state == "Accepted"]
+    starting = any(app.state == "Starting" for app in directly_in(partition, leaf))
+    oldest = min(accepted, key=lambda app: (app.submitted, app.arrival), default=None)
+    return [app for app in found if app.state != "Accepted" or (app is oldest and not starting)]
+
+
+def ranked(leaf: Queue, candidates: list[Application]) -> list[Application]:
+    """Applications of a leaf in its order. Rules: QUE-40."""
     usage = res.usage_key(leaf.guaranteed)
 
     def rank(app: Application) -> tuple[Any, ...]:
@@ -186,19 +202,24 @@ def application_order(partition: Partition, leaf: Queue) -> list[Application]:
 def ask_order(app: Application) -> list[Ask]:
     """The asks with something pending, in order. Rules: QUE-44, QUE-46."""
     wanting = [ask for ask in app.asks.values() if ask.pending]
-    return sorted(wanting, key=lambda ask: (-ask.priority, ask.arrival))
+    return sorted(wanting, key=lambda ask: (-ask.priority, ask.created, ask.arrival))
+
+
+def occupied(node: Node) -> res.Amounts:
+    """What others use of a node. Rules: CYC-29."""
+    return res.total(node.foreign.values()) if node.counts_foreign else node.occupied
 
 
 def available(partition: Partition) -> dict[str, dict[str, int]]:
     """What is left on each node; may be negative. Rules: NODE-3."""
-    left = {n.identity: res.subtract(n.capacity, n.occupied) for n in partition.nodes.values()}
+    left = {n.identity: res.subtract(n.capacity, occupied(n)) for n in partition.nodes.values()}
     for app in partition.applications.values():
         for allocation in app.allocations.values():
             left[allocation.node_id] = res.subtract(left[allocation.node_id], allocation.resource)
     return left
 
 
-def node_score(partition: Partition, node: Node, free: res.Amounts) -> float:
+def node_score(partition: Partition, node: Node, free: res.Amounts, policy: str) -> float:
     """The lower, the earlier. Rules: NOD-16 to NOD-19."""
     weights = partition.node_weights or {"vcore": 1.0, "memory": 1.0}
     weighted = whole = 0.0
@@ -208,14 +229,15 @@ def node_score(partition: Partition, node: Node, free: res.Amounts) -> float:
             weighted += weight * (1 - free[type_name] / size)
             whole += weight
     usage = weighted / whole if whole else 0.0
-    return 1 - usage if partition.node_policy == "binpacking" else usage
+    return 1 - usage if policy == "binpacking" else usage
 
 
-def node_order(partition: Partition) -> list[Node]:
-    """All nodes in policy order. Rules: NOD-15."""
+def node_order(partition: Partition, app: Application) -> list[Node]:
+    """All nodes in the order of an application. Rules: NOD-15, NOD-23."""
     free = available(partition)
+    policy = app.node_policy or partition.node_policy
 
     def rank(node: Node) -> tuple[float, str]:
-        return node_score(partition, node, free[node.identity]), node.identity
+        return node_score(partition, node, free[node.identity], policy), node.identity
 
     return sorted(partition.nodes.values(), key=rank)
