@@ -21,6 +21,7 @@ from remuda.core.messages import queries as q
 from remuda.core.messages.effects import Effect
 from remuda.core.scheduler import Scheduler
 from tests import strategies as draw
+from tests.port import one_by_one
 
 SECOND = 1_000_000_000
 PLAIN, CHOOSY = draw.MANAGERS
@@ -35,7 +36,7 @@ class AnyRequests(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.scheduler = Scheduler(self.predicate)
+        self.scheduler = Scheduler(one_by_one(self.predicate))
         self.refused: set[tuple[str, str]] = set()
         self.now = 1_700_000_000 * SECOND
         self.age = 0

@@ -36,8 +36,13 @@ USAGE = (ev.UG_USER_RESOURCE, ev.UG_GROUP_RESOURCE)
 
 
 def outcomes(effects: Iterable[e.Effect]) -> list[Outcome]:
-    """The comparable part of a list of effects, event records left out."""
-    return [outcome(effect) for effect in effects if not isinstance(effect, e.EventRecord)]
+    """The comparable part of a list of effects; of event records, those of reservations."""
+    return [
+        outcome(effect)
+        for effect in effects
+        if not isinstance(effect, (e.EventRecord, e.ContainerStateUpdated))
+        or (isinstance(effect, e.EventRecord) and effect.detail == ev.NODE_RESERVATION)
+    ]
 
 
 def outcome(effect: e.Effect) -> Outcome:
@@ -57,7 +62,10 @@ def outcome(effect: e.Effect) -> Outcome:
             gone = [(r.application_id, r.allocation_id, r.allocation_key) for r in effect.released]
             return ("released", effect.rm_id, tuple(sorted(gone)))
         case e.EventRecord():
-            raise TypeError("event records are compared elsewhere")
+            kind = "reserved" if effect.change == ev.ADD else "unreserved"
+            return (kind, effect.rm_id, effect.reference_id, effect.object_id)
+        case e.ContainerStateUpdated():
+            raise TypeError("hints to users are not compared")
         case _:
             return verdict(effect)
 
@@ -82,6 +90,12 @@ def settled(found: list[Outcome], stepping: bool) -> list[Outcome]:
     """The same in an order that does not depend on what the specification leaves open."""
     if stepping:
         return sorted(found, key=home)
+    kept = [one for one in found if one[0] == "unreserved"]
+    return told_in_order([one for one in found if one not in kept]) + sorted(kept, key=str)
+
+
+def told_in_order(found: list[Outcome]) -> list[Outcome]:
+    """Answers to a command, states that were entered side by side sorted."""
     ordered: list[Outcome] = []
     for is_state, group in itertools.groupby(found, key=lambda o: o[0] == "state"):
         members = list(group)

@@ -11,17 +11,19 @@ from __future__ import annotations
 import dataclasses
 import random
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from remuda.config.schema import Configuration
 from remuda.core.messages import commands as c
-from tests.reference import configurations, placement
+from tests.port import one_by_one
+from tests.reference import configurations, fragments, placement
 from tests.reference.access import identify, is_forced
 from tests.reference.model import SECOND, Reference
 from tests.reference.outcome import Outcome, Record
 from tests.reference.standing import Standing, expected
-from tests.reference.state import Application, Node, Partition
+from tests.reference.state import WHOLE, Application, Node, Partition
 
 START = 1_700_000_000 * SECOND
 TYPES = ("gpu", "memory", "vcore")
@@ -40,6 +42,7 @@ NODE_ACTIONS = (
     c.DECOMISSION,
     c.UNKNOWN_ACTION,
 )
+NODE_POLICIES = ("fair", "binpacking", "", "Fair")
 RELEASE_TYPES = (
     c.STOPPED_BY_RM,
     c.TIMEOUT,
@@ -78,30 +81,84 @@ class Run:
     reference: Reference = field(default_factory=Reference)
 
 
-def refuse_some(rm_id: str, allocation_key: str, node_id: str, allocate: bool) -> str:
-    """A predicate port that depends on the key's class and the node alone."""
-    assert allocate
+def _refusal(rm_id: str, allocation_key: str, node_id: str, allocate: bool) -> str:
+    """Why an ask may not go to a node; it depends on the key's class and the node alone.
+
+    What may not run there may still reserve, and the other way round.
+    """
     group = allocation_key.rpartition("~")[2]
-    refused = zlib.crc32(f"{rm_id} {group} {node_id}".encode()) % 3 == 0
+    number = zlib.crc32(f"{rm_id} {group} {node_id}".encode())
+    refused = number % 3 == 0 if allocate else number % 5 == 0
     return f"class {group} does not like {node_id}" if refused else ""
+
+
+refuse_some = one_by_one(_refusal)
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a workload is drawn: in the large, or crowded on a few nodes full in pieces."""
+
+    draw: Callable[[random.Random], Configuration]
+    changed: Callable[[random.Random, Configuration], Configuration]
+    managers: tuple[tuple[str, ...], ...]
+    users: tuple[int, ...]
+    queues: tuple[str, ...]
+    nodes: tuple[int, int]
+    sizes: tuple[tuple[int, int], ...]
+    counts: tuple[int, ...]
+    required: float
+    pauses: tuple[int, ...]
+    limits: tuple[str, ...]
+
+
+LARGE: Final = Manner(
+    configurations.draw,
+    configurations.changed,
+    managers=(("rm",), ("rm",), ("rm",), ("rm-b", "rm-a")),
+    users=(8, 5, 3, 3, 1, 1, 1),
+    queues=UNUSUAL,
+    nodes=(0, 16),
+    sizes=((1, 4),),
+    counts=(*[1] * 12, *[2] * 6, *[5] * 4, 0, -1),
+    required=0.1,
+    pauses=(0, 1, 1_000_000, SECOND, 3 * SECOND),
+    limits=(),
+)
+CROWDED: Final = Manner(
+    fragments.draw,
+    fragments.changed,
+    managers=(("rm",),),
+    users=(8, 5, 3, 3, 0, 0, 0),
+    queues=(),
+    nodes=(4, 9),
+    sizes=((1, 2), (1, 3), (3, 6), (4, 8)),
+    counts=(1, 1, 1, 2, 3),
+    required=0.12,
+    pauses=(0, 1_000_000, SECOND, 2 * SECOND, 2 * SECOND + 1, 3 * SECOND, 6 * SECOND),
+    limits=fragments.LIMITS,
+)
 
 
 def record(seed: int, length: int = 50, crowd: int = 1) -> Run:
     """Draw the workload of a seed and run it on the reference.
 
-    ``crowd`` multiplies the nodes and asks it starts with.
+    Two of three are crowded. ``crowd`` multiplies the nodes and asks it starts with.
     """
-    return Author(seed).write(length, crowd)
+    manner = CROWDED if WHOLE and seed % 3 and crowd == 1 else LARGE
+    return Author(seed, manner).write(length, crowd)
 
 
 class Author:
     """Draws one workload."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, manner: Manner) -> None:
         self.rng = random.Random(seed)
+        self.manner = manner
         self.run = Run(reference=Reference(refuse_some))
         self.now = START
         self.names = 0
+        self.past: list[str] = []
         self.single = True
         self.actions = [
             (self.add_applications, 4),
@@ -112,8 +169,9 @@ class Author:
             (self.release, 4),
             (self.remove_applications, 1),
             (self.add_nodes, 2),
-            (self.change_nodes, 3),
+            (self.change_nodes, 4),
             (self.reload, 2),
+            (self.foreign, 1),
             (self.stray, 1),
         ]
 
@@ -121,9 +179,11 @@ class Author:
 
     def write(self, length: int, crowd: int) -> Run:
         """The whole workload: registration, some nodes and applications, then anything."""
-        for rm_id in self.rng.choice((["rm"], ["rm"], ["rm"], ["rm-b", "rm-a"])):
+        for rm_id in self.rng.choice(self.manner.managers):
             self.register(rm_id)
         for _ in range(crowd):
+            self.add_nodes()
+        if self.manner is CROWDED:
             self.add_nodes()
         self.add_applications()
         self.add_applications()
@@ -148,11 +208,21 @@ class Author:
 
     def register(self, rm_id: str) -> None:
         """A new or a known RM with a new configuration."""
-        config = configurations.draw(self.rng)
+        config = self.manner.draw(self.rng)
         predicates = self.rng.random() < 0.3
-        self.send(c.RegisterResourceManager(rm_id, config, predicates=predicates))
+        extra = self.extra() or {}
+        self.send(
+            c.RegisterResourceManager(rm_id, config, extra_config=extra, predicates=predicates)
+        )
         self.run.configs[rm_id] = [config]
         self.single = len(self.run.reference.partitions) == 1
+
+    def extra(self) -> dict[str, str] | None:
+        """Now and then another limit of reservations."""
+        if not self.manner.limits or self.rng.random() < 0.5:
+            return None
+        limit = self.rng.choice((*self.manner.limits, ""))
+        return {"scheduler.reservationLimit": limit} if limit else {}
 
     def reload(self) -> None:
         """A changed configuration, an earlier one, the same, or one only tried."""
@@ -161,11 +231,11 @@ class Author:
         known = self.run.configs[rm_id]
         before = set(self.run.reference.partitions)
         apps = {name: list(p.applications) for name, p in self.run.reference.partitions.items()}
-        config = configurations.changed(self.rng, known[-1])
+        config = self.manner.changed(self.rng, known[-1])
         if self.rng.random() < 0.25:
             config = self.rng.choice(known)
         trial = self.rng.random() < 0.1
-        self.send(c.UpdateConfiguration(rm_id, config, dry_run=trial))
+        self.send(c.UpdateConfiguration(rm_id, config, self.extra(), dry_run=trial))
         if not trial and self.run.expected[-1] == [("configured", rm_id, True)]:
             known.append(config)
         gone = before - set(self.run.reference.partitions)
@@ -193,8 +263,7 @@ class Author:
     def pass_time(self) -> None:
         """Let some time pass, stopping at every timer on the way."""
         rare = (31 * SECOND, 301 * SECOND, 3 * 86400 * SECOND)
-        usual = (0, 1, 1_000_000, SECOND)
-        jump = self.rng.choice(rare if self.rng.random() < 0.1 else usual)
+        jump = self.rng.choice(rare if self.rng.random() < 0.05 else self.manner.pauses)
         arrival = self.now + jump
         while (deadline := self.run.reference.next_deadline()) is not None and deadline <= arrival:
             self.now = deadline
@@ -238,10 +307,10 @@ class Author:
 
     def new_application(self, partition: Partition) -> c.NewApplication:
         """One application, now and then one that must be refused."""
-        queue = self.rng.choice([*partition.queues, *UNUSUAL])
+        queue = self.rng.choice([*partition.queues, *self.manner.queues])
         known = list(partition.applications)
         again = bool(known) and self.rng.random() < 0.05
-        user = self.rng.choices(list(configurations.USERS), (8, 5, 3, 3, 1, 1, 1))[0]
+        user = self.rng.choices(list(configurations.USERS), self.manner.users)[0]
         unknown = self.rng.random() < 0.04
         new = c.NewApplication(
             self.rng.choice(known) if again else self.name("app", partition),
@@ -275,6 +344,9 @@ class Author:
             quotas = ("namespace.resourcequota", "Namespace.ResourceGuaranteed")
             amounts = (QUOTA % 2, QUOTA % 5, QUOTA % 9, QUOTA % 0, QUOTA % -1, "{}", "")
             found |= {q: self.rng.choice(amounts) for q in quotas if self.rng.random() < 0.8}
+        if WHOLE and self.rng.random() < 0.2:
+            name = self.rng.choice(("node.sort.policy", "Node.Sort.Policy"))
+            found[name] = self.rng.choices(NODE_POLICIES, (6, 6, 1, 1))[0]
         if self.rng.random() < 0.1:
             found["namespace.resourcemaxapps"] = self.rng.choice(("1", "2", "0", "-1", "many"))
         return found
@@ -306,17 +378,18 @@ class Author:
 
     def new_ask(self, partition: Partition, app: Application) -> c.Ask:
         """One ask under a fresh key, now and then one that must be refused."""
-        low = self.rng.choices((1, 0, -1), (20, 2, 1))[0]
+        low, high = self.rng.choice(self.manner.sizes)
+        low = self.rng.choices((low, 0, -1), (40, 2, 1))[0]
         group = self.rng.choice("xyz")
         classed = self.rng.random() < 0.5
         return c.Ask(
             application_id=app.identity if self.rng.random() < 0.98 else "app-unknown",
             allocation_key=f"{self.name('k', partition)}~{group}",
-            resource=self.amounts(low, 4),
+            resource=self.amounts(low, high),
             partition=partition.name,
-            max_allocations=self.rng.choices((1, 2, 5, 0, -1), (12, 6, 4, 1, 1))[0],
+            max_allocations=self.rng.choice(self.manner.counts),
             priority=self.priority(),
-            tags=self.required_node(partition),
+            tags=self.required_node(partition) | self.creation_time(),
             placeholder=self.rng.random() < 0.02,
             task_group="group",
             equivalence=f"class {group}" if classed else "",
@@ -329,9 +402,17 @@ class Author:
     def required_node(self, partition: Partition) -> dict[str, str]:
         """Now and then a node the ask must go to."""
         node = self.node(partition)
-        if node is None or self.rng.random() < 0.9:
+        if node is None or self.rng.random() >= self.manner.required:
             return {}
-        return {REQUIRED_NODE: self.rng.choice((node.identity, node.identity, "node-unknown"))}
+        names = (*[node.identity] * 4, "node-unknown")
+        return {REQUIRED_NODE: self.rng.choice(names)}
+
+    def creation_time(self) -> dict[str, str]:
+        """Now and then a time of creation, or what is none."""
+        if not WHOLE or self.rng.random() < 0.85:
+            return {}
+        seconds = self.now // SECOND - self.rng.choice((0, 1, 3, 1000, -2))
+        return {"creationTime": self.rng.choice((*[str(seconds)] * 5, "soon", f"{seconds:013}"))}
 
     def send_asks_again(self) -> None:
         """An ask that is or was known, unchanged or changed."""
@@ -351,7 +432,9 @@ class Author:
         ask = c.Ask(
             application_id=app.identity,
             allocation_key=old.key,
-            resource=self.amounts(1, 4) if changed else dict(old.resource),
+            resource=self.amounts(*self.rng.choice(self.manner.sizes))
+            if changed
+            else dict(old.resource),
             partition=partition.name,
             max_allocations=self.rng.randint(1, 4) if changed else old.total,
             priority=self.priority() if changed else old.priority,
@@ -401,8 +484,33 @@ class Author:
     ) -> c.ExistingAllocation:
         """One reported allocation."""
         identity, key = names
-        ask = c.Ask(app.identity, key, self.amounts(1, 4), partition=partition.name)
+        low, high = self.rng.choices(((1, 4), (0, 0), (-1, 2)), (20, 1, 1))[0]
+        tags = self.creation_time()
+        amounts = self.amounts(low, high)
+        if not WHOLE and not any(amounts.values()):
+            amounts = {"vcore": 1}
+        ask = c.Ask(app.identity, key, amounts, partition=partition.name, tags=tags)
         return c.ExistingAllocation(ask, identity, where)
+
+    def foreign(self) -> None:
+        """What others run: new, of another size, moved to another node, or ended."""
+        partition = self.partition()
+        node = self.node(partition)
+        known = [key for one in partition.nodes.values() for key in one.foreign]
+        fresh = not known or self.rng.random() < 0.5
+        key = self.name("foreign", partition) if fresh else self.rng.choice(known)
+        if not fresh and self.rng.random() < 0.4:
+            names = self.rng.choice(((key, ""), ("", key)))
+            gone = c.AllocationRelease("", *names, partition=partition.name)
+            self.send(c.UpdateAllocations(partition.rm_id, releases=(gone,)))
+            return
+        tags = {"foreign": self.rng.choice(("default", "static", "what"))}
+        low = self.rng.choices((1, 0, -1), (12, 2, 1))[0]
+        ask = c.Ask("", key, self.amounts(low, 3), partition=partition.name, tags=tags)
+        identity = self.rng.choice((key, ""))
+        where = node.identity if node is not None else "node-unknown"
+        existing = c.ExistingAllocation(ask, identity, where)
+        self.send(c.UpdateAllocations(partition.rm_id, allocations=(existing,)))
 
     def release(self) -> None:
         """Allocations by identity, by key, all of them, or one that does not exist."""
@@ -433,10 +541,12 @@ class Author:
             old = self.node(partition)
             again = old is not None and self.rng.random() < 0.1
             node_id = old.identity if old is not None and again else self.name("node")
+            if self.past and self.rng.random() < 0.3:
+                node_id = self.rng.choice(self.past)
             update = c.NodeUpdate(
                 node_id,
                 self.rng.choices((c.CREATE, c.CREATE_DRAIN), (9, 1))[0],
-                capacity=self.amounts(0, 16, 0.9),
+                capacity=self.amounts(*self.manner.nodes, 0.9),
                 occupied=self.amounts(0, 2) if self.rng.random() < 0.2 else None,
                 attributes={"si/node-partition": partition.name},
                 existing=self.brought(partition),
@@ -458,11 +568,13 @@ class Author:
         partition = self.partition()
         node = self.node(partition)
         action = self.rng.choice(NODE_ACTIONS)
+        if action == c.DECOMISSION and node is not None:
+            self.past.append(node.identity)
         known = node is not None and self.rng.random() < 0.95
         update = c.NodeUpdate(
             node.identity if node is not None and known else "node-unknown",
             action,
-            capacity=self.amounts(0, 16, 0.9) if self.rng.random() < 0.7 else None,
+            capacity=self.amounts(*self.manner.nodes, 0.9) if self.rng.random() < 0.7 else None,
             occupied=self.amounts(0, 3) if self.rng.random() < 0.3 else None,
             attributes={"si/node-partition": partition.name},
         )

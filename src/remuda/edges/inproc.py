@@ -8,10 +8,11 @@
 
 Requests and responses are the messages of ``remuda.si.pb.si_pb2``. A callback is any object
 with some of the methods ``update_allocation(response)``, ``update_application(response)``,
-``update_node(response)``, ``predicates(args)`` and ``send_event(records)``; one that is missing
-is not called, and missing predicates accept every node.
+``update_node(response)``, ``predicates(args)``, ``nodes_predicates(items)`` and
+``send_event(records)``; one that is missing is not called. Without both kinds of predicates
+every node is accepted; ``remuda.edges.predicates`` says how they are asked.
 
-The update methods and ``predicates`` are called on the core thread, one after another, in the
+The update methods and predicates are called on the core thread, one after another, in the
 order of the decisions. They may send requests, which never waits there, but must not wait for
 the scheduler. ``send_event`` is called about every two seconds on a thread of its own.
 """
@@ -29,6 +30,7 @@ from remuda.base.errors import ConfigError, ProtocolError
 from remuda.config.load import load_configuration
 from remuda.config.schema import Load
 from remuda.core.messages.effects import Effect, EventRecord
+from remuda.edges.predicates import port_of
 from remuda.runtime.configuration.configurations import ConfigurationChange
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.configuration.process_settings import ProcessSettings
@@ -103,7 +105,7 @@ class InProcessScheduler:
         self._refuse_on_core_thread("register_resource_manager")
         binding = _Binding(request.rmID, callback)
         try:
-            command = registration(request, self._load, predicates=binding.judges)
+            command = registration(request, self._load, predicates=binding.predicates is not None)
         except (ConfigError, ProtocolError):
             self._forget(request.rmID)
             raise
@@ -229,7 +231,6 @@ class _Binding:
     """One RM in this process: its callback, and the translation in both directions."""
 
     def __init__(self, rm_id: str, callback: object) -> None:
-        self._rm_id = rm_id
         self.reader = RequestReader(rm_id)
         self._writer = ResponseWriter()
         self._calls: dict[type[Response], Callable[[Any], object]] = {}
@@ -241,14 +242,9 @@ class _Binding:
             method = getattr(callback, name, None)
             if method is not None:
                 self._calls[kind] = method
-        self._predicates = getattr(callback, "predicates", None)
+        self.predicates = port_of(callback)
         send = getattr(callback, "send_event", None)
         self._events = None if send is None else EventFeed(_sender(send))
-
-    @property
-    def judges(self) -> bool:
-        """Whether the callback answers predicates."""
-        return self._predicates is not None
 
     def receive(self, effects: Sequence[Effect]) -> None:
         """Call back with the responses these effects make. Core thread. Rules: SI-7, SI-8."""
@@ -265,17 +261,6 @@ class _Binding:
             except Exception as error:  # noqa: BLE001 - theirs, not ours (SI-8)
                 _log.error("a callback of the resource manager failed, ignored: %r", error)
                 _log.debug("traceback of the callback", exc_info=True)
-
-    def predicates(self, rm_id: str, allocation_key: str, node_id: str, allocate: bool) -> str:
-        """Ask the callback about a node; what it raises is the reason against it (SI-80)."""
-        assert rm_id == self._rm_id
-        assert self._predicates is not None
-        args = si.PredicatesArgs(allocationKey=allocation_key, nodeID=node_id, allocate=allocate)
-        try:
-            self._predicates(args)
-        except Exception as error:  # noqa: BLE001 - raising is how a predicate says no
-            return str(error) or type(error).__name__
-        return ""
 
     def flush_events(self) -> None:
         """Send at once the events that have gathered."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from remuda.core.messages.effects import Effect
-from remuda.core.ports import Predicates
+from remuda.core.ports import NodesAnswer, NodesQuestion, Predicates, always_true
 from remuda.runtime.ports import EffectSink
 
 _log = logging.getLogger("remuda.runtime")
@@ -131,12 +131,12 @@ class Delivery:
             _log.error("a receiver of scheduler effects failed, ignored: %r", error)
             _log.debug("traceback of the receiver's failure", exc_info=True)
 
-    def predicates(self, rm_id: str, allocation_key: str, node_id: str, allocate: bool) -> str:
-        """The predicate port of the core: the owner's answer, "" without predicates (SI-80)."""
-        session = self._sessions.get(rm_id)
+    def predicates(self, question: NodesQuestion) -> NodesAnswer:
+        """The predicate port of the core: the owner's answer. Rules: SI-80, SI-106."""
+        session = self._sessions.get(question.rm_id)
         if session is None or session.predicates is None:
-            return ""
-        return session.predicates(rm_id, allocation_key, node_id, allocate)
+            return always_true(question)
+        return session.predicates(question)
 
 
 class EdgeHandover:

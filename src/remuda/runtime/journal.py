@@ -1,8 +1,9 @@
 """Writes down what a scheduler was given and what came out, so that it can be repeated.
 
 A recording is a text file of JSON lines. For each input, in order: the command or step with
-its number, from 1, and its time; the answers predicates gave while it ran; the digest of all
-effects up to its end. The numbers show when a line was lost, repeated or moved afterwards.
+its number, from 1, and its time; the questions predicates were asked while it ran, with their
+answers; the digest of all effects up to its end. The numbers show when a line was lost, repeated
+or moved afterwards.
 Each line is handed to the operating system before the core goes on, so that a process that is
 killed, or stopped by a fault of its own, leaves a file that replay.py can repeat up to there.
 
@@ -23,13 +24,13 @@ import msgspec
 from remuda.base.errors import UsageError
 from remuda.core.messages.commands import Command
 from remuda.core.messages.effects import Effect
-from remuda.core.ports import Predicates
+from remuda.core.ports import NodesAnswer, NodesQuestion, Predicates
 from remuda.runtime.digest import EffectDigest
 from remuda.runtime.errors import RecordingError
 
 _log = logging.getLogger("remuda.runtime")
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 
 
 class Header(msgspec.Struct, array_like=True, tag="remuda-recording"):
@@ -58,11 +59,8 @@ class StepLine(msgspec.Struct, array_like=True, tag="step"):
 class AnswerLine(msgspec.Struct, array_like=True, tag="answer"):
     """A predicate was asked and answered."""
 
-    rm_id: str
-    allocation_key: str
-    node_id: str
-    allocate: bool
-    answer: str
+    question: NodesQuestion
+    answer: NodesAnswer
 
 
 class OutcomeLine(msgspec.Struct, array_like=True, tag="outcome"):
@@ -98,11 +96,11 @@ class JournalWriter:
             raise RecordingError(f"cannot record to {path}: {error.strerror}") from None
 
     def listen(self, predicates: Predicates) -> Predicates:
-        """Return a port that asks ``predicates`` and writes its answers down."""
+        """Return a port that asks ``predicates`` and writes questions and answers down."""
 
-        def ask(rm_id: str, allocation_key: str, node_id: str, allocate: bool) -> str:
-            answer = predicates(rm_id, allocation_key, node_id, allocate)
-            self._write(AnswerLine(rm_id, allocation_key, node_id, allocate, answer))
+        def ask(question: NodesQuestion) -> NodesAnswer:
+            answer = predicates(question)
+            self._write(AnswerLine(question, answer))
             return answer
 
         return ask

@@ -55,7 +55,7 @@ class Recorder(Protocol):
     """Who writes down what goes into the core and what comes out, see journal.py."""
 
     def listen(self, predicates: Predicates) -> Predicates:
-        """Return a port that asks ``predicates`` and writes its answers down."""
+        """Return a port that asks ``predicates`` and writes questions and answers down."""
         ...
 
     def command(self, now_ns: int, command: Command) -> None:

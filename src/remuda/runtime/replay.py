@@ -25,6 +25,7 @@ from remuda.core.messages.commands import (
     UpdateConfiguration,
     UpdateNodes,
 )
+from remuda.core.ports import NodesAnswer, NodesQuestion
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.digest import EffectDigest
 from remuda.runtime.journal import (
@@ -43,6 +44,9 @@ _HEADER_BYTES_LIMIT: Final = 1_024
 
 # A gRPC message has at most 64 MiB (SI-105), and a byte of it at most six characters in JSON.
 LINE_BYTES_LIMIT: Final = 512 * 1024 * 1024
+
+# Nodes of a question that a difference names.
+_NODES_NAMED: Final = 8
 
 _COMMANDS: Final[dict[str, type[Command]]] = {
     kind.__name__: kind
@@ -96,16 +100,26 @@ class _RecordedAnswers:
     def __init__(self) -> None:
         self.waiting: deque[AnswerLine] = deque()
 
-    def __call__(self, rm_id: str, allocation_key: str, node_id: str, allocate: bool) -> str:
+    def __call__(self, question: NodesQuestion) -> NodesAnswer:
         """Return the next recorded answer if it is one to this question."""
-        asked = (rm_id, allocation_key, node_id, allocate)
+        asked = _named(question)
         if not self.waiting:
-            raise _DivergedError(f"predicates asked for {asked}, no answer is recorded")
+            raise _DivergedError(f"predicates were asked about {asked}, no answer is recorded")
         line = self.waiting.popleft()
-        recorded = (line.rm_id, line.allocation_key, line.node_id, line.allocate)
-        if recorded != asked:
-            raise _DivergedError(f"predicates asked for {asked}, recorded is {recorded}")
+        if line.question != question:
+            recorded = _named(line.question)
+            raise _DivergedError(f"predicates were asked about {asked}, recorded is {recorded}")
         return line.answer
+
+
+def _named(question: NodesQuestion) -> str:
+    """Return a question in a few words; of many nodes the first ones."""
+    ids = question.node_ids
+    nodes = ", ".join(ids[:_NODES_NAMED])
+    more = f" and {len(ids) - _NODES_NAMED} more" if len(ids) > _NODES_NAMED else ""
+    purpose = "to run" if question.allocate else "to reserve"
+    ask = f"'{question.allocation_key}' of '{question.application_id}' ('{question.rm_id}')"
+    return f"{ask} {purpose} on {nodes}{more}"
 
 
 def replay(path: Path, make_scheduler: SchedulerFactory = Scheduler) -> ReplayResult:

@@ -22,6 +22,7 @@ from remuda.core.messages.effects import (
     ApplicationUpdated,
     AsksRejected,
     ConfigurationAnswered,
+    ContainerStateUpdated,
     Effect,
     EventRecord,
     NodesAnswered,
@@ -49,13 +50,16 @@ class ResponseWriter:
         self._shapes: dict[tuple[int, bool, bool], tuple[Resource, bytes]] = {}
 
     def responses(self, effects: Sequence[Effect]) -> list[Response]:
-        """Translate effects of one RM; event records and answers given elsewhere are left out."""
+        """Translate effects of one RM; what has no response here is left out.
+
+        That is event records, container states, and answers given elsewhere.
+        """
         responses: list[Response] = []
         run: list[AllocationNew] = []
         updates: list[ApplicationUpdated] = []
         for effect in effects:
             kind = type(effect)
-            if kind is EventRecord:
+            if kind is EventRecord or kind is ContainerStateUpdated:
                 continue
             if updates and (kind is not ApplicationUpdated or len(updates) == COALESCED_LIMIT):
                 responses.append(_application_updates(updates))
@@ -175,6 +179,7 @@ _Single: TypeAlias = (
     | AllocationsRejected
     | NodesAnswered
     | ConfigurationAnswered
+    | ContainerStateUpdated
     | EventRecord
 )
 
@@ -195,7 +200,9 @@ def _single(effect: _Single) -> Response | None:
         case RequestRefused():
             _log.warning("request of %r refused: %s (%s)", effect.rm_id, effect.reason, effect.rule)
             return None
-        case RegistrationAnswered() | ConfigurationAnswered() | EventRecord():
+        case RegistrationAnswered() | ConfigurationAnswered():
+            return None
+        case ContainerStateUpdated() | EventRecord():
             return None
         case _:
             assert_never(effect)

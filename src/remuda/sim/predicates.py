@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, final
 
-from remuda.core.ports import Predicates, always_true
+from remuda.core.ports import NodesAnswer, NodesQuestion, Predicates, always_true
 from remuda.sim.workload import NodeSpec, Task
 
 ANY_MODEL: Final = "any"
@@ -38,16 +38,15 @@ class ModelPredicates:
             models = sets.setdefault(task.models, frozenset(task.models.split("|")))
             self._accepted[task.task_id] = models
 
-    def __call__(
-        self,
-        rm_id: str,
-        allocation_key: str,
-        node_id: str,
-        allocate: bool,
-    ) -> str:
-        """Return "" when the node's model is acceptable, else why it is not."""
-        accepted = self._accepted.get(allocation_key)
-        model = self._models[node_id]
-        if accepted is None or model in accepted:
-            return ""
-        return f"node model '{model}' is not one of {', '.join(sorted(accepted))}"
+    def __call__(self, question: NodesQuestion) -> NodesAnswer:
+        """Return the first node with an acceptable model, and why those before are not."""
+        accepted = self._accepted.get(question.allocation_key)
+        if accepted is None:
+            return always_true(question)
+        refusals: list[str] = []
+        for index, node_id in enumerate(question.node_ids):
+            model = self._models[node_id]
+            if model in accepted:
+                return NodesAnswer(index, tuple(refusals))
+            refusals.append(f"node model '{model}' is not one of {', '.join(sorted(accepted))}")
+        return NodesAnswer(-1, tuple(refusals))

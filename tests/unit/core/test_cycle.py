@@ -7,6 +7,7 @@ import pytest
 from remuda.config.schema import Configuration
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
+from tests.port import one_by_one
 from tests.unit.core.door import (
     REQUIRED_NODE,
     Caller,
@@ -63,7 +64,7 @@ def test_a_node_the_manager_refuses_is_passed_over() -> None:
         asked.append((rm_id, allocation_key, node_id, allocate))
         return "" if node_id == "n2" else "no"
 
-    door = Caller(leaf("a"), predicates=predicates)
+    door = Caller(leaf("a"), predicates=one_by_one(predicates))
     for name in ("n1", "n2", "n3"):
         door.node(name, {"vcore": 2})
     door.app("app")
@@ -78,7 +79,7 @@ def test_predicates_are_asked_only_for_managers_that_have_them() -> None:
     def predicates(rm_id: str, allocation_key: str, node_id: str, allocate: bool) -> str:
         raise AssertionError(f"asked for {rm_id} {allocation_key} {node_id} {allocate}")
 
-    door = Caller(predicates=predicates)
+    door = Caller(predicates=one_by_one(predicates))
     command = c.RegisterResourceManager("rm", Configuration((partition(leaf("a")),)))
     door.send(command)
     door.node("n1", {"vcore": 1})
@@ -96,7 +97,7 @@ def test_predicates_are_asked_after_the_resources_fit() -> None:
         asked.append(node_id)
         return ""
 
-    door = Caller(leaf("a"), predicates=predicates)
+    door = Caller(leaf("a"), predicates=one_by_one(predicates))
     door.node("small", {"vcore": 1})
     door.node("good", {"vcore": 4})
     door.app("app")

@@ -6,6 +6,7 @@ import pytest
 
 from remuda.config.schema import Configuration
 from remuda.core.messages import commands as c
+from tests.port import one_by_one
 from tests.unit.core.door import Caller, leaf, partition
 
 ONE = {"vcore": 1}
@@ -20,7 +21,7 @@ class Moods:
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
         self.accepted: set[tuple[str, str]] = set()
-        self.door = Caller(leaf("a"), predicates=self.answer)
+        self.door = Caller(leaf("a"), predicates=one_by_one(self.answer))
         self.door.node("n1", {"vcore": 4})
         self.door.app("app")
 

@@ -31,7 +31,7 @@ from remuda.core.messages.queries import (
     Query,
     View,
 )
-from remuda.core.ports import Predicates, always_true
+from remuda.core.ports import NodesQuestion, Predicates, always_true
 
 
 class FakeScheduler:
@@ -91,7 +91,8 @@ class FakeScheduler:
         while self.waiting and limit:
             limit -= 1
             rm_id, ask = self.waiting.popleft()
-            if not self.predicates(rm_id, ask.allocation_key, "n", True):
+            question = NodesQuestion(rm_id, ask.application_id, ask.allocation_key, True, ("n",))
+            if self.predicates(question).passed == 0:
                 identity = f"{ask.allocation_key}-0"
                 effects.append(AllocationNew(rm_id, "default", identity, "n", ask))
         return effects
@@ -120,6 +121,7 @@ class FakeScheduler:
                 node_sort_weights={},
                 total_nodes=3,
                 total_containers=0,
+                reservations=0,
                 applications={"Completed": 2, "Rejected": 5},
                 preemption=True,
                 quota_preemption=False,

@@ -16,6 +16,7 @@ from remuda.core.messages.queries import NodesQuery, PartitionsQuery
 from remuda.runtime.driver import BURST, Removed
 from remuda.runtime.errors import LoopStoppedError
 from remuda.runtime.loop import SchedulerLoop
+from tests.port import one_by_one
 from tests.unit.runtime.fakes import Factory, Sink, asks, registration
 
 CORE_THREAD = "remuda-core"
@@ -81,7 +82,7 @@ def test_with_predicates_each_allocation_is_delivered_before_the_next_question(
     def told(effects: Sequence[Effect]) -> None:
         log.extend(f"told {e.ask.allocation_key}" for e in effects if isinstance(e, AllocationNew))
 
-    loop.register(registration(predicates=True), told, fits).result(10)
+    loop.register(registration(predicates=True), told, one_by_one(fits)).result(10)
     loop.submit(asks("k0", "k1", "k2"))
     loop.idle().result(10)
     assert log == ["asked k0", "told k0", "asked k1", "asked k2", "told k2"]

@@ -11,6 +11,7 @@ from remuda.base.errors import UsageError
 from remuda.core.messages.commands import Command
 from remuda.core.messages.effects import Effect
 from remuda.core.messages.queries import Query, View
+from remuda.core.ports import NodesAnswer, NodesQuestion
 from remuda.core.scheduler import Scheduler
 from remuda.sim.predicates import ModelPredicates, equivalence, predicates_for
 from remuda.sim.queues import own_queues
@@ -160,16 +161,22 @@ def test_models_a_task_does_not_accept_are_passed_over() -> None:
     assert starts(scenario(tasks, nodes, "fill")) == [("a", "n2", 0), ("b", "n1", 0)]
 
 
+def question(key: str, *node_ids: str) -> NodesQuestion:
+    return NodesQuestion("sim", "app", key, True, node_ids)
+
+
 def test_model_predicates_say_why_and_equal_wishes_are_equivalent() -> None:
-    nodes = (NodeSpec("n1", {"gpu": 4}, "T4"), NodeSpec("n2", {"gpu": 4}))
+    nodes = [NodeSpec("n1", {"gpu": 4}, "T4"), NodeSpec("n2", {"gpu": 4})]
+    nodes.append(NodeSpec("n3", {"gpu": 4}, "V100"))
     tasks = [task("a", 0, 1, 1, models="V100|P100"), task("b", 0, 1, 1)]
     port = ModelPredicates(nodes, tasks[:1])
-    assert port("sim", "a", "n1", True) == "node model 'T4' is not one of P100, V100"
-    assert port("sim", "a", "n2", True) == "node model '' is not one of P100, V100"
-    assert port("sim", "b", "n1", True) == ""
+    reasons = ("node model 'T4' is not one of P100, V100", "node model '' is not one of P100, V100")
+    assert port(question("a", "n1", "n2")) == NodesAnswer(-1, reasons)
+    assert port(question("a", "n2", "n3", "n1")) == NodesAnswer(1, reasons[1:])
+    assert port(question("b", "n1", "n2")) == NodesAnswer(0)
     assert equivalence(tasks[0]) == "V100|P100"
     assert equivalence(tasks[1]) == "any"
-    assert predicates_for(nodes, tasks[1:])("sim", "b", "n1", True) == ""
+    assert predicates_for(nodes, tasks[1:])(question("b", "n1")) == NodesAnswer(0)
 
 
 class Watched:

@@ -87,6 +87,7 @@ def partition_view(rm_id: str = "rm-a", name: str = "default") -> PartitionView:
         node_sort_weights={"memory": 1.0, "vcore": 1.0},
         total_nodes=2,
         total_containers=1,
+        reservations=0,
         applications={"Accepted": 1, "Starting": 1},
         preemption=True,
         quota_preemption=False,

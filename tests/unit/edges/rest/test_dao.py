@@ -78,6 +78,10 @@ REQUEST = RequestView(
     partition="default",
     originator=False,
     scheduling_attempted=False,
+    triggered_scale_up=False,
+    log=(),
+    finding=None,
+    reservations=(),
 )
 
 APPLICATION = ApplicationView(
@@ -96,6 +100,7 @@ APPLICATION = ApplicationView(
     rejected_message="",
     max_request_priority=0,
     state_log=((1767225602000000001, "Accepted"), (1767225602000230001, "Starting")),
+    backoff_deadline_ns=0,
     requests=(REQUEST,),
     allocations=(ALLOCATION,),
 )
@@ -115,6 +120,8 @@ NODE = NodeView(
     schedulable=True,
     ready=True,
     allocations=(),
+    reservations=(),
+    foreign=(),
 )
 
 

@@ -275,6 +275,7 @@ def application_view(application_id: str, state: str) -> ApplicationView:
         rejected_message="",
         max_request_priority=0,
         state_log=(),
+        backoff_deadline_ns=0,
         requests=(),
         allocations=(),
     )
