@@ -12,7 +12,7 @@ from typing import TypeAlias
 from remuda.config.schema import WILDCARD, LimitConfig, TemplateConfig
 from remuda.core.messages import queries as q
 from remuda.core.scheduler import Scheduler
-from tests.reference import access, limits, queues, sums
+from tests.reference import access, limits, queues, reserving, sums
 from tests.reference.access import lineage
 from tests.reference.state import LIVE, Application, Partition
 
@@ -54,19 +54,43 @@ def expected(partition: Partition) -> Standing:
             queue.max_applications,
             queue.properties,
             above,
+            ordered(sums.headroom(partition, path)),
+            sums.current_priority(partition, queue),
         )
     free = sums.available(partition)
     for node in partition.nodes.values():
-        found["node", node.identity] = (plain(free[node.identity]), node.schedulable)
+        found["node", node.identity] = (
+            plain(free[node.identity]),
+            plain(sums.occupied(node)),
+            sorted(node.foreign.items()),
+            node.schedulable,
+            [(one.app.identity, one.key) for one in reserving.on_node(partition, node.identity)],
+        )
     for app in partition.applications.values():
         if app.state in LIVE:
-            found["application", app.identity] = (app.queue, app.user, app.groups, app.state)
+            who = (app.queue, app.user, app.groups, app.state)
+            found["application", app.identity] = (*who, *requests(partition, app))
     found["rules",] = partition.rules
     for path in partition.queues:
         for user, groups in PEOPLE:
             found["submit", path, user] = access.may_submit(partition, path, user, groups)
             found["admin", path, user] = access.may_administer(partition, path, user, groups)
     return found | user_usage(partition) | group_usage(partition) | links(partition)
+
+
+def requests(partition: Partition, app: Application) -> tuple[object, ...]:
+    """When an application was submitted, and what it waits for. Rules: QUE-42, QUE-44, RSV-1."""
+    waiting = {ask.key: ask for ask in app.asks.values() if ask.pending}
+    found = [
+        (
+            key,
+            ask.pending,
+            ask.created,
+            [one.node_id for one in reserving.of_ask(partition, app, key)],
+        )
+        for key, ask in sorted(waiting.items())
+    ]
+    return app.submitted, found
 
 
 def user_usage(partition: Partition) -> Standing:
@@ -139,10 +163,21 @@ def seen(scheduler: Scheduler, rm_id: str, name: str, wanted: Standing) -> Stand
         found["queue", queue.path] = queue_seen(queue)
     for node in nodes:
         assert isinstance(node, q.NodeView)
-        found["node", node.node_id] = (plain(node.available), node.schedulable)
+        found["node", node.node_id] = (
+            plain(node.available),
+            plain(node.occupied),
+            sorted((one.allocation_key, dict(one.resource)) for one in node.foreign),
+            node.schedulable,
+            list(node.reservations),
+        )
     for app in apps:
         assert isinstance(app, q.ApplicationView)
-        found["application", app.application_id] = (app.queue, app.user, app.groups, app.state)
+        whose = (app.queue, app.user, app.groups, app.state)
+        waiting = [
+            (one.allocation_key, one.pending_count, one.request_time_ns, list(one.reservations))
+            for one in app.requests
+        ]
+        found["application", app.application_id] = (*whose, app.submission_time_ns, waiting)
     found["rules",] = scheduler.view(q.PlacementRulesQuery(name, rm_id))
     for queue in flat(root):
         for user, groups in PEOPLE:
@@ -168,6 +203,8 @@ def queue_seen(queue: q.QueueView) -> object:
         queue.max_applications,
         dict(queue.properties),
         queue.template or TemplateConfig(),
+        ordered(queue.headroom),
+        queue.current_priority,
     )
 
 
