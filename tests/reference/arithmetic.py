@@ -28,8 +28,9 @@ def total(parts: Iterable[Amounts]) -> dict[str, int]:
     """The sum of any number of resources."""
     result: dict[str, int] = {}
     for part in parts:
-        result = add(result, part)
-    return result
+        for type_name, amount in part.items():
+            result[type_name] = result.get(type_name, 0) + amount
+    return dict(sorted(result.items()))
 
 
 def times(amounts: Amounts, count: int) -> dict[str, int]:

@@ -30,6 +30,7 @@ from tests.reference.state import (
 )
 
 SECOND = 1_000_000_000
+HOUR = 3600 * SECOND
 STARTING_TIMEOUT = 300 * SECOND
 COMPLETING_TIMEOUT = 30 * SECOND
 CLEANING = 10 * SECOND
@@ -65,8 +66,7 @@ class Reference:
 
     ``records`` are the event records of the last call that are compared. ``background``: what the
     RMs have to hear of removed partitions, some time (OBJ-9). ``counts``: how many reservations
-    were made, and why they ended. ``reservation_limits``: how old they
-    may get, by RM (RSV-10).
+    were made, and why they ended. ``extra``: the extra map of each RM.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Reference:
         self.counts: Counter[str] = Counter()
         self.partitions: dict[tuple[str, str], Partition] = {}
         self.asking: dict[str, bool] = {}
-        self.reservation_limits: dict[str, int] = {}
+        self.extra: dict[str, Mapping[str, str]] = {}
         self.checksums: dict[str, str] = {}
         self.sweeps: dict[tuple[str, str], int] = {}
         self.background: list[Outcome] = []
@@ -166,17 +166,23 @@ class Reference:
         self.keep_settings(name, command.extra_config)
         for config in command.config.partitions:
             self.partitions[name, config.name] = partition = Partition(name, config.name)
-            partition.reservation_limit = self.reservation_limits[name]
+            self.adjust(partition)
             self.records += queues.configure(partition, config)
         self.out.append(("registered", name, True))
 
     def keep_settings(self, rm_id: str, extra: Mapping[str, str]) -> None:
-        """What the extra map says of the core. Rules: RM-7, SI-85, RSV-10, KV-3."""
-        seconds = re.fullmatch(r"([0-9]+)s", extra.get("scheduler.reservationLimit", ""))
-        self.reservation_limits[rm_id] = int(seconds[1]) * SECOND if seconds else 3600 * SECOND
+        """Keep the extra map, and what it says to the core. Rules: SI-85, RSV-10, KV-3, KV-5."""
+        self.extra[rm_id] = extra
         for name, partition in self.partitions.items():
             if name[0] == rm_id:
-                partition.reservation_limit = self.reservation_limits[rm_id]
+                self.adjust(partition)
+
+    def adjust(self, partition: Partition) -> None:
+        """Let a partition obey the extra map of its RM."""
+        extra = self.extra[partition.rm_id]
+        seconds = re.fullmatch(r"([0-9]+)s", extra.get("scheduler.reservationLimit", ""))
+        partition.reservation_limit = int(seconds[1]) * SECOND if seconds else HOUR
+        partition.parity = extra.get("scheduler.parity") == "1.5"
 
     def wipe(self, rm_id: str) -> None:
         """Forget everything of one RM. Rules: RM-9, RM-19."""

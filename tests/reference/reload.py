@@ -29,7 +29,7 @@ def update(reference: Reference, command: c.UpdateConfiguration) -> bool:
     keep_extra(reference, command)
     for name, config in wanted.items():
         partition = reference.partitions.setdefault(name, Partition(*name))
-        partition.reservation_limit = reference.reservation_limits[rm_id]
+        reference.adjust(partition)
         before = partition.limits
         reference.records += queues.configure(partition, config)
         limits.cut_links(partition, before)

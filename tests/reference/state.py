@@ -174,6 +174,7 @@ class Partition:
 
     ``limits``: those of each path (LIM-8). ``reservations``: oldest first, which go after
     ``reservation_limit`` nanoseconds as soon as they do not help, 0 for never (RSV-10).
+    ``parity``: queues are ordered as in 1.5.1 (KV-5).
     """
 
     rm_id: str
@@ -183,6 +184,7 @@ class Partition:
     node_weights: dict[str, float] = field(default_factory=dict)
     limits: dict[str, tuple[LimitConfig, ...]] = field(default_factory=dict)
     reservation_limit: int = 3600 * 10**9
+    parity: bool = False
     queues: dict[str, Queue] = field(default_factory=dict)
     applications: dict[str, Application] = field(default_factory=dict)
     nodes: dict[str, Node] = field(default_factory=dict)

@@ -134,20 +134,24 @@ def visible_priority(partition: Partition, queue: Queue) -> int:
 
 
 def queue_order(partition: Partition, parent: Queue) -> list[Queue]:
-    """The children worth visiting, in order. Rules: QUE-32, QUE-33, QUE-36."""
+    """The children worth visiting, in order. Rules: QUE-32, QUE-33, QUE-36, RES-49, KV-5."""
     candidates = [
         queue
         for queue in children(partition, parent.path)
         if res.positive(pending(partition, queue.path))
     ]
 
-    def rank(queue: Queue) -> tuple[float, float]:
+    def rank(queue: Queue) -> tuple[Any, Any]:
         used = allocated(partition, queue.path)
-        ratio = res.fair_share(used, queue.guaranteed, fair_maximum(partition, queue.path))
+        if partition.parity:
+            ratio = tuple(share for share in res.shares(used, queue.guaranteed) if share)
+        else:
+            fair_max = fair_maximum(partition, queue.path)
+            ratio = (res.fair_share(used, queue.guaranteed, fair_max),)
         urgency = -visible_priority(partition, queue)
         return (urgency, ratio) if parent.by_priority else (ratio, urgency)
 
-    ranked: dict[tuple[float, float], list[Queue]] = {}
+    ranked: dict[tuple[Any, Any], list[Queue]] = {}
     for queue in candidates:
         ranked.setdefault(rank(queue), []).append(queue)
     return [queue for key in sorted(ranked) for queue in by_demand(partition, ranked[key])]

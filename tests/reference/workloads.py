@@ -110,6 +110,7 @@ class Manner:
     required: float
     pauses: tuple[int, ...]
     limits: tuple[str, ...]
+    weights: tuple[int, ...]
 
 
 LARGE: Final = Manner(
@@ -124,6 +125,7 @@ LARGE: Final = Manner(
     required=0.1,
     pauses=(0, 1, 1_000_000, SECOND, 3 * SECOND),
     limits=(),
+    weights=(4, 10, 2, 2, 1, 4, 1, 2, 4, 2, 1, 1),
 )
 CROWDED: Final = Manner(
     fragments.draw,
@@ -137,6 +139,7 @@ CROWDED: Final = Manner(
     required=0.12,
     pauses=(0, 1_000_000, SECOND, 2 * SECOND, 2 * SECOND + 1, 3 * SECOND, 6 * SECOND),
     limits=fragments.LIMITS,
+    weights=(3, 9, 4, 3, 3, 6, 1, 2, 7, 3, 1, 1),
 )
 
 
@@ -161,18 +164,18 @@ class Author:
         self.past: list[str] = []
         self.single = True
         self.actions = [
-            (self.add_applications, 4),
-            (self.send_asks, 10),
-            (self.send_asks_again, 2),
-            (self.recover, 2),
-            (self.release_asks, 1),
-            (self.release, 4),
-            (self.remove_applications, 1),
-            (self.add_nodes, 2),
-            (self.change_nodes, 4),
-            (self.reload, 2),
-            (self.foreign, 1),
-            (self.stray, 1),
+            self.add_applications,
+            self.send_asks,
+            self.send_asks_again,
+            self.recover,
+            self.release_asks,
+            self.release,
+            self.remove_applications,
+            self.add_nodes,
+            self.change_nodes,
+            self.reload,
+            self.foreign,
+            self.stray,
         ]
 
     # -------------------------------------------------------------------------- the frame
@@ -189,9 +192,8 @@ class Author:
         self.add_applications()
         for _ in range(crowd):
             self.send_asks()
-        acts, weights = zip(*self.actions, strict=True)
         for _ in range(length):
-            self.rng.choices(acts, weights)[0]()
+            self.rng.choices(self.actions, self.manner.weights)[0]()
             self.pass_time()
             if self.rng.random() < 0.6:
                 few = self.single and self.rng.random() < 0.5
@@ -218,11 +220,13 @@ class Author:
         self.single = len(self.run.reference.partitions) == 1
 
     def extra(self) -> dict[str, str] | None:
-        """Now and then another limit of reservations."""
-        if not self.manner.limits or self.rng.random() < 0.5:
+        """Now and then another extra map: a limit of reservations, the order of 1.5.1."""
+        if self.rng.random() < 0.5:
             return None
         limit = self.rng.choice((*self.manner.limits, ""))
-        return {"scheduler.reservationLimit": limit} if limit else {}
+        found = {"scheduler.reservationLimit": limit} if limit else {}
+        parity = self.rng.choices(("", "1.5", "none", "1.6"), (9, 4, 1, 1))[0]
+        return found | ({"scheduler.parity": parity} if parity else {})
 
     def reload(self) -> None:
         """A changed configuration, an earlier one, the same, or one only tried."""
@@ -421,6 +425,9 @@ class Author:
             return
         partition, app = found
         old = self.rng.choice(list(app.asks.values()))
+        if partition.reservations and self.rng.random() < 0.5:
+            one = self.rng.choice(partition.reservations)
+            app, old = one.app, one.ask
         changed = self.rng.random() < 0.7
         live = any(allocation.key == old.key for allocation in app.allocations.values())
         if not live and self.rng.random() < 0.4:
@@ -449,6 +456,9 @@ class Author:
             return
         partition, app = found
         key = self.rng.choice([*app.asks, "", "k-unknown"])
+        if partition.reservations and self.rng.random() < 0.3:
+            one = self.rng.choice(partition.reservations)
+            app, key = one.app, one.key
         kind = self.rng.choices((c.STOPPED_BY_RM, c.TIMEOUT), (5, 1))[0]
         release = c.AskRelease(app.identity, key, partition.name, kind)
         self.send(c.UpdateAllocations(partition.rm_id, ask_releases=(release,)))
@@ -461,6 +471,8 @@ class Author:
         if found is None:
             return
         partition, app = found
+        if partition.reservations and self.rng.random() < 0.2:
+            app = self.rng.choice(partition.reservations).app
         known = list(app.allocations.values())
         pending = [ask.key for ask in app.asks.values() if ask.pending]
         node = self.node(partition)
@@ -567,6 +579,8 @@ class Author:
         """Any action on a node that exists or not."""
         partition = self.partition()
         node = self.node(partition)
+        if partition.reservations and self.rng.random() < 0.3:
+            node = partition.nodes[self.rng.choice(partition.reservations).node_id]
         action = self.rng.choice(NODE_ACTIONS)
         if action == c.DECOMISSION and node is not None:
             self.past.append(node.identity)
