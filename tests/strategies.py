@@ -82,14 +82,16 @@ def asks(draw: st.DrawFn) -> c.Ask:
 
 @st.composite
 def existing(draw: st.DrawFn, nodes: tuple[str, ...]) -> c.ExistingAllocation:
-    """One allocation an RM runs already, on one of these nodes."""
+    """One allocation an RM runs already, or others do, on one of these nodes."""
     key = draw(st.sampled_from(KEYS))
+    foreign = draw(st.sampled_from((*[False] * 5, True)))
+    tags = draw(st.sampled_from(({}, {}, {"creationTime": "1600000000"})))
     ask = c.Ask(
-        application_id=draw(owners(key)),
+        application_id="" if foreign else draw(owners(key)),
         allocation_key=key,
         resource=draw(resources),
         partition=draw(homes),
-        tags=draw(st.sampled_from(({}, {}, {"creationTime": "1600000000"}))),
+        tags={**tags, "foreign": "static"} if foreign else tags,
     )
     identity = draw(st.sampled_from((key, f"{key}-0", f"{key}-1", KEYS[0])))
     return c.ExistingAllocation(ask, identity, draw(st.sampled_from(nodes)))
@@ -97,10 +99,11 @@ def existing(draw: st.DrawFn, nodes: tuple[str, ...]) -> c.ExistingAllocation:
 
 @st.composite
 def releases(draw: st.DrawFn) -> c.AllocationRelease:
-    """One release: by identity, by key, or of everything."""
+    """One release: by identity, by key, or of everything; now and then of what others run."""
     key = draw(st.sampled_from(KEYS))
+    foreign = draw(st.sampled_from((*[False] * 5, True)))
     return c.AllocationRelease(
-        application_id=draw(owners(key)),
+        application_id="" if foreign else draw(owners(key)),
         allocation_id=draw(st.sampled_from((f"{key}-0", f"{key}-1", key, ""))),
         allocation_key=draw(st.sampled_from(("", key))),
         partition=draw(homes),
