@@ -25,7 +25,8 @@ from tests.reference import configurations
 from tests.reference.access import lineage
 from tests.reference.driver import apply
 from tests.reference.standing import PEOPLE, flat, flat_usage, ordered
-from tests.reference.workloads import Run, record, refuse_some
+from tests.reference.tastes import refuse_some
+from tests.reference.workloads import Run, record
 
 BLOCK = 20
 Limits = dict[tuple[int, str, str], object]

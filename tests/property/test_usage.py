@@ -17,7 +17,8 @@ from remuda.core.messages import queries as q
 from remuda.core.scheduler import Scheduler
 from tests.reference.driver import apply
 from tests.reference.standing import flat, flat_usage, plain
-from tests.reference.workloads import Run, record, refuse_some
+from tests.reference.tastes import refuse_some
+from tests.reference.workloads import Run, record
 
 BLOCK = 10
 Sums = dict[tuple[str, str], dict[str, int]]

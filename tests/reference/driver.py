@@ -23,7 +23,8 @@ from tests.reference.outcome import (
     tally,
 )
 from tests.reference.standing import compare, seen
-from tests.reference.workloads import Input, Run, Step, refuse_some
+from tests.reference.tastes import Taste, refuse_some
+from tests.reference.workloads import Input, Run, Step
 
 # Who holds an application back, and whether that begins or ends.
 HOLDING: Final = {
@@ -92,7 +93,8 @@ class Comparison:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.scheduler = Scheduler(refuse_some)
+        self.taste = Taste()
+        self.scheduler = Scheduler(self.taste.port)
         self.blocked: dict[tuple[str, str], list[str]] = {}
         self.gone: set[tuple[str, str, str]] = set()
         self.background: list[Outcome] = []
@@ -103,6 +105,8 @@ class Comparison:
             self.gone |= self.run.removed.get(number, set())
             if isinstance(given[1], RegisterResourceManager):
                 self.gone = {one for one in self.gone if one[1] != given[1].rm_id}
+            if number in self.run.moods:
+                self.taste.change(*self.run.moods[number])
             effects = answer(self.scheduler, given)
             fault = self.answered(number, effects) or self.told(number, effects)
             if fault := fault or self.due(number) or self.standing(number):

@@ -10,27 +10,26 @@ from __future__ import annotations
 
 import dataclasses
 import random
-import zlib
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from remuda.config.schema import Configuration
 from remuda.core.messages import commands as c
-from tests.port import one_by_one
-from tests.reference import configurations, fragments, placement
+from tests.reference import configurations, placement
 from tests.reference.access import identify, is_forced
+from tests.reference.manners import CROWDED, LARGE, Manner
 from tests.reference.model import SECOND, Reference
 from tests.reference.outcome import Outcome, Record
 from tests.reference.standing import Standing, expected
 from tests.reference.state import WHOLE, Application, Node, Partition
+from tests.reference.tastes import Taste
 
 START = 1_700_000_000 * SECOND
 TYPES = ("gpu", "memory", "vcore")
 REQUIRED_NODE = "yunikorn.apache.org/requiredNode"
 STATEAWARE = "application.stateaware.disable"
 EVERYTHING = 10_000
-UNUSUAL = ("root.none", "a", "", "root.dyn.x", "root.b.new", "b..", "root.c.d.e", "root.@recovery@")
+REQUESTS = (c.UpdateApplications, c.UpdateAllocations, c.UpdateNodes)
 QUOTA = '{"resources":{"vcore":{"value":%d}}}'
 
 NODE_ACTIONS = (
@@ -68,7 +67,8 @@ class Run:
 
     By number of an input: ``standings``, what could be seen of each partition after it;
     ``removed``, the partitions and applications it removed. ``configs``: all that were in force,
-    of each RM, the last one is still.
+    of each RM, the last one is still. ``moods``: by number of an input, the RM whose predicates
+    changed their mind right before it, and what it is now.
     """
 
     inputs: list[Input] = field(default_factory=list)
@@ -77,88 +77,30 @@ class Run:
     standings: dict[int, dict[tuple[str, str], Standing]] = field(default_factory=dict)
     removed: dict[int, set[tuple[str, str, str]]] = field(default_factory=dict)
     configs: dict[str, list[Configuration]] = field(default_factory=dict)
+    moods: dict[int, tuple[str, int]] = field(default_factory=dict)
     deadlines: list[int | None] = field(default_factory=list)
     reference: Reference = field(default_factory=Reference)
 
 
-def _refusal(rm_id: str, allocation_key: str, node_id: str, allocate: bool) -> str:
-    """Why an ask may not go to a node; it depends on the key's class and the node alone.
-
-    What may not run there may still reserve, and the other way round.
-    """
-    group = allocation_key.rpartition("~")[2]
-    number = zlib.crc32(f"{rm_id} {group} {node_id}".encode())
-    refused = number % 3 == 0 if allocate else number % 5 == 0
-    return f"class {group} does not like {node_id}" if refused else ""
-
-
-refuse_some = one_by_one(_refusal)
-
-
-@dataclass(frozen=True)
-class Manner:
-    """How a workload is drawn: in the large, or crowded on a few nodes full in pieces."""
-
-    draw: Callable[[random.Random], Configuration]
-    changed: Callable[[random.Random, Configuration], Configuration]
-    managers: tuple[tuple[str, ...], ...]
-    users: tuple[int, ...]
-    queues: tuple[str, ...]
-    nodes: tuple[int, int]
-    sizes: tuple[tuple[int, int], ...]
-    counts: tuple[int, ...]
-    required: float
-    pauses: tuple[int, ...]
-    limits: tuple[str, ...]
-    weights: tuple[int, ...]
-
-
-LARGE: Final = Manner(
-    configurations.draw,
-    configurations.changed,
-    managers=(("rm",), ("rm",), ("rm",), ("rm-b", "rm-a")),
-    users=(8, 5, 3, 3, 1, 1, 1),
-    queues=UNUSUAL,
-    nodes=(0, 16),
-    sizes=((1, 4),),
-    counts=(*[1] * 12, *[2] * 6, *[5] * 4, 0, -1),
-    required=0.1,
-    pauses=(0, 1, 1_000_000, SECOND, 3 * SECOND),
-    limits=(),
-    weights=(4, 10, 2, 2, 1, 4, 1, 2, 4, 2, 1, 1),
-)
-CROWDED: Final = Manner(
-    fragments.draw,
-    fragments.changed,
-    managers=(("rm",),),
-    users=(8, 5, 3, 3, 0, 0, 0),
-    queues=(),
-    nodes=(4, 9),
-    sizes=((1, 2), (1, 3), (3, 6), (4, 8)),
-    counts=(1, 1, 1, 2, 3),
-    required=0.12,
-    pauses=(0, 1_000_000, SECOND, 2 * SECOND, 2 * SECOND + 1, 3 * SECOND, 6 * SECOND),
-    limits=fragments.LIMITS,
-    weights=(3, 9, 4, 3, 3, 6, 1, 2, 7, 3, 1, 1),
-)
-
-
-def record(seed: int, length: int = 50, crowd: int = 1) -> Run:
+def record(seed: int, length: int = 50, crowd: int = 1, *, moody: bool = False) -> Run:
     """Draw the workload of a seed and run it on the reference.
 
-    Two of three are crowded. ``crowd`` multiplies the nodes and asks it starts with.
+    Two of three are crowded. ``crowd`` multiplies the nodes and asks it starts with. ``moody``:
+    predicates change their mind between requests.
     """
     manner = CROWDED if WHOLE and seed % 3 and crowd == 1 else LARGE
-    return Author(seed, manner).write(length, crowd)
+    return Author(seed, manner, moody=moody).write(length, crowd)
 
 
 class Author:
     """Draws one workload."""
 
-    def __init__(self, seed: int, manner: Manner) -> None:
+    def __init__(self, seed: int, manner: Manner, *, moody: bool) -> None:
         self.rng = random.Random(seed)
         self.manner = manner
-        self.run = Run(reference=Reference(refuse_some))
+        self.moody = moody
+        self.taste = Taste()
+        self.run = Run(reference=Reference(self.taste.port))
         self.now = START
         self.names = 0
         self.past: list[str] = []
@@ -251,6 +193,10 @@ class Author:
 
     def send(self, command: c.Command) -> None:
         """One command at the present time."""
+        if self.moody and self.rng.random() < 0.3 and isinstance(command, REQUESTS):
+            change = (command.rm_id, self.rng.randint(0, 5))
+            self.run.moods[len(self.run.inputs)] = change
+            self.taste.change(*change)
         self.note(command, self.run.reference.handle(command, self.now))
 
     def step(self, limit: int) -> None:
@@ -384,8 +330,7 @@ class Author:
         """One ask under a fresh key, now and then one that must be refused."""
         low, high = self.rng.choice(self.manner.sizes)
         low = self.rng.choices((low, 0, -1), (40, 2, 1))[0]
-        group = self.rng.choice("xyz")
-        classed = self.rng.random() < 0.5
+        group = self.rng.choice("xyzXYZ")
         return c.Ask(
             application_id=app.identity if self.rng.random() < 0.98 else "app-unknown",
             allocation_key=f"{self.name('k', partition)}~{group}",
@@ -396,7 +341,7 @@ class Author:
             tags=self.required_node(partition) | self.creation_time(),
             placeholder=self.rng.random() < 0.02,
             task_group="group",
-            equivalence=f"class {group}" if classed else "",
+            equivalence=f"class {group}" if group.isupper() else "",
         )
 
     def priority(self) -> int:

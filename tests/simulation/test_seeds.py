@@ -25,7 +25,8 @@ from remuda.core.messages.effects import Effect
 from remuda.core.scheduler import Scheduler
 from tests.reference.driver import apply
 from tests.reference.model import SECOND
-from tests.reference.workloads import Input, record, refuse_some
+from tests.reference.tastes import refuse_some
+from tests.reference.workloads import Input, record
 
 BLOCK = 10
 Name = tuple[str, str, str]
