@@ -34,6 +34,7 @@ from remuda.runtime.errors import LoopStoppedError, RecordingError
 from remuda.runtime.interpreter import tune_interpreter
 from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
+from remuda.runtime.reservation import RESERVATION_DELAY_NS
 from remuda.runtime.users.choice import Resolvers
 from remuda.runtime.users.ldap_settings import read_settings
 
@@ -47,6 +48,7 @@ class Settings:
     """What `remuda serve` was told. Addresses are (host, port); port 0 means a free one.
 
     ``ldap_settings`` None: they are where a cluster mounts them, if a configuration needs them.
+    ``reservation_delay_ns`` None: nodes are never reserved (RSV-3).
     """
 
     config: Path | None
@@ -58,6 +60,7 @@ class Settings:
     record: Path | None
     watch: bool = True
     ldap_settings: Path | None = None
+    reservation_delay_ns: int | None = RESERVATION_DELAY_NS
 
 
 def run(settings: Settings) -> None:
@@ -82,7 +85,10 @@ def run(settings: Settings) -> None:
         probe.close()
         recorder = None if settings.record is None else JournalWriter(settings.record)
         core = SchedulerLoop(
-            recorder=recorder, documents=StoredDocuments(stored), resolvers=resolvers
+            recorder=recorder,
+            documents=StoredDocuments(stored),
+            resolvers=resolvers,
+            reservation_delay_ns=settings.reservation_delay_ns,
         )
         core.configurations.watch(ProcessSettings())
         file = None if settings.config is None else _file(settings, settings.config, core, mark)

@@ -17,7 +17,7 @@ from remuda.runtime.loop import SchedulerLoop
 
 
 class BrokenScheduler:
-    def __init__(self, predicates: Predicates) -> None:
+    def __init__(self, predicates: Predicates, *, reservation_delay_ns: int | None) -> None:
         pass
 
     def handle(self, command: Command, now_ns: int) -> list[Effect]:

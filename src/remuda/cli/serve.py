@@ -11,6 +11,7 @@ import typer
 
 from remuda.base.duration import SECOND, parse_duration
 from remuda.base.errors import UsageError
+from remuda.runtime.reservation import default_delay_ns, read_delay
 
 EXAMPLES: Final = """
 Examples:
@@ -93,6 +94,15 @@ _LdapSettings = Annotated[
         " without it /run/secrets/ldap, read when a configuration asks for LDAP.",
     ),
 ]
+_ReservationDelay = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME|off",
+        envvar="REMUDA_RESERVATION_DELAY",
+        help="How old an ask must be to reserve a node that is large enough, or off for no"
+        " reservations. Default: 2s, or off if DISABLE_RESERVATION is true in the environment.",
+    ),
+]
 
 
 def serve(
@@ -106,6 +116,7 @@ def serve(
     duration: _Duration = None,
     record: _Record = None,
     ldap_settings: _LdapSettings = None,
+    reservation_delay: _ReservationDelay = None,
 ) -> None:
     """Run the scheduler as a service.
 
@@ -121,6 +132,11 @@ def serve(
     grpc = parse_address("--grpc-address", grpc_address)
     rest = parse_address("--rest-address", rest_address)
     seconds = None if duration is None else parse_seconds("--duration", duration)
+
+    if reservation_delay is None:
+        delay_ns = default_delay_ns(os.environ)
+    else:
+        delay_ns = read_delay("--reservation-delay", reservation_delay)
 
     # The gRPC library would add lines of its own to ours; it reads this when it is imported.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
@@ -138,6 +154,7 @@ def serve(
             duration_seconds=seconds,
             record=record,
             ldap_settings=ldap_settings,
+            reservation_delay_ns=delay_ns,
         )
     )
 

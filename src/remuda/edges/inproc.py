@@ -8,9 +8,11 @@
 
 Requests and responses are the messages of ``remuda.si.pb.si_pb2``. A callback is any object
 with some of the methods ``update_allocation(response)``, ``update_application(response)``,
-``update_node(response)``, ``predicates(args)``, ``nodes_predicates(items)`` and
-``send_event(records)``; one that is missing is not called. Without both kinds of predicates
-every node is accepted; ``remuda.edges.predicates`` says how they are asked.
+``update_node(response)``, ``update_container_scheduling_state(request)``, ``predicates(args)``,
+``nodes_predicates(items)`` and ``send_event(records)``; one that is missing is not called.
+Without both kinds of predicates every node is accepted; ``remuda.edges.predicates`` says how
+they are asked. ``update_container_scheduling_state`` gets each ask that waits only because the
+cluster is too small, once, as an UpdateContainerSchedulingStateRequest (SI-82).
 
 The update methods and predicates are called on the core thread, one after another, in the
 order of the decisions. They may send requests, which never waits there, but must not wait for
@@ -29,7 +31,7 @@ from typing import Any, Self
 from remuda.base.errors import ConfigError, ProtocolError
 from remuda.config.load import load_configuration
 from remuda.config.schema import Load
-from remuda.core.messages.effects import Effect, EventRecord
+from remuda.core.messages.effects import ContainerStateUpdated, Effect, EventRecord
 from remuda.edges.predicates import port_of
 from remuda.runtime.configuration.configurations import ConfigurationChange
 from remuda.runtime.configuration.documents import StoredDocuments
@@ -38,10 +40,11 @@ from remuda.runtime.driver import Removed
 from remuda.runtime.event_feed import EventFeed
 from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
+from remuda.runtime.reservation import RESERVATION_DELAY_NS
 from remuda.runtime.users.choice import Resolvers
 from remuda.runtime.users.ldap_settings import DIRECTORY as LDAP_DIRECTORY
 from remuda.si.codec_in import RequestReader, configuration_update, registration
-from remuda.si.codec_out import ResponseWriter, event_message
+from remuda.si.codec_out import ResponseWriter, container_state, event_message
 from remuda.si.pb import si_pb2 as si
 from remuda.si.wire import Response
 
@@ -58,11 +61,13 @@ class InProcessScheduler:
         record: file to record all inputs to, for ``remuda replay``; it must be missing or
             empty. Only without ``core``.
         ldap_settings: directory with the settings of the LDAP resolver. Only without ``core``.
+        reservation_delay_ns: how old an ask must be to reserve a node (RSV-3), in nanoseconds;
+            None: never. Only without ``core``.
 
     Every method may be called from any thread; those that wait for an answer refuse to be
     called from a callback. Use as a context manager, or call ``stop``.
 
-    Rules: SI-1 to SI-9, SI-80, SI-83, SI-85 to SI-88, RM-1, RM-2, RM-5, RM-9, RM-11, RM-19,
+    Rules: SI-1 to SI-9, SI-80, SI-82, SI-83, SI-85 to SI-88, RM-1, RM-2, RM-5, RM-9, RM-11, RM-19,
     RM-20.
     """
 
@@ -73,6 +78,7 @@ class InProcessScheduler:
         load: Load = load_configuration,
         record: Path | None = None,
         ldap_settings: Path = LDAP_DIRECTORY,
+        reservation_delay_ns: int | None = RESERVATION_DELAY_NS,
     ) -> None:
         self._owned = core is None
         self._bindings: dict[str, _Binding] = {}
@@ -84,6 +90,7 @@ class InProcessScheduler:
                 recorder=None if record is None else JournalWriter(record),
                 documents=StoredDocuments(stored),
                 resolvers=resolvers,
+                reservation_delay_ns=reservation_delay_ns,
             )
             core.configurations.watch(ProcessSettings())
             core.start()
@@ -242,25 +249,31 @@ class _Binding:
             method = getattr(callback, name, None)
             if method is not None:
                 self._calls[kind] = method
+        self._tell_state = getattr(callback, "update_container_scheduling_state", None)
         self.predicates = port_of(callback)
         send = getattr(callback, "send_event", None)
         self._events = None if send is None else EventFeed(_sender(send))
 
     def receive(self, effects: Sequence[Effect]) -> None:
-        """Call back with the responses these effects make. Core thread. Rules: SI-7, SI-8."""
+        """Call back with what these effects make, in order. Core thread. Rules: SI-7, SI-82."""
         if self._events is not None:
             self._events.offer([effect for effect in effects if isinstance(effect, EventRecord)])
+        start = 0
+        if self._tell_state is not None:
+            for place, effect in enumerate(effects):
+                if isinstance(effect, ContainerStateUpdated):
+                    self._respond(effects[start:place])
+                    _call(self._tell_state, container_state(effect))
+                    start = place + 1
+        self._respond(effects[start:] if start else effects)
+
+    def _respond(self, effects: Sequence[Effect]) -> None:
         if not self._calls:
             return
         for response in self._writer.responses(effects):
             call = self._calls.get(type(response))
-            if call is None:
-                continue
-            try:
-                call(response)
-            except Exception as error:  # noqa: BLE001 - theirs, not ours (SI-8)
-                _log.error("a callback of the resource manager failed, ignored: %r", error)
-                _log.debug("traceback of the callback", exc_info=True)
+            if call is not None:
+                _call(call, response)
 
     def flush_events(self) -> None:
         """Send at once the events that have gathered."""
@@ -271,6 +284,15 @@ class _Binding:
         """End the event thread."""
         if self._events is not None:
             self._events.close()
+
+
+def _call(call: Callable[[Any], object], argument: object) -> None:
+    """Call back; an error is logged and otherwise ignored. Rules: SI-8."""
+    try:
+        call(argument)
+    except Exception as error:  # noqa: BLE001 - theirs, not ours (SI-8)
+        _log.error("a callback of the resource manager failed, ignored: %r", error)
+        _log.debug("traceback of the callback", exc_info=True)
 
 
 def _sender(

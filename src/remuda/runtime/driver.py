@@ -24,13 +24,14 @@ from remuda.core.messages.queries import (
     Query,
     View,
 )
-from remuda.core.ports import Predicates
 from remuda.runtime.configuration.configurations import Configurations
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.delivery import Delivery, Session
 from remuda.runtime.errors import NotRegisteredError
 from remuda.runtime.ports import Clock, Recorder, SchedulerFactory
+from remuda.runtime.reservation import RESERVATION_DELAY_NS
 from remuda.runtime.rows import rows
+from remuda.runtime.timings import Timings
 
 # Decisions per step: about 10 ms of work, the longest the core thread keeps the interpreter
 # and the longest an input or a query waits for its turn.
@@ -57,11 +58,15 @@ class Driver:
         recorder: Recorder | None,
         *,
         documents: StoredDocuments,
+        reservation_delay_ns: int | None = RESERVATION_DELAY_NS,
+        timings: Timings | None = None,
     ) -> None:
-        predicates: Predicates = delivery.predicates
+        self.timings = timings or Timings()
+        predicates = self.timings.listen(delivery.predicates)
         if recorder is not None:
+            recorder.begin(reservation_delay_ns)
             predicates = recorder.listen(predicates)
-        self._scheduler = make_scheduler(predicates)
+        self._scheduler = make_scheduler(predicates, reservation_delay_ns=reservation_delay_ns)
         self._delivery = delivery
         self._clock = clock
         self._recorder = recorder
@@ -96,9 +101,14 @@ class Driver:
         limit = 1 if self._delivery.asks_predicates else BURST
         if self._recorder is not None:
             self._recorder.step(now_ns, limit)
-        self._note(self._scheduler.step(now_ns, limit))
+        began = self.timings.read()
+        effects = self._scheduler.step(now_ns, limit)
+        took_ns = self.timings.read() - began
+        self._note(effects)
         self.hand_out()
-        return self._scheduler.has_work()
+        more = self._scheduler.has_work()
+        self.timings.step(took_ns, effects, rests=not more)
+        return more
 
     def rest_ns(self) -> int | None:
         """How long nothing happens unless an input arrives; None: for ever."""

@@ -1,6 +1,7 @@
 """Writes down what a scheduler was given and what came out, so that it can be repeated.
 
-A recording is a text file of JSON lines. For each input, in order: the command or step with
+A recording is a text file of JSON lines. The first one says what the scheduler was made with.
+Then, for each input, in order: the command or step with
 its number, from 1, and its time; the questions predicates were asked while it ran, with their
 answers; the digest of all effects up to its end. The numbers show when a line was lost, repeated
 or moved afterwards.
@@ -34,9 +35,13 @@ FORMAT: Final = 4
 
 
 class Header(msgspec.Struct, array_like=True, tag="remuda-recording"):
-    """The first line."""
+    """The first line. ``reservation_delay_ns``: what the scheduler was made with (RSV-3).
+
+    -1: the line does not say, as in older formats.
+    """
 
     format: int
+    reservation_delay_ns: int | None = -1
 
 
 class CommandLine(msgspec.Struct, array_like=True, tag="command"):
@@ -78,8 +83,7 @@ class JournalWriter:
     An error while writing ends the recording with one log line, not the scheduling; from then
     on ``failure`` says what happened.
 
-    Raises: UsageError if the file cannot be created or holds something already, RecordingError
-        if not even the first line can be written.
+    Raises: UsageError if the file cannot be created or holds something already.
     """
 
     def __init__(self, path: Path) -> None:
@@ -89,11 +93,17 @@ class JournalWriter:
         self._inputs = 0
         self.failure = ""
         self._file = _new_file(path)
+
+    def begin(self, reservation_delay_ns: int | None) -> None:
+        """Write the first line.
+
+        Raises: RecordingError if not even that is possible.
+        """
         try:
-            self._append(Header(FORMAT))
+            self._append(Header(FORMAT, reservation_delay_ns))
         except OSError as error:
             self._file.close()
-            raise RecordingError(f"cannot record to {path}: {error.strerror}") from None
+            raise RecordingError(f"cannot record to {self._path}: {error.strerror}") from None
 
     def listen(self, predicates: Predicates) -> Predicates:
         """Return a port that asks ``predicates`` and writes questions and answers down."""

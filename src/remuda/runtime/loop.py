@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
+from time import perf_counter_ns
 from typing import Final, TypeVar
 
 from remuda.core.messages.commands import RegisterResourceManager
@@ -35,6 +36,8 @@ from remuda.runtime.errors import LoopStoppedError
 from remuda.runtime.inbox import CAPACITY, Inbox
 from remuda.runtime.ports import Clock, EffectSink, Recorder, SchedulerFactory
 from remuda.runtime.requests import Request, weight
+from remuda.runtime.reservation import RESERVATION_DELAY_NS
+from remuda.runtime.timings import Stopwatch, Timings, TimingsView
 from remuda.runtime.users.choice import Resolvers
 from remuda.runtime.users.intake import Intake
 from remuda.runtime.users.line import LINE_CAPACITY
@@ -64,11 +67,13 @@ class SchedulerLoop:
         documents: the configurations of RMs that register without one; the built-in by default.
         resolvers: who looks up the groups of users, for configurations that ask for it.
         line_capacity: elements per RM that may wait for such lookups before ``submit`` blocks.
+        reservation_delay_ns: how old an ask must be to reserve a node; None: never (RSV-3).
+        stopwatch: what measures the core, see timings.py.
 
     ``configurations`` changes configurations while it runs. ``intake`` holds the requests that
-    wait for lookups.
+    wait for lookups. ``timings()`` tells how long steps, cycles and predicates took so far.
 
-    Rules: SI-2, SI-6, SI-7, SI-9, SI-10, SI-24, SI-88, RM-2, RM-4, RM-9, RM-11, RM-20.
+    Rules: CYC-31, SI-2, SI-6, SI-7, SI-9, SI-10, SI-24, SI-88, RM-2, RM-4, RM-9, RM-11, RM-20.
     """
 
     def __init__(
@@ -81,6 +86,8 @@ class SchedulerLoop:
         documents: StoredDocuments | None = None,
         resolvers: Resolvers | None = None,
         line_capacity: int = LINE_CAPACITY,
+        reservation_delay_ns: int | None = RESERVATION_DELAY_NS,
+        stopwatch: Stopwatch = perf_counter_ns,
     ) -> None:
         self.documents = documents or StoredDocuments()
         self.resolvers = resolvers or Resolvers()
@@ -91,7 +98,10 @@ class SchedulerLoop:
             clock or WallClock(),
             recorder,
             documents=self.documents,
+            reservation_delay_ns=reservation_delay_ns,
+            timings=Timings(stopwatch),
         )
+        self.timings: Final[Callable[[], TimingsView]] = self._driver.timings.view
         self.configurations = ConfigurationErrands(
             self._driver.configurations, self._driver.hand_out, self._send
         )

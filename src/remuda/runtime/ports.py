@@ -51,8 +51,20 @@ class Clock(Protocol):
         ...
 
 
+class SchedulerFactory(Protocol):
+    """What makes a core; ``remuda.core.scheduler.Scheduler`` is one."""
+
+    def __call__(self, predicates: Predicates, *, reservation_delay_ns: int | None) -> Door:
+        """Return a new scheduler; ``reservation_delay_ns`` None: it never reserves (RSV-3)."""
+        ...
+
+
 class Recorder(Protocol):
     """Who writes down what goes into the core and what comes out, see journal.py."""
+
+    def begin(self, reservation_delay_ns: int | None) -> None:
+        """Write down what the scheduler is made with; comes first."""
+        ...
 
     def listen(self, predicates: Predicates) -> Predicates:
         """Return a port that asks ``predicates`` and writes questions and answers down."""
@@ -74,8 +86,6 @@ class Recorder(Protocol):
         """Finish the recording."""
         ...
 
-
-SchedulerFactory: TypeAlias = Callable[[Predicates], Door]
 
 # Called on the core thread with the effects of one RM, or of all RMs, in the order the core
 # produced them. It must return quickly and must not wait for the scheduler.

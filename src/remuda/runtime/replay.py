@@ -128,10 +128,13 @@ def replay(path: Path, make_scheduler: SchedulerFactory = Scheduler) -> ReplayRe
     Raises: UsageError, one line, if the file cannot be read or is no recording.
     """
     answers = _RecordedAnswers()
-    scheduler = make_scheduler(answers)
     digest = EffectDigest()
     compared = 0
-    for entry in _inputs(path):
+    lines = _lines(path)
+    _, header = next(lines)
+    assert isinstance(header, Header)
+    scheduler = make_scheduler(answers, reservation_delay_ns=header.reservation_delay_ns)
+    for entry in _inputs(lines):
         difference = _repeat(scheduler, entry, answers, digest)
         if difference:
             where = f"input {entry.cause.number} ({_describe(entry.cause)})"
@@ -176,14 +179,14 @@ def _describe(cause: CommandLine | StepLine) -> str:
     return f"step of {cause.limit}" if isinstance(cause, StepLine) else cause.kind
 
 
-def _inputs(path: Path) -> Iterator[_Input]:
+def _inputs(lines: Iterator[tuple[str, Line]]) -> Iterator[_Input]:
     """Group lines into inputs; only the last one may lack its outcome.
 
     Raises: UsageError for lines that were lost, repeated or moved since they were written.
     """
     due = 1
     current: _Input | None = None
-    for where, line in _lines(path):
+    for where, line in lines:
         if isinstance(line, CommandLine | StepLine):
             if current is not None or line.number != due:
                 raise _out_of_place(where, f"input {line.number}", due, current)
@@ -206,7 +209,7 @@ def _out_of_place(where: str, found: object, due: int, current: _Input | None) -
 
 
 def _lines(path: Path) -> Iterator[tuple[str, Line]]:
-    """Decode what follows the header line by line, each with its place.
+    """Decode line by line, each with its place; the first one is the header.
 
     A last line that was cut off is left out.
     """
@@ -225,8 +228,7 @@ def _lines(path: Path) -> Iterator[tuple[str, Line]]:
                     return
                 if line is None or (number == 1) != isinstance(line, Header):
                     raise UsageError(f"{where}: not a recording of remuda")
-                if number > 1:
-                    yield where, line
+                yield where, line
                 limit = LINE_BYTES_LIMIT
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
@@ -248,4 +250,6 @@ def _decode(decoder: msgspec.json.Decoder[Line], text: bytes, where: str) -> Lin
         raise UsageError(
             f"{where}: a recording of format {line.format}; this version reads format {FORMAT}"
         )
+    if isinstance(line, Header) and line.reservation_delay_ns == -1:
+        raise UsageError(f"{where}: not a recording of remuda, it has no reservation delay")
     return line

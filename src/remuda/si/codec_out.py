@@ -131,6 +131,16 @@ class ResponseWriter:
         return shape
 
 
+def container_state(effect: ContainerStateUpdated) -> si.UpdateContainerSchedulingStateRequest:
+    """Build what an RM is told about an ask that its users should know of. Rules: SI-82."""
+    return si.UpdateContainerSchedulingStateRequest(
+        applicartionID=effect.application_id,
+        allocationKey=effect.allocation_key,
+        state=si.UpdateContainerSchedulingStateRequest.SchedulingState.ValueType(effect.state),
+        reason=effect.reason,
+    )
+
+
 def event_message(event: EventRecord) -> si.EventRecord:
     """Return one event record as the wire has it (EVT-1)."""
     return si.EventRecord(

@@ -11,12 +11,15 @@ import pytest
 
 from remuda.base.errors import ConfigError, Problem, ProtocolError
 from remuda.config.schema import Configuration, built_in
+from remuda.core.messages.effects import FAILED, AllocationNew, ContainerStateUpdated, Effect
 from remuda.core.messages.queries import PartitionsQuery
 from remuda.edges.inproc import InProcessScheduler
+from remuda.edges.predicates import NodesPredicatesItem, NodesPredicatesItemResult
 from remuda.runtime.errors import LoopStoppedError
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.replay import replay
 from remuda.si.pb import si_pb2 as si
+from tests.unit.runtime.fakes import FakeScheduler
 
 
 def load(text: str) -> Configuration:
@@ -171,6 +174,127 @@ def test_predicates_are_asked_one_by_one_with_all_earlier_news_delivered(
     other_key = deliveries[1].split()[1]
     first_question = next(i for i, x in enumerate(rm.log) if x.startswith(f"asked {other_key}"))
     assert rm.log.index(deliveries[0]) < first_question
+
+
+@pytest.mark.remuda_rule("EXT-22", "SI-80", "SI-9")
+def test_predicates_about_many_nodes_decide_where_an_ask_goes(
+    scheduler: InProcessScheduler,
+) -> None:
+    class ManyRm(Rm):
+        def nodes_predicates(
+            self, items: list[NodesPredicatesItem]
+        ) -> list[NodesPredicatesItemResult]:
+            self.log.extend(
+                f"asked {item.allocation_key} of {item.application_id}" for item in items
+            )
+            return [
+                NodesPredicatesItemResult(
+                    fit=[
+                        index
+                        for index, node_id in enumerate(item.node_ids)
+                        if node_id[-1] == item.allocation_key[-1]
+                    ]
+                )
+                for item in items
+            ]
+
+    rm = ManyRm()
+    start(scheduler, rm, "n1", "n2", "n3")
+    scheduler.update_allocation(asks("k3", "k1", "k7"))
+    scheduler.wait_idle()
+    assert sorted(line for line in rm.log if line.startswith("new")) == [
+        "new k1 on n1",
+        "new k3 on n3",
+    ]
+    assert rm.log.index("asked k1 of a") < rm.log.index("new k1 on n1")
+    assert "asked k7 of a" in rm.log
+
+
+@pytest.mark.remuda_rule("EXT-22")
+def test_predicates_without_sense_leave_the_ask_pending_and_the_scheduler_running(
+    scheduler: InProcessScheduler,
+) -> None:
+    class Senseless(Rm):
+        def nodes_predicates(self, items: list[NodesPredicatesItem]) -> object:
+            return [NodesPredicatesItemResult(fit=[99])]
+
+    rm = Senseless()
+    start(scheduler, rm, "n1")
+    scheduler.update_allocation(asks("k1"))
+    scheduler.wait_idle()
+    assert rm.placed == []
+    assert not scheduler.core.failed
+
+
+class StateRm(Rm):
+    """Notes in its log what it is told about asks."""
+
+    def update_container_scheduling_state(
+        self, request: si.UpdateContainerSchedulingStateRequest
+    ) -> None:
+        name = si.UpdateContainerSchedulingStateRequest.SchedulingState.Name(request.state)
+        self.log.append(
+            f"{name} {request.allocationKey} of {request.applicartionID}: {request.reason}"
+        )
+        raise ValueError("what becomes of it is not the scheduler's concern")
+
+
+class Telling(FakeScheduler):
+    """Finds the cluster too small for asks whose key begins with "big"; places all others."""
+
+    def step(self, now_ns: int, limit: int) -> list[Effect]:
+        return [
+            ContainerStateUpdated("rm", "a", effect.ask.allocation_key, FAILED, "no room")
+            if isinstance(effect, AllocationNew) and effect.ask.allocation_key.startswith("big")
+            else effect
+            for effect in super().step(now_ns, limit)
+        ]
+
+
+def tell(callback: object, *keys: str) -> None:
+    """Register an RM with a scheduler like that, and ask."""
+    core = SchedulerLoop(Telling)
+    core.start()
+    with InProcessScheduler(core=core, load=load) as scheduler:
+        scheduler.register_resource_manager(registering(), callback)
+        scheduler.update_allocation(asks(*keys))
+        scheduler.wait_idle()
+    core.stop()
+
+
+@pytest.mark.remuda_rule("SI-82", "SI-7", "SI-8")
+def test_states_of_asks_come_in_order_among_the_other_news() -> None:
+    rm = StateRm()
+    tell(rm, "k1", "big2", "big3", "k4", "k5")
+    assert rm.log == [
+        "new k1 on n",
+        "FAILED big2 of a: no room",
+        "FAILED big3 of a: no room",
+        "new k4 on n",
+        "new k5 on n",
+    ]
+    other = Rm()
+    tell(other, "big2", "k1", "big3")
+    assert other.log == ["new k1 on n"]
+
+
+@pytest.mark.remuda_rule("SI-82")
+def test_a_callback_may_want_nothing_but_states_of_asks() -> None:
+    class OnlyStates:
+        def __init__(self) -> None:
+            self.states: list[si.UpdateContainerSchedulingStateRequest] = []
+            self.update_container_scheduling_state = self.states.append
+
+    rm = OnlyStates()
+    tell(rm, "k1", "big2")
+    assert rm.states == [
+        si.UpdateContainerSchedulingStateRequest(
+            applicartionID="a",
+            allocationKey="big2",
+            state=si.UpdateContainerSchedulingStateRequest.FAILED,
+            reason="no room",
+        )
+    ]
 
 
 @pytest.mark.remuda_rule("SI-80")

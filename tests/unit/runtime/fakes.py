@@ -41,8 +41,11 @@ class FakeScheduler:
     RMs in ``stubborn`` refuse every new configuration; ``configured`` has what is in force.
     """
 
-    def __init__(self, predicates: Predicates = always_true) -> None:
+    def __init__(
+        self, predicates: Predicates = always_true, *, reservation_delay_ns: int | None = None
+    ) -> None:
         self.predicates = predicates
+        self.reservation_delay_ns = reservation_delay_ns
         self.waiting: deque[tuple[str, Ask]] = deque()
         self.handled: list[Command] = []
         self.limits: list[int] = []
@@ -139,8 +142,10 @@ class Factory:
 
     scheduler: FakeScheduler
 
-    def __call__(self, predicates: Predicates) -> FakeScheduler:
-        self.scheduler = FakeScheduler(predicates)
+    def __call__(
+        self, predicates: Predicates, *, reservation_delay_ns: int | None
+    ) -> FakeScheduler:
+        self.scheduler = FakeScheduler(predicates, reservation_delay_ns=reservation_delay_ns)
         return self.scheduler
 
 

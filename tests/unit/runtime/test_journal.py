@@ -6,6 +6,7 @@ import stat
 from itertools import pairwise
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from remuda.base.errors import UsageError
@@ -13,7 +14,8 @@ from remuda.config.load import load_configuration
 from remuda.config.schema import built_in
 from remuda.core.messages import commands
 from remuda.core.messages.commands import Ask, Command
-from remuda.core.ports import Predicates
+from remuda.core.messages.effects import AllocationNew, Effect
+from remuda.core.ports import NodesAnswer, NodesQuestion, Predicates
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.digest import EffectDigest
 from remuda.runtime.errors import RecordingError
@@ -21,7 +23,7 @@ from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.replay import replay
 from tests.port import one_by_one
-from tests.unit.runtime.fakes import FakeScheduler
+from tests.unit.runtime.fakes import Factory, FakeScheduler
 
 GIB = 2**30
 
@@ -95,6 +97,64 @@ def test_a_recording_holds_the_answers_of_predicates(tmp_path: Path) -> None:
     assert any(line.endswith(b'{"passed":0,"refusals":[]}]\n') for line in answers)
 
 
+@pytest.mark.remuda_rule("EXT-22")
+def test_a_recording_holds_questions_about_many_nodes_and_their_answers(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    loop = SchedulerLoop(Asking, recorder=JournalWriter(path))
+    loop.start()
+    refusals = ("too old", "too new")
+    registration = commands.RegisterResourceManager("rm", built_in(), predicates=True)
+    loop.register(registration, None, lambda question: NodesAnswer(2, refusals)).result(10)
+    loop.submit(commands.UpdateAllocations("rm", asks=(Ask("a", "k", {"vcore": 1}),)))
+    loop.barrier().result(10)
+    loop.stop()
+    (line,) = [line for line in lines(path) if line.startswith(b'["answer"')]
+    (_, question, answer) = msgspec.json.decode(line)
+    assert question["node_ids"] == list(NINE)
+    assert answer == {"passed": 2, "refusals": list(refusals)}
+    assert replay(path, Asking).same
+    path.write_bytes(path.read_bytes().replace(b'"n7"', b'"n6"'))
+    assert replay(path, Asking).difference == (
+        "input 2 (UpdateAllocations): predicates were asked about 'k' of 'a' ('rm') to run on "
+        "n0, n1, n2, n3, n4, n5, n6, n7 and 1 more, recorded is 'k' of 'a' ('rm') to run on "
+        "n0, n1, n2, n3, n4, n5, n6, n6 and 1 more"
+    )
+
+
+NINE = tuple(f"n{number}" for number in range(9))
+
+
+class Asking(FakeScheduler):
+    """Asks about nine nodes for each ask; the node that passes shows in the effects."""
+
+    def handle(self, command: Command, now_ns: int) -> list[Effect]:
+        if not isinstance(command, commands.UpdateAllocations):
+            return super().handle(command, now_ns)
+        effects: list[Effect] = []
+        for ask in command.asks:
+            key = ask.allocation_key
+            question = NodesQuestion(command.rm_id, ask.application_id, key, True, NINE)
+            chosen = NINE[self.predicates(question).passed]
+            effects.append(AllocationNew(command.rm_id, "default", f"{key}-0", chosen, ask))
+        return effects
+
+
+@pytest.mark.remuda_rule("RSV-3")
+@pytest.mark.parametrize("delay_ns", [None, 1, 5_000_000_000])
+def test_a_replay_has_the_reservation_delay_of_the_recording(
+    tmp_path: Path, delay_ns: int | None
+) -> None:
+    factory = Factory()
+    loop = SchedulerLoop(
+        factory, recorder=JournalWriter(tmp_path / "r"), reservation_delay_ns=delay_ns
+    )
+    loop.stop()
+    assert factory.scheduler.reservation_delay_ns == delay_ns
+    again = Factory()
+    assert replay(tmp_path / "r", again).same
+    assert again.scheduler.reservation_delay_ns == delay_ns
+
+
 def test_a_recording_is_for_its_owner_only(recording: Path) -> None:
     assert stat.S_IMODE(recording.stat().st_mode) == 0o600
 
@@ -121,8 +181,8 @@ def test_a_scheduler_that_decides_otherwise_is_found_at_its_first_different_inpu
     class Reversed:
         """The real core, given its nodes in the opposite order."""
 
-        def __init__(self, predicates: Predicates) -> None:
-            inner = Scheduler(predicates)
+        def __init__(self, predicates: Predicates, *, reservation_delay_ns: int | None) -> None:
+            inner = Scheduler(predicates, reservation_delay_ns=reservation_delay_ns)
             self.step, self.next_deadline = inner.step, inner.next_deadline
             self.has_work, self.view = inner.has_work, inner.view
             self.check = inner.check
@@ -174,12 +234,17 @@ def test_a_fault_during_the_last_input_shows_again(tmp_path: Path) -> None:
         (b"hello", ":1: not a recording of remuda"),
         (b'["step",1,1,2]\n', ":1: not a recording of remuda"),
         (b'["remuda-recording",99]\n', ":1: a recording of format 99; this version reads format 4"),
-        (b'["remuda-recording",4]\nrubbish\n', ":2: not a line of a recording"),
-        (b'["remuda-recording",4]\n["command",1,1,"Nonsense",{}]\n', ":2: not a line"),
-        (b'["remuda-recording",4]\n["command",1,1,"UpdateNodes",{"rm_id":3}]\n', ":2: not a line"),
-        (b'["remuda-recording",4]\n["remuda-recording",4]\n', ":2: not a recording"),
+        (b'["remuda-recording",3]\n', ":1: a recording of format 3; this version reads format 4"),
+        (b'["remuda-recording",4]\n', ":1: not a recording of remuda, it has no reservation"),
+        (b'["remuda-recording",4,null]\nrubbish\n', ":2: not a line of a recording"),
+        (b'["remuda-recording",4,null]\n["command",1,1,"Nonsense",{}]\n', ":2: not a line"),
+        (
+            b'["remuda-recording",4,null]\n["command",1,1,"UpdateNodes",{"rm_id":3}]\n',
+            ":2: not a line",
+        ),
+        (b'["remuda-recording",4,null]\n["remuda-recording",4,null]\n', ":2: not a recording"),
         pytest.param(
-            b'["remuda-recording",4]\n' + b"[" * 1_000_000 + b"\n", ":2: not a line", id="deep"
+            b'["remuda-recording",4,null]\n' + b"[" * 1_000_000 + b"\n", ":2: not a line", id="deep"
         ),
         pytest.param(bytes(2_000), ":1: not a recording of remuda, the line is too", id="zeros"),
     ],
@@ -274,7 +339,7 @@ def test_a_recording_is_never_overwritten_but_an_empty_file_is_taken(tmp_path: P
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
 def test_a_full_device_is_said_before_anything_starts() -> None:
     with pytest.raises(RecordingError, match="cannot record to /dev/full: No space left"):
-        JournalWriter(Path("/dev/full"))
+        SchedulerLoop(recorder=JournalWriter(Path("/dev/full")))
 
 
 def test_a_missing_file_and_a_place_that_cannot_be_written_are_refused(tmp_path: Path) -> None:

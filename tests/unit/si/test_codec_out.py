@@ -10,12 +10,14 @@ import pytest
 from remuda.core.messages import commands, events
 from remuda.core.messages.commands import Ask
 from remuda.core.messages.effects import (
+    FAILED,
     AllocationNew,
     AllocationsRejected,
     AllocationsReleased,
     ApplicationsAnswered,
     ApplicationUpdated,
     AsksRejected,
+    ContainerStateUpdated,
     Effect,
     EventRecord,
     NodesAnswered,
@@ -227,6 +229,13 @@ def test_rejected_asks_and_allocations_name_key_application_and_reason() -> None
             ]
         ),
     ]
+
+
+def test_states_of_asks_have_no_place_on_the_streams_and_separate_no_placements() -> None:
+    between = ContainerStateUpdated("rm", "a", "big", FAILED, "no room")
+    (response,) = write(placed(1), between, placed(2))
+    assert isinstance(response, si.AllocationResponse)
+    assert [entry.allocationKey for entry in response.new] == ["k1", "k2"]
 
 
 def test_answers_given_elsewhere_and_events_make_no_response() -> None:

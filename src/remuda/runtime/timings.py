@@ -1,0 +1,125 @@
+"""How long the scheduler takes to decide, measured around the core, which reads no clock.
+
+One histogram each, in the buckets of the service's metrics: the steps of the loop, whatever came
+of them; the cycles, from the first step that finds work to the one after which nothing more can
+be placed; and the questions to resource managers about nodes. A step makes up to BURST decisions,
+with predicates one, so that then a step is one partition turn.
+
+The core thread counts, any thread may read. Two readings of a clock per step, and two more per
+question.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from time import perf_counter_ns
+from typing import Final, TypeAlias
+
+from remuda.base.duration import MICROSECOND
+from remuda.base.message import message
+from remuda.core.messages.effects import AllocationNew, Effect
+from remuda.core.ports import NodesAnswer, NodesQuestion, Predicates
+
+# Reads a clock that only differences are taken of, in nanoseconds.
+Stopwatch: TypeAlias = Callable[[], int]
+
+# Upper bounds of the buckets, inclusive: 0.1 ms to 1,000 s. Rules: MET-5.
+BOUNDS_NS: Final = tuple(100 * MICROSECOND * 10**power for power in range(8))
+
+
+@message
+class HistogramView:
+    """Observed times: how many in each bucket, and their sum.
+
+    ``counts``: one for each of BOUNDS_NS, not cumulative, and one for what is above the last.
+    """
+
+    counts: tuple[int, ...]
+    total_ns: int
+
+    @property
+    def count(self) -> int:
+        """How many times were observed."""
+        return sum(self.counts)
+
+
+@message
+class TimingsView:
+    """What was measured since the start.
+
+    ``steps``: each step, with ``allocations`` made in all of them. ``cycles``: the time of the
+    steps from work to rest, without the pauses for handing out. ``questions``: each question of
+    predicates, about ``nodes_asked`` nodes in all.
+    """
+
+    steps: HistogramView
+    cycles: HistogramView
+    questions: HistogramView
+    allocations: int
+    nodes_asked: int
+
+
+class Histogram:
+    """Times sorted into the buckets of BOUNDS_NS."""
+
+    __slots__ = ("_counts", "_total_ns")
+
+    def __init__(self) -> None:
+        self._counts = [0] * (len(BOUNDS_NS) + 1)
+        self._total_ns = 0
+
+    def observe(self, took_ns: int) -> None:
+        """Count one time. Core thread."""
+        self._counts[bisect_left(BOUNDS_NS, took_ns)] += 1
+        self._total_ns += took_ns
+
+    def view(self) -> HistogramView:
+        """Return a copy. Any thread; a time that is being counted may be half there."""
+        return HistogramView(tuple(self._counts), self._total_ns)
+
+
+class Timings:
+    """The stopwatch around the core. Rules: CYC-31, MET-5."""
+
+    def __init__(self, stopwatch: Stopwatch = perf_counter_ns) -> None:
+        self.read: Final = stopwatch
+        self._steps = Histogram()
+        self._cycles = Histogram()
+        self._questions = Histogram()
+        self._allocations = 0
+        self._nodes_asked = 0
+        self._cycle_ns = 0
+
+    def step(self, took_ns: int, effects: Sequence[Effect], *, rests: bool) -> None:
+        """Count one step; ``rests``: nothing more can be placed after it. Rules: CYC-31."""
+        self._steps.observe(took_ns)
+        for effect in effects:
+            if type(effect) is AllocationNew:
+                self._allocations += 1
+        self._cycle_ns += took_ns
+        if rests:
+            self._cycles.observe(self._cycle_ns)
+            self._cycle_ns = 0
+
+    def listen(self, predicates: Predicates) -> Predicates:
+        """Return a port that asks ``predicates`` and measures how long the answers take."""
+
+        def ask(question: NodesQuestion) -> NodesAnswer:
+            began = self.read()
+            answer = predicates(question)
+            self._questions.observe(self.read() - began)
+            self._nodes_asked += len(question.node_ids)
+            return answer
+
+        return ask
+
+    def view(self) -> TimingsView:
+        """Return all that was measured. Any thread."""
+        return TimingsView(
+            steps=self._steps.view(),
+            cycles=self._cycles.view(),
+            questions=self._questions.view(),
+            allocations=self._allocations,
+            nodes_asked=self._nodes_asked,
+        )
