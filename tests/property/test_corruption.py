@@ -39,6 +39,9 @@ class World:
         door.node("n1", {"vcore": 8, "memory": 8}, occupied={"memory": 1})
         door.node("n2", {"vcore": 2, "memory": 2, "gpu": 4})
         door.node("n3", {"vcore": 2}, c.CREATE_DRAIN)
+        daemon = c.Ask("", "daemon", {"vcore": 1}, tags={"foreign": "static"})
+        others = (c.ExistingAllocation(daemon, "", "n3"),)
+        door.send(c.UpdateAllocations(door.rm, allocations=others))
         for name, path in (("app-a", "root.p.a"), ("app-b", "root.p.b"), ("app-c", "root.p.b")):
             door.app(name, path)
         door.ask("app-a", "ka", {"vcore": 1}, 6, priority=3)
@@ -116,6 +119,30 @@ def forget_allocation(world: World) -> None:
 
 def forget_allocation_of_node(world: World) -> None:
     world.node.allocations.popitem()
+
+
+def forget_foreign(world: World) -> None:
+    found = world.partition.foreign.get("daemon")
+    assert found is not None
+    world.partition.foreign.drop(found)
+
+
+def forget_foreign_of_node(world: World) -> None:
+    world.partition.nodes["n3"].foreign.clear()
+
+
+def occupy_more(world: World) -> None:
+    node = world.partition.nodes["n3"]
+    more(node.occupied)
+    node.available.amounts[0] -= 1
+
+
+def forget_to_itemise(world: World) -> None:
+    world.partition.nodes["n3"].itemised = False
+
+
+def misplace_foreign(world: World) -> None:
+    world.partition.nodes["n3"].foreign["daemon"].node = world.partition.nodes["n1"]
 
 
 def forget_node(world: World) -> None:
@@ -361,6 +388,11 @@ CORRUPTIONS: dict[str, Corruption] = {
 NAMED: list[Corruption] = [
     forget_allocation,
     forget_allocation_of_node,
+    forget_foreign,
+    forget_foreign_of_node,
+    occupy_more,
+    forget_to_itemise,
+    misplace_foreign,
     forget_node,
     leave_queue,
     change_pending_count,
@@ -417,7 +449,7 @@ CORRUPTIONS |= {one.__name__.replace("_", " "): one for one in NAMED}
 
 
 @pytest.mark.remuda_rule("QUE-2", "QUE-27", "QUE-28", "NOD-2", "NOD-15", "QUE-6", "QUE-23")
-@pytest.mark.remuda_rule("LIM-30", "LIM-32", "LIM-36", "D-U6", "D-U10")
+@pytest.mark.remuda_rule("LIM-30", "LIM-32", "LIM-36", "D-U6", "D-U10", "CYC-29")
 @pytest.mark.parametrize("what", CORRUPTIONS)
 def test_every_corruption_is_noticed(what: str) -> None:
     world = World()

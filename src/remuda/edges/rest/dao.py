@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
@@ -20,6 +21,7 @@ from remuda.config.schema import TemplateConfig
 from remuda.core.messages.queries import (
     AllocationView,
     ApplicationView,
+    ForeignAllocationView,
     NodeView,
     PartitionView,
     QueueView,
@@ -29,6 +31,9 @@ from remuda.edges.rest.go_duration import duration_text
 
 # From here on not every whole number is a float of its own.
 _EXACT: Final = 2**53
+
+# The largest count an int32 shows (REST-81).
+_INT32_MAX: Final = 2**31 - 1
 
 JSON_TYPE: Final = "application/json; charset=UTF-8"
 
@@ -116,6 +121,14 @@ class Queue(Shape, kw_only=True):
     priority_offset: int = 0
 
 
+class LogEntry(Shape, kw_only=True):
+    """How often an ask failed for one reason, and when last (REST-79, REST-81)."""
+
+    message: str = ""
+    last_occurrence: int = 0
+    count: int = 0
+
+
 class Request(Shape, kw_only=True):
     """One ask with something pending (REST-79)."""
 
@@ -128,8 +141,10 @@ class Request(Shape, kw_only=True):
     required_node_id: str = ""
     application_id: str = ""
     partition: str = ""
+    allocation_log: list[LogEntry] = msgspec.field(default_factory=list)
     originator: bool = False
     scheduling_attempted: bool = False
+    triggered_scale_up: bool = False
 
 
 class Allocation(Shape, kw_only=True):
@@ -175,8 +190,23 @@ class Application(Shape, kw_only=True):
     groups: list[str] = msgspec.field(default_factory=list)
     rejected_message: str = ""
     state_log: list[StateLogEntry] = msgspec.field(default_factory=list)
+    has_reserved: bool = False
+    reservations: list[str] = msgspec.field(default_factory=list)
     max_request_priority: int = 0
     start_time: int = 0
+    backoff_deadline: str = ""
+
+
+class ForeignAllocation(Shape, kw_only=True):
+    """What others run on a node (REST-85, CYC-29)."""
+
+    allocation_key: str
+    allocation_tags: dict[str, str] = msgspec.field(default_factory=dict)
+    allocation_time: int = 0
+    resource: dict[str, int] = amounts()
+    priority: str = ""
+    node_id: str = ""
+    preemptable: bool = False
 
 
 class Node(Shape, kw_only=True):
@@ -192,8 +222,10 @@ class Node(Shape, kw_only=True):
     available: dict[str, int] = amounts()
     utilized: dict[str, int] = amounts()
     allocations: list[Allocation] = msgspec.field(default_factory=list)
+    foreign_allocations: list[ForeignAllocation] = msgspec.field(default_factory=list)
     schedulable: bool
     is_reserved: bool
+    reservations: list[str] = msgspec.field(default_factory=list)
     ready: bool
 
 
@@ -295,7 +327,11 @@ def _template(template: TemplateConfig | None) -> QueueTemplate | None:
 
 
 def application(view: ApplicationView) -> Application:
-    """Dress one application (REST-77, REST-78)."""
+    """Dress one application (REST-77, REST-78).
+
+    What it has reserved is sorted by node; a node lists the other half of the pair (REST-137).
+    """
+    held = sorted((node, ask.allocation_key) for ask in view.requests for node in ask.reservations)
     return Application(
         application_id=view.application_id,
         used_resource=plain(view.used),
@@ -315,13 +351,16 @@ def application(view: ApplicationView) -> Application:
             StateLogEntry(time=time_ns, application_state=state)
             for time_ns, state in view.state_log
         ],
+        has_reserved=bool(held),
+        reservations=[f"{node_id}|{key}" for node_id, key in held],
         max_request_priority=view.max_request_priority,
         start_time=view.start_time_ns // 1_000_000,
+        backoff_deadline=rfc3339(view.backoff_deadline_ns) if view.backoff_deadline_ns else "",
     )
 
 
 def node(view: NodeView) -> Node:
-    """Dress one node (REST-85). Nothing reserves nodes in this version."""
+    """Dress one node (REST-85, REST-137)."""
     advertised = {name: value for name, value in view.capacity.items() if value > 0}
     return Node(
         node_id=view.node_id,
@@ -334,13 +373,29 @@ def node(view: NodeView) -> Node:
         available=plain(view.available),
         utilized=abs_used_capacity(advertised, view.allocated),
         allocations=[_allocation(allocation) for allocation in view.allocations],
+        foreign_allocations=[_foreign(foreign) for foreign in view.foreign],
         schedulable=view.schedulable,
-        is_reserved=False,
+        is_reserved=bool(view.reservations),
+        reservations=[f"{application_id}|{key}" for application_id, key in view.reservations],
         ready=view.ready,
     )
 
 
+def _foreign(view: ForeignAllocationView) -> ForeignAllocation:
+    return ForeignAllocation(
+        allocation_key=view.allocation_key,
+        allocation_tags=dict(view.tags),
+        allocation_time=view.allocation_time_ns,
+        resource=plain(view.resource),
+        priority=str(view.priority),
+        node_id=view.node_id,
+        preemptable=view.preemptable,
+    )
+
+
 def _request(view: RequestView) -> Request:
+    """Dress one ask; its log has what happened last at the end (REST-79)."""
+    log = sorted(view.log, key=lambda entry: (entry.last_ns, entry.message))
     return Request(
         allocation_key=view.allocation_key,
         allocation_tags=dict(view.tags),
@@ -351,8 +406,17 @@ def _request(view: RequestView) -> Request:
         required_node_id=view.required_node,
         application_id=view.application_id,
         partition=view.partition,
+        allocation_log=[
+            LogEntry(
+                message=entry.message,
+                last_occurrence=entry.last_ns,
+                count=min(entry.count, _INT32_MAX),
+            )
+            for entry in log
+        ],
         originator=view.originator,
         scheduling_attempted=view.scheduling_attempted,
+        triggered_scale_up=view.triggered_scale_up,
     )
 
 
@@ -378,6 +442,17 @@ def _allocation(view: AllocationView) -> Allocation:
 def plain(resource: Mapping[str, int] | None) -> dict[str, int]:
     """Return a resource map of the core as one of the JSON; not set is empty."""
     return dict(resource) if resource else {}
+
+
+def rfc3339(time_ns: int) -> str:
+    """Return Unix nanoseconds as RFC 3339 in UTC, the fraction without zeros at its end.
+
+    Rules: REST-78.
+    """
+    seconds, rest = divmod(time_ns, 1_000_000_000)
+    text = f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
+    fraction = f".{rest:09d}".rstrip("0") if rest else ""
+    return f"{text}{fraction}Z"
 
 
 def short(weight: float) -> int | float:

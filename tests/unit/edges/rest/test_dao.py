@@ -13,6 +13,8 @@ from remuda.config.schema import TemplateConfig
 from remuda.core.messages.queries import (
     AllocationView,
     ApplicationView,
+    ForeignAllocationView,
+    LogEntryView,
     NodeView,
     QueueView,
     RequestView,
@@ -439,6 +441,94 @@ def test_node_shows_percentages_only_of_types_it_has() -> None:
     assert "hostName" not in node
     assert "attributes" not in node
     assert_valid("Node", node)
+
+
+@pytest.mark.remuda_rule("REST-85", "REST-137", "REST-77")
+def test_node_and_application_show_different_halves_of_a_reservation() -> None:
+    reserved = replace(NODE, reservations=(("job-1", "t-3"), ("job-0", "t-9")))
+    node = shown(dao.node(reserved))
+    assert node["isReserved"] is True
+    assert node["reservations"] == ["job-1|t-3", "job-0|t-9"]
+    assert_valid("Node", node)
+    requests = (
+        replace(REQUEST, allocation_key="t-3", reservations=("n2", "n1")),
+        replace(REQUEST, allocation_key="t-1", reservations=("n1",)),
+        REQUEST,
+    )
+    application = shown(dao.application(replace(APPLICATION, requests=requests)))
+    assert application["hasReserved"] is True
+    assert application["reservations"] == ["n1|t-1", "n1|t-3", "n2|t-3"]
+    assert_valid("Application", application)
+
+
+@pytest.mark.remuda_rule("REST-85", "CYC-29")
+def test_node_shows_what_others_run_there() -> None:
+    foreign = ForeignAllocationView(
+        allocation_key="daemon",
+        tags={"foreign": "default"},
+        allocation_time_ns=1767225602000000000,
+        resource={"memory": 5},
+        priority=-3,
+        node_id="n1",
+        preemptable=True,
+    )
+    static = replace(foreign, allocation_key="static", tags={}, resource={}, preemptable=False)
+    node = shown(dao.node(replace(NODE, foreign=(foreign, static))))
+    assert node["foreignAllocations"] == [
+        {
+            "allocationKey": "daemon",
+            "allocationTags": {"foreign": "default"},
+            "allocationTime": 1767225602000000000,
+            "resource": {"memory": 5},
+            "priority": "-3",
+            "nodeId": "n1",
+            "preemptable": True,
+        },
+        {
+            "allocationKey": "static",
+            "allocationTime": 1767225602000000000,
+            "priority": "-3",
+            "nodeId": "n1",
+        },
+    ]
+    assert_valid("Node", node)
+
+
+@pytest.mark.remuda_rule("REST-79", "REST-81", "REST-133", "REST-134")
+def test_request_shows_its_log_the_latest_entry_last() -> None:
+    log = (
+        LogEntryView("no gpu", 1767225609000000001, 2**40),
+        LogEntryView("Not enough user quota", 1767225609000000000, 25),
+    )
+    view = replace(REQUEST, log=log, triggered_scale_up=True)
+    application = shown(dao.application(replace(APPLICATION, requests=(view,))))
+    (request,) = application["requests"]
+    assert request["allocationLog"] == [
+        {
+            "message": "Not enough user quota",
+            "lastOccurrence": 1767225609000000000,
+            "count": 25,
+        },
+        {"message": "no gpu", "lastOccurrence": 1767225609000000001, "count": 2**31 - 1},
+    ]
+    assert request["triggeredScaleUp"] is True
+    assert_valid("Application", application)
+
+
+@pytest.mark.remuda_rule("REST-78", "CYC-33")
+@pytest.mark.parametrize(
+    "deadline_ns, text",
+    [
+        (1767225602000000000, "2026-01-01T00:00:02Z"),
+        (1767225602100000000, "2026-01-01T00:00:02.1Z"),
+        (1767225602000000007, "2026-01-01T00:00:02.000000007Z"),
+    ],
+)
+def test_backoff_deadline_is_a_time_of_day(deadline_ns: int, text: str) -> None:
+    view = replace(APPLICATION, backoff_deadline_ns=deadline_ns)
+    application = shown(dao.application(view))
+    assert application["backoffDeadline"] == text
+    assert_valid("Application", application)
 
 
 @pytest.mark.remuda_rule("REST-68")
