@@ -130,13 +130,16 @@ def test_time_alone_changes_no_decision() -> None:
 def test_time_alone_gives_no_work() -> None:
     door = Caller(leaf("a"))
     door.node("n1", ONE)
+    door.node("n2", TWO, c.CREATE_DRAIN)
     door.app("app")
     door.ask("app", "large", TWO)
+    assert went(door.step()) == []
+    door.now += MINUTE  # by now it may reserve, which it need not
     assert went(door.step()) == []
     for _ in range(3):
         assert not door.scheduler.has_work()
         assert answers(door.wait(MINUTE)) == []
-    # Each kind of request that makes room is followed by a decision.
+    # A request that makes room is followed by a decision.
     door.node("n1", TWO, c.UPDATE)
     assert door.scheduler.has_work()
     assert went(door.step()) == [("large-0", "n1")]
