@@ -17,7 +17,7 @@ from remuda.core.model.application import Application
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
-from remuda.core.model.request import Lane, Request, Strand
+from remuda.core.model.request import FREE, GATED, Lane, Request, Strand
 from remuda.core.model.trackers import GROUP, USER, QueueTracker
 from remuda.core.model.vectors import Vector
 from tests.unit.core.door import Caller, groups, leaf, parent, users
@@ -338,11 +338,11 @@ def forget_to_look(world: World) -> None:
 
 
 def let_everybody_start(world: World) -> None:
-    world.strand_of("app-e").gated = False
+    world.strand_of("app-e").gate = FREE
 
 
 def hold_what_runs(world: World) -> None:
-    world.strand_of("app-d").gated = True
+    world.strand_of("app-d").gate = GATED
 
 
 def hold_without_reason(world: World) -> None:

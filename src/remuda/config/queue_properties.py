@@ -67,9 +67,7 @@ class Property(Generic[T]):
 
 
 def _sort_policy(text: str) -> str | None:
-    if text in ("", STATEAWARE):
-        return FIFO
-    return text if text in (FIFO, FAIR) else None
+    return text if text in (FIFO, FAIR, STATEAWARE) else None
 
 
 def _word(*words: str) -> Callable[[str], str | None]:
@@ -101,14 +99,15 @@ _BOTH: Final = "leaf and parent"
 SORT_POLICY: Final = Property(
     "application.sort.policy",
     _sort_policy,
-    f"`fifo`, `fair`, `{STATEAWARE}` (the same as `fifo`)",
+    f"`fifo`, `fair`, `{STATEAWARE}`",
     FIFO,
     "leaf",
     "yes",
-    "which application is served first: the oldest, or the one that uses least of its share",
+    "which application is served first: the oldest, or the one that uses least of its share; "
+    "with `stateaware` the oldest, and only one application at a time starts",
     ("PRP-6", "QUE-18", "QUE-19"),
     "application.sort.policy: fair",
-    choices=(FIFO, FAIR),
+    choices=(FIFO, FAIR, STATEAWARE),
 )
 
 SORT_PRIORITY: Final = Property(

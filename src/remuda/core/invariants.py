@@ -11,6 +11,8 @@ from typing import Final
 
 from remuda.base.errors import InvariantViolation
 from remuda.config.schema import WILDCARD
+from remuda.core.accounting.lanes import gate_of
+from remuda.core.invariants_reservations import check_reservations
 from remuda.core.model import states
 from remuda.core.model.application import Application
 from remuda.core.model.bound import Bound
@@ -19,8 +21,8 @@ from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.priorities import MIN_PRIORITY, PriorityCount
 from remuda.core.model.queue import Queue
-from remuda.core.model.request import Lane, Strand
-from remuda.core.model.trackers import GROUP, USER, Account, QueueTracker, TrackerKey
+from remuda.core.model.request import HOME, Lane, Strand
+from remuda.core.model.trackers import GROUP, USER, QueueTracker, TrackerKey
 from remuda.core.model.vectors import (
     Amounts,
     Vector,
@@ -160,10 +162,16 @@ def _foreign(partition: Partition) -> None:
 def _node_order(partition: Partition) -> None:
     """The order holds each schedulable node once, by its current score, under its bound."""
     order = partition.node_order
-    schedulable = [node for node in partition.nodes.values() if node.schedulable]
-    expected = sorted((order.score(node), node.node_id) for node in schedulable)
-    _require(order.entries() == expected, partition, "the node order is wrong")
-    _require(not order.bound_faults(), partition, f"bounds too low: {order.bound_faults()}")
+    usable = [node for node in partition.nodes.values() if node.schedulable and not node.held]
+    for each in [order, *partition.node_orders.values()]:
+        expected = sorted((each.score(node), node.node_id) for node in usable)
+        _require(each.entries() == expected, partition, "the node order is wrong")
+        _require(not each.bound_faults(), partition, f"bounds too low: {each.bound_faults()}")
+        sizes: dict[int, int] = {}
+        for node in usable:
+            sizes[node.total.number] = sizes.get(node.total.number, 0) + 1
+        kept = {number: count for number, (_, count) in each.sizes.items()}
+        _require(kept == sizes, partition, "the node order miscounts sizes")
 
 
 def _queues(partition: Partition) -> None:
@@ -231,7 +239,12 @@ def _lanes(partition: Partition) -> None:
             for strand in lane.strands.values():
                 _strand(partition, strand, f"strand {strand.key()} of {name}")
         ready = sorted(n for n, each in leaf.lanes.items() if each.order.keys and not each.parked)
-        _require(sorted(leaf.ready.keys) == ready, partition, f"ready lanes of {leaf.path}")
+        listed = sorted([*leaf.ready.keys, *leaf.urgent.keys])
+        _require(listed == ready, partition, f"ready lanes of {leaf.path}")
+        urgent = [number for number in ready if leaf.lanes[number].shape.urgent]
+        _require(sorted(leaf.urgent.keys) == urgent, partition, f"urgent lanes of {leaf.path}")
+        in_pass = leaf.path in partition.urgent
+        _require(in_pass == bool(urgent), partition, f"{leaf.path} is urgent, or not")
     for shape in partition.shapes.values():
         held = groups.get(shape.number, 0)
         _require(shape.groups == held, partition, f"shape {shape.key} counts wrong groups")
@@ -242,13 +255,13 @@ def _lanes(partition: Partition) -> None:
 
 def _lane(partition: Partition, lane: Lane, name: str) -> None:
     """A lane is ready by its first strand, or parked for a true reason."""
-    active = sorted(n for n, strand in lane.strands.items() if strand.aside is None)
+    active = sorted(n for n, strand in lane.strands.items() if not strand.waits())
     _require(sorted(lane.order.keys) == active, partition, f"{name} orders wrong strands")
     for number in active:
         right = lane.order.keys[number] == lane.strands[number].order.first_key()
         _require(right, partition, f"{name}: a stale strand key")
     if not lane.parked:
-        ready = lane.leaf.ready.keys.get(lane.shape.number)
+        ready = lane.ranking().keys.get(lane.shape.number)
         right = not active or ready == lane.order.first_key()
         _require(right, partition, f"{name}: a stale lane key")
         return
@@ -277,11 +290,14 @@ def _strand(partition: Partition, strand: Strand, name: str) -> None:
         first = min(group.requests.values(), key=lambda each: each.sort_key)
         belongs = group.strand is strand and application.account is strand.account
         _require(belongs, partition, f"{name} has a group of another strand")
-        gated = application.state == states.ACCEPTED and _has_gate(leaf, strand.account)
-        _require(strand.gated == gated, partition, f"{name} is gated and should not be, or not")
-        looked_at = application.seen or number in strand.fresh
-        _require(looked_at, partition, f"{name} forgot an application nobody looked at")
-        key = (*right, *first.sort_key)
+        gate = gate_of(application, leaf, strand.account, strand.lane.shape)
+        _require(strand.gate == gate, partition, f"{name} has the wrong gate, not {gate}")
+        fresh = {n: each for n, each in group.requests.items() if not each.looked}
+        listed = fresh if number in strand.fresh else {}
+        _require(group.fresh == listed == fresh, partition, f"{name} forgot asks to look at")
+        _require(application.seen or bool(fresh), partition, f"{name} forgot an application")
+        home = (strand.lane.shape.stage != HOME,) if strand.lane.shape.urgent else ()
+        key = (*right, *home, *first.sort_key)
         _require(strand.order.keys.get(number) == key, partition, f"{name}: a stale group key")
     if strand.aside is not None:
         _aside(partition, strand, strand.aside, name)
@@ -310,16 +326,10 @@ def _has_candidate(strand: Strand, bound: Bound) -> bool:
     """
     for other in strand.lane.strands.values():
         bounds: list[Bound] = [*strand.lane.leaf.path_up, *other.account.trackers]
-        alike = other.gated or not strand.held
-        if other.aside is None and alike and bound in bounds:
+        alike = bool(other.queue_gates or other.quota_gates) or not strand.held
+        if not other.waits() and alike and bound in bounds:
             return True
     return False
-
-
-def _has_gate(leaf: Queue, account: Account) -> bool:
-    """Whether a number of applications limits those of a lane, worked out from the tables."""
-    bounds: list[Bound] = [*leaf.path_up, *account.trackers]
-    return any(each.max_applications for each in bounds)
 
 
 def _trackers(partition: Partition) -> None:
@@ -373,7 +383,9 @@ def _expected_trackers(application: Application) -> list[TrackerKey]:
 def _has_room(node: Node, lane: Lane) -> bool:
     """Whether a node could take a lane's asks, worked out apart from what parked them."""
     required = lane.shape.required_node
-    if required and required != node.node_id:
+    if required and (required != node.node_id or lane.shape.urgent):
+        return False
+    if not required and node.held:
         return False
     free = node.available.amounts
     wanted = [(index, amount) for index, amount in lane.shape.amounts.pairs if amount > 0]
@@ -390,4 +402,5 @@ _CHECKS: Final[tuple[Callable[[Partition], None], ...]] = (
     _child_orders,
     _lanes,
     _trackers,
+    check_reservations,
 )

@@ -15,12 +15,13 @@ from remuda.core.accounting.waiting import wake_volatile
 from remuda.core.apply.allocations import recover_allocations
 from remuda.core.apply.applications import update_applications
 from remuda.core.apply.asks import add_asks, release_asks
-from remuda.core.apply.commit import allocate, hold_back, let_wait, park_lane
+from remuda.core.apply.commit import allocate, hold_back, keep_node, let_wait, park_lane
 from remuda.core.apply.expiry import expire_due
 from remuda.core.apply.nodes import update_nodes
 from remuda.core.apply.registration import register, unregister
 from remuda.core.apply.releases import release_allocations
 from remuda.core.apply.reload import update_configuration
+from remuda.core.apply.reservations import review
 from remuda.core.apply.turn import Turn
 from remuda.core.cycle.decide import decide, has_work
 from remuda.core.messages.commands import (
@@ -49,7 +50,7 @@ from remuda.core.messages.queries import (
 )
 from remuda.core.model.cluster import Cluster
 from remuda.core.model.deadlines import RESERVATION_DELAY_NS
-from remuda.core.model.decision import Allocate, Park, Wait
+from remuda.core.model.decision import Allocate, Park, Reserve, Wait
 from remuda.core.model.partition import Partition
 from remuda.core.ports import Predicates, always_true
 from remuda.core.views.applications import application_views
@@ -97,7 +98,7 @@ class Scheduler:
             update_configuration(turn, command)
         else:
             self._update(turn, command)
-        self._settle()
+        self._settle(turn)
         return turn.effects
 
     def step(self, now_ns: int, limit: int) -> list[Effect]:
@@ -118,12 +119,15 @@ class Scheduler:
             if isinstance(decision, Allocate):
                 allocate(turn, partition, decision)
                 self._after = self._partitions.index(partition) + 1
+            elif isinstance(decision, Reserve):
+                keep_node(turn, partition, decision)
             elif isinstance(decision, Park):
                 park_lane(turn, partition, decision)
             elif isinstance(decision, Wait):
                 let_wait(turn, partition, decision)
             else:
                 hold_back(turn, partition, decision)
+            review(turn, partition)
             settle(partition)
             self._run_timers(turn)
         return turn.effects
@@ -181,12 +185,13 @@ class Scheduler:
         earliest = self._cluster.deadlines.earliest()
         if earliest is not None and earliest <= turn.now_ns:
             expire_due(turn)
-            self._settle()
+            self._settle(turn)
 
-    def _settle(self) -> None:
-        """Look which partitions there are now and put all their queues in order."""
+    def _settle(self, turn: Turn) -> None:
+        """Look which partitions there are now and put all they have in order."""
         self._partitions = self._cluster.partitions()
         for partition in self._partitions:
+            review(turn, partition)
             settle(partition)
 
     def _update(
@@ -203,5 +208,5 @@ class Scheduler:
             release_asks(turn, rm_id, command.ask_releases)
             release_allocations(turn, rm_id, command.releases)
         for partition in self._cluster.managers[rm_id].partitions.values():
-            if partition.predicates and partition.starved.shapes:
+            if partition.predicates:
                 wake_volatile(partition)

@@ -24,7 +24,7 @@ FENCE, OFFSET = "priority.policy", "priority.offset"
         ("FAIR", "fifo"),
         ("lifo", "fifo"),
         ("", "fifo"),
-        ("stateaware", "fifo"),
+        ("stateaware", "stateaware"),
     ],
 )
 def test_the_sort_policy_is_read_exactly(value: str, policy: str) -> None:
@@ -139,7 +139,7 @@ def test_the_defaults() -> None:
 
 @pytest.mark.remuda_rule("PRP-1", "QUE-18", "QUE-19")
 @pytest.mark.parametrize(
-    "value, policy", [("fair", "fair"), ("stateaware", "fifo"), ("Fair", "fifo"), ("x", "fifo")]
+    "value, policy", [("fair", "fair"), ("stateaware", "stateaware"), ("Fair", "fifo"), ("x", "fifo")]
 )
 def test_the_sort_policy_and_its_old_name(value: str, policy: str) -> None:
     assert effective({POLICY: value}).application_sort == policy

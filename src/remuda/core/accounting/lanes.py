@@ -5,20 +5,39 @@ A lane is opened with its first ask and ends with its last one, a strand likewis
 
 from __future__ import annotations
 
+from remuda.config.queue_properties import STATEAWARE
 from remuda.core.accounting.accounts import account_of
 from remuda.core.accounting.standing import place_group, place_strand
 from remuda.core.accounting.waiting import pass_on, release, resume, wake, withdraw
-from remuda.core.messages.tags import REQUIRED_NODE
 from remuda.core.model import states
 from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
-from remuda.core.model.request import Group, Lane, Request, Shape, ShapeKey, Strand, StrandKey
+from remuda.core.model.request import (
+    AGED,
+    CLOSED,
+    FREE,
+    GATED,
+    HOME,
+    PARTLY,
+    QUOTA_GATED,
+    RESERVED,
+    YOUNG,
+    Group,
+    Lane,
+    Request,
+    Shape,
+    ShapeKey,
+    Strand,
+)
 from remuda.core.model.trackers import Account
 
 
 def enqueue(partition: Partition, request: Request) -> None:
-    """Add an ask that has something pending. Cost: O(log n)."""
+    """Add an ask that has something pending. Cost: O(log n).
+
+    One that nobody looked at must be: what it joins is tried again (LIM-20, EVT-32, EVT-36).
+    """
     application = request.application
     shape = _shape(partition, request)
     group = application.request_groups.get(shape.number)
@@ -27,10 +46,13 @@ def enqueue(partition: Partition, request: Request) -> None:
         group = Group(application, strand)
         application.request_groups[shape.number] = group
         shape.groups += 1
-        _join(partition, strand, group)
+        strand.groups[application.number] = group
     group.requests[request.number] = request
     group.order.put(request.number, request.sort_key)
     request.group = group
+    if not request.looked:
+        group.fresh[request.number] = request
+        _note_fresh(partition, group)
     place_group(group)
 
 
@@ -44,6 +66,8 @@ def dequeue(partition: Partition, request: Request) -> Group | None:
     request.group = None
     del group.requests[request.number]
     group.order.drop(request.number)
+    if not request.looked:
+        _drop_fresh(group, request)
     if group.requests:
         return group
     shape = group.strand.lane.shape
@@ -55,33 +79,113 @@ def dequeue(partition: Partition, request: Request) -> Group | None:
     return None
 
 
+def mark_looked(request: Request) -> None:
+    """Note that a decision looked at an ask. Rules: LIM-20, EVT-32 (decision 51 of docs/spec)."""
+    if not request.looked:
+        request.looked = True
+        if request.group is not None:
+            _drop_fresh(request.group, request)
+
+
+def look_again(partition: Partition, application: Application) -> None:
+    """Let an application be looked at as if it were new. Rules: LIM-20, LIM-64."""
+    for group in application.request_groups.values():
+        request = group.first()
+        if request.looked:
+            request.looked = False
+            group.fresh[request.number] = request
+        _note_fresh(partition, group)
+
+
+def restage(partition: Partition, request: Request) -> None:
+    """Put an ask into the lane of the stage it is at now. Rules: RSV-3, CYC-19, CYC-20."""
+    group = request.group
+    if group is None or _shape_key(partition, request) == group.strand.lane.shape.key:
+        return
+    left = dequeue(partition, request)
+    if left is not None:
+        place_group(left)
+    enqueue(partition, request)
+    leaf = group.strand.lane.leaf
+    partition.unsettled[leaf.path] = leaf
+
+
 def regroup(partition: Partition, application: Application) -> None:
     """Put the asks of an application into the strands they belong to now.
 
-    Needed when it may start, or what limits it changed. Rules: QUE-25, LIM-60, LIM-63.
+    Needed when it may start, or what limits it changed.
+    Rules: QUE-24, QUE-25, QUE-41, CYC-33, LIM-60, LIM-63.
     """
     for group in application.request_groups.values():
         strand = _strand(partition, application, group.strand.lane.shape)
         if strand is not group.strand:
             _part(partition, group)
             group.strand = strand
-            _join(partition, strand, group)
+            strand.groups[application.number] = group
+            if group.fresh:
+                _note_fresh(partition, group)
             place_group(group)
+            partition.unsettled[strand.lane.leaf.path] = strand.lane.leaf
+
+
+def pass_turn(partition: Partition, leaf: Queue) -> None:
+    """Let the application that may start next in a StateAware leaf have its turn. Rules: QUE-41."""
+    turns = leaf.turns
+    before = turns.holder
+    turns.holder = turns.next()
+    for application in (before, turns.holder):
+        if before is not turns.holder and application is not None:
+            regroup(partition, application)
+
+
+def note_turn(partition: Partition, application: Application) -> None:
+    """Note whether an application waits for its turn. Rules: QUE-41."""
+    leaf = application.queue
+    if leaf is None or leaf.settings.application_sort != STATEAWARE:
+        return
+    if application.state == states.ACCEPTED and application.request_groups:
+        leaf.turns.put(application)
+    else:
+        leaf.turns.drop(application)
+    pass_turn(partition, leaf)
 
 
 def _shape(partition: Partition, request: Request) -> Shape:
-    ask = request.ask
-    constraint = ""
-    if partition.predicates:
-        constraint = f"class {ask.equivalence}" if ask.equivalence else f"ask {request.number}"
-    required = ask.tags.get(REQUIRED_NODE, "")
-    key: ShapeKey = (request.amounts.number, required, constraint)
+    key = _shape_key(partition, request)
     shape = partition.shapes.get(key)
     if shape is None:
-        volatile = partition.predicates and not ask.equivalence
+        volatile = partition.predicates and not request.ask.equivalence
         shape = Shape(partition.next_number(), key, request.amounts, volatile)
         partition.shapes[key] = shape
     return shape
+
+
+def _shape_key(partition: Partition, request: Request) -> ShapeKey:
+    """Return what makes asks of a partition equal. In a leaf with back-off each ask is alone.
+
+    Rules: CYC-15, NOD-13, NOD-23, CYC-33.
+    """
+    ask = request.ask
+    application = request.application
+    constraint = ""
+    if partition.predicates:
+        constraint = f"class {ask.equivalence}" if ask.equivalence else f"ask {request.number}"
+    required = request.required_node()
+    stage = _stage(request)
+    leaf = application.queue
+    alone = stage == HOME or (leaf is not None and leaf.settings.backoff > 0)
+    own = request.number if alone else 0
+    return (request.amounts.number, required, constraint, application.node_policy, stage, own)
+
+
+def _stage(request: Request) -> int:
+    """Return how far an ask got with reserving. Rules: RSV-3, RSV-12, CYC-19 to CYC-21."""
+    if not request.reservations:
+        return AGED if request.aged or request.required_node() else YOUNG
+    for reservation in request.reservations.values():
+        if reservation.home:
+            return HOME
+    return PARTLY if request.wants_reservation() else RESERVED
 
 
 def _strand(partition: Partition, application: Application, shape: Shape) -> Strand:
@@ -93,14 +197,33 @@ def _strand(partition: Partition, application: Application, shape: Shape) -> Str
         lane = Lane(partition.next_number(), leaf, shape)
         leaf.lanes[shape.number] = lane
     account = account_of(partition, application)
-    gated = application.state == states.ACCEPTED and _has_gate(leaf, account)
-    key: StrandKey = (account.number, gated)
-    strand = lane.strand_keys.get(key)
+    gate = gate_of(application, leaf, account, shape)
+    strand = lane.strand_keys.get((account.number, gate))
     if strand is None:
-        strand = Strand(partition.next_number(), lane, account, gated=gated)
-        lane.strand_keys[key] = strand
+        strand = Strand(partition.next_number(), lane, account, gate)
+        lane.strand_keys[strand.key()] = strand
         lane.strands[strand.number] = strand
     return strand
+
+
+def gate_of(application: Application, leaf: Queue, account: Account, shape: Shape) -> int:
+    """Return how the asks of an application are let through.
+
+    Turns and back-off concern the regular pass only.
+    Rules: APP-12, CYC-11, CYC-19, CYC-33, QUE-24, QUE-25, QUE-41.
+    """
+    if application.state == states.FAILING:
+        return CLOSED
+    accepted = application.state == states.ACCEPTED
+    if not shape.urgent:
+        in_turn = leaf.settings.application_sort != STATEAWARE or leaf.turns.holder is application
+        if application.backoff_until_ns or (accepted and not in_turn):
+            return CLOSED
+    if not accepted:
+        return FREE
+    if application.starter:
+        return QUOTA_GATED if account.gates else FREE
+    return GATED if _has_gate(leaf, account) else FREE
 
 
 def _has_gate(leaf: Queue, account: Account) -> bool:
@@ -113,22 +236,29 @@ def _has_gate(leaf: Queue, account: Account) -> bool:
     return False
 
 
-def _join(partition: Partition, strand: Strand, group: Group) -> None:
-    """Add a group to a strand; who calls places it.
-
-    An application nobody looked at must be: what it joins is tried again (LIM-20, EVT-32).
-    """
-    application = group.application
-    strand.groups[application.number] = group
-    if application.seen:
-        return
-    strand.fresh[application.number] = application
+def _note_fresh(partition: Partition, group: Group) -> None:
+    """Note that a group has asks nobody looked at, and let its lane be tried."""
+    strand = group.strand
     lane = strand.lane
+    strand.fresh[group.application.number] = group
     lane.fresh[strand.number] = strand
     if strand.aside is not None:
         resume(partition, strand)
     if lane.parked:
         wake(partition, lane)
+
+
+def _drop_fresh(group: Group, request: Request) -> None:
+    del group.fresh[request.number]
+    if not group.fresh:
+        _forget_fresh(group)
+
+
+def _forget_fresh(group: Group) -> None:
+    """Note that all asks of a group were looked at, or left."""
+    strand = group.strand
+    if strand.fresh.pop(group.application.number, None) is not None and not strand.fresh:
+        strand.lane.fresh.pop(strand.number, None)
 
 
 def _part(partition: Partition, group: Group) -> None:
@@ -137,7 +267,7 @@ def _part(partition: Partition, group: Group) -> None:
     lane = strand.lane
     number = group.application.number
     del strand.groups[number]
-    strand.fresh.pop(number, None)
+    _forget_fresh(group)
     strand.order.drop(number)
     if strand.groups:
         place_strand(strand)

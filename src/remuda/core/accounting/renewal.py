@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from remuda.core.accounting.lanes import regroup
+from remuda.core.accounting.lanes import note_turn, regroup, restage
 from remuda.core.accounting.standing import (
     place_group,
     reshow_priorities,
@@ -29,13 +29,15 @@ def renew_orders(partition: Partition) -> None:
     """Put applications and queues where the settings now in force want them.
 
     Places by one policy cannot be compared with those by another, so every order begins empty.
-    Every lane is tried again.
-    Rules: QUE-21 (Ours), QUE-30 (Ours), RLD-23, KV-5.
+    Every lane is tried again, and every ask is in the lane it belongs to now.
+    Rules: QUE-21 (Ours), QUE-30 (Ours), QUE-41, RLD-23, CYC-33, KV-5.
     """
     wake_all(partition)
     for queue in partition.queues(partition.root):
         queue.child_order = ChildOrder()
         queue.ready = Ranking()
+        queue.urgent = Ranking()
+        queue.turns.clear()
         for lane in queue.lanes.values():
             lane.order = Ranking()
             for strand in lane.strands.values():
@@ -44,5 +46,10 @@ def renew_orders(partition: Partition) -> None:
         update_application(application)
         for group in application.request_groups.values():
             place_group(group)
+    for application in list(partition.applications.values()):
+        note_turn(partition, application)
+        regroup(partition, application)
+        for request in application.requests.values():
+            restage(partition, request)
     reshow_priorities(partition)
     partition.shares_stale = True

@@ -7,11 +7,13 @@ request or an allocation made there.
 
 from __future__ import annotations
 
+from remuda.core.model import states
 from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
 from remuda.core.model.priorities import MIN_PRIORITY
 from remuda.core.model.queue import Queue
-from remuda.core.model.request import Group, Lane, Strand
+from remuda.core.model.ranking import SortKey
+from remuda.core.model.request import CLOSED, HOME, Group, Lane, Strand
 from remuda.core.model.trackers import QueueTracker
 from remuda.core.model.vectors import Vector, trimmed
 from remuda.core.policy.shares import divisors, fair_maximum
@@ -29,6 +31,7 @@ def settle(partition: Partition) -> None:
         _renew_shares(partition)
     elif partition.unsettled:
         for leaf in partition.unsettled.values():
+            _settle_urgent(partition, leaf)
             for queue in leaf.path_up:
                 if queue.parent is not None:
                     _update(queue, queue.parent, parity=partition.parity)
@@ -42,7 +45,7 @@ def _update(queue: Queue, parent: Queue, *, parity: bool) -> None:
         queue.priority = priority
         _show_priority(queue, parent)
     pending = trimmed(queue.pending)
-    if pending:
+    if pending and queue.state != states.STOPPED:
         numbers = child_numbers(parent, queue, parity=parity)
         parent.child_order.put(queue.name, numbers, pending, queue.has_ready())
     else:
@@ -83,20 +86,33 @@ def update_application(application: Application) -> bool:
 def place_group(group: Group) -> None:
     """Put a group where its application and its first ask belong, strand and lane likewise."""
     strand = group.strand
-    key = (*group.application.standing, *group.first().sort_key)
-    strand.order.put(group.application.number, key)
+    strand.order.put(group.application.number, group_key(group))
     place_strand(strand)
+
+
+def group_key(group: Group) -> SortKey:
+    """Return the place of a group among those of its leaf. Rules: QUE-40, QUE-44, CYC-20, CYC-21.
+
+    In the reserved pass asks that their own node takes now go first, of one application.
+    """
+    first = group.first().sort_key
+    shape = group.strand.lane.shape
+    if shape.urgent:
+        return (*group.application.standing, shape.stage != HOME, *first)
+    return (*group.application.standing, *first)
 
 
 def place_lane(lane: Lane) -> None:
     """Put a lane that has something to try where its first ask belongs. Rules: QUE-40."""
     if lane.order.keys and not lane.parked:
-        lane.leaf.ready.put(lane.shape.number, lane.order.first_key())
+        lane.ranking().put(lane.shape.number, lane.order.first_key())
 
 
 def place_strand(strand: Strand) -> None:
     """Put a strand where its first ask belongs: in its lane, or where it waits. Rules: QUE-40."""
     bound = strand.aside
+    if strand.gate == CLOSED:
+        return
     if bound is None:
         lane = strand.lane
         lane.order.put(strand.number, strand.order.first_key())
@@ -120,9 +136,18 @@ def _renew_shares(partition: Partition) -> None:
         fair[queue.path] = fair_maximum(queue, above)
         queue.divisors = divisors(queue, fair[queue.path])
     for queue in reversed(queues):
+        _settle_urgent(partition, queue)
         if queue.parent is not None:
             _update(queue, queue.parent, parity=partition.parity)
     _settle_root(partition.root)
+
+
+def _settle_urgent(partition: Partition, leaf: Queue) -> None:
+    """Note whether the reserved pass has something to try in a leaf. Rules: CYC-5, CYC-19."""
+    if leaf.urgent.keys:
+        partition.urgent[leaf.path] = leaf
+    elif partition.urgent:
+        partition.urgent.pop(leaf.path, None)
 
 
 def _settle_root(root: Queue) -> None:

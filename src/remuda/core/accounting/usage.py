@@ -5,11 +5,14 @@ Every change goes up the whole queue path in one call, so no observer sees half 
 
 from __future__ import annotations
 
+from heapq import heappush
+
 from remuda.config.queue_properties import FAIR
 from remuda.core.accounting.accounts import account_of, count_application
-from remuda.core.accounting.lanes import dequeue, enqueue
+from remuda.core.accounting.lanes import dequeue, enqueue, note_turn, regroup
 from remuda.core.accounting.standing import place_group, update_application
 from remuda.core.accounting.waiting import hold_again, pass_on, wake_at, wake_held, wake_waiting
+from remuda.core.model import states
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
@@ -30,6 +33,7 @@ def set_pending(partition: Partition, request: Request, pending: int) -> None:
     for queue in leaf.path_up:
         add_times(queue.pending, amounts, pending - before)
     if before == 0 and pending > 0:
+        _let_age(partition, request)
         application.priorities.add(request.ask.priority)
         if application.priority != application.priorities.highest:
             _set_priority(application)
@@ -37,7 +41,18 @@ def set_pending(partition: Partition, request: Request, pending: int) -> None:
         enqueue(partition, request)
     elif before > 0 and pending == 0:
         _unlist(partition, request, used_more=False)
+    if (before > 0) != (pending > 0):
+        note_turn(partition, application)
     partition.unsettled[leaf.path] = leaf
+
+
+def _let_age(partition: Partition, request: Request) -> None:
+    """Note when an ask will be old enough to reserve a node. Rules: RSV-3."""
+    delay_ns = partition.reservation_delay_ns
+    if delay_ns is not None and not request.ages:
+        request.ages = True
+        due_ns = request.created_ns + delay_ns + 1
+        heappush(partition.young, (due_ns, request.number, request))
 
 
 def charge(partition: Partition, allocation: Allocation, request: Request) -> None:
@@ -68,17 +83,24 @@ def charge(partition: Partition, allocation: Allocation, request: Request) -> No
     group = request.group
     if request.pending == 0 and group is not None:
         _unlist(partition, request, used_more=True)
+        note_turn(partition, application)
     elif leaf.settings.application_sort == FAIR:
         update_application(application)
     if group is not None and group.strand.account.limited:
         pass_on(partition, group.strand)
     partition.unsettled[leaf.path] = leaf
+    _put_on_node(partition, allocation)
+
+
+def _put_on_node(partition: Partition, allocation: Allocation) -> None:
     node = allocation.node
     node.put(allocation)
     if node.refused:
         node.refused.clear()
-    if node.schedulable:
-        partition.node_order.put(node)
+    if node.reservations:
+        partition.shaken[node.node_id] = node
+    if node.is_open():
+        partition.put_node(node)
 
 
 def _charge_quota(partition: Partition, application: Application, amounts: Amounts) -> None:
@@ -131,6 +153,23 @@ def count_running(partition: Partition, application: Application, change: int) -
             queue.running += change
             wake_held(partition, queue)
             hold_again(partition, queue)
+
+
+def count_starter(partition: Partition, application: Application) -> None:
+    """Count an application in Accepted at its queues while it holds a reservation.
+
+    Rules: QUE-24 (Ours), APP-19, LIM-70.
+    """
+    leaf = application.queue
+    starter = application.state == states.ACCEPTED and len(application.reservations) > 0
+    if leaf is None or starter == application.starter:
+        return
+    application.starter = starter
+    for queue in leaf.path_up:
+        queue.starters += 1 if starter else -1
+        wake_held(partition, queue)
+        hold_again(partition, queue)
+    regroup(partition, application)
 
 
 def uncount(partition: Partition, application: Application) -> None:

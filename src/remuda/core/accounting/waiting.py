@@ -23,7 +23,7 @@ def park(partition: Partition, lane: Lane, limiting: Queue | None) -> None:
     lane.parked = True
     lane.parked_at = limiting
     shape = lane.shape
-    lane.leaf.ready.drop(shape.number)
+    lane.ranking().drop(shape.number)
     if limiting is None:
         shape.waiting[lane.number] = lane
         partition.starved.add(shape)
@@ -67,7 +67,7 @@ def hold_again(partition: Partition, bound: Bound) -> None:
     if bound.woken and bound.full():
         woken, bound.woken = bound.woken, {}
         for strand in woken.values():
-            if strand.aside is None and strand.groups and not strand.fresh:
+            if not strand.waits() and strand.groups and not strand.fresh:
                 hold(partition, strand, bound)
 
 
@@ -103,18 +103,23 @@ def pass_on(partition: Partition, strand: Strand) -> None:
     for tracker in strand.account.limited:
         if tracker.waiting.strands and tracker.fits(lane.shape.amounts):
             _resume_first(partition, tracker.waiting, strand.place())
-    if strand.gated:
-        bounds: list[Bound] = [*lane.leaf.path_up, *strand.account.gates]
-        for bound in bounds:
-            if bound.held.strands and not bound.full():
-                _resume_first(partition, bound.held, strand.place())
+    bounds: list[Bound] = [*strand.queue_gates, *strand.quota_gates]
+    for bound in bounds:
+        if bound.held.strands and not bound.full():
+            _resume_first(partition, bound.held, strand.place())
 
 
 def offer(partition: Partition, node: Node) -> None:
-    """Put a node that gained room where its score belongs, and wake what fits it. Rules: NOD-14."""
-    if node.schedulable:
-        partition.node_order.put(node)
-    if partition.starved.shapes:
+    """Put a node that gained room where its score belongs, and wake what fits it.
+
+    The room of a node that a reservation keeps from others is for that ask alone.
+    Rules: NOD-14, RSV-7.
+    """
+    if node.reservations:
+        partition.shaken[node.node_id] = node
+    if node.is_open():
+        partition.put_node(node)
+    if partition.starved.shapes and not node.held:
         wake_for_node(partition, node)
 
 
@@ -125,11 +130,25 @@ def wake_for_node(partition: Partition, node: Node) -> None:
             _wake_shape(partition, shape)
 
 
+def wake_to_reserve(partition: Partition, node: Node) -> None:
+    """Wake the shapes that might reserve a node which is new, larger or free of reservations.
+
+    Rules: RSV-3, RSV-5, RSV-9.
+    """
+    for shape in list(partition.starved.shapes.values()):
+        if shape.could_reserve(node) and node.holds(shape.amounts):
+            _wake_shape(partition, shape)
+
+
 def wake_volatile(partition: Partition) -> None:
     """Wake the shapes whose predicate answers may have changed on their own. Rules: SI-80."""
     for shape in list(partition.starved.shapes.values()):
         if shape.volatile:
             _wake_shape(partition, shape)
+    for reservation in partition.reservations.values():
+        if reservation.refused:
+            reservation.refused = False
+            partition.shaken[reservation.node.node_id] = reservation.node
 
 
 def _step_aside(partition: Partition, strand: Strand) -> None:
@@ -147,7 +166,7 @@ def withdraw(partition: Partition, lane: Lane, strand: Strand) -> None:
     leaf = lane.leaf
     if not lane.order.keys:
         _unlist(partition, lane)
-        leaf.ready.drop(lane.shape.number)
+        lane.ranking().drop(lane.shape.number)
     place_lane(lane)
     partition.unsettled[leaf.path] = leaf
 

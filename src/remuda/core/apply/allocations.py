@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from remuda.core.apply.commit import enter
 from remuda.core.apply.foreign import foreign_identity, foreign_refusal, report_foreign
+from remuda.core.apply.lifecycle import admit
+from remuda.core.apply.reservations import trim_reservations
 from remuda.core.apply.resize import resize_allocation, resize_refusal
 from remuda.core.apply.turn import Turn
-from remuda.core.messages.commands import Ask, ExistingAllocation
+from remuda.core.messages.commands import ExistingAllocation
 from remuda.core.messages.effects import AllocationNew, AllocationsRejected, Rejection
-from remuda.core.messages.tags import CREATION_TIME
 from remuda.core.model import states
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
 from remuda.core.model.cluster import unknown_partition
-from remuda.core.model.deadlines import SECOND_NS
+from remuda.core.model.deadlines import created_ns
 from remuda.core.model.foreign import is_foreign
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
@@ -109,7 +110,7 @@ def recover(turn: Turn, partition: Partition, existing: ExistingAllocation, node
     """
     ask = existing.ask
     if is_foreign(ask):
-        report_foreign(turn, partition, existing, node, _creation_ns(ask, turn.now_ns))
+        report_foreign(turn, partition, existing, node, created_ns(ask.tags, turn.now_ns))
         return
     application = partition.applications[ask.application_id]
     amounts = partition.types.amounts(ask.resource)
@@ -120,16 +121,9 @@ def recover(turn: Turn, partition: Partition, existing: ExistingAllocation, node
     allocation = Allocation(existing.allocation_id, ask, amounts, application, node)
     request = application.requests.get(ask.allocation_key)
     if request is None:
-        created_ns = _creation_ns(ask, turn.now_ns)
-        request = Request(partition.next_number(), ask, amounts, application, created_ns)
-        application.admit(request)
+        number = partition.next_number()
+        request = Request(number, ask, amounts, application, created_ns(ask.tags, turn.now_ns))
+        admit(turn, partition, request)
     allocation.requested_ns = request.created_ns
     enter(turn, partition, request, allocation)
-
-
-def _creation_ns(ask: Ask, now_ns: int) -> int:
-    """Return the creation time the RM gives, else the time of arrival. Rules: SI-45."""
-    text = ask.tags.get(CREATION_TIME, "")
-    if text.isascii() and text.isdigit() and len(text) <= 11:
-        return int(text) * SECOND_NS
-    return now_ns
+    trim_reservations(turn, partition, request, node)

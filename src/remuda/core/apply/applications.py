@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from remuda.config.schema import RECOVERY_QUEUE, USER_NAME
+from remuda.config.findings import cut
+from remuda.config.schema import NODE_SORT_BINPACKING, NODE_SORT_FAIR, RECOVERY_QUEUE, USER_NAME
 from remuda.core.accounting.standing import update_application
 from remuda.core.apply.creation import creation_fault, make_queues
 from remuda.core.apply.lifecycle import drop_requests, fire, leave_queue, plan_cleanup
+from remuda.core.apply.partitions import use_node_order
 from remuda.core.apply.queues import apply_quota
 from remuda.core.apply.releases import node_returns, note_removal, released_by_rm
 from remuda.core.apply.tracking import usage_shrank
@@ -19,7 +21,7 @@ from remuda.core.messages.commands import (
     UpdateApplications,
 )
 from remuda.core.messages.effects import ApplicationsAnswered, Rejection
-from remuda.core.messages.tags import NODE_SORT_POLICY, application_tag
+from remuda.core.messages.tags import NODE_SORT_POLICY
 from remuda.core.model import states
 from remuda.core.model.application import Application
 from remuda.core.model.cluster import unknown_partition
@@ -87,7 +89,7 @@ def _refusal(partition: Partition, application: Application) -> Refusal | None:
         return f"{reason}: application {application_id} cannot be added", "OBJ-8"
     if application_id in partition.applications:
         return f"application {application_id} already existed in partition", "SI-20"
-    return None
+    return _order_refusal(application)
 
 
 def _identify(application: Application) -> tuple[str, str]:
@@ -161,14 +163,20 @@ def _find_leaf(
 
 
 def _unsupported(record: NewApplication) -> Refusal | None:
-    """Return what an application asks for that does not exist yet. Rules: GANG-1, NOD-23."""
+    """Return what an application asks for that does not exist yet. Rules: GANG-1."""
     application_id = record.application_id
     if is_gang(record):
         return f"gang application {application_id}: gang scheduling is not built yet", "GANG-1"
-    if application_tag(record.tags, NODE_SORT_POLICY):
-        reason = "unsupported node sort policy: a policy per application is not built yet"
-        return f"application {application_id}: {reason}", "NOD-23"
     return None
+
+
+def _order_refusal(application: Application) -> Refusal | None:
+    """Return what is wrong with an application's own order of nodes. Rules: NOD-23."""
+    policy = application.node_policy
+    if policy in ("", NODE_SORT_FAIR, NODE_SORT_BINPACKING):
+        return None
+    reason = f"{NODE_SORT_POLICY} must be {NODE_SORT_FAIR} or {NODE_SORT_BINPACKING}"
+    return f"application {application.application_id}: {reason}, not {cut(policy)!r}", "NOD-23"
 
 
 def _leave_unused(turn: Turn, partition: Partition, leaf: Queue) -> None:
@@ -184,6 +192,7 @@ def _enter(turn: Turn, partition: Partition, application: Application, leaf: Que
     leaf.applications[application_id] = application
     partition.applications[application_id] = application
     update_application(application)
+    use_node_order(partition, application.node_policy)
     turn.event(partition, events.QUEUE, leaf.path, events.ADD, events.QUEUE_APP, application_id)
     quota = tag_quota(leaf, application.record.tags)
     if quota is not None:

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from remuda.core.accounting.usage import set_pending
-from remuda.core.apply.lifecycle import complete_if_idle, drop_request, drop_requests, fire
+from remuda.core.apply.lifecycle import admit, complete_if_idle, drop_request, drop_requests, fire
+from remuda.core.apply.reservations import (
+    drop_unfit,
+    renew_claim,
+    trim_reservations,
+    unreserve_all,
+)
 from remuda.core.apply.tracking import end_if_idle
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
@@ -12,6 +18,7 @@ from remuda.core.messages.effects import AsksRejected, Rejection
 from remuda.core.model import states
 from remuda.core.model.application import Application
 from remuda.core.model.cluster import unknown_partition
+from remuda.core.model.deadlines import created_ns
 from remuda.core.model.partition import Partition
 from remuda.core.model.request import Request
 from remuda.core.model.vectors import TYPES_LIMIT
@@ -86,21 +93,24 @@ def release_asks(turn: Turn, rm_id: str, releases: tuple[AskRelease, ...]) -> No
 
 
 def _add(turn: Turn, partition: Partition, application: Application, ask: Ask) -> None:
-    """Add an ask or replace the one with its key. Rules: SI-32 to SI-34, QUE-46, APP-4."""
+    """Add an ask or replace the one with its key.
+
+    Rules: SI-32 to SI-34, QUE-42, QUE-44, QUE-46, APP-4.
+    """
     request = application.requests.get(ask.allocation_key)
     if request is None:
         amounts = partition.types.amounts(ask.resource)
         number = partition.next_number()
-        request = Request(number, ask, amounts, application, turn.now_ns)
-        application.admit(request)
+        request = Request(number, ask, amounts, application, created_ns(ask.tags, turn.now_ns))
+        admit(turn, partition, request)
     elif request.ask != ask:
-        set_pending(partition, request, 0)
-        request.replace(ask, partition.types.amounts(ask.resource))
+        _replace(turn, partition, request, ask)
     pending = max(0, ask.max_allocations - request.made)
     if pending and application.state in (states.NEW, states.COMPLETING):
         fire(turn, partition, application, states.RUN)
     if pending != request.pending:
         set_pending(partition, request, pending)
+        trim_reservations(turn, partition, request, None)
     end_if_idle(turn, partition, application)
     turn.application_event(
         partition,
@@ -110,3 +120,20 @@ def _add(turn: Turn, partition: Partition, application: Application, ask: Ask) -
         ask.allocation_key,
         request.amounts.resource,
     )
+
+
+def _replace(turn: Turn, partition: Partition, request: Request, ask: Ask) -> None:
+    """Let an ask be another one; what it reserved stays if it fits. Rules: SI-33."""
+    amounts = partition.types.amounts(ask.resource)
+    pending = request.pending
+    set_pending(partition, request, 0)
+    required = request.required_node()
+    request.replace(ask, amounts)
+    reservations = list(request.reservations.values())
+    if request.required_node() != required:
+        unreserve_all(turn, partition, reservations)
+    else:
+        drop_unfit(turn, partition, reservations)
+    if pending:
+        set_pending(partition, request, pending)
+    renew_claim(partition, request)

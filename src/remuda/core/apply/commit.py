@@ -2,41 +2,56 @@
 
 from __future__ import annotations
 
+from remuda.core.accounting.lanes import mark_looked, regroup
 from remuda.core.accounting.usage import charge
 from remuda.core.accounting.waiting import hold, park, wait
 from remuda.core.apply.lifecycle import allocation_added
+from remuda.core.apply.looking import (
+    look_at_held,
+    look_at_parked,
+    look_at_served,
+    look_at_waiting,
+    note_refusals,
+    tell_refusals,
+)
+from remuda.core.apply.reservations import reserve, unreserve, unreserve_all
 from remuda.core.apply.tracking import look, usage_grew
 from remuda.core.apply.turn import Turn
-from remuda.core.messages import events
 from remuda.core.messages.effects import AllocationNew, EventRecord
 from remuda.core.messages.events import ADD, APP, APP_ALLOC, NODE, NODE_ALLOC
-from remuda.core.model import states
+from remuda.core.model import deadlines, states
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
-from remuda.core.model.decision import Allocate, Hold, Park, Wait
-from remuda.core.model.node import Node
+from remuda.core.model.decision import Allocate, Hold, Park, Reserve, Wait
 from remuda.core.model.partition import Partition
-from remuda.core.model.request import Request, Strand
+from remuda.core.model.request import HOME, Request
 
 
 def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
     """Place one allocation. It cannot fail: the decision was made on this very state.
 
-    Rules: CYC-17, EVT-84. Emits: EventRecord, ApplicationUpdated, AllocationNew.
+    A reservation that it makes use of ends with it, and so do those it takes precedence over.
+    Rules: CYC-6, CYC-14, CYC-17, RSV-8, EVT-84. Emits: EventRecord, ApplicationUpdated,
+    AllocationNew.
     """
     request = decision.request
     node = decision.node
     assert request.pending > 0, "an ask without pending was chosen"
+    unreserve_all(turn, partition, decision.cancelled)
     application = request.application
-    if not application.seen or not application.queue_lets or not application.quota_lets:
-        _look_at_first(turn, partition, application)
+    if _is_news(application, request):
+        look_at_served(turn, partition, request)
+    mark_looked(request)
+    request.attempted = True
+    if decision.refusals.now:
+        note_refusals(turn, partition, request, decision.refusals)
     allocation = Allocation(
         next_allocation_id(request), request.ask, request.amounts, application, node
     )
     allocation.requested_ns = request.created_ns
-    _remember_refusals(request, decision.refused)
-    request.attempted = True
     enter(turn, partition, request, allocation)
+    if decision.kept is not None:
+        unreserve(turn, partition, decision.kept)
     turn.emit(
         AllocationNew(
             partition.rm_id, partition.name, allocation.allocation_id, node.node_id, request.ask
@@ -44,43 +59,71 @@ def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
     )
 
 
+def keep_node(turn: Turn, partition: Partition, decision: Reserve) -> None:
+    """Reserve a node for an ask that found none. Rules: CYC-6, CYC-14. Emits: EventRecord."""
+    request = decision.request
+    unreserve_all(turn, partition, decision.cancelled)
+    look_at_served(turn, partition, request)
+    note_refusals(turn, partition, request, decision.refusals)
+    tell_refusals(turn, partition, request, decision.refusals)
+    reserve(turn, partition, request, decision.node)
+
+
 def park_lane(turn: Turn, partition: Partition, decision: Park) -> None:
-    """Park a lane in which nothing can be placed now. Rules: CYC-12. Emits: EventRecord."""
+    """Park a lane in which nothing can be placed now. Rules: CYC-12, CYC-33. Emits: EventRecord.
+
+    An ask whose own node was refused by predicates goes on looking at other nodes.
+    """
     lane = decision.lane
     request = lane.first().first()
-    request.attempted = True
-    _look_at_first(turn, partition, request.application)
-    for strand in list(lane.fresh.values()):
-        _look_at_fresh(turn, partition, strand)
-    _remember_refusals(request, decision.refused)
+    look_at_parked(turn, partition, decision)
+    if lane.shape.stage == HOME and decision.limiting is None:
+        for node, _ in decision.refusals.now + decision.refusals.known:
+            request.reservations[node.node_id].refused = True
+            partition.shaken[node.node_id] = node
+        return
     park(partition, lane, decision.limiting)
+    if decision.limiting is None and lane.leaf.settings.backoff and not lane.shape.urgent:
+        back_off(turn, partition, request.application)
 
 
 def let_wait(turn: Turn, partition: Partition, decision: Wait) -> None:
-    """Set a strand aside whose user or group has no room; that was no attempt to place it.
-
-    Rules: CYC-12, LIM-53, LIM-54. Emits: EventRecord.
-    """
-    strand = decision.strand
-    _look_at_first(turn, partition, strand.first().application)
-    _look_at_fresh(turn, partition, strand)
-    wait(partition, strand, decision.tracker)
+    """Set a strand aside whose user or group has no room. Rules: LIM-53, LIM-54."""
+    look_at_waiting(turn, partition, decision)
+    wait(partition, decision.strand, decision.tracker)
 
 
 def hold_back(turn: Turn, partition: Partition, decision: Hold) -> None:
-    """Set a strand aside whose applications may not start yet.
-
-    Rules: CYC-11, QUE-25, QUE-26, LIM-60, EVT-23, EVT-24, EVT-32, EVT-33. Emits: EventRecord.
-    """
-    strand = decision.strand
+    """Set a strand aside whose applications may not start yet. Rules: CYC-11, QUE-25, LIM-60."""
+    look_at_held(turn, partition, decision)
     full = decision.queue or decision.quota
     assert full is not None
-    first = strand.first().application
-    for application in [first, *strand.fresh.values()]:
-        look(turn, partition, application)
-        _tell_runnable(turn, partition, application, decision)
-    _seen_all(strand)
-    hold(partition, strand, full)
+    hold(partition, decision.strand, full)
+
+
+def back_off(turn: Turn, partition: Partition, application: Application) -> None:
+    """Leave an application alone for a while if too many of its asks found no node.
+
+    Rules: CYC-33 (decision 53 of docs/spec).
+    """
+    leaf = application.queue
+    assert leaf is not None
+    waiting = 0
+    for group in application.request_groups.values():
+        lane = group.strand.lane
+        if lane.parked and lane.parked_at is None and not lane.shape.urgent:
+            waiting += 1
+    if waiting >= leaf.settings.backoff:
+        delay_ns = leaf.settings.backoff_delay_ns
+        application.backoff_until_ns = turn.now_ns + delay_ns
+        turn.set_timer(partition, deadlines.BACKOFF, delay_ns, application)
+        regroup(partition, application)
+
+
+def _is_news(application: Application, request: Request) -> bool:
+    """Whether something is to be told when an ask is placed."""
+    told = application.seen and application.queue_lets and application.quota_lets
+    return not told or not request.fits_user or not request.fits_queue
 
 
 def next_allocation_id(request: Request) -> str:
@@ -125,48 +168,3 @@ def enter(turn: Turn, partition: Partition, request: Request, allocation: Alloca
     usage_grew(turn, partition, application, resource)
     application_id = application.record.application_id
     emit(EventRecord(rm_id, name, APP, application_id, identity, ADD, APP_ALLOC, now_ns, resource))
-
-
-def _look_at_first(turn: Turn, partition: Partition, application: Application) -> None:
-    """Look at the application that is served: it may run."""
-    look(turn, partition, application)
-    _tell_runnable(turn, partition, application, None)
-    for group in application.request_groups.values():
-        strand = group.strand
-        if strand.fresh.pop(application.number, None) and not strand.fresh:
-            strand.lane.fresh.pop(strand.number, None)
-
-
-def _look_at_fresh(turn: Turn, partition: Partition, strand: Strand) -> None:
-    for application in strand.fresh.values():
-        look(turn, partition, application)
-    _seen_all(strand)
-
-
-def _seen_all(strand: Strand) -> None:
-    strand.fresh.clear()
-    strand.lane.fresh.pop(strand.number, None)
-
-
-def _tell_runnable(
-    turn: Turn, partition: Partition, application: Application, hold: Hold | None
-) -> None:
-    """Send an event where the answer to "may it start" changed. Rules: QUE-26, EVT-23, EVT-24."""
-    queue_lets = hold is None or hold.queue is None
-    quota_lets = hold is None or hold.quota is None
-    if application.queue_lets != queue_lets:
-        application.queue_lets = queue_lets
-        detail = events.APP_RUNNABLE_QUEUE if queue_lets else events.APP_CANNOTRUN_QUEUE
-        turn.application_event(partition, application, events.NONE, detail)
-    if application.quota_lets != quota_lets:
-        application.quota_lets = quota_lets
-        detail = events.APP_RUNNABLE_QUOTA if quota_lets else events.APP_CANNOTRUN_QUOTA
-        turn.application_event(partition, application, events.NONE, detail)
-
-
-def _remember_refusals(request: Request, refused: list[Node]) -> None:
-    """Keep refusals that hold for the whole predicate class until the node changes."""
-    group = request.group
-    if group is not None and not group.strand.lane.shape.volatile:
-        for node in refused:
-            node.refused.add(group.strand.lane.shape.constraint)

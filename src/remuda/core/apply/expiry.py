@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from remuda.core.accounting.lanes import regroup
 from remuda.core.apply.lifecycle import fire
 from remuda.core.apply.partitions import go_on_draining
 from remuda.core.apply.queues import remove_empty_queues
+from remuda.core.apply.reservations import grow_old
 from remuda.core.apply.turn import Turn
-from remuda.core.model import states
+from remuda.core.model import deadlines, states
 from remuda.core.model.application import Application
 from remuda.core.model.deadlines import Deadline
 from remuda.core.model.partition import Partition
@@ -25,13 +27,24 @@ def expire_due(turn: Turn) -> None:
 
 def _run(turn: Turn, partition: Partition, deadline: Deadline) -> None:
     application = deadline.application
-    if application is None:
+    if deadline.what == deadlines.AGE:
+        grow_old(turn, partition)
+    elif deadline.what == deadlines.QUEUES:
         if partition.state == states.DRAINING:
             go_on_draining(turn, partition)
         else:
             remove_empty_queues(turn, partition)
-    elif application.generation == deadline.generation:
+    elif application is not None and deadline.what == deadlines.BACKOFF:
+        _try_again(turn, partition, application)
+    elif application is not None and application.generation == deadline.generation:
         _leave_state(turn, partition, application)
+
+
+def _try_again(turn: Turn, partition: Partition, application: Application) -> None:
+    """End the pause of an application that backed off. Rules: CYC-33."""
+    if 0 < application.backoff_until_ns <= turn.now_ns:
+        application.backoff_until_ns = 0
+        regroup(partition, application)
 
 
 def _leave_state(turn: Turn, partition: Partition, application: Application) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from remuda.core.accounting.lanes import regroup
-from remuda.core.accounting.usage import count_running, set_pending
+from remuda.core.accounting.lanes import note_turn, pass_turn, regroup
+from remuda.core.accounting.standing import update_application
+from remuda.core.accounting.usage import count_running, count_starter, set_pending
+from remuda.core.apply.reservations import unreserve_all
 from remuda.core.apply.tracking import end_if_idle
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
@@ -15,6 +17,7 @@ from remuda.core.model import deadlines, states
 from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
+from remuda.core.model.request import Request
 
 # Entries kept of an application's state log; an application may go back and forth for years.
 STATE_LOG_LIMIT: Final = 1_000
@@ -41,9 +44,25 @@ def fire(
     _leave(partition, application, left)
     _announce(turn, partition, application, event, cause)
     _enter(turn, partition, application, left)
-    if left == states.ACCEPTED:
-        regroup(partition, application)
+    _pass_gates(partition, application, left)
     return True
+
+
+def _pass_gates(partition: Partition, application: Application, left: str) -> None:
+    """Let the asks of an application through as its new state says.
+
+    Rules: APP-12, QUE-24, QUE-25, QUE-41.
+    """
+    leaf = application.queue
+    entered = application.state
+    if states.ACCEPTED in (left, entered):
+        count_starter(partition, application)
+    if leaf is not None and states.STARTING in (left, entered):
+        leaf.turns.starting += 1 if entered == states.STARTING else -1
+        pass_turn(partition, leaf)
+    note_turn(partition, application)
+    if left == states.ACCEPTED or entered == states.FAILING:
+        regroup(partition, application)
 
 
 def allocation_added(turn: Turn, partition: Partition, application: Application) -> None:
@@ -65,6 +84,19 @@ def complete_if_idle(turn: Turn, partition: Partition, application: Application)
         fire(turn, partition, application, states.COMPLETE)
 
 
+def admit(turn: Turn, partition: Partition, request: Request) -> None:
+    """Take a new ask into its application, which is as old as its oldest ask.
+
+    Rules: QUE-42 [>=1.7] (decision 54 of docs/spec).
+    """
+    application = request.application
+    application.admit(request)
+    if request.created_ns < application.submitted_ns:
+        application.submitted_ns = request.created_ns
+        update_application(application)
+        note_turn(partition, application)
+
+
 def drop_requests(turn: Turn, partition: Partition, application: Application) -> None:
     """Forget all asks of an application, with an event for each. Rules: EVT-18, EVT-30."""
     for key in list(application.requests):
@@ -75,6 +107,7 @@ def drop_request(turn: Turn, partition: Partition, application: Application, key
     """Forget one ask: its pending goes up the path, its key may be used anew. Rules: SI-51."""
     request = application.requests.pop(key)
     if request.pending:
+        unreserve_all(turn, partition, list(request.reservations.values()))
         set_pending(partition, request, 0)
     if request.allocation_ids:
         application.detached[key] = request.allocation_ids
@@ -115,7 +148,7 @@ def plan_cleanup(turn: Turn, partition: Partition, queue: Queue) -> None:
     """Let the cleaner look after a queue that may have to go. Rules: QLC-3, OBJ-5."""
     if (queue.state == states.DRAINING or not queue.managed) and not partition.cleanup_set:
         partition.cleanup_set = True
-        turn.set_timer(partition, deadlines.QUEUE_CLEANUP_NS)
+        turn.set_timer(partition, deadlines.QUEUES, deadlines.QUEUE_CLEANUP_NS)
 
 
 def _leave(partition: Partition, application: Application, left: str) -> None:
@@ -151,12 +184,12 @@ def _enter(turn: Turn, partition: Partition, application: Application, left: str
         count_running(partition, application, 1)
         quick = application_tag(application.record.tags, STATEAWARE_DISABLE) != ""
         delay = 0 if quick else deadlines.STARTING_TIMEOUT_NS
-        turn.set_timer(partition, delay, application)
+        turn.set_timer(partition, deadlines.STATE, delay, application)
     elif entered == states.RUNNING and left == states.COMPLETING:
         count_running(partition, application, 1)
     elif entered == states.COMPLETING:
         delay = deadlines.COMPLETING_TIMEOUT_NS
-        turn.set_timer(partition, delay, application)
+        turn.set_timer(partition, deadlines.STATE, delay, application)
     elif entered in (states.COMPLETED, states.FAILED):
         _finish(turn, partition, application)
     elif entered == states.REJECTED:
@@ -180,4 +213,4 @@ def _finish(turn: Turn, partition: Partition, application: Application) -> None:
 
 def _retain(turn: Turn, partition: Partition, application: Application) -> None:
     """Keep an ended application for three days. Rules: APP-16, APP-18."""
-    turn.set_timer(partition, deadlines.RETENTION_NS, application)
+    turn.set_timer(partition, deadlines.STATE, deadlines.RETENTION_NS, application)

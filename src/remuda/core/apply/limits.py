@@ -12,7 +12,7 @@ from typing import TypeAlias, final
 
 from remuda.config.schema import WILDCARD
 from remuda.core.accounting.accounts import close_account, open_account
-from remuda.core.accounting.lanes import regroup
+from remuda.core.accounting.lanes import look_again, regroup
 from remuda.core.apply.tracking import look, tell_group_usage, tell_wildcard
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
@@ -64,6 +64,8 @@ def renew_limits(turn: Turn, partition: Partition, before: LimitsBefore) -> None
         if application.unlinked and application.group:
             _link_anew(turn, partition, application)
         regroup(partition, application)
+        if not application.seen:
+            look_again(partition, application)
     _tell_wildcards(turn, partition, announced)
 
 

@@ -10,12 +10,13 @@ from collections.abc import Callable
 from typing import Final
 
 from remuda.core.accounting.usage import grow_capacity
-from remuda.core.accounting.waiting import offer, wake_at
+from remuda.core.accounting.waiting import offer, wake_at, wake_to_reserve
 from remuda.core.apply.allocations import recover
 from remuda.core.apply.allocations import refusal as allocation_refusal
 from remuda.core.apply.foreign import tell_occupied
 from remuda.core.apply.lifecycle import allocation_added, complete_if_idle
 from remuda.core.apply.releases import end_on_node
+from remuda.core.apply.reservations import drop_unfit, unreserve_all
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import commands, events
 from remuda.core.messages.commands import ExistingAllocation, NodeUpdate, UpdateNodes
@@ -110,6 +111,7 @@ def _create(turn: Turn, partition: Partition, update: NodeUpdate) -> tuple[str, 
         message="Node added to the scheduler",
     )
     offer(partition, node)
+    wake_to_reserve(partition, node)
     return "", ""
 
 
@@ -189,7 +191,9 @@ def _update(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) ->
     if update.occupied is not None and not node.itemised:
         _set_occupied(turn, partition, node, partition.types.amounts(update.occupied))
     node.refused.clear()
+    drop_unfit(turn, partition, list(node.reservations.values()))
     offer(partition, node)
+    wake_to_reserve(partition, node)
     return "", ""
 
 
@@ -220,10 +224,18 @@ def _set_occupied(turn: Turn, partition: Partition, node: Node, occupied: Amount
 def _drain(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) -> tuple[str, str]:
     """Place nothing new on a node. Rules: NODE-9, NODE-11, EVT-59."""
     if node.schedulable:
-        node.schedulable = False
-        partition.node_order.drop(node.node_id)
+        _stop_using(partition, node)
         _schedulable_event(turn, partition, node)
     return "", ""
+
+
+def _stop_using(partition: Partition, node: Node) -> None:
+    """Take a node out of use for all but those who need just this one. Rules: NOD-8, CYC-22."""
+    if node.schedulable and node.held:
+        partition.closed_nodes -= 1
+    node.schedulable = False
+    partition.drop_node(node.node_id)
+    partition.shaken[node.node_id] = node
 
 
 def _undrain(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) -> tuple[str, str]:
@@ -231,8 +243,11 @@ def _undrain(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) -
     if node.schedulable:
         return f"node '{update.node_id}' is not draining", "NODE-9"
     node.schedulable = True
+    if node.held:
+        partition.closed_nodes += 1
     _schedulable_event(turn, partition, node)
     offer(partition, node)
+    wake_to_reserve(partition, node)
     return "", ""
 
 
@@ -242,11 +257,12 @@ def _remove(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) ->
 
 
 def remove_node(turn: Turn, partition: Partition, node: Node) -> None:
-    """Drop a node and everything on it. Rules: NODE-13, NODE-14, EVT-58, EVT-61."""
-    node.schedulable = False
-    partition.node_order.drop(node.node_id)
+    """Drop a node and everything on it. Rules: NODE-13, NODE-14, RSV-9, EVT-58, EVT-61."""
+    _stop_using(partition, node)
     _schedulable_event(turn, partition, node)
     del partition.nodes[node.node_id]
+    partition.shaken.pop(node.node_id, None)
+    unreserve_all(turn, partition, list(node.reservations.values()))
     released = end_on_node(turn, partition, node)
     _resize_partition(turn, partition, node.total, None)
     turn.event(

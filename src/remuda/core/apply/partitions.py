@@ -6,16 +6,17 @@ small portions, by timers, so that other partitions are scheduled meanwhile.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from remuda.config.schema import PartitionConfig
-from remuda.config.settings import has_parity
+from remuda.config.settings import read_settings
 from remuda.core.apply.limits import announce_limits
 from remuda.core.apply.nodes import remove_node
 from remuda.core.apply.queues import announce_queues, build_queue
 from remuda.core.apply.releases import fail_application
 from remuda.core.apply.turn import Turn
-from remuda.core.model import states
+from remuda.core.model import deadlines, states
 from remuda.core.model.cluster import ResourceManager
 from remuda.core.model.node_order import NodeOrder
 from remuda.core.model.partition import Partition
@@ -37,17 +38,31 @@ def build_partition(turn: Turn, manager: ResourceManager, config: PartitionConfi
     partition = Partition(manager.record.rm_id, config, types, root, order)
     partition.state_ns = turn.now_ns
     partition.predicates = manager.record.predicates
-    partition.parity = has_parity(manager.extra_config)
+    partition.reservation_delay_ns = turn.cluster.reservation_delay_ns
+    set_extra(partition, manager.extra_config)
     partition.node_sort_weights = effective_weights(config.node_sort_weights)
     announce_queues(turn, partition, root)
     announce_limits(turn, partition)
     return partition
 
 
+def set_extra(partition: Partition, extra_config: Mapping[str, str]) -> bool:
+    """Put what the extra map says in force; whether queues must be ordered anew.
+
+    Rules: KV-1, KV-5, RSV-10 (Ours).
+    """
+    settings, _ = read_settings(extra_config)
+    partition.reservation_limit_ns = settings.reservation_limit_ns
+    changed = partition.parity != settings.parity
+    partition.parity = settings.parity
+    return changed
+
+
 def change_partition(partition: Partition, config: PartitionConfig) -> None:
     """Put all settings of a partition in force but those of its queues.
 
-    The nodes are ordered anew if their order changed. Rules: PAR-2, PAR-3, PLC-13, RLD-4, RLD-30.
+    The nodes are ordered anew if their order changed.
+    Rules: PAR-2, PAR-3, PLC-13, RLD-4, RLD-30, NOD-21.
     """
     policy = partition.config.node_sort_policy
     partition.set_config(config)
@@ -55,11 +70,25 @@ def change_partition(partition: Partition, config: PartitionConfig) -> None:
     if policy == config.node_sort_policy and partition.node_sort_weights == weights:
         return
     partition.node_sort_weights = weights
-    partition.node_order = NodeOrder(scorer(config.node_sort_policy))
     for node in partition.nodes.values():
         node.weights = score_weights(node, partition.types, weights)
-        if node.schedulable:
-            partition.node_order.put(node)
+    partition.node_order = _node_order(partition, config.node_sort_policy)
+    for own in partition.node_orders:
+        partition.node_orders[own] = _node_order(partition, own)
+
+
+def use_node_order(partition: Partition, policy: str) -> None:
+    """See that there is a node order of a policy that an application chose. Rules: NOD-23."""
+    if policy and policy not in partition.node_orders:
+        partition.node_orders[policy] = _node_order(partition, policy)
+
+
+def _node_order(partition: Partition, policy: str) -> NodeOrder:
+    order = NodeOrder(scorer(policy))
+    for node in partition.nodes.values():
+        if node.is_open():
+            order.put(node)
+    return order
 
 
 def drain_partition(turn: Turn, manager: ResourceManager, partition: Partition) -> None:
@@ -68,7 +97,7 @@ def drain_partition(turn: Turn, manager: ResourceManager, partition: Partition) 
     manager.leaving.append(partition)
     partition.state = states.DRAINING
     partition.state_ns = turn.now_ns
-    turn.set_timer(partition, 0)
+    turn.set_timer(partition, deadlines.QUEUES, 0)
 
 
 def end_partition(turn: Turn, partition: Partition) -> None:
@@ -93,7 +122,7 @@ def go_on_draining(turn: Turn, partition: Partition) -> None:
         for node in list(partition.nodes.values())[:left]:
             remove_node(turn, partition, node)
     if partition.applications or partition.nodes:
-        turn.set_timer(partition, PAUSE_NS)
+        turn.set_timer(partition, deadlines.QUEUES, PAUSE_NS)
     else:
         turn.cluster.managers[partition.rm_id].leaving.remove(partition)
         turn.cluster.deadlines.forget([partition])

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from remuda.base.resources import Resource
 from remuda.config.schema import LimitConfig, QueueConfig, TemplateConfig
 from remuda.core.accounting.renewal import renew_leaf
+from remuda.core.apply.reservations import renew_claims
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.model import states
@@ -98,6 +99,7 @@ def apply_quota(turn: Turn, partition: Partition, leaf: Queue, quota: TagQuota) 
         leaf.max_applications = quota.max_applications
     if changed:
         renew_leaf(partition, leaf)
+        renew_claims(partition)
 
 
 def limit_of(types: ResourceTypes, resource: Resource | None) -> Vector | None:

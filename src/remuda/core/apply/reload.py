@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from remuda.config.schema import PartitionConfig, QueueConfig
-from remuda.config.settings import has_parity
 from remuda.core.accounting.renewal import renew_orders
 from remuda.core.apply.lifecycle import plan_cleanup
 from remuda.core.apply.limits import LimitsBefore, renew_limits
@@ -20,6 +19,7 @@ from remuda.core.apply.partitions import (
     change_partition,
     drain_partition,
     end_partition,
+    set_extra,
 )
 from remuda.core.apply.queues import (
     amounts_of,
@@ -29,6 +29,7 @@ from remuda.core.apply.queues import (
     is_leaf,
     tell_amounts,
 )
+from remuda.core.apply.reservations import renew_claims
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.messages.commands import UpdateConfiguration
@@ -67,9 +68,7 @@ def _set_extra(manager: ResourceManager, extra_config: Mapping[str, str]) -> Non
     """Replace the extra map as a whole. Rules: CFG-4, RM-7, KV-1, KV-5."""
     manager.extra_config = extra_config
     for partition in (*manager.partitions.values(), *manager.leaving):
-        parity = has_parity(extra_config)
-        if partition.parity != parity:
-            partition.parity = parity
+        if set_extra(partition, extra_config):
             renew_orders(partition)
 
 
@@ -135,6 +134,7 @@ def _change(turn: Turn, partition: Partition, config: PartitionConfig) -> None:
     _change_queue(turn, partition, partition.root, config.root)
     renew_limits(turn, partition, before)
     renew_orders(partition)
+    renew_claims(partition)
 
 
 def _change_queue(turn: Turn, partition: Partition, queue: Queue, config: QueueConfig) -> None:

@@ -71,8 +71,12 @@ class Turn:
         )
 
     def set_timer(
-        self, partition: Partition, delay_ns: int, application: Application | None = None
+        self,
+        partition: Partition,
+        what: str,
+        delay_ns: int,
+        application: Application | None = None,
     ) -> None:
         """Set a timer that far from now. Rules: APP-16."""
-        deadline = Deadline(partition, application)
+        deadline = Deadline(partition, what, application)
         self.cluster.deadlines.set(self.now_ns + delay_ns, deadline)

@@ -1,28 +1,34 @@
-"""One decision of one partition: which ask goes to which node (rules: CYC-10 to CYC-17).
+"""One decision of one partition: which ask goes to which node (rules: CYC-5, CYC-10 to CYC-21).
 
-1. Walk from root to the leaf that is owed most (child order of each parent).
+1. Take the leaf the reserved pass looks at first, if that has something to try; else walk from
+   root to the leaf that is owed most (child order of each parent).
 2. Take the first ask of the leaf's first lane: application order, then ask order.
 3. See whether its application may start, if it has not.
 4. Check the limits of its user and group, leaf upwards.
 5. Check the limits of the queue path, leaf upwards.
 6. Take the first node in node order that fits and whose predicates agree.
+7. If there is none, and the ask may, keep the node free that lacks least for it.
 
-What fails at 3 or 4 fails for the whole strand, at 5 or 6 for the whole lane: that is set aside.
+What fails at 3 or 4 fails for the whole strand, at 5 to 7 for the whole lane: that is set aside.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import TypeVar
 
+from remuda.core.cycle.search import Search
 from remuda.core.model import states
 from remuda.core.model.bound import Bound
-from remuda.core.model.decision import Allocate, Decision, Hold, Park, Wait
-from remuda.core.model.node import Node
+from remuda.core.model.decision import Allocate, Decision, Hold, Park, Refusals, Reserve, Wait
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
-from remuda.core.model.request import Lane, Request, Shape
+from remuda.core.model.request import HOME, Lane, Request
+from remuda.core.model.reservation import Reservation
 from remuda.core.model.vectors import fits
-from remuda.core.ports import NodesQuestion, Predicates
+from remuda.core.ports import Predicates
+
+B = TypeVar("B", bound=Bound)
 
 
 def has_work(partition: Partition) -> bool:
@@ -30,21 +36,21 @@ def has_work(partition: Partition) -> bool:
 
     Rules: CYC-4, CYC-5, OBJ-9.
     """
-    if partition.root.maximum is None or not partition.root.has_ready():
+    if partition.root.maximum is None or partition.state != states.ACTIVE:
         return False
-    return partition.state == states.ACTIVE
+    return bool(partition.urgent) or partition.root.has_ready()
 
 
 def decide(partition: Partition, predicates: Predicates) -> Decision:
     """Return the next decision of a partition that has work.
 
-    Rules: CYC-10, CYC-11, CYC-12, LIM-54, LIM-71.
+    Rules: CYC-5, CYC-10, CYC-11, CYC-12, CYC-20, LIM-54, LIM-71.
     """
-    lane = _first_lane(partition.root)
+    lane = _first_urgent(partition) if partition.urgent else _first_lane(partition.root)
     strand = lane.first()
-    if strand.gated:
-        queue_full = _first_full(lane.leaf.path_up)
-        quota_full = _first_full(strand.account.gates)
+    if strand.gate:
+        queue_full = _first_full(strand.queue_gates)
+        quota_full = _first_full(strand.quota_gates)
         if queue_full is not None or quota_full is not None:
             return Hold(strand, queue_full, quota_full)
     amounts = lane.shape.amounts
@@ -53,17 +59,12 @@ def decide(partition: Partition, predicates: Predicates) -> Decision:
             return Wait(strand, tracker)
     for queue in lane.leaf.path_up:
         if queue.maximum is not None and not queue.fits(amounts):
-            return Park(lane, queue, [])
-    request = strand.first()
-    refused: list[Node] = []
-    node = _find_node(partition, lane, request, predicates, refused)
-    if node is None:
-        return Park(lane, None, refused)
-    return Allocate(request, node, refused)
+            return Park(lane, queue, Refusals())
+    return _find(partition, lane, strand.first(), predicates)
 
 
 def _first_lane(root: Queue) -> Lane:
-    """Walk to the lane that is served next. Rules: CYC-10, RLD-27.
+    """Walk to the lane that is served next in the regular pass. Rules: CYC-10, RLD-27.
 
     A leaf that was a parent serves its draining children before its own applications.
     """
@@ -75,7 +76,25 @@ def _first_lane(root: Queue) -> Lane:
     return queue.lanes[queue.ready.first()]
 
 
-def _first_full(bounds: Sequence[Bound]) -> Bound | None:
+def _first_urgent(partition: Partition) -> Lane:
+    """Walk to the lane that is served next in the reserved pass. Rules: CYC-19, RLD-27.
+
+    Only few leaves have one, so the way is chosen among those that lead there.
+    """
+    leads: dict[str, list[str]] = {}
+    for leaf in partition.urgent.values():
+        for queue in leaf.path_up:
+            if queue.parent is not None:
+                names = leads.setdefault(queue.parent.path, [])
+                if queue.name not in names:
+                    names.append(queue.name)
+    queue = partition.root
+    while queue.path in leads:
+        queue = queue.children[queue.child_order.first_among(leads[queue.path])]
+    return queue.lanes[queue.urgent.first()]
+
+
+def _first_full(bounds: Sequence[B]) -> B | None:
     """Return the first of these where no further application may start. Rules: QUE-22, LIM-61."""
     for bound in bounds:
         if bound.full():
@@ -83,45 +102,58 @@ def _first_full(bounds: Sequence[Bound]) -> Bound | None:
     return None
 
 
-def _find_node(
-    partition: Partition,
-    lane: Lane,
-    request: Request,
-    predicates: Predicates,
-    refused: list[Node],
-) -> Node | None:
-    """Return the node for an ask, None if there is none. Rules: CYC-14, CYC-15, CYC-17, NOD-8."""
+def _find(partition: Partition, lane: Lane, request: Request, predicates: Predicates) -> Decision:
+    """Decide about an ask that no limit stops. Rules: CYC-15, CYC-21, RSV-3."""
     shape = lane.shape
-    accept: Callable[[Node], bool] | None = None
-    if partition.predicates:
-        accept = _acceptance(partition, shape, request, predicates, refused)
-    if not shape.required_node:
-        return partition.node_order.first_fit(shape.amounts, accept)
+    search = Search(partition, shape, request, predicates)
+    if shape.stage == HOME:
+        return _go_home(lane, request, search)
+    if shape.required_node:
+        return _go_where_required(partition, lane, request, search)
+    node = search.open_node()
+    if node is not None:
+        return Allocate(request, node, search.refusals, _oldest(request))
+    if shape.may_reserve:
+        node = search.node_to_reserve()
+        if node is not None:
+            return Reserve(request, node, search.refusals)
+    return Park(lane, None, search.refusals)
+
+
+def _oldest(request: Request) -> Reservation | None:
+    for reservation in request.reservations.values():
+        return reservation
+    return None
+
+
+def _go_home(lane: Lane, request: Request, search: Search) -> Decision:
+    """Decide about an ask that a node it reserved would take now. Rules: CYC-20, CYC-22 (Ours)."""
+    for reservation in request.reservations.values():
+        if reservation.home:
+            node = search.first_accepted([reservation.node])
+            if node is not None:
+                return Allocate(request, node, search.refusals, reservation)
+    return Park(lane, None, search.refusals)
+
+
+def _go_where_required(
+    partition: Partition, lane: Lane, request: Request, search: Search
+) -> Decision:
+    """Decide about an ask for just one node.
+
+    It takes precedence over reservations of asks that may go elsewhere, and joins others like it.
+    Rules: CYC-14 (Ours), NOD-8, RSV-12.
+    """
+    shape = lane.shape
     node = partition.nodes.get(shape.required_node)
-    if node is None or not fits(node.available, shape.amounts):
-        return None
-    return node if accept is None or accept(node) else None
-
-
-def _acceptance(
-    partition: Partition,
-    shape: Shape,
-    request: Request,
-    predicates: Predicates,
-    refused: list[Node],
-) -> Callable[[Node], bool]:
-    """Return what asks the RM about a node, noting those it refuses. Rules: SI-80, NOD-13."""
-
-    def accept(node: Node) -> bool:
-        if shape.constraint in node.refused:
-            return False
-        ask = request.ask
-        question = NodesQuestion(
-            partition.rm_id, ask.application_id, ask.allocation_key, True, (node.node_id,)
-        )
-        if predicates(question).passed == 0:
-            return True
-        refused.append(node)
-        return False
-
-    return accept
+    if node is None or shape.urgent or not node.holds(shape.amounts):
+        return Park(lane, None, search.refusals)
+    others = list(node.reservations.values())
+    cancelled = [each for each in others if not each.request.required_node()]
+    decision: Allocate | Reserve = Reserve(request, node, search.refusals)
+    if len(cancelled) == len(others) and fits(node.available, shape.amounts):
+        accepted = search.first_accepted([node])
+        if accepted is not None:
+            decision = Allocate(request, node, search.refusals)
+    decision.cancelled = cancelled
+    return decision

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, final
 
 from remuda.core.messages.commands import NewApplication
+from remuda.core.messages.tags import NODE_SORT_POLICY, application_tag
 from remuda.core.model import states
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.priorities import MIN_PRIORITY, PriorityCount
 from remuda.core.model.ranking import SortKey
 from remuda.core.model.request import Group, Request
+from remuda.core.model.reservation import Reservation
 from remuda.core.model.vectors import Vector
 
 if TYPE_CHECKING:
@@ -33,12 +35,17 @@ class Application:
     the group; ``unlinked``: a reload took it and no other was found yet (LIM-64). ``counted``: it
     counts as one application of its user and group (LIM-36). ``queue_lets`` and ``quota_lets``:
     the last known answer to "may it start" (QUE-26).
+
+    ``node_policy``: its own order of nodes, "" the partition's (NOD-23). ``reservations``: by
+    number, oldest first; ``starter``: it counts at its queues for them (QUE-24).
+    ``backoff_until_ns``: until when none of its asks is tried, 0: they are (CYC-33).
     """
 
     __slots__ = (
         "account",
         "allocated",
         "allocations",
+        "backoff_until_ns",
         "counted",
         "detached",
         "finished_ns",
@@ -46,6 +53,7 @@ class Application:
         "group",
         "linked",
         "max_allocated",
+        "node_policy",
         "number",
         "pending",
         "priorities",
@@ -58,9 +66,11 @@ class Application:
         "reject_reason",
         "request_groups",
         "requests",
+        "reservations",
         "seen",
         "standing",
         "started_ns",
+        "starter",
         "state",
         "state_log",
         "submitted_ns",
@@ -101,6 +111,10 @@ class Application:
         self.counted: bool = False
         self.queue_lets: bool = True
         self.quota_lets: bool = True
+        self.node_policy: str = application_tag(record.tags, NODE_SORT_POLICY)
+        self.reservations: dict[int, Reservation] = {}
+        self.starter: bool = False
+        self.backoff_until_ns: int = 0
 
     def idle(self) -> bool:
         """Whether it has nothing allocated and nothing pending. Rules: APP-8, LIM-36."""

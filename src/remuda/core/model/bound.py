@@ -61,7 +61,8 @@ class Waitlist:
 class Bound:
     """Two limits, what counts against them, and who waits.
 
-    ``maximum`` None and ``max_applications`` 0: not limited. ``closed``: a type that ``maximum``
+    ``maximum`` None and ``max_applications`` 0: not limited. ``starters``: applications in Accepted
+    that count already (QUE-24). ``closed``: a type that ``maximum``
     does not name is refused, not unlimited (root, QUE-8). ``running``: applications counted.
     ``held``: strands of applications that may not start; ``woken``: those that were, until a place
     became free, by number. Rules: QUE-5, QUE-22, LIM-1, LIM-2.
@@ -74,6 +75,7 @@ class Bound:
         "max_applications",
         "maximum",
         "running",
+        "starters",
         "woken",
     )
 
@@ -83,6 +85,7 @@ class Bound:
         self.closed: bool = False
         self.allocated = Vector()
         self.running: int = 0
+        self.starters: int = 0
         self.held = Waitlist()
         self.woken: dict[int, Strand] = {}
 
@@ -100,4 +103,4 @@ class Bound:
 
     def full(self) -> bool:
         """Whether one more application may not start. Rules: QUE-22, LIM-61."""
-        return 0 < self.max_applications <= self.running
+        return 0 < self.max_applications <= self.running + self.starters

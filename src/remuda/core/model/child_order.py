@@ -10,6 +10,7 @@ count, also those that cannot be served now; the order of the others must not de
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Collection
 from typing import TypeAlias, final
 
 from remuda.core.model.ranking import Ranking
@@ -145,6 +146,27 @@ class ChildOrder:
             return ""
         return self._choose(self._tiers[self._by_number[number]])
 
+    def first_among(self, names: Collection[str]) -> str:
+        """Return which of some children is served first, ready or not; "" if none is in the order.
+
+        Rules: QUE-33, QUE-36, CYC-19.
+        """
+        ranked = sorted([(self._places[name][0], name) for name in names if name in self._places])
+        if not ranked:
+            return ""
+        numbers = ranked[0][0]
+        alike = [name for other, name in ranked if other == numbers]
+        tier = self._tiers[numbers]
+        if len(alike) == 1 or len(tier.pending) == 1:
+            return alike[0]
+        for name in tier.served:
+            if name in alike:
+                return name
+        while True:
+            name = self._serve_next(tier)
+            if name in alike:
+                return name
+
     def place(self, name: str) -> Place | None:
         """Return where a child stands, None if it is not in the order, for checks."""
         return self._places.get(name)
@@ -205,12 +227,17 @@ class ChildOrder:
             if self._places[name][2]:
                 return name
         while True:
-            name = self._next(tier)
-            pending = self._places[name][1]
-            tier.served[name] = None
-            tier.gone[pending] = tier.gone.get(pending, 0) + 1
+            name = self._serve_next(tier)
             if self._places[name][2]:
                 return name
+
+    def _serve_next(self, tier: _Tier) -> str:
+        """Add the next child to the order of a tier and return it."""
+        name = self._next(tier)
+        pending = self._places[name][1]
+        tier.served[name] = None
+        tier.gone[pending] = tier.gone.get(pending, 0) + 1
+        return name
 
     def _next(self, tier: _Tier) -> str:
         """Return the first by name, of those not served yet, that no other of them exceeds."""

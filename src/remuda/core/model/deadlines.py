@@ -6,9 +6,11 @@ acts only if that still is the current one (APP-17).
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Final, final
+
+from remuda.core.messages.tags import CREATION_TIME
 
 if TYPE_CHECKING:
     from remuda.core.model.application import Application
@@ -24,18 +26,28 @@ QUEUE_CLEANUP_NS: Final = 10 * SECOND_NS
 RESERVATION_DELAY_NS: Final = 2 * SECOND_NS
 
 
+# What a timer is for: an application leaves its state; one tries again after a pause (CYC-33);
+# empty queues go, or the next portion of a partition; asks are old enough to reserve (RSV-3);
+# a reservation is old enough to go (RSV-10).
+STATE: Final = "state"
+BACKOFF: Final = "back-off"
+QUEUES: Final = "queues"
+AGE: Final = "age"
+CLAIM: Final = "claim"
+
+
 @final
 class Deadline:
-    """One timer of a partition, for one of its applications or, without one, for itself.
+    """One timer of a partition, or of one of its applications.
 
     It refers to the objects, not to their names: a later object of the same name is another one.
-    What is due follows from the state the application is still in.
     """
 
-    __slots__ = ("application", "generation", "partition")
+    __slots__ = ("application", "generation", "partition", "what")
 
-    def __init__(self, partition: Partition, application: Application | None) -> None:
+    def __init__(self, partition: Partition, what: str, application: Application | None) -> None:
         self.partition = partition
+        self.what = what
         self.application = application
         self.generation: int = 0 if application is None else application.generation
 
@@ -72,3 +84,14 @@ class Deadlines:
         if not self._heap or self._heap[0][0] > now_ns:
             return None
         return heappop(self._heap)[2]
+
+
+def created_ns(tags: Mapping[str, str], now_ns: int) -> int:
+    """Return when an ask was created: what its RM says in Unix seconds, else now.
+
+    Rules: QUE-44 [>=1.6], SI-45 (decision 54 of docs/spec).
+    """
+    text = tags.get(CREATION_TIME, "")
+    if text.isascii() and text.isdigit() and len(text) <= 11:
+        return int(text) * SECOND_NS
+    return now_ns

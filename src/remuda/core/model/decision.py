@@ -4,23 +4,60 @@ from __future__ import annotations
 
 from typing import TypeAlias, final
 
-from remuda.core.model.bound import Bound
 from remuda.core.model.node import Node
 from remuda.core.model.queue import Queue
 from remuda.core.model.request import Lane, Request, Strand
+from remuda.core.model.reservation import Reservation
 from remuda.core.model.trackers import QueueTracker
 
 
 @final
+class Refusals:
+    """Nodes with room that predicates do not accept, in the order they were asked about.
+
+    ``now``: refused while this was decided; ``known``: refused before, and not changed since. Each
+    with the reason. ``to_reserve``: why the best node may not be reserved, "" if nobody refused.
+    """
+
+    __slots__ = ("known", "now", "to_reserve")
+
+    def __init__(self) -> None:
+        self.now: list[tuple[Node, str]] = []
+        self.known: list[tuple[Node, str]] = []
+        self.to_reserve: str = ""
+
+
+@final
 class Allocate:
-    """Place one allocation of an ask on a node. ``refused``: nodes its predicates refused."""
+    """Place one allocation of an ask on a node.
 
-    __slots__ = ("node", "refused", "request")
+    ``kept``: the reservation that it makes use of, or that is not needed any more.
+    ``cancelled``: reservations of others that give way to an ask for just this node (CYC-14).
+    """
 
-    def __init__(self, request: Request, node: Node, refused: list[Node]) -> None:
+    __slots__ = ("cancelled", "kept", "node", "refusals", "request")
+
+    def __init__(
+        self, request: Request, node: Node, refusals: Refusals, kept: Reservation | None = None
+    ) -> None:
         self.request = request
         self.node = node
-        self.refused = refused
+        self.refusals = refusals
+        self.kept = kept
+        self.cancelled: list[Reservation] = []
+
+
+@final
+class Reserve:
+    """Keep a node free for an ask that found none. ``cancelled``: as for Allocate."""
+
+    __slots__ = ("cancelled", "node", "refusals", "request")
+
+    def __init__(self, request: Request, node: Node, refusals: Refusals) -> None:
+        self.request = request
+        self.node = node
+        self.refusals = refusals
+        self.cancelled: list[Reservation] = []
 
 
 @final
@@ -30,12 +67,12 @@ class Park:
     ``limiting``: the first queue, leaf upwards, whose maximum is too small; None: no node.
     """
 
-    __slots__ = ("lane", "limiting", "refused")
+    __slots__ = ("lane", "limiting", "refusals")
 
-    def __init__(self, lane: Lane, limiting: Queue | None, refused: list[Node]) -> None:
+    def __init__(self, lane: Lane, limiting: Queue | None, refusals: Refusals) -> None:
         self.lane = lane
         self.limiting = limiting
-        self.refused = refused
+        self.refusals = refusals
 
 
 @final
@@ -55,10 +92,10 @@ class Hold:
 
     __slots__ = ("queue", "quota", "strand")
 
-    def __init__(self, strand: Strand, queue: Bound | None, quota: Bound | None) -> None:
+    def __init__(self, strand: Strand, queue: Queue | None, quota: QueueTracker | None) -> None:
         self.strand = strand
         self.queue = queue
         self.quota = quota
 
 
-Decision: TypeAlias = Allocate | Park | Wait | Hold
+Decision: TypeAlias = Allocate | Reserve | Park | Wait | Hold

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from remuda.core.messages.tags import READY
 from remuda.core.model.allocation import Allocation
@@ -12,10 +12,14 @@ from remuda.core.model.vectors import (
     Vector,
     add,
     add_vector,
+    fit_within,
     move,
     subtract,
     vector_of,
 )
+
+if TYPE_CHECKING:
+    from remuda.core.model.reservation import Reservation
 
 _FALSE: Final = ("0", "f", "F", "false", "FALSE", "False")
 
@@ -26,7 +30,9 @@ class Node:
 
     Always available = total - allocated - occupied over the union of their types (NOD-3).
     ``allocations``: by (application number, allocation ID), since IDs are unique per application
-    only. ``refused``: predicate classes known not to be acceptable here, until the node changes.
+    only. ``refused``: predicate classes known not to be acceptable here, until the node changes,
+    and why. ``reservations``: by number, oldest first; ``held``: one of them closes the node to
+    others (RSV-7).
     ``weights``: what the score is made of, see ``policy.node_score``.
 
     ``occupied`` is what others use: the amount the RM reports or, once it reported one, the sum of
@@ -39,10 +45,12 @@ class Node:
         "attributes",
         "available",
         "foreign",
+        "held",
         "itemised",
         "node_id",
         "occupied",
         "refused",
+        "reservations",
         "schedulable",
         "total",
         "weights",
@@ -57,12 +65,22 @@ class Node:
         self.allocated = Vector()
         self.available = Vector()
         self.allocations: dict[tuple[int, str], Allocation] = {}
+        self.refused: dict[str, str] = {}
+        self.reservations: dict[int, Reservation] = {}
+        self.held: bool = False
         self.foreign: dict[str, ForeignAllocation] = {}
         self.itemised: bool = False
-        self.refused: set[str] = set()
         self.weights: tuple[tuple[int, float, int], ...] = ()
         add(self.available, total)
         subtract(self.available, occupied)
+
+    def is_open(self) -> bool:
+        """Whether everybody may use its room. Rules: NOD-8, RSV-7."""
+        return self.schedulable and not self.held
+
+    def holds(self, amounts: Amounts) -> bool:
+        """Whether amounts fit its capacity. Rules: NOD-9, RSV-5."""
+        return fit_within(self.total, amounts)
 
     def put(self, allocation: Allocation) -> None:
         """Take an allocation in; the fit was checked before, or must not be (SI-41)."""

@@ -13,7 +13,15 @@ from collections.abc import Callable
 from typing import Final, TypeAlias, final
 
 from remuda.core.model.node import Node
-from remuda.core.model.vectors import Amounts, Vector, amount_at, define, fits
+from remuda.core.model.vectors import (
+    Amounts,
+    Vector,
+    amount_at,
+    define,
+    fit_within,
+    fits,
+    shortage,
+)
 
 Entry: TypeAlias = tuple[float, str]
 
@@ -53,7 +61,8 @@ class NodeOrder:
 
     ``_found`` is the result of the last search, for ``_wanted``. While no other node was put or
     dropped since, and it moved forward at most, nothing before it can fit: packing nodes finds the
-    same one again without a search. Whatever else happens makes it None.
+    same one again without a search. Whatever else happens makes it None. ``sizes``: the different
+    capacities and how many nodes have each, by the number of the amounts.
     """
 
     __slots__ = (
@@ -62,8 +71,10 @@ class NodeOrder:
         "_lows",
         "_nodes",
         "_shelves",
+        "_size_of",
         "_wanted",
         "score",
+        "sizes",
     )
 
     def __init__(self, score: Callable[[Node], float]) -> None:
@@ -74,6 +85,11 @@ class NodeOrder:
         self._nodes: dict[str, Node] = {}
         self._found: Node | None = None
         self._wanted: Amounts | None = None
+        self._size_of: dict[str, Amounts] = {}
+        self.sizes: dict[int, tuple[Amounts, int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._entries)
 
     def put(self, node: Node) -> None:
         """Add a node or move it to where its score belongs. Rules: NOD-14."""
@@ -86,6 +102,8 @@ class NodeOrder:
         self._entries[node.node_id] = entry
         self._nodes[node.node_id] = node
         self._insert(entry, node)
+        if self._size_of.get(node.node_id) is not node.total:
+            self._resize(node.node_id, node.total)
 
     def drop(self, node_id: str) -> None:
         """Take a node out; unknown IDs are fine."""
@@ -94,29 +112,66 @@ class NodeOrder:
         if entry is not None:
             del self._nodes[node_id]
             self._take(entry)
+            self._resize(node_id, None)
 
-    def first_fit(self, amounts: Amounts, accept: Callable[[Node], bool] | None) -> Node | None:
-        """Return the first node in order that fits and is accepted. Rules: CYC-15, NOD-20."""
+    def first_fit(self, amounts: Amounts) -> Node | None:
+        """Return the first node in order that fits. Rules: CYC-15, NOD-20."""
         found = self._found
-        repeated = found is not None and self._wanted is amounts and accept is None
+        repeated = found is not None and self._wanted is amounts
         if found is None or not repeated or not fits(found.available, amounts):
-            found = self._search(amounts, accept)
+            fitting = self.fitting(amounts, None, 1)
+            found = fitting[0] if fitting else None
             self._found = found
             self._wanted = amounts
         return found
 
-    def _search(self, amounts: Amounts, accept: Callable[[Node], bool] | None) -> Node | None:
-        for shelf in self._shelves:
+    def fitting(self, amounts: Amounts, after: Node | None, limit: int) -> list[Node]:
+        """Return the first nodes in order that fit, at most ``limit``, those behind ``after``.
+
+        Rules: CYC-15, NOD-20, EXT-13.
+        """
+        low = None if after is None else self._entries[after.node_id]
+        first = 0 if low is None else max(0, bisect_right(self._lows, low) - 1)
+        found: list[Node] = []
+        for place in range(first, len(self._shelves)):
+            shelf = self._shelves[place]
             if not fits(shelf.bound, amounts):
                 continue
             for block in shelf.blocks:
                 if fits(block.bound, amounts):
-                    node = self._search_block(block, amounts, accept)
-                    if node is not None:
-                        return node
+                    self._search_block(block, amounts, low, limit, found)
+                    if len(found) == limit:
+                        return found
             if not shelf.tight:
                 self._tighten_shelf(shelf)
-        return None
+        return found
+
+    def nearest(self, amounts: Amounts) -> Node | None:
+        """Return the node to reserve for amounts that fit none: what it lacks is least.
+
+        One with a reservation, or too small, does not count; the first in order wins a tie.
+        Rules: RSV-3, RSV-4 (Ours), RSV-5.
+        """
+        roomy = {number for number, (size, _) in self.sizes.items() if fit_within(size, amounts)}
+        best: Node | None = None
+        least = float(len(amounts.need)) + 1.0
+        if not roomy:
+            return None
+        for shelf in self._shelves:
+            if shortage(shelf.bound, amounts) >= least:
+                continue
+            for block in shelf.blocks:
+                if shortage(block.bound, amounts) >= least:
+                    continue
+                for entry in block.entries:
+                    node = self._nodes[entry[1]]
+                    if node.reservations or node.total.number not in roomy:
+                        continue
+                    lack = shortage(node.available, amounts)
+                    if lack < least:
+                        least = lack
+                        best = node
+        return best
 
     def entries(self) -> list[Entry]:
         """Return all (score, node ID) in order, for checks."""
@@ -136,16 +191,33 @@ class NodeOrder:
         ]
 
     def _search_block(
-        self, block: _Block, amounts: Amounts, accept: Callable[[Node], bool] | None
-    ) -> Node | None:
+        self, block: _Block, amounts: Amounts, low: Entry | None, limit: int, found: list[Node]
+    ) -> None:
+        """Add what fits in a block, behind ``low``, until there are ``limit``."""
         nodes = self._nodes
+        before = len(found)
         for entry in block.entries:
             node = nodes[entry[1]]
-            if fits(node.available, amounts) and (accept is None or accept(node)):
-                return node
-        if not block.tight:
+            if fits(node.available, amounts) and (low is None or entry > low):
+                found.append(node)
+                if len(found) == limit:
+                    return
+        if len(found) == before and not block.tight:
             self._tighten(block)
-        return None
+
+    def _resize(self, node_id: str, size: Amounts | None) -> None:
+        """Count a node among those of its size, or no more."""
+        old = self._size_of.pop(node_id, None)
+        if old is not None:
+            count = self.sizes[old.number][1] - 1
+            if count:
+                self.sizes[old.number] = (old, count)
+            else:
+                del self.sizes[old.number]
+        if size is not None:
+            self._size_of[node_id] = size
+            known = self.sizes.get(size.number)
+            self.sizes[size.number] = (size, 1 if known is None else known[1] + 1)
 
     def _insert(self, entry: Entry, node: Node) -> None:
         if not self._shelves:

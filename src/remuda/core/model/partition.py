@@ -13,7 +13,8 @@ from remuda.core.model.node import Node
 from remuda.core.model.node_order import NodeOrder
 from remuda.core.model.placement_rule import PlacementRule
 from remuda.core.model.queue import Queue
-from remuda.core.model.request import Shape, ShapeKey
+from remuda.core.model.request import Request, Shape, ShapeKey
+from remuda.core.model.reservation import Claim, ClaimKey, Reservation
 from remuda.core.model.starved import StarvedShapes
 from remuda.core.model.trackers import Account, QueueTracker, TrackerKey
 from remuda.core.model.vectors import ResourceTypes, Vector
@@ -29,8 +30,14 @@ class Partition:
     asks; ``starved``: those with lanes that wait for a node. ``shares_stale``: the divisors of
     shares must be worked out again before the next decision. ``unsettled``: leaves, by path, whose
     place in the tree must be. ``ended``: applications that left, by number; ``rejected`` likewise.
-    ``parity``: queues are ordered as 1.5 did (KV-5). ``trackers``: of users and groups that are
-    limited and have something here; ``accounts``: by the numbers of their trackers.
+    ``node_orders``: by policy; ``node_order`` is the partition's own, another exists once an
+    application asked for it (NOD-23). ``urgent``: leaves with something to try in the reserved
+    pass, by path. ``reservations``: by number, oldest first; ``claims``: of equal asks, see Claim.
+    ``shaken``: nodes with reservations that changed since the last decision, by ID.
+    ``closed_nodes``: how many schedulable ones a reservation keeps from others. ``young``: asks
+    that may not reserve yet, as a heap by the time they may. ``parity``: queues are ordered as 1.5
+    did (KV-5). ``trackers``: of users and groups that are limited and have something here;
+    ``accounts``: by the numbers of their trackers.
     """
 
     __slots__ = (
@@ -38,21 +45,28 @@ class Partition:
         "allocation_count",
         "applications",
         "capacity",
+        "claims",
         "cleanup_set",
+        "closed_nodes",
         "config",
         "ended",
         "foreign",
         "name",
         "node_order",
+        "node_orders",
         "node_sort_weights",
         "nodes",
         "numbers",
         "parity",
         "predicates",
         "rejected",
+        "reservation_delay_ns",
+        "reservation_limit_ns",
+        "reservations",
         "rm_id",
         "root",
         "rules",
+        "shaken",
         "shapes",
         "shares_stale",
         "starved",
@@ -61,6 +75,9 @@ class Partition:
         "trackers",
         "types",
         "unsettled",
+        "urgent",
+        "young",
+        "young_due_ns",
     )
 
     def __init__(
@@ -82,6 +99,7 @@ class Partition:
         self.state_ns: int = 0
         self.node_sort_weights: Mapping[str, float] = {}
         self.node_order = node_order
+        self.node_orders: dict[str, NodeOrder] = {}
         self.nodes: dict[str, Node] = {}
         self.foreign = ForeignIndex()
         self.capacity = Vector()
@@ -93,6 +111,15 @@ class Partition:
         self.starved = StarvedShapes()
         self.shares_stale: bool = True
         self.unsettled: dict[str, Queue] = {}
+        self.urgent: dict[str, Queue] = {}
+        self.reservation_delay_ns: int | None = None
+        self.reservation_limit_ns: int = 0
+        self.reservations: dict[int, Reservation] = {}
+        self.claims: dict[ClaimKey, Claim] = {}
+        self.shaken: dict[str, Node] = {}
+        self.closed_nodes: int = 0
+        self.young: list[tuple[int, int, Request]] = []
+        self.young_due_ns: int = 0
         self.cleanup_set: bool = False
         self.predicates: bool = False
         self.parity: bool = False
@@ -107,6 +134,23 @@ class Partition:
         """
         self.config = config
         self.rules = tuple([PlacementRule(rule) for rule in config.placement_rules])
+
+    def order_of(self, policy: str) -> NodeOrder:
+        """Return the node order of a policy, "" the partition's own. Rules: NOD-15, NOD-23."""
+        return self.node_orders[policy] if policy else self.node_order
+
+    def put_node(self, node: Node) -> None:
+        """Let everybody use a node that is open, in every order. Rules: NOD-14, NOD-15."""
+        self.node_order.put(node)
+        if self.node_orders:
+            for order in self.node_orders.values():
+                order.put(node)
+
+    def drop_node(self, node_id: str) -> None:
+        """Take a node out of every order. Rules: NOD-8, RSV-7."""
+        self.node_order.drop(node_id)
+        for order in self.node_orders.values():
+            order.drop(node_id)
 
     def next_number(self) -> int:
         """Return the next arrival number: unique and rising within the partition."""

@@ -21,6 +21,7 @@ from remuda.core.model.priorities import MIN_PRIORITY, PriorityCount
 from remuda.core.model.ranking import Ranking
 from remuda.core.model.request import Lane
 from remuda.core.model.trackers import Limit
+from remuda.core.model.turns import Turns
 from remuda.core.model.vectors import Vector
 
 
@@ -83,7 +84,8 @@ class Queue(Bound):
     the order of the configuration, ``*`` the wildcard. ``divisors``: per type index what usage is
     divided by to get the share, -1 where the type has no part in it (RES-52). ``priorities``: of
     the applications (leaf) and the visible ones of the children, ``priority`` the highest of them.
-    ``lanes``: by shape number; ``ready``: those of them with something to try. ``waiting``: lanes
+    ``lanes``: by shape number; ``ready``: those of them with something to try in the regular pass,
+    ``urgent``: in the reserved pass. ``turns``: see QUE-41. ``waiting``: lanes
     below that its maximum stopped, by shape number, then lane number.
     """
 
@@ -113,6 +115,8 @@ class Queue(Bound):
         "state",
         "submit_access",
         "template",
+        "turns",
+        "urgent",
         "user_limits",
         "waiting",
     )
@@ -146,8 +150,10 @@ class Queue(Bound):
         self.applications: dict[str, Application] = {}
         self.lanes: dict[int, Lane] = {}
         self.ready = Ranking()
+        self.urgent = Ranking()
+        self.turns = Turns()
         self.waiting: dict[int, dict[int, Lane]] = {}
 
     def has_ready(self) -> bool:
-        """Whether something in or below this queue may be placed."""
+        """Whether the regular pass has something to try in or below this queue."""
         return bool(self.ready.keys) or self.child_order.has_ready()

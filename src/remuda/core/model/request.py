@@ -1,18 +1,21 @@
 """Asks as the scheduler keeps them: grouped, so that equal ones are decided once.
 
-A *shape* is what makes asks interchangeable for a node: amounts, required node, predicate
-class. In one leaf all asks of one shape form a *lane*; those of them whose applications the same
-limits of users and groups concern form a *strand*, in which each application has a *group*. When
-the first ask of a lane fits no node or no limit of a queue, none of the lane does: the whole lane
-is parked. What only concerns a user or group, or applications that may not start, sets its strand
-aside. Neither costs anything until what stopped it changes.
+A *shape* is what makes asks interchangeable for a node: amounts, required node, predicate class,
+node order, and how far they got with reserving one (their *stage*). In one leaf all asks of one
+shape form a *lane*; those of them whose applications the same limits of users and groups concern
+form a *strand*, in which each application has a *group*. When the first ask of a lane fits no node
+or no limit of a queue, none of the lane does: the whole lane is parked. What only concerns a user
+or group, or applications that may not start, sets its strand aside. Neither costs anything until
+what stopped it changes.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, final
+from typing import TYPE_CHECKING, Final, TypeAlias, final
 
 from remuda.core.messages.commands import Ask
+from remuda.core.messages.tags import REQUIRED_NODE
+from remuda.core.model.finding import Finding, LogEntry
 from remuda.core.model.ranking import Ranking, SortKey
 from remuda.core.model.vectors import Amounts
 
@@ -21,13 +24,31 @@ if TYPE_CHECKING:
     from remuda.core.model.bound import Bound, WaitKey
     from remuda.core.model.node import Node
     from remuda.core.model.queue import Queue
-    from remuda.core.model.trackers import Account
+    from remuda.core.model.reservation import Reservation
+    from remuda.core.model.trackers import Account, QueueTracker
 
-# Number of the amounts, required node, predicate class.
-ShapeKey: TypeAlias = tuple[int, str, str]
+# Stages of asks (RSV-3, CYC-19 to CYC-21): too young to reserve; may reserve; has all the
+# reservations it may have; may have more; its reserved node would take it now. From RESERVED on
+# they are served in the reserved pass.
+YOUNG: Final = 0
+AGED: Final = 1
+RESERVED: Final = 2
+PARTLY: Final = 3
+HOME: Final = 4
 
-# Number of the account, gated.
-StrandKey: TypeAlias = tuple[int, bool]
+# How applications in Accepted and others are let through (CYC-11): freely; asked whether they may
+# start; asked but for their queues, where they count already (QUE-24); not at all.
+FREE: Final = 0
+GATED: Final = 1
+QUOTA_GATED: Final = 2
+CLOSED: Final = 3
+
+# Number of the amounts, required node, predicate class, node order ("": the partition's), stage,
+# number of the ask if it is alone, else 0.
+ShapeKey: TypeAlias = tuple[int, str, str, str, int, int]
+
+# Number of the account, gate.
+StrandKey: TypeAlias = tuple[int, int]
 
 
 @final
@@ -36,7 +57,9 @@ class Shape:
 
     ``constraint`` is the predicate class: asks with the same one get the same answers; an ask that
     names none has one of its own. With ``volatile`` the answers may change on their own, so every
-    request of the RM wakes the shape. ``waiting``: lanes parked because no node took them.
+    request of the RM wakes the shape. ``node_policy`` "": that of the partition (NOD-23).
+    ``urgent``: served in the reserved pass. ``may_reserve``: may have one reservation more.
+    ``waiting``: lanes parked because no node took them.
     """
 
     __slots__ = (
@@ -44,8 +67,12 @@ class Shape:
         "constraint",
         "groups",
         "key",
+        "may_reserve",
+        "node_policy",
         "number",
         "required_node",
+        "stage",
+        "urgent",
         "volatile",
         "waiting",
     )
@@ -56,6 +83,10 @@ class Shape:
         self.amounts = amounts
         self.required_node: str = key[1]
         self.constraint: str = key[2]
+        self.node_policy: str = key[3]
+        self.stage: int = key[4]
+        self.urgent: bool = self.stage >= RESERVED
+        self.may_reserve: bool = self.stage in (AGED, PARTLY)
         self.volatile = volatile
         self.groups: int = 0
         self.waiting: dict[int, Lane] = {}
@@ -63,11 +94,19 @@ class Shape:
     def reaches(self, node: Node) -> bool:
         """Whether such an ask may use a node at all, room and predicates apart.
 
-        Rules: NOD-8 (a required node may be draining).
+        Rules: NOD-8 (a required node may be draining), RSV-7, CYC-21.
         """
         if self.required_node:
+            return self.required_node == node.node_id and not self.urgent
+        return node.is_open()
+
+    def could_reserve(self, node: Node) -> bool:
+        """Whether such an ask might reserve a node, its size apart. Rules: RSV-3, RSV-5, RSV-12."""
+        if not self.may_reserve:
+            return False
+        if self.required_node:
             return self.required_node == node.node_id
-        return node.schedulable
+        return node.schedulable and not node.reservations
 
 
 @final
@@ -78,22 +117,39 @@ class Request:
     ``next_identity``: the least number for the identity of the next allocation (SI-35).
     ``allocation_ids`` are the live allocations of the key, in order of creation. ``sort_key``:
     the place among the asks of the application (QUE-44).
+
+    ``aged``: old enough to reserve (RSV-3); ``ages``: its partition knows when.
+    ``reservations``: by node ID, oldest first. ``looked``: a decision looked at it (decision 51);
+    ``attempted``: with enough user quota. ``fits_queue``, ``fits_user``: what observers were told
+    (EVT-42). ``log``: see CYC-24. ``waits_since_ns``: when it was first found that it must wait, 0:
+    never. ``told_ns``: when a refusal by predicates was told last (EVT-44). ``reported``: its RM
+    knows that it waits for resources (CYC-30).
     """
 
     __slots__ = (
         "adopted",
+        "aged",
+        "ages",
         "allocation_ids",
         "amounts",
         "application",
         "ask",
         "attempted",
         "created_ns",
+        "fits_queue",
+        "fits_user",
         "group",
+        "log",
+        "looked",
         "made",
         "next_identity",
         "number",
         "pending",
+        "reported",
+        "reservations",
         "sort_key",
+        "told_ns",
+        "waits_since_ns",
     )
 
     def __init__(
@@ -108,29 +164,60 @@ class Request:
         self.made: int = 0
         self.adopted: int = 0
         self.next_identity: int = 0
+        self.aged: bool = False
+        self.ages: bool = False
         self.attempted: bool = False
+        self.reported: bool = False
+        self.told_ns: int | None = None
         self.group: Group | None = None
+        self.reservations: dict[str, Reservation] = {}
         self.allocation_ids: dict[str, None] = {}
         self.sort_key: SortKey = (-ask.priority, created_ns, number)
+        self._forget()
 
     def replace(self, ask: Ask, amounts: Amounts) -> None:
         """Take over a new version of the ask; age and number stay. Rules: SI-33."""
         self.ask = ask
         self.amounts = amounts
         self.sort_key = (-ask.priority, self.created_ns, self.number)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin as an ask that nobody looked at."""
+        self.looked: bool = False
+        self.fits_queue: bool = True
+        self.fits_user: bool = True
+        self.waits_since_ns: int = 0
+        self.log: tuple[LogEntry, ...] = ()
+
+    def required_node(self) -> str:
+        """Return the one node it may go to, "" if it may go to any. Rules: SI-39."""
+        return self.ask.tags.get(REQUIRED_NODE, "")
+
+    def wants_reservation(self) -> bool:
+        """Whether it may have one reservation more. Rules: RSV-3, RSV-5, RSV-6."""
+        return len(self.reservations) < self.reservation_limit()
+
+    def reservation_limit(self) -> int:
+        """Return how many reservations it may have; one on a required node. Rules: RSV-6."""
+        return min(self.pending, 1) if self.required_node() else self.pending
 
 
 @final
 class Group:
-    """The pending asks of one application in one strand, in order."""
+    """The pending asks of one application in one strand, in order.
 
-    __slots__ = ("application", "order", "requests", "strand")
+    ``fresh``: those nobody looked at yet, by number.
+    """
+
+    __slots__ = ("application", "fresh", "order", "requests", "strand")
 
     def __init__(self, application: Application, strand: Strand) -> None:
         self.application = application
         self.strand = strand
         self.order = Ranking()
         self.requests: dict[int, Request] = {}
+        self.fresh: dict[int, Request] = {}
 
     def first(self) -> Request:
         """Return the ask that is served next; a group is never empty."""
@@ -141,27 +228,49 @@ class Group:
 class Strand:
     """The part of a lane whose applications have the same account, in the order they are served.
 
-    ``gated``: they are Accepted and must be allowed to start first (QUE-25). ``aside``: what it
-    waits at, for room or, if ``held``, for a place for one more application. ``fresh``:
-    applications nobody looked at yet (LIM-20), by number.
+    ``gate``: whether they must be allowed to start first (QUE-25), by ``queue_gates`` and
+    ``quota_gates``. Those of a CLOSED strand are not served at all. ``aside``: what it waits at,
+    for room or, if ``held``, for a place for one more application. ``fresh``: groups with asks
+    nobody looked at yet (LIM-20), by number of the application. ``finding``: why it was set aside.
     """
 
-    __slots__ = ("account", "aside", "fresh", "gated", "groups", "held", "lane", "number", "order")
+    __slots__ = (
+        "account",
+        "aside",
+        "finding",
+        "fresh",
+        "gate",
+        "groups",
+        "held",
+        "lane",
+        "number",
+        "order",
+        "queue_gates",
+        "quota_gates",
+    )
 
-    def __init__(self, number: int, lane: Lane, account: Account, *, gated: bool) -> None:
+    def __init__(self, number: int, lane: Lane, account: Account, gate: int) -> None:
         self.number = number
         self.lane = lane
         self.account = account
-        self.gated = gated
+        self.gate = gate
+        self.queue_gates: tuple[Queue, ...] = lane.leaf.path_up if gate == GATED else ()
+        asked = gate in (GATED, QUOTA_GATED)
+        self.quota_gates: tuple[QueueTracker, ...] = account.gates if asked else ()
         self.order = Ranking()
         self.groups: dict[int, Group] = {}
-        self.fresh: dict[int, Application] = {}
+        self.fresh: dict[int, Group] = {}
         self.aside: Bound | None = None
         self.held: bool = False
+        self.finding: Finding | None = None
 
     def key(self) -> StrandKey:
         """Return what makes it one strand of its lane."""
-        return (self.account.number, self.gated)
+        return (self.account.number, self.gate)
+
+    def waits(self) -> bool:
+        """Whether it is not to be served now. Rules: CYC-11, LIM-53."""
+        return self.aside is not None or self.gate == CLOSED
 
     def place(self) -> WaitKey:
         """Return under what it is listed where it waits: of each such, the first goes first."""
@@ -177,10 +286,11 @@ class Lane:
     """The pending asks of one shape in one leaf: its strands that are not aside, in order.
 
     ``parked``: it waits, at the queue ``parked_at`` or, without one, at its shape for a node.
-    ``fresh``: strands with applications nobody looked at yet, by number.
+    ``fresh``: strands with asks nobody looked at yet, by number. ``finding``: why it was parked.
     """
 
     __slots__ = (
+        "finding",
         "fresh",
         "leaf",
         "number",
@@ -200,9 +310,14 @@ class Lane:
         self.strands: dict[int, Strand] = {}
         self.strand_keys: dict[StrandKey, Strand] = {}
         self.fresh: dict[int, Strand] = {}
+        self.finding: Finding | None = None
         self.parked: bool = False
         self.parked_at: Queue | None = None
 
     def first(self) -> Strand:
         """Return the strand that is served next; not all may be aside. Rules: QUE-40, QUE-44."""
         return self.strands[self.order.first()]
+
+    def ranking(self) -> Ranking:
+        """Return the order of its leaf that it belongs to. Rules: CYC-5, CYC-19."""
+        return self.leaf.urgent if self.shape.urgent else self.leaf.ready

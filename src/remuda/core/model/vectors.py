@@ -200,6 +200,32 @@ def fits(free: Vector, amounts: Amounts) -> bool:
     return True
 
 
+def fit_within(total: Amounts, amounts: Amounts) -> bool:
+    """Whether amounts fit others; a type that is not there counts as 0. Rules: RES-29, NOD-9."""
+    if amounts.need_types & ~total.types:
+        return False
+    have = dict(total.pairs)
+    for index, amount in amounts.need:
+        if have[index] < amount:
+            return False
+    return True
+
+
+def shortage(free: Vector, amounts: Amounts) -> float:
+    """Return how much of amounts is not covered by what is free. Rules: RES-54, RSV-4 (Ours).
+
+    0: all of it fits; each type adds up to 1. Types come in the order of their names.
+    """
+    score = 0.0
+    for index, amount in amounts.need:
+        have = amount_at(free, index)
+        if have <= 0:
+            score += 1.0
+        elif have < amount:
+            score += (amount - have) / amount
+    return score
+
+
 def fits_limit(limit: Vector, used: Vector, amounts: Amounts) -> bool:
     """Whether used + amounts stay within a limit, on the types of amounts.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from remuda.base.fits import fit_in_max_undef
 from remuda.base.resource_text import printable
 from remuda.base.resources import Resource, component_wise_min
-from remuda.config.queue_properties import FIFO
+from remuda.config.queue_properties import FAIR
 from remuda.core.messages.commands import NewApplication
 from remuda.core.model.queue import Queue
 from remuda.core.model.vectors import ResourceTypes
@@ -20,11 +20,12 @@ def is_gang(record: NewApplication) -> bool:
 def gang_fault(types: ResourceTypes, leaf: Queue, record: NewApplication) -> tuple[str, str]:
     """Return why a leaf does not take a gang, with the rule; "" if it does.
 
-    The quota the application brings by its tags counts already. Rules: SI-20, PLC-6, PLC-86 (Ours).
+    The quota the application brings by its tags counts already.
+    Rules: SI-20, PLC-6, PLC-86 (Ours), QUE-43.
     """
     if not is_gang(record):
         return "", ""
-    if leaf.settings.application_sort != FIFO:
+    if leaf.settings.application_sort == FAIR:
         reason = f"queue {leaf.path} has an unsupported sort type for gang scheduling"
         return f"application {record.application_id}: {reason}", "GANG-2"
     limit = _path_maximum(types, leaf, record)

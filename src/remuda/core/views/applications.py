@@ -13,6 +13,7 @@ from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
 from remuda.core.model.request import Request
+from remuda.core.views.findings import finding_view, log_view
 
 
 def application_views(
@@ -69,7 +70,7 @@ def _application_view(partition: Partition, application: Application) -> Applica
         rejected_message=application.reject_reason,
         max_request_priority=application.priority,
         state_log=tuple(application.state_log),
-        backoff_deadline_ns=0,
+        backoff_deadline_ns=application.backoff_until_ns,
         requests=tuple([_request_view(partition, each) for each in pending]),
         allocations=tuple([allocation_view(partition, each) for each in allocations]),
     )
@@ -89,8 +90,8 @@ def _request_view(partition: Partition, request: Request) -> RequestView:
         partition=partition.name,
         originator=ask.originator,
         scheduling_attempted=request.attempted,
-        triggered_scale_up=False,
-        log=(),
-        finding=None,
-        reservations=(),
+        triggered_scale_up=request.reported,
+        log=log_view(request),
+        finding=finding_view(request),
+        reservations=tuple(request.reservations),
     )

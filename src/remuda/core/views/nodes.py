@@ -31,7 +31,12 @@ def _node_view(partition: Partition, node: Node) -> NodeView:
         schedulable=node.schedulable,
         ready=node.ready(),
         allocations=tuple(allocations),
-        reservations=(),
+        reservations=tuple(
+            [
+                (each.request.ask.application_id, each.request.ask.allocation_key)
+                for each in node.reservations.values()
+            ]
+        ),
         foreign=tuple(foreign),
     )
 

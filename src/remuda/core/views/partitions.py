@@ -10,7 +10,7 @@ from remuda.core.messages.queries import (
 from remuda.core.model.cluster import Cluster
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
-from remuda.core.model.vectors import Vector, amount_at, define
+from remuda.core.policy.headroom import headroom
 from remuda.core.policy.properties import nearest_template
 
 
@@ -64,24 +64,6 @@ def queue_view(partition: Partition, queue: Queue) -> QueueView:
     )
 
 
-def headroom(queue: Queue) -> Vector | None:
-    """Return what may still be used; a type limited nowhere is absent. Rules: QUE-13."""
-    above = headroom(queue.parent) if queue.parent is not None else None
-    maximum = queue.maximum
-    if maximum is None:
-        return above
-    room = Vector()
-    define(room, maximum.types | (above.types if above is not None else 0))
-    for index in range(len(room.amounts)):
-        choices: list[int] = []
-        if maximum.types >> index & 1:
-            choices.append(amount_at(maximum, index) - amount_at(queue.allocated, index))
-        if above is not None and above.types >> index & 1:
-            choices.append(amount_at(above, index))
-        room.amounts[index] = min(choices, default=0)
-    return room
-
-
 def _partition_view(partition: Partition) -> PartitionView:
     types = partition.types
     counts: dict[str, int] = {}
@@ -104,7 +86,7 @@ def _partition_view(partition: Partition) -> PartitionView:
         node_sort_weights=dict(partition.node_sort_weights),
         total_nodes=len(nodes),
         total_containers=partition.allocation_count,
-        reservations=0,
+        reservations=len(partition.reservations),
         applications=dict(sorted(counts.items())),
         preemption=partition.config.preemption,
         quota_preemption=partition.config.quota_preemption,

@@ -1,0 +1,252 @@
+"""Makes reservations and ends them (rules: chapter 50 part D).
+
+What a reservation keeps from others, and whether its own node would take the ask, follows from
+room and limits, which change with everything that happens. ``review`` works it out again after
+each command, decision and timer, for what changed.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop
+from typing import Final
+
+from remuda.core.accounting.accounts import account_of
+from remuda.core.accounting.lanes import restage
+from remuda.core.accounting.usage import count_starter
+from remuda.core.accounting.waiting import offer, wake_to_reserve
+from remuda.core.apply.turn import Turn
+from remuda.core.messages import events
+from remuda.core.model import deadlines
+from remuda.core.model.bound import Bound
+from remuda.core.model.node import Node
+from remuda.core.model.partition import Partition
+from remuda.core.model.request import Request
+from remuda.core.model.reservation import Claim, ClaimKey, Reservation
+from remuda.core.model.vectors import fits
+
+# Asks that grow old enough to reserve at a time, and the pause before the next ones.
+PORTION: Final = 256
+PAUSE_NS: Final = 1_000_000
+
+
+def reserve(turn: Turn, partition: Partition, request: Request, node: Node) -> None:
+    """Keep a node free for an ask. Rules: RSV-1, RSV-5, RSV-7, EVT-55. Emits: EventRecord."""
+    number = partition.next_number()
+    claim = _claim(partition, request)
+    reservation = Reservation(number, request, node, claim, turn.now_ns)
+    claim.reservations[number] = reservation
+    partition.reservations[number] = reservation
+    node.reservations[number] = reservation
+    request.reservations[node.node_id] = reservation
+    request.application.reservations[number] = reservation
+    _reservation_event(turn, partition, reservation, events.ADD)
+    _close_or_open(partition, node)
+    partition.shaken[node.node_id] = node
+    restage(partition, request)
+    count_starter(partition, request.application)
+
+
+def unreserve(turn: Turn, partition: Partition, reservation: Reservation) -> None:
+    """End a reservation; others may use the node, the ask may reserve again.
+
+    Rules: RSV-8, RSV-9, RSV-11 (Ours), EVT-56. Emits: EventRecord.
+    """
+    number = reservation.number
+    request, node, claim = reservation.request, reservation.node, reservation.claim
+    del claim.reservations[number]
+    if not claim.reservations:
+        del partition.claims[claim.key]
+    del partition.reservations[number]
+    del node.reservations[number]
+    del request.reservations[node.node_id]
+    del request.application.reservations[number]
+    _reservation_event(turn, partition, reservation, events.REMOVE)
+    restage(partition, request)
+    count_starter(partition, request.application)
+    _close_or_open(partition, node)
+    if node.node_id in partition.nodes:
+        wake_to_reserve(partition, node)
+
+
+def unreserve_all(turn: Turn, partition: Partition, reservations: list[Reservation]) -> None:
+    """End some reservations, oldest first. Rules: RSV-9."""
+    for reservation in reservations:
+        unreserve(turn, partition, reservation)
+
+
+def trim_reservations(
+    turn: Turn, partition: Partition, request: Request, node: Node | None
+) -> None:
+    """End what an ask has reserved beyond what it wants: on a given node first, else the oldest.
+
+    Rules: RSV-5, RSV-6, SI-33, SI-44.
+    """
+    while len(request.reservations) > request.reservation_limit():
+        own = None if node is None else request.reservations.get(node.node_id)
+        unreserve(turn, partition, own or next(iter(request.reservations.values())))
+
+
+def drop_unfit(turn: Turn, partition: Partition, reservations: list[Reservation]) -> None:
+    """End those of some reservations whose node is too small for the ask.
+
+    Rules: NODE-16, SI-33, RSV-9.
+    """
+    for reservation in reservations:
+        if not reservation.node.holds(reservation.request.amounts):
+            unreserve(turn, partition, reservation)
+
+
+def review(turn: Turn, partition: Partition) -> None:
+    """Take note of what changed for reservations, and see that timers are set.
+
+    Rules: RSV-7, RSV-10, CYC-20, CYC-22 (Ours). Emits: EventRecord.
+    """
+    if partition.claims:
+        _review_claims(turn, partition)
+    while partition.shaken:
+        shaken, partition.shaken = partition.shaken, {}
+        for node in shaken.values():
+            for reservation in list(node.reservations.values()):
+                _settle_home(partition, reservation)
+    _set_age_timer(turn, partition)
+
+
+def grow_old(turn: Turn, partition: Partition) -> None:
+    """Let the asks that are old enough reserve nodes, a portion at a time. Rules: RSV-3."""
+    partition.young_due_ns = 0
+    young = partition.young
+    left = PORTION
+    while young and young[0][0] <= turn.now_ns and left:
+        request = heappop(young)[2]
+        request.aged = True
+        if request.group is not None:
+            restage(partition, request)
+            left -= 1
+    if not left and young:
+        partition.young_due_ns = turn.now_ns + PAUSE_NS
+        turn.set_timer(partition, deadlines.AGE, PAUSE_NS)
+
+
+def renew_claim(partition: Partition, request: Request) -> None:
+    """Tie the reservations of an ask to the limits for its amounts, which changed. Rules: SI-33."""
+    for reservation in request.reservations.values():
+        claim = reservation.claim
+        del claim.reservations[reservation.number]
+        if not claim.reservations:
+            del partition.claims[claim.key]
+        reservation.claim = _claim(partition, request)
+        reservation.claim.reservations[reservation.number] = reservation
+        reservation.home = False
+        partition.shaken[reservation.node.node_id] = reservation.node
+        _close_or_open(partition, reservation.node)
+
+
+def renew_claims(partition: Partition) -> None:
+    """Tie every reservation to the limits that now concern its ask. Rules: RLD-21, LIM-63."""
+    partition.claims = {}
+    for reservation in partition.reservations.values():
+        claim = _claim(partition, reservation.request)
+        reservation.claim = claim
+        claim.reservations[reservation.number] = reservation
+    for node in partition.nodes.values():
+        if node.reservations:
+            _close_or_open(partition, node)
+
+
+def _claim(partition: Partition, request: Request) -> Claim:
+    """Return the claim for asks like this one, opening it if need be. Rules: RSV-10."""
+    application = request.application
+    leaf = application.queue
+    assert leaf is not None
+    account = account_of(partition, application)
+    key: ClaimKey = (leaf.path, account.number, request.amounts.number)
+    claim = partition.claims.get(key)
+    if claim is None:
+        bounds: list[Bound] = [*leaf.path_up, *account.limited]
+        claim = Claim(key, request.amounts, tuple(bounds))
+        claim.fits = claim.fit()
+        partition.claims[key] = claim
+    return claim
+
+
+def _review_claims(turn: Turn, partition: Partition) -> None:
+    """See which reservations fit the headroom now, and end those that did not for too long."""
+    for claim in list(partition.claims.values()):
+        fit = claim.fit()
+        if fit != claim.fits:
+            claim.fits = fit
+            for reservation in claim.reservations.values():
+                _close_or_open(partition, reservation.node)
+        if not fit and partition.reservation_limit_ns:
+            _end_old(turn, partition, claim)
+
+
+def _end_old(turn: Turn, partition: Partition, claim: Claim) -> None:
+    """End what is too old of reservations that do not fit the headroom. Rules: RSV-10 (Ours)."""
+    for reservation in list(claim.reservations.values()):
+        due_ns = reservation.created_ns + partition.reservation_limit_ns
+        if due_ns > turn.now_ns:
+            if claim.due_ns != due_ns:
+                claim.due_ns = due_ns
+                turn.set_timer(partition, deadlines.CLAIM, due_ns - turn.now_ns)
+            return
+        unreserve(turn, partition, reservation)
+
+
+def _close_or_open(partition: Partition, node: Node) -> None:
+    """Keep a node from others while an ask that reserved it fits its limits. Rules: RSV-7."""
+    held = False
+    for reservation in node.reservations.values():
+        held = held or reservation.claim.fits
+    if held == node.held:
+        return
+    node.held = held
+    if node.schedulable:
+        partition.closed_nodes += 1 if held else -1
+    if held:
+        partition.drop_node(node.node_id)
+    elif node.node_id in partition.nodes:
+        offer(partition, node)
+
+
+def _settle_home(partition: Partition, reservation: Reservation) -> None:
+    """See whether a node would take the ask it is reserved for now.
+
+    Rules: CYC-20, CYC-22 (Ours), NOD-8, NODE-11.
+    """
+    node, request = reservation.node, reservation.request
+    group = request.group
+    if group is None:
+        return
+    usable = node.schedulable or request.required_node() != ""
+    known = group.strand.lane.shape.constraint in node.refused
+    room = fits(node.available, request.amounts)
+    home = usable and room and not known and not reservation.refused
+    if home != reservation.home:
+        reservation.home = home
+        restage(partition, request)
+
+
+def _set_age_timer(turn: Turn, partition: Partition) -> None:
+    """See that a timer runs out when the next ask is old enough. Rules: RSV-3."""
+    if not partition.young:
+        return
+    due_ns = partition.young[0][0]
+    if partition.young_due_ns == 0 or due_ns < partition.young_due_ns:
+        partition.young_due_ns = due_ns
+        turn.set_timer(partition, deadlines.AGE, due_ns - turn.now_ns)
+
+
+def _reservation_event(
+    turn: Turn, partition: Partition, reservation: Reservation, change: int
+) -> None:
+    request = reservation.request
+    turn.event(
+        partition,
+        events.NODE,
+        reservation.node.node_id,
+        change,
+        events.NODE_RESERVATION,
+        request.ask.allocation_key,
+        request.amounts.resource,
+    )

@@ -1,0 +1,64 @@
+"""Reservations: nodes kept free for asks that found none (rules: chapter 50 part D)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias, final
+
+from remuda.core.model.bound import Bound
+from remuda.core.model.vectors import Amounts
+
+if TYPE_CHECKING:
+    from remuda.core.model.node import Node
+    from remuda.core.model.request import Request
+
+# Path of the leaf, number of the account, number of the amounts.
+ClaimKey: TypeAlias = tuple[str, int, int]
+
+
+@final
+class Claim:
+    """Reservations of equal asks under the same limits: all of them fit the headroom, or none.
+
+    ``bounds``: what they must fit: the queues of the path, the trackers of user and group.
+    ``reservations``: by number, oldest first. ``due_ns``: when its timer runs out, 0: it has none.
+    Rules: RSV-3, RSV-10.
+    """
+
+    __slots__ = ("amounts", "bounds", "due_ns", "fits", "key", "reservations")
+
+    def __init__(self, key: ClaimKey, amounts: Amounts, bounds: tuple[Bound, ...]) -> None:
+        self.key = key
+        self.amounts = amounts
+        self.bounds = bounds
+        self.fits: bool = True
+        self.due_ns: int = 0
+        self.reservations: dict[int, Reservation] = {}
+
+    def fit(self) -> bool:
+        """Whether one more such allocation stays within every limit. Rules: RSV-3, CYC-12."""
+        for bound in self.bounds:
+            if not bound.fits(self.amounts):
+                return False
+        return True
+
+
+@final
+class Reservation:
+    """One ask on one node (RSV-1). Nothing is charged for it.
+
+    ``home``: the node would take the ask now, as far as its room and what is known of predicates
+    say. ``refused``: the predicates refused it since the node changed.
+    """
+
+    __slots__ = ("claim", "created_ns", "home", "node", "number", "refused", "request")
+
+    def __init__(
+        self, number: int, request: Request, node: Node, claim: Claim, created_ns: int
+    ) -> None:
+        self.number = number
+        self.request = request
+        self.node = node
+        self.claim = claim
+        self.created_ns = created_ns
+        self.home: bool = False
+        self.refused: bool = False

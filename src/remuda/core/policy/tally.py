@@ -1,0 +1,41 @@
+"""Counts why the nodes of a partition do not take an ask (rules: CYC-12, REST-120)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from remuda.core.model.decision import Refusals
+from remuda.core.model.finding import NodeTally
+from remuda.core.model.partition import Partition
+from remuda.core.model.request import Shape
+from remuda.core.model.vectors import fit_within
+
+# Different reasons of predicates that a finding keeps.
+REASONS_LIMIT: Final = 16
+
+
+def tally(partition: Partition, shape: Shape, refusals: Refusals) -> NodeTally:
+    """Return how many nodes did not take asks of a shape, each counted for one reason.
+
+    Nodes are not visited: those of a size are counted together, and whatever is large enough, open
+    and not refused has no room. Cost: O(different capacities). Rules: CYC-15, NOD-8, RSV-7.
+    """
+    order = partition.node_order
+    open_nodes = len(order)
+    total = len(partition.nodes)
+    found = NodeTally(total, total - open_nodes - partition.closed_nodes, partition.closed_nodes)
+    for size, count in order.sizes.values():
+        if not fit_within(size, shape.amounts):
+            found.too_small += count
+    found.refused = len(refusals.now) + len(refusals.known)
+    found.no_room = max(0, open_nodes - found.too_small - found.refused)
+    found.reasons = count_reasons(refusals)
+    return found
+
+
+def count_reasons(refusals: Refusals) -> tuple[tuple[str, int], ...]:
+    """Return the reasons predicates gave and how often, sorted. Rules: EVT-44, CYC-16."""
+    counts: dict[str, int] = {}
+    for _, reason in refusals.now + refusals.known:
+        counts[reason] = counts.get(reason, 0) + 1
+    return tuple(sorted(counts.items())[:REASONS_LIMIT])

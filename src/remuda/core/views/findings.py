@@ -1,0 +1,89 @@
+"""Answers why asks are not placed (rules: CYC-12, CYC-24, REST-79, REST-120)."""
+
+from __future__ import annotations
+
+from remuda.config.queue_properties import STATEAWARE
+from remuda.core.messages import gates
+from remuda.core.messages.queries import FindingView, LogEntryView, NodeTallyView
+from remuda.core.model import states
+from remuda.core.model.application import Application
+from remuda.core.model.finding import Finding, NodeTally
+from remuda.core.model.request import CLOSED, Request
+
+
+def log_view(request: Request) -> tuple[LogEntryView, ...]:
+    """Return the allocation log of an ask by message. Rules: CYC-24, REST-81."""
+    entries = [LogEntryView(message, last, count) for message, count, last in request.log]
+    return tuple(sorted(entries, key=lambda each: each.message))
+
+
+def finding_view(request: Request) -> FindingView | None:
+    """Return why an ask waits, None if nobody looked at it since something changed.
+
+    Rules: CYC-11, CYC-12, CYC-33, QUE-41, REST-120.
+    """
+    group = request.group
+    if group is None:
+        return None
+    strand = group.strand
+    if strand.gate == CLOSED:
+        return _closed_view(request)
+    if strand.aside is not None:
+        return _view(request, strand.finding)
+    return _view(request, strand.lane.finding) if strand.lane.parked else None
+
+
+def _view(request: Request, finding: Finding | None) -> FindingView | None:
+    if finding is None:
+        return None
+    available = finding.available
+    return FindingView(
+        gate=finding.gate,
+        subject=finding.subject,
+        requested=dict(request.amounts.resource),
+        available=None if available is None else dict(available),
+        nodes=None if finding.nodes is None else _tally_view(finding.nodes),
+        since_ns=request.waits_since_ns or finding.last_ns,
+        last_ns=finding.last_ns,
+        looks=finding.looks,
+    )
+
+
+def _tally_view(tally: NodeTally) -> NodeTallyView:
+    return NodeTallyView(
+        total=tally.total,
+        draining=tally.draining,
+        reserved=tally.reserved,
+        too_small=tally.too_small,
+        no_room=tally.no_room,
+        refused=tally.refused,
+        reasons=tally.reasons,
+    )
+
+
+def _closed_view(request: Request) -> FindingView:
+    """Return why none of an application's asks is tried, whatever they want."""
+    application = request.application
+    gate, subject = _closed_by(application)
+    return FindingView(
+        gate=gate,
+        subject=subject,
+        requested=dict(request.amounts.resource),
+        available=None,
+        nodes=None,
+        since_ns=request.waits_since_ns,
+        last_ns=request.waits_since_ns,
+        looks=0,
+        until_ns=application.backoff_until_ns,
+    )
+
+
+def _closed_by(application: Application) -> tuple[str, str]:
+    leaf = application.queue
+    if application.backoff_until_ns:
+        return gates.BACKOFF, application.queue_path
+    accepted = application.state == states.ACCEPTED
+    if leaf is not None and accepted and leaf.settings.application_sort == STATEAWARE:
+        holder = leaf.turns.holder
+        return gates.TURN, "" if holder is None else holder.application_id
+    return gates.STOPPED, application.application_id
