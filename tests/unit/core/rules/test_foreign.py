@@ -11,6 +11,7 @@ from remuda.core.messages import effects as e
 from remuda.core.messages import queries as q
 from remuda.core.messages.effects import Effect
 from remuda.core.messages.events import NODE, NODE_OCCUPIED, SET
+from remuda.core.ports import NodesAnswer, NodesQuestion
 from tests.unit.core.door import SECOND, START, Caller, answers, leaf, of, partition
 
 
@@ -309,6 +310,25 @@ def test_more_than_the_node_has_closes_it_for_that_type_only(door: Cluster) -> N
     assert door.place() == [("none-0", "n1")]
 
 
+@pytest.mark.remuda_rule("CYC-29", "SI-80")
+def test_a_node_that_was_refused_is_asked_about_again() -> None:
+    refuses = True
+
+    def predicate(question: NodesQuestion) -> NodesAnswer:
+        return NodesAnswer(-1, ("no",) * len(question.node_ids)) if refuses else NodesAnswer(0)
+
+    door = Cluster(leaf("a"), predicates=predicate)
+    door.node("n1", {"vcore": 10})
+    door.app("app")
+    door.ask("app", "k", {"vcore": 1}, equivalence="class")
+    assert door.place() == []
+    refuses = False
+    door.ask("app", "other", {"vcore": 20}, equivalence="class")
+    assert door.place() == []
+    door.foreign("daemon", "n1", {"vcore": 1})
+    assert door.place() == [("k-0", "n1")]
+
+
 @pytest.mark.remuda_rule("NODE-14", "CYC-29", "NODE-17")
 def test_it_goes_with_its_node_and_nobody_is_told(door: Cluster) -> None:
     door.foreign("daemon", "n1", {"vcore": 3})
@@ -361,9 +381,11 @@ def test_its_time_is_the_creation_tag_or_that_of_the_first_report(door: Cluster)
 def test_it_is_listed_by_key_with_what_was_said_last(door: Cluster) -> None:
     door.foreign("b", "n1", {"vcore": 1})
     door.foreign("a", "n1", {"vcore": 1})
-    door.foreign("b", "n1", {"vcore": 1}, kind="static")
+    door.foreign("a", "n1", {"vcore": 1}, kind="static")
+    door.foreign("c", "n1", {"vcore": 1})
+    door.foreign("b", "n1", {"vcore": 2})
     found = [(view.allocation_key, view.preemptable) for view in door.node_view("n1").foreign]
-    assert found == [("a", True), ("b", False)]
+    assert found == [("a", False), ("b", True), ("c", True)]
 
 
 @pytest.mark.remuda_rule("CYC-29", "RM-9")

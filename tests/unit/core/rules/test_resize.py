@@ -15,6 +15,7 @@ from remuda.core.messages.events import (
     UG_USER_RESOURCE,
     USERGROUP,
 )
+from remuda.core.ports import NodesAnswer, NodesQuestion
 from tests.unit.core.door import (
     Caller,
     answers,
@@ -229,6 +230,26 @@ def test_growth_counts_for_the_node_order_of_either_policy(policy: str, chosen: 
     door.existing("app", "on-1", "n1", {"vcore": 5})
     door.ask("app", "next", {"vcore": 1})
     assert door.place() == [("next-0", chosen)]
+
+
+@pytest.mark.remuda_rule("CYC-28", "SI-80")
+def test_a_node_that_was_refused_is_asked_about_again() -> None:
+    refuses = True
+
+    def predicate(question: NodesQuestion) -> NodesAnswer:
+        return NodesAnswer(-1, ("no",) * len(question.node_ids)) if refuses else NodesAnswer(0)
+
+    door = Checked(leaf("a"), predicates=predicate)
+    door.node("n1", {"vcore": 10})
+    door.app("app")
+    door.existing("app", "runs", "n1", {"vcore": 1})
+    door.ask("app", "k", {"vcore": 1}, equivalence="class")
+    assert door.place() == []
+    refuses = False
+    door.existing("app", "runs", "n1", {"vcore": 1})
+    assert door.place() == []
+    door.existing("app", "runs", "n1", {"vcore": 2})
+    assert door.place() == [("k-0", "n1")]
 
 
 @pytest.mark.remuda_rule("CYC-28", "NODE-11")
