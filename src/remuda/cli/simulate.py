@@ -10,6 +10,7 @@ from typing import Annotated, Final
 import typer
 
 from remuda.config.schema import NODE_SORT_BINPACKING, NODE_SORT_FAIR
+from remuda.runtime.reservation import DEFAULT_DELAY
 
 EXAMPLES: Final = """
 Examples:
@@ -121,6 +122,14 @@ def simulate(
             "seed gives the same schedule."
         ),
     ] = 0,
+    reservation_delay: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME|off",
+            help="How long a task waits before it may reserve a node that is large enough, on "
+            "the clock of the trace; off: no reservations.",
+        ),
+    ] = DEFAULT_DELAY,
 ) -> int:
     """Play a trace of real or made-up work through the scheduler, on a virtual clock.
 
@@ -141,6 +150,7 @@ def simulate(
         from_seconds=from_,
         to_seconds=to,
         seed=seed,
+        reservation_delay=reservation_delay,
     )
     run(options, sys.stdout, sys.stderr)
     return 0

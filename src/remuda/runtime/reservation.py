@@ -14,6 +14,7 @@ from remuda.base.errors import UsageError
 from remuda.config.settings import read_switches
 
 RESERVATION_DELAY_NS: Final = 2 * SECOND
+DEFAULT_DELAY: Final = "2s"
 
 # What is typed for a scheduler that never reserves.
 OFF: Final = "off"

@@ -13,6 +13,7 @@ from typing import TextIO
 from remuda.base.errors import UsageError
 from remuda.base.message import message
 from remuda.config.schema import NODE_SORT_FAIR
+from remuda.runtime.reservation import DEFAULT_DELAY, read_delay
 from remuda.sim import results
 from remuda.sim.metrics import Figures, measure
 from remuda.sim.queues import NONE, QueuePlan, given_queues, own_queues
@@ -40,6 +41,7 @@ class Options:
     from_seconds: str | None = None
     to_seconds: str | None = None
     seed: int = 0
+    reservation_delay: str = DEFAULT_DELAY
 
 
 def run(options: Options, out: TextIO, err: TextIO) -> Figures:
@@ -71,6 +73,7 @@ def prepare(options: Options) -> tuple[Scenario, dict[str, str]]:
 
     Raises: UsageError, ConfigError.
     """
+    delay_ns = read_delay("--reservation-delay", options.reservation_delay)
     trace = read_workload(options.workload, options.format)
     if options.mode == "replay":
         trace = replayable(trace)
@@ -93,8 +96,9 @@ def prepare(options: Options) -> tuple[Scenario, dict[str, str]]:
         "from": options.from_seconds or "",
         "to": options.to_seconds or "",
         "seed": str(options.seed),
+        "reservation_delay": options.reservation_delay,
     }
-    return Scenario(nodes, trace, plan, options.mode), about
+    return Scenario(nodes, trace, plan, options.mode, delay_ns), about
 
 
 def _queues(

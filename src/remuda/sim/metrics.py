@@ -14,6 +14,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 from remuda.base.message import message
+from remuda.sim.obstacles import Obstacle
 from remuda.sim.simulator import Outcome, Placement, Scenario
 from remuda.sim.workload import SECOND_NS, Task
 
@@ -50,7 +51,10 @@ class QueueFigures:
 
 @message
 class Figures:
-    """All figures of a run; ``utilisation`` by resource type, ``queues`` by path."""
+    """All figures of a run; ``utilisation`` by resource type, ``queues`` by path.
+
+    ``waiting``: what holds up the tasks that are left pending.
+    """
 
     tasks_total: int
     tasks_placed: int
@@ -64,6 +68,7 @@ class Figures:
     makespan_seconds: float
     utilisation: Mapping[str, Use]
     queues: Mapping[str, QueueFigures]
+    waiting: tuple[Obstacle, ...]
     decisions_digest: str
 
 
@@ -88,6 +93,7 @@ def measure(scenario: Scenario, outcome: Outcome) -> Figures:
         makespan_seconds=span_ns / SECOND_NS,
         utilisation=_utilisation(outcome, replayed),
         queues=_queues(scenario, placements, outcome.timeline.types),
+        waiting=outcome.obstacles,
         decisions_digest=digest(placements, tasks),
     )
 

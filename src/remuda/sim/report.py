@@ -109,13 +109,13 @@ def _card(title: str, text: str, svg: str, kind: str = "card") -> str:
 
 
 def _tables(figures: Figures) -> str:
-    tasks, use, queues = tables(figures, QUEUES_IN_TABLE)
+    tasks, *waiting, use, queues = tables(figures, QUEUES_IN_TABLE)
     hidden = len(figures.queues) - len(queues.rows)
     note = f"<p>{count(hidden)} more in summary.json.</p>" if hidden else ""
     digest = f"SHA-256 of all decisions: <code>{figures.decisions_digest}</code>"
     return (
         f'<div class="pair">{_table(tasks)}{_table(use)}</div>'
-        f"{_table(queues, note)}<footer>{digest}</footer>"
+        f"{''.join(map(_table, waiting))}{_table(queues, note)}<footer>{digest}</footer>"
     )
 
 

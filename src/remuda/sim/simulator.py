@@ -42,6 +42,8 @@ from remuda.core.messages.effects import (
 from remuda.core.ports import always_true
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.ports import Door
+from remuda.runtime.reservation import RESERVATION_DELAY_NS
+from remuda.sim.obstacles import Obstacle, obstacles
 from remuda.sim.predicates import equivalence, predicates_for
 from remuda.sim.queues import QueuePlan
 from remuda.sim.timeline import Timeline
@@ -54,6 +56,9 @@ USER_PREFIX: Final = "user-"
 # Second 0 of a trace on the scheduler's clock, where time 0 means "never".
 EPOCH_NS: Final = SECOND_NS
 STEP_LIMIT: Final = 1_000
+# Timers in a row, without anything placed, after which a run is over.
+_IDLE_TIMERS: Final = 100
+_IDLE_TIMERS_PER_APPLICATION: Final = 10
 
 Mode: TypeAlias = Literal["replay", "fill"]
 Progress: TypeAlias = Callable[[int], None]
@@ -61,12 +66,16 @@ Progress: TypeAlias = Callable[[int], None]
 
 @message
 class Scenario:
-    """Everything that determines a run: cluster, tasks, queues, and how tasks come."""
+    """Everything that determines a run: cluster, tasks, queues, and how tasks come.
+
+    ``reservation_delay_ns``: how long a task waits before it may reserve a node; None: never.
+    """
 
     nodes: tuple[NodeSpec, ...]
     workload: Workload
     queues: QueuePlan
     mode: Mode
+    reservation_delay_ns: int | None = RESERVATION_DELAY_NS
 
 
 @message
@@ -85,10 +94,14 @@ class Placement:
 
 @message
 class Outcome:
-    """The decisions in the order they were taken, and how the cluster looked meanwhile."""
+    """The decisions in the order they were taken, and how the cluster looked meanwhile.
+
+    ``obstacles``: what holds up the tasks that are left waiting.
+    """
 
     placements: tuple[Placement, ...]
     timeline: Timeline
+    obstacles: tuple[Obstacle, ...] = ()
 
 
 def simulate(scenario: Scenario, progress: Progress) -> Outcome:
@@ -97,7 +110,8 @@ def simulate(scenario: Scenario, progress: Progress) -> Outcome:
     Raises: UsageError, when the scheduler refuses a node or a task.
     """
     predicates = predicates_for(scenario.nodes, scenario.workload.tasks)
-    return play(scenario, Scheduler(predicates), progress)
+    scheduler = Scheduler(predicates, reservation_delay_ns=scenario.reservation_delay_ns)
+    return play(scenario, scheduler, progress)
 
 
 def play(scenario: Scenario, door: Door, progress: Progress) -> Outcome:
@@ -108,7 +122,7 @@ def play(scenario: Scenario, door: Door, progress: Progress) -> Outcome:
         run.fill()
     else:
         run.replay()
-    return Outcome(tuple(run.placements), run.timeline)
+    return Outcome(tuple(run.placements), run.timeline, run.obstacles())
 
 
 @final
@@ -162,6 +176,34 @@ class _Run:
             self._decide(now_ns)
             self.timeline.settle(now_ns)
             self._progress(self._ended)
+        self._wait_for_timers()
+
+    def _wait_for_timers(self) -> None:
+        """Let the scheduler place what it holds back for a while, though nothing else happens.
+
+        Instants at which nothing is placed leave no trace. A scheduler that always finds a reason
+        for another timer is left alone at last.
+        """
+        idle = 0
+        while self._live and idle < _IDLE_TIMERS + _IDLE_TIMERS_PER_APPLICATION * len(self._live):
+            if not self._ends and self._door.next_deadline() is None:
+                return
+            now_ns = self._next_instant(())
+            placed = len(self.placements)
+            ends = self._ends and self._ends[0][0] == now_ns
+            self._end_due(now_ns)
+            self._decide(now_ns)
+            idle += 1
+            if ends or len(self.placements) > placed:
+                self.timeline.settle(now_ns)
+                self._progress(self._ended)
+                idle = 0
+
+    def obstacles(self) -> tuple[Obstacle, ...]:
+        """Return what holds up the tasks that wait."""
+        if len(self.placements) == len(self._tasks):
+            return ()
+        return obstacles(self._door, self._place_of)
 
     def _next_instant(self, waiting: Sequence[int]) -> int:
         """Return when something happens next: an end, an arrival, a timer of the scheduler."""

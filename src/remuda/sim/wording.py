@@ -7,6 +7,7 @@ from typing import Final
 
 from remuda.base.message import message
 from remuda.sim.metrics import Figures
+from remuda.sim.obstacles import explained
 from remuda.sim.results import Speed
 
 
@@ -18,6 +19,8 @@ class Unit:
     symbol: str
     name: str
 
+
+WAITING_HEADER: Final = ("waits because of", "tasks", "for example", "in its way")
 
 _SECOND: Final = Unit(1, "s", "seconds")
 _UNITS: Final = (Unit(86_400, "d", "days"), Unit(3_600, "h", "hours"), Unit(60, "min", "minutes"))
@@ -55,18 +58,23 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
-def tables(figures: Figures, queues_limit: int) -> tuple[Table, Table, Table]:
-    """Return the tables of tasks, of use and of the first ``queues_limit`` queues."""
+def tables(figures: Figures, queues_limit: int) -> list[Table]:
+    """Return the tables of tasks, of use and of the first ``queues_limit`` queues.
+
+    After that of tasks comes, if some are left pending, one that says why they wait.
+    """
     types = tuple(figures.utilisation)
-    return (
+    waiting = [Table("Waiting", WAITING_HEADER, _waiting_rows(figures))] if figures.waiting else []
+    return [
         Table("Tasks", (), _task_rows(figures)),
+        *waiting,
         Table("Utilisation", ("resource", "mean", "peak", "final"), _use_rows(figures)),
         Table(
             "Queues",
             ("queue", "tasks", "placed", "mean wait", *types),
             _queue_rows(figures)[:queues_limit],
         ),
-    )
+    ]
 
 
 def _task_rows(figures: Figures) -> list[tuple[str, str]]:
@@ -106,6 +114,14 @@ def _queue_rows(figures: Figures) -> list[tuple[str, ...]]:
             *(percent(share) for share in queue.share.values()),
         )
         for path, queue in figures.queues.items()
+    ]
+
+
+def _waiting_rows(figures: Figures) -> list[tuple[str, ...]]:
+    """Return one row per gate: its name, tasks it holds up, one of them, what is in its way."""
+    return [
+        (each.gate, count(each.tasks), f"{each.example} in {each.queue}", explained(each))
+        for each in figures.waiting
     ]
 
 

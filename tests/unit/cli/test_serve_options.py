@@ -1,11 +1,18 @@
-"""Addresses and durations as people type them."""
+"""Addresses, durations and delays as people type them."""
 
 from __future__ import annotations
 
-import pytest
+import signal
+from collections.abc import Iterator
 
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import remuda.app
+from remuda.app import Settings
 from remuda.base.errors import UsageError
-from remuda.cli.serve import parse_address, parse_seconds
+from remuda.cli.serve import parse_address, parse_seconds, serve
 
 
 @pytest.mark.parametrize(
@@ -42,3 +49,51 @@ def test_durations(text: str, seconds: float) -> None:
 def test_bad_durations(text: str) -> None:
     with pytest.raises(UsageError, match="--x: "):
         parse_seconds("--x", text)
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Settings]]:
+    """What the command would have served with; nothing is started."""
+    settings: list[Settings] = []
+    monkeypatch.setattr(remuda.app, "run", settings.append)
+    for name in ("DISABLE_RESERVATION", "REMUDA_RESERVATION_DELAY"):
+        monkeypatch.delenv(name, raising=False)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    yield settings
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+app = typer.Typer()
+app.command()(serve)
+
+
+@pytest.mark.remuda_rule("RSV-3", "KV-4")
+@pytest.mark.parametrize(
+    "options, environment, delay_ns",
+    [
+        ((), {}, 2_000_000_000),
+        ((), {"DISABLE_RESERVATION": "true"}, None),
+        ((), {"DISABLE_RESERVATION": "false"}, 2_000_000_000),
+        (("--reservation-delay", "10s"), {}, 10_000_000_000),
+        (("--reservation-delay", "off"), {}, None),
+        (("--reservation-delay", "1s"), {"DISABLE_RESERVATION": "true"}, 1_000_000_000),
+        ((), {"REMUDA_RESERVATION_DELAY": "off"}, None),
+        (("--reservation-delay", "1s"), {"REMUDA_RESERVATION_DELAY": "off"}, 1_000_000_000),
+    ],
+)
+def test_the_reservation_delay_comes_from_option_or_environment(
+    served: list[Settings],
+    options: tuple[str, ...],
+    environment: dict[str, str],
+    delay_ns: int | None,
+) -> None:
+    result = CliRunner().invoke(app, options, env=environment)
+    assert result.exit_code == 0, result.output
+    assert [settings.reservation_delay_ns for settings in served] == [delay_ns]
+
+
+def test_a_bad_reservation_delay_starts_nothing(served: list[Settings]) -> None:
+    result = CliRunner().invoke(app, ["--reservation-delay", "0"])
+    assert isinstance(result.exception, UsageError)
+    assert "--reservation-delay: '0' is not a duration above 0" in str(result.exception)
+    assert served == []

@@ -101,6 +101,7 @@ def test_all_options_reach_the_run(tmp_path: Path) -> None:
         *("--nodes", "30xvcore=64000,memory=274877906944,gpu=8000", "--output", tmp_path),
         *("--format", "remuda", "--mode", "replay", "--queue-by", "class"),
         *("--node-sort", "binpacking", "--from", "3600", "--to", "7200.5", "--seed", "42"),
+        *("--reservation-delay", "1m"),
     )
     assert result.exit_code == 0, result.output
     summary = json.loads((tmp_path / "summary.json").read_text())
@@ -115,9 +116,35 @@ def test_all_options_reach_the_run(tmp_path: Path) -> None:
         "from": "3600",
         "to": "7200.5",
         "seed": "42",
+        "reservation_delay": "1m",
     }
     assert set(summary["queues"]) == {"root.interactive", "root.probe", "root.training"}
     assert summary["nodes_used"] < summary["nodes_total"] == 30
+
+
+def test_a_bad_reservation_delay_is_answered_with_what_is_good() -> None:
+    result = invoke(*NODES, *WORKLOAD, "--reservation-delay", "soon")
+    assert isinstance(result.exception, UsageError)
+    assert str(result.exception).startswith(
+        "--reservation-delay: 'soon' is not a duration above 0, for example 2s"
+    )
+
+
+@pytest.mark.remuda_rule("RSV-3")
+@pytest.mark.parametrize("text, delay_ns", [("2s", 2_000_000_000), ("off", None)])
+def test_the_reservation_delay_reaches_the_scheduler(text: str, delay_ns: int | None) -> None:
+    options = experiment.Options(
+        SAMPLE / "workload.csv", str(SAMPLE / "nodes.csv"), reservation_delay=text
+    )
+    scenario, about = experiment.prepare(options)
+    assert scenario.reservation_delay_ns == delay_ns
+    assert about["reservation_delay"] == text
+    assert (
+        experiment.prepare(experiment.Options(SAMPLE / "workload.csv", options.nodes))[
+            0
+        ].reservation_delay_ns
+        == 2_000_000_000
+    )
 
 
 def test_a_bad_row_ends_the_program_with_one_line_and_code_2(tmp_path: Path) -> None:

@@ -220,6 +220,47 @@ def test_the_virtual_clock_never_goes_back_and_serves_the_timers() -> None:
     assert door.core.has_work() is False
 
 
+class Hesitant(Watched):
+    """Places nothing before second 50, and wants to be stepped then; or again and again."""
+
+    def __init__(self, *, again: bool = False) -> None:
+        super().__init__()
+        self.again = again
+        self.due_ns: int | None = EPOCH_NS + 50 * S
+
+    def step(self, now_ns: int, limit: int) -> list[Effect]:
+        if self.again and self.due_ns == now_ns:
+            self.due_ns = now_ns + S
+        if self.again or now_ns < EPOCH_NS + 50 * S:
+            self.times.append(now_ns)
+            return []
+        self.due_ns = None
+        return super().step(now_ns, limit)
+
+    def has_work(self) -> bool:
+        return not self.again and self.due_ns is None and super().has_work()
+
+    def next_deadline(self) -> int | None:
+        return self.core.next_deadline() if self.due_ns is None else self.due_ns
+
+
+@pytest.mark.remuda_rule("CYC-32")
+def test_what_the_scheduler_holds_back_is_waited_for_though_nothing_runs() -> None:
+    outcome = play(
+        scenario([task("a", 7, 2, 4), task("b", 7, 1, 4)]), Hesitant(), lambda done: None
+    )
+    assert [(each.task, each.start_ns // S) for each in outcome.placements] == [(0, 50), (1, 52)]
+    assert [sample.at // S for sample in outcome.timeline.samples] == [7, 50, 52, 53]
+
+
+def test_a_scheduler_that_always_wants_another_step_is_left_alone_at_last() -> None:
+    door = Hesitant(again=True)
+    outcome = play(scenario([task("a", 7, 2, 4)]), door, lambda done: None)
+    assert outcome.placements == ()
+    assert [sample.at // S for sample in outcome.timeline.samples] == [7]
+    assert len(door.times) < 200
+
+
 def test_progress_ends_at_the_number_of_tasks() -> None:
     seen: list[int] = []
     simulate(scenario([task("a", 0, 1, 4), task("b", 0, 1, 4)]), seen.append)
