@@ -5,10 +5,11 @@ from __future__ import annotations
 from remuda.config.queue_properties import FAIR
 from remuda.core.accounting.accounts import account_of
 from remuda.core.accounting.standing import update_application
+from remuda.core.accounting.usage import raise_maximum
 from remuda.core.accounting.waiting import wake_at, wake_waiting
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.partition import Partition
-from remuda.core.model.vectors import Amounts, Vector, add, define, subtract
+from remuda.core.model.vectors import Amounts, Vector, add, subtract
 
 
 def resize(partition: Partition, allocation: Allocation, amounts: Amounts) -> None:
@@ -29,7 +30,7 @@ def resize(partition: Partition, allocation: Allocation, amounts: Amounts) -> No
         _exchange(queue.allocated, before, amounts)
     for tracker in trackers:
         _exchange(tracker.allocated, before, amounts)
-    _raise(application.max_allocated, application.allocated)
+    raise_maximum(application, amounts)
     if leaf.settings.application_sort == FAIR:
         update_application(application)
     partition.unsettled[leaf.path] = leaf
@@ -44,11 +45,3 @@ def resize(partition: Partition, allocation: Allocation, amounts: Amounts) -> No
 def _exchange(held: Vector, before: Amounts, amounts: Amounts) -> None:
     subtract(held, before)
     add(held, amounts)
-
-
-def _raise(highest: Vector, held: Vector) -> None:
-    """Keep the largest amounts ever held."""
-    define(highest, held.types)
-    for index, amount in enumerate(held.amounts):
-        if amount > highest.amounts[index]:
-            highest.amounts[index] = amount

@@ -77,7 +77,7 @@ def charge(partition: Partition, allocation: Allocation, request: Request) -> No
         add(application.allocated, amounts)
         for queue in leaf.path_up:
             add(queue.allocated, amounts)
-    _raise_maximum(application, amounts)
+    raise_maximum(application, amounts)
     application.allocations[allocation.allocation_id] = allocation
     partition.allocation_count += 1
     group = request.group
@@ -224,8 +224,8 @@ def _set_priority(application: Application) -> None:
         leaf.priorities.add(application.priority)
 
 
-def _raise_maximum(application: Application, amounts: Amounts) -> None:
-    """Keep the largest amounts an application ever held."""
+def raise_maximum(application: Application, amounts: Amounts) -> None:
+    """Keep the largest amounts an application ever held. Rules: REST-77."""
     maximum = application.max_allocated
     if amounts.types & ~maximum.types:
         define(maximum, amounts.types)

@@ -329,6 +329,48 @@ def test_a_node_that_was_refused_is_asked_about_again() -> None:
     assert door.place() == [("k-0", "n1")]
 
 
+def reserved() -> Cluster:
+    """A node of ten cores of which others use four, reserved for an ask of eight."""
+    door = Cluster(leaf("a"))
+    door.node("n1", {"vcore": 10})
+    door.foreign("daemon", "n1", {"vcore": 4})
+    door.app("app")
+    door.ask("app", "large", {"vcore": 8})
+    assert door.place() == []
+    door.wait(2 * SECOND + 1)
+    assert door.place() == []
+    assert door.node_view("n1").reservations == (("app", "large"),)
+    return door
+
+
+@pytest.mark.remuda_rule("CYC-29", "CYC-20", "RSV-7", "RSV-8")
+@pytest.mark.parametrize("how", ["less", "gone"])
+def test_room_on_a_reserved_node_is_for_the_ask_that_reserved_it(how: str) -> None:
+    door = reserved()
+    door.ask("app", "small", {"vcore": 3}, priority=5)
+    assert door.place() == []
+    door.foreign("daemon", "n1", {"vcore": 3})
+    assert door.place() == []
+    if how == "less":
+        door.foreign("daemon", "n1", {"vcore": 2})
+    else:
+        door.release("", key="daemon")
+    assert door.place() == [("large-0", "n1")]
+    assert door.node_view("n1").reservations == ()
+
+
+@pytest.mark.remuda_rule("CYC-29", "RSV-8", "CYC-21")
+def test_room_on_another_node_ends_the_reservation() -> None:
+    door = reserved()
+    door.node("n2", {"vcore": 9}, c.CREATE_DRAIN)
+    door.foreign("other", "n2", {"vcore": 2})
+    door.node("n2", action=c.DRAIN_TO_SCHEDULABLE)
+    assert door.place() == []
+    door.foreign("other", "n1", {"vcore": 2})
+    assert door.place() == [("large-0", "n2")]
+    assert door.node_view("n1").reservations == ()
+
+
 @pytest.mark.remuda_rule("NODE-14", "CYC-29", "NODE-17")
 def test_it_goes_with_its_node_and_nobody_is_told(door: Cluster) -> None:
     door.foreign("daemon", "n1", {"vcore": 3})

@@ -17,6 +17,7 @@ from remuda.core.messages.events import (
 )
 from remuda.core.ports import NodesAnswer, NodesQuestion
 from tests.unit.core.door import (
+    SECOND,
     Caller,
     answers,
     existing_allocation,
@@ -230,6 +231,63 @@ def test_growth_counts_for_the_node_order_of_either_policy(policy: str, chosen: 
     door.existing("app", "on-1", "n1", {"vcore": 5})
     door.ask("app", "next", {"vcore": 1})
     assert door.place() == [("next-0", chosen)]
+
+
+def reserved(maximum: Resource | None = None) -> Checked:
+    """A node of ten cores of which four are in use, reserved for an ask of eight.
+
+    A draining node makes the cluster larger, or the ask would not fit root.
+    """
+    door = Checked(leaf("a", maximum))
+    door.node("n0", {"vcore": 20}, c.CREATE_DRAIN)
+    door.node("n1", {"vcore": 10})
+    door.app("app")
+    door.existing("app", "k", "n1", {"vcore": 4})
+    door.ask("app", "large", {"vcore": 8})
+    assert door.place() == []
+    door.wait(2 * SECOND + 1)
+    assert door.place() == []
+    assert door.node_view("n1").reservations == (("app", "large"),)
+    return door
+
+
+@pytest.mark.remuda_rule("CYC-28", "CYC-20", "RSV-7", "RSV-8")
+def test_room_on_a_reserved_node_is_for_the_ask_that_reserved_it() -> None:
+    door = reserved()
+    door.ask("app", "small", {"vcore": 3}, priority=5)
+    assert door.place() == []
+    door.existing("app", "k", "n1", {"vcore": 3})
+    assert door.place() == []
+    door.existing("app", "k", "n1", {"vcore": 2})
+    assert door.place() == [("large-0", "n1")]
+    assert door.node_view("n1").reservations == ()
+
+
+@pytest.mark.remuda_rule("CYC-28", "RSV-7", "RSV-10")
+def test_growth_that_takes_the_headroom_opens_a_reserved_node_to_others() -> None:
+    door = reserved({"vcore": 13})
+    door.ask("app", "small", {"vcore": 1})
+    assert door.place() == []
+    door.existing("app", "k", "n1", {"vcore": 6})
+    assert door.place() == [("small-0", "n1")]
+    assert door.node_view("n1").reservations == (("app", "large"),)
+    door.release("app", "small-0")
+    door.existing("app", "k", "n1", {"vcore": 5})
+    door.ask("app", "late", {"vcore": 1})
+    assert door.place() == []
+    door.existing("app", "k", "n1", {"vcore": 2})
+    assert door.place()[0] == ("large-0", "n1")
+
+
+@pytest.mark.remuda_rule("CYC-28", "RSV-8", "CYC-21")
+def test_room_on_another_node_ends_the_reservation() -> None:
+    door = reserved()
+    door.node("n2", {"vcore": 9})
+    door.existing("app", "there", "n2", {"vcore": 2})
+    assert door.place() == []
+    door.existing("app", "there", "n2", {"vcore": 1})
+    assert door.place() == [("large-0", "n2")]
+    assert door.node_view("n1").reservations == ()
 
 
 @pytest.mark.remuda_rule("CYC-28", "SI-80")
