@@ -101,7 +101,8 @@ class World:
                     place = (detail, view.name, node.path)
                     limited = node.maximum is not None or node.max_applications
                     if limited and (place in names or node.applications):
-                        found[place] = (ordered(node.maximum), node.max_applications)
+                        own = place in names
+                        found[place] = (ordered(node.maximum), node.max_applications, own)
         return found
 
 
@@ -131,14 +132,21 @@ def refused(effects: list[e.Effect]) -> bool:
 
 
 def told(effects: Iterable[e.Effect], home: str) -> Counter[Change]:
-    """What the records of one partition say about queues and limits."""
-    return Counter(
+    """What the records of one partition say about queues and limits.
+
+    A limit of somebody's own that gives way to a wildcard is told to end and to be set.
+    """
+    found = Counter(
         (one.kind, one.object_id, one.change, one.detail, one.reference_id)
         for one in effects
         if isinstance(one, e.EventRecord)
         and one.partition == home
         and one.detail not in (ev.UG_APP_LINK, ev.UG_GROUP_RESOURCE)
     )
+    for kind, name, change, detail, path in list(found):
+        if change == ev.SET and detail == ev.UG_USER_LIMIT:
+            del found[kind, name, ev.REMOVE, detail, path]
+    return found
 
 
 def differences(
