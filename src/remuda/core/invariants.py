@@ -21,7 +21,7 @@ from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.priorities import MIN_PRIORITY, PriorityCount
 from remuda.core.model.queue import Queue
-from remuda.core.model.request import HOME, Lane, Strand
+from remuda.core.model.request import CLOSED, HOME, Lane, Strand
 from remuda.core.model.trackers import GROUP, USER, QueueTracker, TrackerKey
 from remuda.core.model.vectors import (
     Amounts,
@@ -261,7 +261,7 @@ def _lane(partition: Partition, lane: Lane, name: str) -> None:
         right = lane.order.keys[number] == lane.strands[number].order.first_key()
         _require(right, partition, f"{name}: a stale strand key")
     if not lane.parked:
-        ready = lane.ranking().keys.get(lane.shape.number)
+        ready = lane.ranking.keys.get(lane.shape.number)
         right = not active or ready == lane.order.first_key()
         _require(right, partition, f"{name}: a stale lane key")
         return
@@ -290,8 +290,10 @@ def _strand(partition: Partition, strand: Strand, name: str) -> None:
         first = min(group.requests.values(), key=lambda each: each.sort_key)
         belongs = group.strand is strand and application.account is strand.account
         _require(belongs, partition, f"{name} has a group of another strand")
-        gate = gate_of(application, leaf, strand.account, strand.lane.shape)
-        _require(strand.gate == gate, partition, f"{name} has the wrong gate, not {gate}")
+        gate = gate_of(application, strand.account, strand.lane)
+        paused = application.backoff_until_ns > 0 and gate == CLOSED
+        right_gate = strand.gate == gate or paused
+        _require(right_gate, partition, f"{name} has the wrong gate, not {gate}")
         fresh = {n: each for n, each in group.requests.items() if not each.looked}
         listed = fresh if number in strand.fresh else {}
         _require(group.fresh == listed == fresh, partition, f"{name} forgot asks to look at")

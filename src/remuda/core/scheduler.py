@@ -15,7 +15,7 @@ from remuda.core.accounting.waiting import wake_volatile
 from remuda.core.apply.allocations import recover_allocations
 from remuda.core.apply.applications import update_applications
 from remuda.core.apply.asks import add_asks, release_asks
-from remuda.core.apply.commit import allocate, hold_back, keep_node, let_wait, park_lane
+from remuda.core.apply.commit import allocate, hold_back, keep_node, let_pause, let_wait, park_lane
 from remuda.core.apply.expiry import expire_due
 from remuda.core.apply.nodes import update_nodes
 from remuda.core.apply.registration import register, unregister
@@ -50,7 +50,7 @@ from remuda.core.messages.queries import (
 )
 from remuda.core.model.cluster import Cluster
 from remuda.core.model.deadlines import RESERVATION_DELAY_NS
-from remuda.core.model.decision import Allocate, Park, Reserve, Wait
+from remuda.core.model.decision import Allocate, Hold, Park, Reserve, Wait
 from remuda.core.model.partition import Partition
 from remuda.core.ports import Predicates, always_true
 from remuda.core.views.applications import application_views
@@ -125,9 +125,12 @@ class Scheduler:
                 park_lane(turn, partition, decision)
             elif isinstance(decision, Wait):
                 let_wait(turn, partition, decision)
-            else:
+            elif isinstance(decision, Hold):
                 hold_back(turn, partition, decision)
-            review(turn, partition)
+            else:
+                let_pause(partition, decision)
+            if partition.claims or partition.shaken:
+                review(turn, partition)
             settle(partition)
             self._run_timers(turn)
         return turn.effects

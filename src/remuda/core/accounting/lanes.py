@@ -41,6 +41,7 @@ def enqueue(partition: Partition, request: Request) -> None:
     application = request.application
     shape = _shape(partition, request)
     group = application.request_groups.get(shape.number)
+    new = group is None
     if group is None:
         strand = _strand(partition, application, shape)
         group = Group(application, strand)
@@ -53,7 +54,8 @@ def enqueue(partition: Partition, request: Request) -> None:
     if not request.looked:
         group.fresh[request.number] = request
         _note_fresh(partition, group)
-    place_group(group)
+    if new or group.order.first() == request.number:
+        place_group(group)
 
 
 def dequeue(partition: Partition, request: Request) -> Group | None:
@@ -197,7 +199,7 @@ def _strand(partition: Partition, application: Application, shape: Shape) -> Str
         lane = Lane(partition.next_number(), leaf, shape)
         leaf.lanes[shape.number] = lane
     account = account_of(partition, application)
-    gate = gate_of(application, leaf, account, shape)
+    gate = gate_of(application, account, lane)
     strand = lane.strand_keys.get((account.number, gate))
     if strand is None:
         strand = Strand(partition.next_number(), lane, account, gate)
@@ -206,18 +208,20 @@ def _strand(partition: Partition, application: Application, shape: Shape) -> Str
     return strand
 
 
-def gate_of(application: Application, leaf: Queue, account: Account, shape: Shape) -> int:
-    """Return how the asks of an application are let through.
+def gate_of(application: Application, account: Account, lane: Lane) -> int:
+    """Return how the asks of an application in a lane are let through.
 
-    Turns and back-off concern the regular pass only.
+    Turns and back-off concern the regular pass only; what waits for a node anyway goes on waiting.
     Rules: APP-12, CYC-11, CYC-19, CYC-33, QUE-24, QUE-25, QUE-41.
     """
     if application.state == states.FAILING:
         return CLOSED
+    leaf = lane.leaf
     accepted = application.state == states.ACCEPTED
-    if not shape.urgent:
+    if not lane.shape.urgent:
         in_turn = leaf.settings.application_sort != STATEAWARE or leaf.turns.holder is application
-        if application.backoff_until_ns or (accepted and not in_turn):
+        backs_off = application.backoff_until_ns > 0 and not lane.waits_for_node()
+        if backs_off or (accepted and not in_turn):
             return CLOSED
     if not accepted:
         return FREE

@@ -12,7 +12,6 @@ from remuda.core.accounting.waiting import wake_all, wake_at, wake_held
 from remuda.core.model.child_order import ChildOrder
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
-from remuda.core.model.ranking import Ranking
 
 
 def renew_leaf(partition: Partition, leaf: Queue) -> None:
@@ -35,13 +34,13 @@ def renew_orders(partition: Partition) -> None:
     wake_all(partition)
     for queue in partition.queues(partition.root):
         queue.child_order = ChildOrder()
-        queue.ready = Ranking()
-        queue.urgent = Ranking()
+        queue.ready.clear()
+        queue.urgent.clear()
         queue.turns.clear()
         for lane in queue.lanes.values():
-            lane.order = Ranking()
+            lane.order.clear()
             for strand in lane.strands.values():
-                strand.order = Ranking()
+                strand.order.clear()
     for application in partition.applications.values():
         update_application(application)
         for group in application.request_groups.values():

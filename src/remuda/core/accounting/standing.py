@@ -31,7 +31,8 @@ def settle(partition: Partition) -> None:
         _renew_shares(partition)
     elif partition.unsettled:
         for leaf in partition.unsettled.values():
-            _settle_urgent(partition, leaf)
+            if leaf.urgent.keys or partition.urgent:
+                _settle_urgent(partition, leaf)
             for queue in leaf.path_up:
                 if queue.parent is not None:
                     _update(queue, queue.parent, parity=partition.parity)
@@ -84,39 +85,40 @@ def update_application(application: Application) -> bool:
 
 
 def place_group(group: Group) -> None:
-    """Put a group where its application and its first ask belong, strand and lane likewise."""
-    strand = group.strand
-    strand.order.put(group.application.number, group_key(group))
-    place_strand(strand)
-
-
-def group_key(group: Group) -> SortKey:
-    """Return the place of a group among those of its leaf. Rules: QUE-40, QUE-44, CYC-20, CYC-21.
+    """Put a group where its application and its first ask belong, strand and lane likewise.
 
     In the reserved pass asks that their own node takes now go first, of one application.
+    Rules: QUE-40, QUE-44, CYC-20, CYC-21.
     """
-    first = group.first().sort_key
-    shape = group.strand.lane.shape
+    strand = group.strand
+    first = group.requests[group.order.first()].sort_key
+    application = group.application
+    shape = strand.lane.shape
+    key: SortKey
     if shape.urgent:
-        return (*group.application.standing, shape.stage != HOME, *first)
-    return (*group.application.standing, *first)
+        key = (*application.standing, shape.stage != HOME, *first)
+    else:
+        key = (*application.standing, *first)
+    strand.order.put(application.number, key)
+    place_strand(strand)
 
 
 def place_lane(lane: Lane) -> None:
     """Put a lane that has something to try where its first ask belongs. Rules: QUE-40."""
     if lane.order.keys and not lane.parked:
-        lane.ranking().put(lane.shape.number, lane.order.first_key())
+        lane.ranking.put(lane.shape.number, lane.order.first_key())
 
 
 def place_strand(strand: Strand) -> None:
     """Put a strand where its first ask belongs: in its lane, or where it waits. Rules: QUE-40."""
-    bound = strand.aside
     if strand.gate == CLOSED:
         return
+    bound = strand.aside
     if bound is None:
         lane = strand.lane
         lane.order.put(strand.number, strand.order.first_key())
-        place_lane(lane)
+        if not lane.parked:
+            lane.ranking.put(lane.shape.number, lane.order.first_key())
     elif strand.held:
         bound.held.put(strand)
     elif isinstance(bound, QueueTracker):
@@ -143,8 +145,9 @@ def _renew_shares(partition: Partition) -> None:
 
 
 def _settle_urgent(partition: Partition, leaf: Queue) -> None:
-    """Note whether the reserved pass has something to try in a leaf. Rules: CYC-5, CYC-19."""
-    if leaf.urgent.keys:
+    """Note whether the reserved pass has something to try there. Rules: CYC-5, CYC-19, QUE-4."""
+    stopped = [queue for queue in leaf.path_up if queue.state == states.STOPPED]
+    if leaf.urgent.keys and not stopped:
         partition.urgent[leaf.path] = leaf
     elif partition.urgent:
         partition.urgent.pop(leaf.path, None)

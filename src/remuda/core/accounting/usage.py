@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from heapq import heappush
 
-from remuda.config.queue_properties import FAIR
-from remuda.core.accounting.accounts import account_of, count_application
+from remuda.config.queue_properties import FAIR, STATEAWARE
+from remuda.core.accounting.accounts import account_of, count_application, open_account
 from remuda.core.accounting.lanes import dequeue, enqueue, note_turn, regroup
 from remuda.core.accounting.standing import place_group, update_application
 from remuda.core.accounting.waiting import hold_again, pass_on, wake_at, wake_held, wake_waiting
@@ -41,7 +41,7 @@ def set_pending(partition: Partition, request: Request, pending: int) -> None:
         enqueue(partition, request)
     elif before > 0 and pending == 0:
         _unlist(partition, request, used_more=False)
-    if (before > 0) != (pending > 0):
+    if leaf.settings.application_sort == STATEAWARE:
         note_turn(partition, application)
     partition.unsettled[leaf.path] = leaf
 
@@ -52,7 +52,7 @@ def _let_age(partition: Partition, request: Request) -> None:
     if delay_ns is not None and not request.ages:
         request.ages = True
         due_ns = request.created_ns + delay_ns + 1
-        heappush(partition.young, (due_ns, request.number, request))
+        heappush(partition.young, (due_ns, -request.ask.priority, request.number, request))
 
 
 def charge(partition: Partition, allocation: Allocation, request: Request) -> None:
@@ -83,7 +83,8 @@ def charge(partition: Partition, allocation: Allocation, request: Request) -> No
     group = request.group
     if request.pending == 0 and group is not None:
         _unlist(partition, request, used_more=True)
-        note_turn(partition, application)
+        if leaf.settings.application_sort == STATEAWARE:
+            note_turn(partition, application)
     elif leaf.settings.application_sort == FAIR:
         update_application(application)
     if group is not None and group.strand.account.limited:
@@ -99,13 +100,15 @@ def _put_on_node(partition: Partition, allocation: Allocation) -> None:
         node.refused.clear()
     if node.reservations:
         partition.shaken[node.node_id] = node
-    if node.is_open():
-        partition.put_node(node)
+    if node.schedulable and not node.held:
+        partition.node_order.put(node)
+        for order in partition.node_orders.values():
+            order.put(node)
 
 
 def _charge_quota(partition: Partition, application: Application, amounts: Amounts) -> None:
     """Book an allocation where its user and group are limited. Rules: LIM-32, LIM-36."""
-    account = account_of(partition, application)
+    account = application.account or open_account(partition, application)
     for tracker in account.trackers:
         add(tracker.allocated, amounts)
     if not application.counted:

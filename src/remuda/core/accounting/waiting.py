@@ -23,7 +23,7 @@ def park(partition: Partition, lane: Lane, limiting: Queue | None) -> None:
     lane.parked = True
     lane.parked_at = limiting
     shape = lane.shape
-    lane.ranking().drop(shape.number)
+    lane.ranking.drop(shape.number)
     if limiting is None:
         shape.waiting[lane.number] = lane
         partition.starved.add(shape)
@@ -166,7 +166,7 @@ def withdraw(partition: Partition, lane: Lane, strand: Strand) -> None:
     leaf = lane.leaf
     if not lane.order.keys:
         _unlist(partition, lane)
-        lane.ranking().drop(lane.shape.number)
+        lane.ranking.drop(lane.shape.number)
     place_lane(lane)
     partition.unsettled[leaf.path] = leaf
 

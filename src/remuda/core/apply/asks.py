@@ -110,7 +110,8 @@ def _add(turn: Turn, partition: Partition, application: Application, ask: Ask) -
         fire(turn, partition, application, states.RUN)
     if pending != request.pending:
         set_pending(partition, request, pending)
-        trim_reservations(turn, partition, request, None)
+        if request.reservations:
+            trim_reservations(turn, partition, request, None)
     end_if_idle(turn, partition, application)
     turn.application_event(
         partition,

@@ -22,7 +22,7 @@ from remuda.core.messages.events import ADD, APP, APP_ALLOC, NODE, NODE_ALLOC
 from remuda.core.model import deadlines, states
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
-from remuda.core.model.decision import Allocate, Hold, Park, Reserve, Wait
+from remuda.core.model.decision import Allocate, Hold, Park, Pause, Reserve, Wait
 from remuda.core.model.partition import Partition
 from remuda.core.model.request import HOME, Request
 
@@ -37,11 +37,13 @@ def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
     request = decision.request
     node = decision.node
     assert request.pending > 0, "an ask without pending was chosen"
-    unreserve_all(turn, partition, decision.cancelled)
+    if decision.cancelled:
+        unreserve_all(turn, partition, decision.cancelled)
     application = request.application
     if _is_news(application, request):
         look_at_served(turn, partition, request)
-    mark_looked(request)
+    elif not request.looked:
+        mark_looked(request)
     request.attempted = True
     if decision.refusals.now:
         note_refusals(turn, partition, request, decision.refusals)
@@ -111,13 +113,17 @@ def back_off(turn: Turn, partition: Partition, application: Application) -> None
     waiting = 0
     for group in application.request_groups.values():
         lane = group.strand.lane
-        if lane.parked and lane.parked_at is None and not lane.shape.urgent:
-            waiting += 1
+        waiting += lane.waits_for_node() and not lane.shape.urgent
     if waiting >= leaf.settings.backoff:
         delay_ns = leaf.settings.backoff_delay_ns
         application.backoff_until_ns = turn.now_ns + delay_ns
         turn.set_timer(partition, deadlines.BACKOFF, delay_ns, application)
         regroup(partition, application)
+
+
+def let_pause(partition: Partition, decision: Pause) -> None:
+    """Close what was woken of an application that backs off. Rules: CYC-33."""
+    regroup(partition, decision.application)
 
 
 def _is_news(application: Application, request: Request) -> bool:

@@ -22,7 +22,7 @@ from remuda.core.model.partition import Partition
 from remuda.core.model.request import Lane, Request, Strand
 from remuda.core.model.trackers import QueueTracker
 from remuda.core.model.vectors import Vector
-from remuda.core.policy.headroom import headroom, user_headroom
+from remuda.core.policy.headroom import headroom, room_at, user_headroom
 from remuda.core.policy.tally import count_reasons, tally
 
 NO_USER_QUOTA: Final = "Not enough user quota"
@@ -33,12 +33,15 @@ PREDICATE_PAUSE_NS: Final = 15 * SECOND_NS
 
 
 def look_at_served(turn: Turn, partition: Partition, request: Request) -> None:
-    """Note that an ask passed its application's gate and the limits. Rules: QUE-26, EVT-37, EVT-39.
+    """Note that an ask passed its application's gate and the limits.
 
+    Events about limits belong to the regular pass. Rules: QUE-26, EVT-37, EVT-39, EVT-42.
     Emits: EventRecord.
     """
     _look_at(turn, partition, request, None)
     request.attempted = True
+    if request.reservations:
+        return
     _tell_user_fits(turn, partition, request)
     if not request.fits_queue:
         request.fits_queue = True
@@ -62,22 +65,15 @@ def look_at_parked(turn: Turn, partition: Partition, decision: Park) -> None:
             _waits(turn, request)
         _note_no_node(turn, partition, first, decision)
         return
-    left = _shown(partition, headroom(lane.leaf))
+    left = "" if lane.shape.urgent else _left(partition, headroom(lane.leaf))
     for request in requests:
         _look_at(turn, partition, request, None)
         _waits(turn, request)
         request.attempted = True
-        _tell_user_fits(turn, partition, request)
-        request.log = noted(request.log, NO_QUEUE_QUOTA, 1, turn.now_ns)
-        if request.fits_queue:
-            request.fits_queue = False
-            text = (
-                f"Request '{request.ask.allocation_key}' does not fit in queue"
-                f" '{lane.leaf.path}' (requested {printable(request.amounts.resource)},"
-                f" available {printable(left)})"
-            )
-            _request_event(turn, partition, request, text)
-    finding = Finding(gates.QUEUE_QUOTA, limiting.path, left, None, turn.now_ns)
+        if not lane.shape.urgent:
+            _over_queue_quota(turn, partition, request, left)
+    room = partition.types.resource(room_at(limiting))
+    finding = Finding(gates.QUEUE_QUOTA, limiting.path, room, None, turn.now_ns)
     lane.finding = finding.after(lane.finding)
 
 
@@ -87,21 +83,16 @@ def look_at_waiting(turn: Turn, partition: Partition, decision: Wait) -> None:
     Rules: CYC-12, CYC-13, CYC-24, EVT-38, EVT-42, LIM-54, REST-134. Emits: EventRecord.
     """
     strand = decision.strand
-    left = _shown(partition, user_headroom(strand.account))
+    urgent = strand.lane.shape.urgent
+    left = "" if urgent else _left(partition, user_headroom(strand.account))
     for request in _first_and_fresh(strand):
         _look_at(turn, partition, request, None)
         _waits(turn, request)
-        request.log = noted(request.log, NO_USER_QUOTA, 1, turn.now_ns)
-        if request.fits_user:
-            request.fits_user = False
-            text = (
-                f"Request '{request.ask.allocation_key}' exceeds the available user quota"
-                f" (requested {printable(request.amounts.resource)},"
-                f" available {printable(left)})"
-            )
-            _request_event(turn, partition, request, text)
+        if not urgent:
+            _over_user_quota(turn, partition, request, left)
+    room = partition.types.resource(room_at(decision.tracker))
     subject = _tracker_name(decision.tracker)
-    finding = Finding(gates.USER_QUOTA, subject, left, None, turn.now_ns)
+    finding = Finding(gates.USER_QUOTA, subject, room, None, turn.now_ns)
     strand.finding = finding.after(strand.finding)
 
 
@@ -122,6 +113,29 @@ def look_at_held(turn: Turn, partition: Partition, decision: Hold) -> None:
     strand.finding = finding.after(strand.finding)
 
 
+def _over_queue_quota(turn: Turn, partition: Partition, request: Request, left: str) -> None:
+    """Log, and tell once, that an ask does not fit its queue. Rules: CYC-24, EVT-36, EVT-39."""
+    _tell_user_fits(turn, partition, request)
+    request.log = noted(request.log, NO_QUEUE_QUOTA, 1, turn.now_ns)
+    if request.fits_queue:
+        request.fits_queue = False
+        key, path = request.ask.allocation_key, request.application.queue_path
+        wanted = printable(request.amounts.resource)
+        text = f"Request '{key}' does not fit in queue '{path}' (requested {wanted}, {left})"
+        _request_event(turn, partition, request, text)
+
+
+def _over_user_quota(turn: Turn, partition: Partition, request: Request, left: str) -> None:
+    """Log, and tell once, that an ask exceeds what its user may use. Rules: CYC-24, EVT-38."""
+    request.log = noted(request.log, NO_USER_QUOTA, 1, turn.now_ns)
+    if request.fits_user:
+        request.fits_user = False
+        key = request.ask.allocation_key
+        wanted = printable(request.amounts.resource)
+        text = f"Request '{key}' exceeds the available user quota (requested {wanted}, {left})"
+        _request_event(turn, partition, request, text)
+
+
 def note_refusals(turn: Turn, partition: Partition, request: Request, refusals: Refusals) -> None:
     """Keep what predicates refused: in the ask's log, and on nodes for the whole predicate class.
 
@@ -133,6 +147,8 @@ def note_refusals(turn: Turn, partition: Partition, request: Request, refusals: 
     if group is not None and not group.strand.lane.shape.volatile:
         for node, reason in refusals.now:
             node.refused[group.strand.lane.shape.constraint] = reason
+            if node.reservations:
+                partition.shaken[node.node_id] = node
 
 
 def tell_refusals(turn: Turn, partition: Partition, request: Request, refusals: Refusals) -> None:
@@ -146,7 +162,7 @@ def tell_refusals(turn: Turn, partition: Partition, request: Request, refusals: 
         text = f"Predicate failed for request '{key}' with message: '{refusals.to_reserve}'"
     if refusals.now:
         reasons = count_reasons(refusals)
-        listed = " ".join([f"{reason} ({count}x);" for reason, count in reasons])
+        listed = "".join([f"{reason} ({count}x); " for reason, count in reasons])
         text = f"Unschedulable request '{key}': {listed}"
     told_ns = request.told_ns
     if text and (told_ns is None or turn.now_ns >= told_ns + PREDICATE_PAUSE_NS):
@@ -234,8 +250,8 @@ def _tell_runnable(
         turn.application_event(partition, application, events.NONE, detail)
 
 
-def _shown(partition: Partition, room: Vector | None) -> dict[str, int]:
-    return {} if room is None else partition.types.resource(room)
+def _left(partition: Partition, room: Vector | None) -> str:
+    return f"available {printable({} if room is None else partition.types.resource(room))}"
 
 
 def _tracker_name(tracker: QueueTracker) -> str:

@@ -7,6 +7,7 @@ each command, decision and timer, for what changed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from heapq import heappop
 from typing import Final
 
@@ -25,7 +26,7 @@ from remuda.core.model.reservation import Claim, ClaimKey, Reservation
 from remuda.core.model.vectors import fits
 
 # Asks that grow old enough to reserve at a time, and the pause before the next ones.
-PORTION: Final = 256
+PORTION: Final = 1_024
 PAUSE_NS: Final = 1_000_000
 
 
@@ -68,7 +69,7 @@ def unreserve(turn: Turn, partition: Partition, reservation: Reservation) -> Non
         wake_to_reserve(partition, node)
 
 
-def unreserve_all(turn: Turn, partition: Partition, reservations: list[Reservation]) -> None:
+def unreserve_all(turn: Turn, partition: Partition, reservations: Sequence[Reservation]) -> None:
     """End some reservations, oldest first. Rules: RSV-9."""
     for reservation in reservations:
         unreserve(turn, partition, reservation)
@@ -108,7 +109,8 @@ def review(turn: Turn, partition: Partition) -> None:
         for node in shaken.values():
             for reservation in list(node.reservations.values()):
                 _settle_home(partition, reservation)
-    _set_age_timer(turn, partition)
+    if partition.young:
+        _set_age_timer(turn, partition)
 
 
 def grow_old(turn: Turn, partition: Partition) -> None:
@@ -117,7 +119,7 @@ def grow_old(turn: Turn, partition: Partition) -> None:
     young = partition.young
     left = PORTION
     while young and young[0][0] <= turn.now_ns and left:
-        request = heappop(young)[2]
+        request = heappop(young)[3]
         request.aged = True
         if request.group is not None:
             restage(partition, request)
@@ -184,7 +186,7 @@ def _review_claims(turn: Turn, partition: Partition) -> None:
 def _end_old(turn: Turn, partition: Partition, claim: Claim) -> None:
     """End what is too old of reservations that do not fit the headroom. Rules: RSV-10 (Ours)."""
     for reservation in list(claim.reservations.values()):
-        due_ns = reservation.created_ns + partition.reservation_limit_ns
+        due_ns = reservation.created_ns + partition.reservation_limit_ns + 1
         if due_ns > turn.now_ns:
             if claim.due_ns != due_ns:
                 claim.due_ns = due_ns
@@ -229,8 +231,6 @@ def _settle_home(partition: Partition, reservation: Reservation) -> None:
 
 def _set_age_timer(turn: Turn, partition: Partition) -> None:
     """See that a timer runs out when the next ask is old enough. Rules: RSV-3."""
-    if not partition.young:
-        return
     due_ns = partition.young[0][0]
     if partition.young_due_ns == 0 or due_ns < partition.young_due_ns:
         partition.young_due_ns = due_ns

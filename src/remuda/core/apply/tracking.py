@@ -38,7 +38,8 @@ def usage_grew(
             tracker.announced = True
             tell_wildcard(turn, partition, tracker.key, events.SET)
     _user_usage_event(turn, partition, application, events.ADD, resource)
-    _group_usage_event(turn, partition, application, events.ADD, resource)
+    if application.group:
+        _group_usage_event(turn, partition, application, events.ADD, resource)
 
 
 def tell_group_usage(

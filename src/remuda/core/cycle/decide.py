@@ -20,10 +20,19 @@ from typing import TypeVar
 from remuda.core.cycle.search import Search
 from remuda.core.model import states
 from remuda.core.model.bound import Bound
-from remuda.core.model.decision import Allocate, Decision, Hold, Park, Refusals, Reserve, Wait
+from remuda.core.model.decision import (
+    NO_REFUSALS,
+    Allocate,
+    Decision,
+    Hold,
+    Park,
+    Pause,
+    Reserve,
+    Wait,
+)
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
-from remuda.core.model.request import HOME, Lane, Request
+from remuda.core.model.request import HOME, YOUNG, Lane, Request
 from remuda.core.model.reservation import Reservation
 from remuda.core.model.vectors import fits
 from remuda.core.ports import Predicates
@@ -48,6 +57,10 @@ def decide(partition: Partition, predicates: Predicates) -> Decision:
     """
     lane = _first_urgent(partition) if partition.urgent else _first_lane(partition.root)
     strand = lane.first()
+    if lane.leaf.settings.backoff and not lane.shape.urgent:
+        application = strand.first().application
+        if application.backoff_until_ns:
+            return Pause(application)
     if strand.gate:
         queue_full = _first_full(strand.queue_gates)
         quota_full = _first_full(strand.quota_gates)
@@ -59,7 +72,7 @@ def decide(partition: Partition, predicates: Predicates) -> Decision:
             return Wait(strand, tracker)
     for queue in lane.leaf.path_up:
         if queue.maximum is not None and not queue.fits(amounts):
-            return Park(lane, queue, Refusals())
+            return Park(lane, queue, NO_REFUSALS)
     return _find(partition, lane, strand.first(), predicates)
 
 
@@ -105,6 +118,10 @@ def _first_full(bounds: Sequence[B]) -> B | None:
 def _find(partition: Partition, lane: Lane, request: Request, predicates: Predicates) -> Decision:
     """Decide about an ask that no limit stops. Rules: CYC-15, CYC-21, RSV-3."""
     shape = lane.shape
+    if not partition.predicates and shape.stage == YOUNG and not shape.node_policy:
+        # What Search would do, without it: this is the one path where that is worth it.
+        found = partition.node_order.first_fit(shape.amounts)
+        return Park(lane, None, NO_REFUSALS) if found is None else Allocate(request, found)
     search = Search(partition, shape, request, predicates)
     if shape.stage == HOME:
         return _go_home(lane, request, search)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, final
+from collections.abc import Sequence
+from typing import Final, TypeAlias, final
 
+from remuda.core.model.application import Application
 from remuda.core.model.node import Node
 from remuda.core.model.queue import Queue
 from remuda.core.model.request import Lane, Request, Strand
@@ -27,6 +29,10 @@ class Refusals:
         self.to_reserve: str = ""
 
 
+# For decisions that asked nobody; nobody adds to it.
+NO_REFUSALS: Final = Refusals()
+
+
 @final
 class Allocate:
     """Place one allocation of an ask on a node.
@@ -38,13 +44,17 @@ class Allocate:
     __slots__ = ("cancelled", "kept", "node", "refusals", "request")
 
     def __init__(
-        self, request: Request, node: Node, refusals: Refusals, kept: Reservation | None = None
+        self,
+        request: Request,
+        node: Node,
+        refusals: Refusals = NO_REFUSALS,
+        kept: Reservation | None = None,
     ) -> None:
         self.request = request
         self.node = node
         self.refusals = refusals
         self.kept = kept
-        self.cancelled: list[Reservation] = []
+        self.cancelled: Sequence[Reservation] = ()
 
 
 @final
@@ -57,7 +67,7 @@ class Reserve:
         self.request = request
         self.node = node
         self.refusals = refusals
-        self.cancelled: list[Reservation] = []
+        self.cancelled: Sequence[Reservation] = ()
 
 
 @final
@@ -98,4 +108,14 @@ class Hold:
         self.quota = quota
 
 
-Decision: TypeAlias = Allocate | Reserve | Park | Wait | Hold
+@final
+class Pause:
+    """An ask that may find a node now belongs to an application that backs off (CYC-33)."""
+
+    __slots__ = ("application",)
+
+    def __init__(self, application: Application) -> None:
+        self.application = application
+
+
+Decision: TypeAlias = Allocate | Reserve | Park | Wait | Hold | Pause

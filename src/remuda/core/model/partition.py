@@ -35,9 +35,9 @@ class Partition:
     pass, by path. ``reservations``: by number, oldest first; ``claims``: of equal asks, see Claim.
     ``shaken``: nodes with reservations that changed since the last decision, by ID.
     ``closed_nodes``: how many schedulable ones a reservation keeps from others. ``young``: asks
-    that may not reserve yet, as a heap by the time they may. ``parity``: queues are ordered as 1.5
-    did (KV-5). ``trackers``: of users and groups that are limited and have something here;
-    ``accounts``: by the numbers of their trackers.
+    that may not reserve yet, a heap by the time they may, then by priority. ``parity``: queues are
+    ordered as 1.5 did (KV-5). ``trackers``: of users and groups that are limited and have something
+    here; ``accounts``: by the numbers of their trackers.
     """
 
     __slots__ = (
@@ -118,7 +118,7 @@ class Partition:
         self.claims: dict[ClaimKey, Claim] = {}
         self.shaken: dict[str, Node] = {}
         self.closed_nodes: int = 0
-        self.young: list[tuple[int, int, Request]] = []
+        self.young: list[tuple[int, int, int, Request]] = []
         self.young_due_ns: int = 0
         self.cleanup_set: bool = False
         self.predicates: bool = False

@@ -36,8 +36,14 @@ class Ranking:
         """Add a member or change its key. Cost: O(log n)."""
         keys = self.keys
         old = keys.get(number)
-        if old is not None and old == key:
-            return
+        if old is not None:
+            if old == key:
+                return
+            if len(keys) == 1:
+                keys[number] = key
+                self._heap = [(key, number)]
+                self._first = number
+                return
         keys[number] = key
         self._first = -1
         heap = self._heap
@@ -57,7 +63,13 @@ class Ranking:
         if heap and heap[0][1] == number:
             heappop(heap)
         if not self.keys:
-            heap.clear()
+            self._heap = []
+
+    def clear(self) -> None:
+        """Take every member out."""
+        self.keys.clear()
+        self._heap = []
+        self._first = -1
 
     def first(self) -> int:
         """Return the member with the smallest key, or -1 when there is none."""

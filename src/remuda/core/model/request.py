@@ -287,6 +287,7 @@ class Lane:
 
     ``parked``: it waits, at the queue ``parked_at`` or, without one, at its shape for a node.
     ``fresh``: strands with asks nobody looked at yet, by number. ``finding``: why it was parked.
+    ``ranking``: the order of its leaf that it belongs to (CYC-5, CYC-19).
     """
 
     __slots__ = (
@@ -297,6 +298,7 @@ class Lane:
         "order",
         "parked",
         "parked_at",
+        "ranking",
         "shape",
         "strand_keys",
         "strands",
@@ -306,6 +308,7 @@ class Lane:
         self.number = number
         self.leaf = leaf
         self.shape = shape
+        self.ranking: Ranking = leaf.urgent if shape.urgent else leaf.ready
         self.order = Ranking()
         self.strands: dict[int, Strand] = {}
         self.strand_keys: dict[StrandKey, Strand] = {}
@@ -318,6 +321,6 @@ class Lane:
         """Return the strand that is served next; not all may be aside. Rules: QUE-40, QUE-44."""
         return self.strands[self.order.first()]
 
-    def ranking(self) -> Ranking:
-        """Return the order of its leaf that it belongs to. Rules: CYC-5, CYC-19."""
-        return self.leaf.urgent if self.shape.urgent else self.leaf.ready
+    def waits_for_node(self) -> bool:
+        """Whether it is parked because no node took its asks. Rules: CYC-25, CYC-33."""
+        return self.parked and self.parked_at is None

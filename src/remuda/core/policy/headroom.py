@@ -20,6 +20,11 @@ def user_headroom(account: Account) -> Vector | None:
     return _least(account.limited)
 
 
+def room_at(bound: Bound) -> Vector:
+    """Return what is left under one limit, of the types it names. Rules: QUE-13, LIM-53."""
+    return _least([bound]) or Vector()
+
+
 def _least(bounds: Iterable[Bound]) -> Vector | None:
     """Return the least that is left under any of these, per type; None without a limit."""
     least: Vector | None = None

@@ -71,8 +71,8 @@ def _closed_view(request: Request) -> FindingView:
         requested=dict(request.amounts.resource),
         available=None,
         nodes=None,
-        since_ns=request.waits_since_ns,
-        last_ns=request.waits_since_ns,
+        since_ns=request.waits_since_ns or request.created_ns,
+        last_ns=request.waits_since_ns or request.created_ns,
         looks=0,
         until_ns=application.backoff_until_ns,
     )
