@@ -57,7 +57,7 @@ class Result:
     build: str
 
 
-class _Receiver:
+class Receiver:
     """The resource manager's side: counts what was placed and when."""
 
     def __init__(self) -> None:
@@ -84,17 +84,17 @@ def measure(shape: Shape) -> Result:
     Raises: RemudaError if an ask was not placed once, InvariantViolation if a counter is wrong.
     """
     tune_interpreter()
-    receiver = _Receiver()
+    receiver = Receiver()
     with InProcessScheduler() as scheduler:
-        _prepare(scheduler, shape, receiver)
-        request = _asks(shape, "k", shape.asks, MEMORY)
+        prepare(scheduler, shape, receiver)
+        request = request_of(shape, "k", range(shape.asks), MEMORY)
         receiver.awaited = shape.asks
         start = time.perf_counter()
         scheduler.update_allocation(request)
         receiver.done.wait(TIMEOUT_S)
         resident = resident_bytes()
         scheduler.wait_idle(TIMEOUT_S)
-        _judge(shape, receiver)
+        judge(shape, receiver)
         scheduler.core.check().result(TIMEOUT_S)
     return Result(
         shape=shape.name,
@@ -157,7 +157,7 @@ def _limits(shape: Shape, indent: str) -> list[str]:
     ]
 
 
-def _prepare(scheduler: InProcessScheduler, shape: Shape, receiver: _Receiver) -> None:
+def prepare(scheduler: InProcessScheduler, shape: Shape, receiver: Receiver) -> None:
     """Register, add nodes and applications, and let the backlog settle."""
     scheduler.register_resource_manager(
         si.RegisterResourceManagerRequest(rmID=RM_ID, config=configuration(shape)), receiver
@@ -176,7 +176,9 @@ def _prepare(scheduler: InProcessScheduler, shape: Shape, receiver: _Receiver) -
         entry.ugi.groups.append(f"group-{number % GROUPS}")
     scheduler.update_application(applications)
     if shape.backlog:
-        scheduler.update_allocation(_asks(shape, "b", shape.backlog, MEMORY * share + 1))
+        scheduler.update_allocation(
+            request_of(shape, "b", range(shape.backlog), MEMORY * share + 1)
+        )
     scheduler.wait_idle(TIMEOUT_S)
 
 
@@ -189,11 +191,11 @@ def _applications(shape: Shape) -> list[tuple[str, str]]:
     ]
 
 
-def _asks(shape: Shape, prefix: str, count: int, memory: int) -> si.AllocationRequest:
+def request_of(shape: Shape, prefix: str, numbers: range, memory: int) -> si.AllocationRequest:
     """Return one request with equal asks, round robin over the applications."""
     applications = _applications(shape)
     request = si.AllocationRequest(rmID=RM_ID)
-    for number in range(count):
+    for number in numbers:
         ask = request.asks.add(
             allocationKey=f"{prefix}-{number}",
             applicationID=applications[number % len(applications)][0],
@@ -204,8 +206,8 @@ def _asks(shape: Shape, prefix: str, count: int, memory: int) -> si.AllocationRe
     return request
 
 
-def _judge(shape: Shape, receiver: _Receiver) -> None:
-    """Refuse a run that did not place each placeable ask once."""
+def judge(shape: Shape, receiver: Receiver) -> None:
+    """Refuse a run that did not place each placeable ask once. Raises: RemudaError."""
     if receiver.rejected:
         raise RemudaError(f"{shape.name}: an ask was rejected: {receiver.rejected[0]}")
     wanted = {f"k-{number}" for number in range(shape.asks)}
@@ -229,9 +231,9 @@ def _percentiles(start: float, batches: list[tuple[float, int]]) -> Percentiles:
             before = at
             waiting = 0
     costs.sort()
-    return Percentiles(round(_at(costs, 0.50), 2), round(_at(costs, 0.99), 2))
+    return Percentiles(round(nearest_rank(costs, 0.50), 2), round(nearest_rank(costs, 0.99), 2))
 
 
-def _at(costs: list[float], share: float) -> float:
+def nearest_rank(costs: list[float], share: float) -> float:
     """Return the cost at a share of all windows (nearest rank)."""
     return costs[max(0, math.ceil(share * len(costs)) - 1)] if costs else 0.0

@@ -1,4 +1,4 @@
-"""The shapes S1 to S9: how many nodes, queues, applications and asks, and in which orders.
+"""The shapes S1 to S9 and idle: how many nodes, queues, applications and asks, and in which orders.
 
 S1 to S8 are the shapes of the reference figures in docs/benchmarks.md, which were taken with the
 Go core of Apache YuniKorn; S9 is S1 with limits of users and groups. Nodes are equal and just
@@ -49,6 +49,12 @@ SHAPES: Final = (
 )
 
 
+# What costs a scheduler that can place nothing, and how quick it still is; see idle.py. Its asks
+# come one at a time.
+IDLE: Final = Shape("idle", 10_000, 10, 10, 1_000, backlog=100_000)
+
+
 def shape_named(name: str) -> Shape | None:
     """Return the shape of a name in any case, None if there is none."""
-    return next((shape for shape in SHAPES if shape.name == name.upper()), None)
+    every = (*SHAPES, IDLE)
+    return next((shape for shape in every if shape.name.upper() == name.upper()), None)

@@ -1,0 +1,56 @@
+"""The benchmark of a scheduler that can place nothing, with small numbers."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from remuda.base.errors import UsageError
+from remuda.bench import session
+from remuda.bench.idle import IdleResult, Reaction, measure_idle
+from remuda.bench.run import Percentiles, Result
+from remuda.bench.shapes import IDLE, SHAPES, Shape, shape_named
+
+SMALL = Shape("small", 20, 2, 2, 25, backlog=300)
+
+
+@pytest.mark.remuda_rule("SI-10")
+def test_a_backlog_that_fits_nowhere_costs_nothing_and_delays_nobody() -> None:
+    result = measure_idle(SMALL, settle_s=0.0, idle_s=0.5, pause_s=0.0)
+    assert (result.shape, result.nodes, result.waiting) == ("small", 20, 300)
+    # Bounds for any machine; the figures to look at are those of the large shape.
+    assert 0 <= result.cpu_share < 0.2
+    reaction = result.reaction_milliseconds
+    assert 0 < reaction.p50 <= reaction.p99 <= reaction.max < 1_000
+
+
+def test_the_idle_shape_is_measured_only_if_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (IDLE.nodes, IDLE.backlog) == (10_000, 100_000)
+    assert IDLE not in SHAPES
+    assert shape_named("IDLE") == shape_named("idle") == IDLE
+    with pytest.raises(UsageError, match=r"no shape 'lazy'; known shapes: S1, .*, S9, idle"):
+        session.medians(["lazy"], 1, io.StringIO())
+
+
+BUSY = Result("S1", 20_000.0, Percentiles(40.0, 90.0), 2**20, "interpreted")
+LAZY = IdleResult("idle", 10_000, 100_000, 0.0012, Reaction(0.5, 2.25, 9.0), 2**21, "interpreted")
+
+
+def test_each_kind_of_figure_has_a_table_of_its_own() -> None:
+    out = io.StringIO()
+    session.as_table([BUSY, LAZY], out)
+    busy_head, busy, idle_head, idle, build = out.getvalue().splitlines()
+    assert "allocations/s" in busy_head
+    assert busy.split() == ["S1", "20,000", "40.0", "90.0", "1"]
+    assert "CPU" in idle_head
+    assert idle.split() == ["idle", "10,000", "100,000", "0.12%", "0.50", "2.25", "9.00", "2"]
+    assert build == "build: interpreted"
+
+
+def test_figures_for_machines_are_one_list() -> None:
+    first, second = json.loads(session.as_json([BUSY, LAZY]))
+    assert first["allocations_per_second"] == 20_000
+    assert second["cpu_share"] == 0.0012
+    assert second["reaction_milliseconds"] == {"p50": 0.5, "p99": 2.25, "max": 9.0}
