@@ -7,9 +7,8 @@ effects, byte for byte.
 
 from __future__ import annotations
 
-from typing import assert_never, final
+from typing import final
 
-from remuda.core import invariants
 from remuda.core.accounting.standing import settle
 from remuda.core.accounting.waiting import wake_volatile
 from remuda.core.apply.allocations import recover_allocations
@@ -24,6 +23,7 @@ from remuda.core.apply.reload import update_configuration
 from remuda.core.apply.reservations import review
 from remuda.core.apply.turn import Turn
 from remuda.core.cycle.decide import decide, has_work
+from remuda.core.invariants.partition import check
 from remuda.core.messages.commands import (
     Command,
     RegisterResourceManager,
@@ -34,30 +34,13 @@ from remuda.core.messages.commands import (
     UpdateNodes,
 )
 from remuda.core.messages.effects import Effect, RequestRefused
-from remuda.core.messages.queries import (
-    AccessQuery,
-    ApplicationsQuery,
-    ConfigurationsQuery,
-    NodesQuery,
-    PartitionsQuery,
-    PlacementRulesQuery,
-    Query,
-    QueuesQuery,
-    UsageQuery,
-    UtilisationQuery,
-    UtilisationView,
-    View,
-)
+from remuda.core.messages.queries import Query, View
 from remuda.core.model.cluster import Cluster
 from remuda.core.model.deadlines import RESERVATION_DELAY_NS
 from remuda.core.model.decision import Allocate, Hold, Park, Reserve, Wait
 from remuda.core.model.partition import Partition
 from remuda.core.ports import Predicates, always_true
-from remuda.core.views.applications import application_views
-from remuda.core.views.configurations import access_view, configuration_views
-from remuda.core.views.nodes import node_views
-from remuda.core.views.partitions import find_partition, partition_views, queue_view
-from remuda.core.views.usage import usage_views
+from remuda.core.views.answers import answer
 
 
 @final
@@ -145,32 +128,11 @@ class Scheduler:
 
     def view(self, query: Query) -> View:
         """Answer a read-only question with frozen records. Rules: REST-21, REST-76."""
-        if isinstance(query, PartitionsQuery):
-            return partition_views(self._cluster)
-        if isinstance(query, ConfigurationsQuery):
-            return configuration_views(self._cluster)
-        partition = find_partition(self._cluster, query.partition, query.rm_id)
-        if partition is None:
-            return None
-        if isinstance(query, QueuesQuery):
-            return queue_view(partition, partition.root)
-        if isinstance(query, NodesQuery):
-            return node_views(partition)
-        if isinstance(query, ApplicationsQuery):
-            return application_views(partition, query.queue)
-        if isinstance(query, UsageQuery):
-            return usage_views(partition, groups=query.groups)
-        if isinstance(query, AccessQuery):
-            return access_view(partition, query)
-        if isinstance(query, UtilisationQuery):
-            return UtilisationView({})
-        if isinstance(query, PlacementRulesQuery):
-            return partition.config.placement_rules
-        assert_never(query)
+        return answer(self._cluster, query)
 
     def check(self) -> None:
         """Recompute every counter and index; raise InvariantViolation on a difference."""
-        invariants.check(self._cluster)
+        check(self._cluster)
 
     def _next_partition(self) -> Partition | None:
         """Return the partition whose turn it is among those with work."""

@@ -66,7 +66,7 @@ class Ranking:
             self._heap = []
 
     def clear(self) -> None:
-        """Take every member out."""
+        """Take every member out. Rules: RLD-23."""
         self.keys.clear()
         self._heap = []
         self._first = -1

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from remuda.base.errors import InvariantViolation
 from remuda.config.queue_properties import STATEAWARE
+from remuda.core.invariants.require import require
 from remuda.core.model import states
 from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
 from remuda.core.model.reservation import Reservation
 from remuda.core.model.vectors import fits
-
-
-def require(holds: bool, partition: Partition, what: str) -> None:
-    """Raise InvariantViolation naming the partition unless something holds. Rules: RES-16."""
-    if not holds:
-        raise InvariantViolation(f"partition [{partition.rm_id}]{partition.name}: {what}")
 
 
 def check_reservations(partition: Partition) -> None:

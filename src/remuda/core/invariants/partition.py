@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from remuda.base.errors import InvariantViolation
 from remuda.config.schema import WILDCARD
 from remuda.core.accounting.lanes import gate_of
-from remuda.core.invariants_reservations import check_reservations
+from remuda.core.invariants.require import require
+from remuda.core.invariants.reservations import check_reservations
 from remuda.core.model import states
 from remuda.core.model.application import Application
 from remuda.core.model.bound import Bound
@@ -45,21 +45,16 @@ def check(cluster: Cluster) -> None:
     for partition in cluster.partitions():
         stale = partition.shares_stale and trimmed(partition.root.pending)
         settled = not stale and not partition.unsettled
-        _require(settled, partition, "changes are not settled")
+        require(settled, partition, "changes are not settled")
         for one in _CHECKS:
             one(partition)
-
-
-def _require(holds: bool, partition: Partition, what: str) -> None:
-    if not holds:
-        raise InvariantViolation(f"partition [{partition.rm_id}]{partition.name}: {what}")
 
 
 def _same(partition: Partition, what: str, kept: Vector, parts: Iterable[Amounts]) -> None:
     total = Vector()
     for amounts in parts:
         add(total, amounts)
-    _require(equal(kept, total), partition, f"{what} is {kept.amounts}, not {total.amounts}")
+    require(equal(kept, total), partition, f"{what} is {kept.amounts}, not {total.amounts}")
 
 
 def _applications(partition: Partition) -> None:
@@ -70,27 +65,27 @@ def _applications(partition: Partition) -> None:
         _same(partition, f"{name} allocated", application.allocated, _amounts(application))
         for allocation in allocations:
             held = allocation.node.allocations.get(allocation.key())
-            _require(held is allocation, partition, f"{name}: an allocation is not on its node")
+            require(held is allocation, partition, f"{name}: an allocation is not on its node")
             node = partition.nodes.get(allocation.node.node_id)
-            _require(node is allocation.node, partition, f"{name}: its node is unknown")
+            require(node is allocation.node, partition, f"{name}: its node is unknown")
         _identities(partition, application)
         wanted = Vector()
         priorities = PriorityCount()
         for request in application.requests.values():
             add_times(wanted, request.amounts, request.pending)
-            _require(request.pending >= 0, partition, f"{name}: negative pending")
+            require(request.pending >= 0, partition, f"{name}: negative pending")
             queued = request.group is not None
-            _require(queued == (request.pending > 0), partition, f"{name}: ask in no lane")
+            require(queued == (request.pending > 0), partition, f"{name}: ask in no lane")
             if request.pending:
                 priorities.add(request.ask.priority)
-        _require(equal(application.pending, wanted), partition, f"{name} pending is wrong")
+        require(equal(application.pending, wanted), partition, f"{name} pending is wrong")
         right = priorities.counts() == application.priorities.counts()
-        _require(right, partition, f"{name}: priorities are miscounted")
+        require(right, partition, f"{name}: priorities are miscounted")
         highest = application.priority == priorities.highest
-        _require(highest, partition, f"{name}: its priority is stale")
+        require(highest, partition, f"{name}: its priority is stale")
         leaf = application.queue
         placed = leaf is not None and leaf.applications.get(application.application_id)
-        _require(placed is application, partition, f"{name} is not in its queue")
+        require(placed is application, partition, f"{name} is not in its queue")
 
 
 def _identities(partition: Partition, application: Application) -> None:
@@ -100,16 +95,16 @@ def _identities(partition: Partition, application: Application) -> None:
     for key, request in application.requests.items():
         listed += request.allocation_ids
         enough = request.made + request.adopted >= len(request.allocation_ids)
-        _require(enough, partition, f"{name}: ask {key} made less than it has")
+        require(enough, partition, f"{name}: ask {key} made less than it has")
     for key, identities in application.detached.items():
         listed += identities
         gone = key not in application.requests and len(identities) > 0
-        _require(gone, partition, f"{name}: key {key} is detached and not")
+        require(gone, partition, f"{name}: key {key} is detached and not")
     live = sorted(application.allocations)
-    _require(sorted(listed) == live, partition, f"{name}: lists {listed}, has {live}")
+    require(sorted(listed) == live, partition, f"{name}: lists {listed}, has {live}")
     for identity, allocation in application.allocations.items():
         own = identity in application.identities(allocation.ask.allocation_key)
-        _require(own, partition, f"{name}: {identity} is listed under another key")
+        require(own, partition, f"{name}: {identity} is listed under another key")
 
 
 def _amounts(application: Application) -> list[Amounts]:
@@ -128,16 +123,16 @@ def _nodes(partition: Partition) -> None:
         subtract_vector(free, node.occupied)
         for amounts in parts:
             subtract(free, amounts)
-        _require(equal(node.available, free), partition, f"{name} available is wrong")
+        require(equal(node.available, free), partition, f"{name} available is wrong")
         for allocation in node.allocations.values():
             kept = allocation.application.allocations.get(allocation.allocation_id)
-            _require(kept is allocation, partition, f"{name}: an allocation without application")
+            require(kept is allocation, partition, f"{name}: an allocation without application")
         count += len(parts)
-    _require(count == partition.allocation_count, partition, "the allocation count is wrong")
+    require(count == partition.allocation_count, partition, "the allocation count is wrong")
     _same(partition, "capacity", partition.capacity, [n.total for n in partition.nodes.values()])
     maximum = partition.root.maximum
     limited = maximum is partition.capacity if positive(partition.capacity) else maximum is None
-    _require(limited, partition, "root's maximum is not the capacity")
+    require(limited, partition, "root's maximum is not the capacity")
 
 
 def _foreign(partition: Partition) -> None:
@@ -148,15 +143,15 @@ def _foreign(partition: Partition) -> None:
         parts = [foreign.amounts for foreign in node.foreign.values()]
         if node.itemised:
             _same(partition, f"{name} occupied", node.occupied, parts)
-        _require(node.itemised or not parts, partition, f"{name} does not sum up others' usage")
+        require(node.itemised or not parts, partition, f"{name} does not sum up others' usage")
         for identity, foreign in node.foreign.items():
             right = foreign.node is node and partition.foreign.get(identity) is foreign
-            _require(right, partition, f"{name}: foreign allocation {identity} is elsewhere")
+            require(right, partition, f"{name}: foreign allocation {identity} is elsewhere")
             named = partition.foreign.named("", foreign.ask.allocation_key)
-            _require(foreign in named, partition, f"{name}: {identity} has another key")
+            require(foreign in named, partition, f"{name}: {identity} has another key")
         listed += node.foreign
     kept = sorted([foreign.identity for foreign in partition.foreign.all()])
-    _require(kept == sorted(listed), partition, "a foreign allocation is on no node")
+    require(kept == sorted(listed), partition, "a foreign allocation is on no node")
 
 
 def _node_order(partition: Partition) -> None:
@@ -165,13 +160,13 @@ def _node_order(partition: Partition) -> None:
     usable = [node for node in partition.nodes.values() if node.schedulable and not node.held]
     for each in [order, *partition.node_orders.values()]:
         expected = sorted((each.score(node), node.node_id) for node in usable)
-        _require(each.entries() == expected, partition, "the node order is wrong")
-        _require(not each.bound_faults(), partition, f"bounds too low: {each.bound_faults()}")
+        require(each.entries() == expected, partition, "the node order is wrong")
+        require(not each.bound_faults(), partition, f"bounds too low: {each.bound_faults()}")
         sizes: dict[int, int] = {}
         for node in usable:
             sizes[node.total.number] = sizes.get(node.total.number, 0) + 1
         kept = {number: count for number, (_, count) in each.sizes.items()}
-        _require(kept == sizes, partition, "the node order miscounts sizes")
+        require(kept == sizes, partition, "the node order miscounts sizes")
 
 
 def _queues(partition: Partition) -> None:
@@ -185,18 +180,18 @@ def _queues(partition: Partition) -> None:
         for application in below:
             for request in application.requests.values():
                 add_times(wanted, request.amounts, request.pending)
-        _require(equal(queue.pending, wanted), partition, f"{name} pending is wrong")
+        require(equal(queue.pending, wanted), partition, f"{name} pending is wrong")
         running = [a for a in below if a.state in (states.STARTING, states.RUNNING)]
-        _require(queue.running == len(running), partition, f"{name} running is wrong")
+        require(queue.running == len(running), partition, f"{name} running is wrong")
         priorities = PriorityCount()
         for shown in _priorities_below(queue):
             if shown != MIN_PRIORITY:
                 priorities.add(shown)
         right = priorities.counts() == queue.priorities.counts()
-        _require(right, partition, f"{name}: priorities are miscounted")
+        require(right, partition, f"{name}: priorities are miscounted")
         right = queue.priority == priorities.highest
         right = right and (queue.parent is None or queue.shown_priority == shown_priority(queue))
-        _require(right, partition, f"{name} shows a wrong priority")
+        require(right, partition, f"{name} shows a wrong priority")
 
 
 def _applications_below(queue: Queue) -> list[Application]:
@@ -214,13 +209,13 @@ def _child_orders(partition: Partition) -> None:
     for parent in partition.queues(partition.root):
         expected = [child.name for child in parent.children.values() if trimmed(child.pending)]
         listed = parent.child_order.names()
-        _require(sorted(expected) == listed, partition, f"children of {parent.path} are wrong")
+        require(sorted(expected) == listed, partition, f"children of {parent.path} are wrong")
         for name in expected:
             child = parent.children[name]
             numbers = child_numbers(parent, child, parity=partition.parity)
             place = (numbers, trimmed(child.pending), child.has_ready())
             kept = parent.child_order.place(name)
-            _require(kept == place, partition, f"queue {child.path} stands at {kept}, not {place}")
+            require(kept == place, partition, f"queue {child.path} stands at {kept}, not {place}")
 
 
 def _lanes(partition: Partition) -> None:
@@ -232,52 +227,52 @@ def _lanes(partition: Partition) -> None:
             held = sum(len(strand.groups) for strand in lane.strands.values())
             groups[number] = groups.get(number, 0) + held
             keys = {strand.key(): strand for strand in lane.strands.values()}
-            _require(lane.strand_keys == keys, partition, f"{name} has wrong keys of strands")
+            require(lane.strand_keys == keys, partition, f"{name} has wrong keys of strands")
             fresh = sorted(n for n, strand in lane.strands.items() if strand.fresh)
-            _require(sorted(lane.fresh) == fresh, partition, f"{name} forgot to look at some")
+            require(sorted(lane.fresh) == fresh, partition, f"{name} forgot to look at some")
             _lane(partition, lane, name)
             for strand in lane.strands.values():
                 _strand(partition, strand, f"strand {strand.key()} of {name}")
         ready = sorted(n for n, each in leaf.lanes.items() if each.order.keys and not each.parked)
         listed = sorted([*leaf.ready.keys, *leaf.urgent.keys])
-        _require(listed == ready, partition, f"ready lanes of {leaf.path}")
+        require(listed == ready, partition, f"ready lanes of {leaf.path}")
         urgent = [number for number in ready if leaf.lanes[number].shape.urgent]
-        _require(sorted(leaf.urgent.keys) == urgent, partition, f"urgent lanes of {leaf.path}")
+        require(sorted(leaf.urgent.keys) == urgent, partition, f"urgent lanes of {leaf.path}")
         in_pass = leaf.path in partition.urgent
-        _require(in_pass == bool(urgent), partition, f"{leaf.path} is urgent, or not")
+        require(in_pass == bool(urgent), partition, f"{leaf.path} is urgent, or not")
     for shape in partition.shapes.values():
         held = groups.get(shape.number, 0)
-        _require(shape.groups == held, partition, f"shape {shape.key} counts wrong groups")
-    _require(len(groups) == len(partition.shapes), partition, "a lane without shape")
+        require(shape.groups == held, partition, f"shape {shape.key} counts wrong groups")
+    require(len(groups) == len(partition.shapes), partition, "a lane without shape")
     waiting = sorted(s.number for s in partition.shapes.values() if s.waiting)
-    _require(sorted(partition.starved.shapes) == waiting, partition, "starved shapes are wrong")
+    require(sorted(partition.starved.shapes) == waiting, partition, "starved shapes are wrong")
 
 
 def _lane(partition: Partition, lane: Lane, name: str) -> None:
     """A lane is ready by its first strand, or parked for a true reason."""
     active = sorted(n for n, strand in lane.strands.items() if not strand.waits())
-    _require(sorted(lane.order.keys) == active, partition, f"{name} orders wrong strands")
+    require(sorted(lane.order.keys) == active, partition, f"{name} orders wrong strands")
     for number in active:
         right = lane.order.keys[number] == lane.strands[number].order.first_key()
-        _require(right, partition, f"{name}: a stale strand key")
+        require(right, partition, f"{name}: a stale strand key")
     if not lane.parked:
         ready = lane.ranking.keys.get(lane.shape.number)
         right = not active or ready == lane.order.first_key()
-        _require(right, partition, f"{name}: a stale lane key")
+        require(right, partition, f"{name}: a stale lane key")
         return
-    _require(len(active) > 0, partition, f"{name} is parked with nothing to try")
+    require(len(active) > 0, partition, f"{name} is parked with nothing to try")
     queue = lane.parked_at
     if queue is not None:
         listed = queue.waiting.get(lane.shape.number, {}).get(lane.number)
-        _require(listed is lane, partition, f"{name} waits at no queue")
+        require(listed is lane, partition, f"{name} waits at no queue")
         blocked = not queue.fits(lane.shape.amounts)
-        _require(blocked, partition, f"{name} waits at {queue.path} though it fits")
+        require(blocked, partition, f"{name} waits at {queue.path} though it fits")
         return
     listed = lane.shape.waiting.get(lane.number)
-    _require(listed is lane, partition, f"{name} waits for no node")
+    require(listed is lane, partition, f"{name} waits for no node")
     if not partition.predicates:
         able = [n.node_id for n in partition.nodes.values() if _has_room(n, lane)]
-        _require(not able, partition, f"{name} waits though {able} fit it")
+        require(not able, partition, f"{name} waits though {able} fit it")
 
 
 def _strand(partition: Partition, strand: Strand, name: str) -> None:
@@ -286,21 +281,21 @@ def _strand(partition: Partition, strand: Strand, name: str) -> None:
     for number, group in strand.groups.items():
         application = group.application
         right = application_key(leaf, application)
-        _require(application.standing == right, partition, f"{name}: a stale application key")
+        require(application.standing == right, partition, f"{name}: a stale application key")
         first = min(group.requests.values(), key=lambda each: each.sort_key)
         belongs = group.strand is strand and application.account is strand.account
-        _require(belongs, partition, f"{name} has a group of another strand")
+        require(belongs, partition, f"{name} has a group of another strand")
         gate = gate_of(application, strand.account, strand.lane)
         paused = application.backoff_until_ns > 0 and gate == CLOSED
         right_gate = strand.gate == gate or paused
-        _require(right_gate, partition, f"{name} has the wrong gate, not {gate}")
+        require(right_gate, partition, f"{name} has the wrong gate, not {gate}")
         fresh = {n: each for n, each in group.requests.items() if not each.looked}
         listed = fresh if number in strand.fresh else {}
-        _require(group.fresh == listed == fresh, partition, f"{name} forgot asks to look at")
-        _require(application.seen or bool(fresh), partition, f"{name} forgot an application")
+        require(group.fresh == listed == fresh, partition, f"{name} forgot asks to look at")
+        require(application.seen or bool(fresh), partition, f"{name} forgot an application")
         home = (strand.lane.shape.stage != HOME,) if strand.lane.shape.urgent else ()
         key = (*right, *home, *first.sort_key)
-        _require(strand.order.keys.get(number) == key, partition, f"{name}: a stale group key")
+        require(strand.order.keys.get(number) == key, partition, f"{name}: a stale group key")
     if strand.aside is not None:
         _aside(partition, strand, strand.aside, name)
 
@@ -313,12 +308,12 @@ def _aside(partition: Partition, strand: Strand, bound: Bound, name: str) -> Non
         assert isinstance(bound, QueueTracker)
         waitlist = bound.waiting
         able = bound.fits(strand.lane.shape.amounts)
-    _require(waitlist.strands.get(strand.number) is strand, partition, f"{name} is not listed")
+    require(waitlist.strands.get(strand.number) is strand, partition, f"{name} is not listed")
     ahead = waitlist.first(strand.place())
     in_order = ahead is not None and ahead.order.first_key() <= strand.order.first_key()
-    _require(in_order, partition, f"{name} waits in a wrong order")
+    require(in_order, partition, f"{name} waits in a wrong order")
     tried = not able or _has_candidate(strand, bound)
-    _require(tried, partition, f"{name} waits though it could go on")
+    require(tried, partition, f"{name} waits though it could go on")
 
 
 def _has_candidate(strand: Strand, bound: Bound) -> bool:
@@ -344,29 +339,29 @@ def _trackers(partition: Partition) -> None:
     for application in partition.applications.values():
         name = f"application {application.application_id}"
         counted = application.counted and not application.idle()
-        _require(application.counted == counted, partition, f"{name} counts and is idle")
+        require(application.counted == counted, partition, f"{name} counts and is idle")
         right = application.counted or not application.allocations
-        _require(right, partition, f"{name} holds something and does not count")
+        require(right, partition, f"{name} holds something and does not count")
         account = application.account
-        _require((account is None) == application.idle(), partition, f"{name}: wrong account")
+        require((account is None) == application.idle(), partition, f"{name}: wrong account")
         if account is None:
             continue
         accounts[account.number] = accounts.get(account.number, 0) + 1
         expected = _expected_trackers(application)
         listed = [each.key for each in account.trackers]
-        _require(listed == expected, partition, f"{name} counts at {listed}, not {expected}")
+        require(listed == expected, partition, f"{name} counts at {listed}, not {expected}")
         for key in expected:
             used.setdefault(key, []).append(application)
     kept = sorted(partition.trackers)
-    _require(kept == sorted(used), partition, f"trackers are {kept}, not {sorted(used)}")
+    require(kept == sorted(used), partition, f"trackers are {kept}, not {sorted(used)}")
     for key, tracker in partition.trackers.items():
         parts = [amounts for application in used[key] for amounts in _amounts(application)]
         _same(partition, f"tracker {key} allocated", tracker.allocated, parts)
         running = len([each for each in used[key] if each.counted])
-        _require(tracker.running == running, partition, f"tracker {key} counts {tracker.running}")
+        require(tracker.running == running, partition, f"tracker {key} counts {tracker.running}")
     for account in partition.accounts.values():
         right = accounts.get(account.number) == account.references
-        _require(right, partition, f"account {account.number} has wrong references")
+        require(right, partition, f"account {account.number} has wrong references")
 
 
 def _expected_trackers(application: Application) -> list[TrackerKey]:

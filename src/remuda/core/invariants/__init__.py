@@ -1,0 +1,1 @@
+"""Works every counter and index out from scratch and compares (the meaning of ``check``)."""

@@ -1,0 +1,68 @@
+"""Answers every query: which view it asks for, and of which partition."""
+
+from __future__ import annotations
+
+from typing import TypeAlias, assert_never
+
+from remuda.core.messages.queries import (
+    AccessQuery,
+    ApplicationsQuery,
+    ConfigurationsQuery,
+    NodesQuery,
+    PartitionsQuery,
+    PlacementRulesQuery,
+    Query,
+    QueuesQuery,
+    UsageQuery,
+    UtilisationQuery,
+    UtilisationView,
+    View,
+)
+from remuda.core.model.cluster import Cluster
+from remuda.core.model.partition import Partition
+from remuda.core.views.applications import application_views
+from remuda.core.views.configurations import access_view, configuration_views
+from remuda.core.views.nodes import node_views
+from remuda.core.views.partitions import find_partition, partition_views, queue_view
+from remuda.core.views.usage import usage_views
+
+_PartitionQuery: TypeAlias = (
+    QueuesQuery
+    | NodesQuery
+    | ApplicationsQuery
+    | PlacementRulesQuery
+    | UsageQuery
+    | AccessQuery
+    | UtilisationQuery
+)
+
+
+def answer(cluster: Cluster, query: Query) -> View:
+    """Answer a read-only question with frozen records; None if its partition is unknown.
+
+    Rules: REST-21, REST-76.
+    """
+    if isinstance(query, PartitionsQuery):
+        return partition_views(cluster)
+    if isinstance(query, ConfigurationsQuery):
+        return configuration_views(cluster)
+    partition = find_partition(cluster, query.partition, query.rm_id)
+    return None if partition is None else _answer(partition, query)
+
+
+def _answer(partition: Partition, query: _PartitionQuery) -> View:
+    if isinstance(query, QueuesQuery):
+        return queue_view(partition, partition.root)
+    if isinstance(query, NodesQuery):
+        return node_views(partition)
+    if isinstance(query, ApplicationsQuery):
+        return application_views(partition, query.queue)
+    if isinstance(query, UsageQuery):
+        return usage_views(partition, groups=query.groups)
+    if isinstance(query, AccessQuery):
+        return access_view(partition, query)
+    if isinstance(query, PlacementRulesQuery):
+        return partition.config.placement_rules
+    if isinstance(query, UtilisationQuery):
+        return UtilisationView({})
+    assert_never(query)
