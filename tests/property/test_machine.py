@@ -42,7 +42,7 @@ class AnyRequests(RuleBasedStateMachine):
         self.age = 0
 
     def predicate(self, rm_id: str, allocation_key: str, node_id: str, allocate: bool) -> str:
-        assert (rm_id, allocate) == (CHOOSY, True)
+        assert rm_id == CHOOSY
         return "no" if (draw.class_of(allocation_key), node_id) in self.refused else ""
 
     @initialize(plain=draw.configurations(), choosy=draw.configurations(), refused=draw.refusals)
