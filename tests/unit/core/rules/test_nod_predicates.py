@@ -1,0 +1,104 @@
+"""What a resource manager is asked about nodes, and when (NOD-13, CYC-17)."""
+
+from __future__ import annotations
+
+import pytest
+
+from remuda.core.messages import commands as c
+from remuda.core.ports import NodesAnswer, NodesQuestion
+from tests.unit.core.door import Caller, leaf
+from tests.unit.core.rules.crowd import LATE, Crowd, Reluctant, went
+
+ONE = {"vcore": 1}
+
+
+@pytest.mark.remuda_rule("NOD-13", "SI-80", "EXT-22", "CYC-17")
+def test_the_question_names_ask_nodes_and_purpose() -> None:
+    asked: list[NodesQuestion] = []
+
+    def predicates(question: NodesQuestion) -> NodesAnswer:
+        asked.append(question)
+        return NodesAnswer(0)
+
+    crowd = Crowd(predicates=predicates)
+    crowd.full(n1=4)
+    crowd.ask("app", "k", {"vcore": 4})
+    crowd.ask("app", "big", {"vcore": 8})
+    assert went(crowd.run()) == [("k-0", "n1")]
+    assert asked == [NodesQuestion("rm", "app", "k", True, ("n1",))]
+    crowd.run(LATE)
+    assert asked[1:] == [NodesQuestion("rm", "app", "big", False, ("n1",))]
+
+
+@pytest.mark.remuda_rule("NOD-13", "CYC-17", "CYC-15", "NOD-15")
+def test_nodes_are_asked_about_in_order_and_only_those_with_room() -> None:
+    moods = Reluctant({("k", node, True): "no" for node in ("n1", "n2", "n3", "n5")})
+    crowd = Crowd(predicates=moods)
+    crowd.full(n1=5, n2=9, n3=7, n4=6, n5=8, n6=4)
+    crowd.node("tiny", {"vcore": 4})
+    crowd.node("off", {"vcore": 50}, c.CREATE_DRAIN)
+    crowd.ask("app", "k", {"vcore": 5})
+    assert went(crowd.run()) == [("k-0", "n4")]
+    # Least used first: 9, 8, 7, 6 cores are free. The fifth would be n1.
+    assert moods.asked == [("k", node, True) for node in ("n2", "n5", "n3", "n4")]
+
+
+@pytest.mark.remuda_rule("NOD-13", "CYC-17", "RSV-7")
+def test_nothing_is_asked_about_reserved_nodes() -> None:
+    moods = Reluctant()
+    crowd = Crowd(predicates=moods)
+    crowd.full(n1=4)
+    crowd.ask("app", "big", {"vcore": 8})
+    crowd.run(LATE)
+    assert crowd.held() == {"n1": ["app|big"]}
+    moods.asked.clear()
+    crowd.ask("app", "small", ONE)
+    crowd.run(LATE)
+    assert moods.asked == []
+
+
+@pytest.mark.remuda_rule("NOD-13", "EXT-13", "EXT-22")
+def test_no_node_is_asked_about_twice_in_a_search() -> None:
+    good = "n1500"
+    questions: list[tuple[str, ...]] = []
+
+    def predicates(question: NodesQuestion) -> NodesAnswer:
+        questions.append(question.node_ids)
+        if good not in question.node_ids:
+            return NodesAnswer(-1, ("no",) * len(question.node_ids))
+        index = question.node_ids.index(good)
+        return NodesAnswer(index, ("no",) * index)
+
+    door = Caller(leaf("a"), predicates=predicates)
+    updates = [c.NodeUpdate(f"n{number:04}", c.CREATE, ONE) for number in range(2000)]
+    door.send(c.UpdateNodes(door.rm, tuple(updates)))
+    door.app("app")
+    door.ask("app", "k", ONE)
+    assert went(door.step()) == [("k-0", good)]
+    asked = [node_id for question in questions for node_id in question]
+    assert asked[:1501] == [f"n{number:04}" for number in range(1501)]
+    assert len(asked) == len(set(asked))
+    assert all(1 <= len(question) <= 1024 for question in questions)
+
+
+@pytest.mark.remuda_rule("NOD-13", "CYC-17", "CYC-12")
+@pytest.mark.parametrize("maximum", [{"vcore": 0}, {"vcore": 3}])
+def test_nothing_is_asked_before_the_quotas_are_passed(maximum: dict[str, int]) -> None:
+    moods = Reluctant()
+    crowd = Crowd(leaf("a", maximum), predicates=moods)
+    crowd.full(n1=10)
+    crowd.ask("app", "k", {"vcore": 4})
+    assert went(crowd.run() + crowd.run(LATE)) == []
+    assert moods.asked == []
+
+
+@pytest.mark.remuda_rule("NOD-13", "CYC-17")
+def test_a_refused_ask_leaves_no_trace() -> None:
+    moods = Reluctant({("k", "n1", True): "no", ("k", "n1", False): "no"})
+    crowd = Crowd(predicates=moods)
+    crowd.full(n1=4)
+    crowd.ask("app", "k", ONE)
+    before = (crowd.node_views(), crowd.queue("root"), crowd.usage())
+    assert went(crowd.run()) == []
+    assert (crowd.node_views(), crowd.queue("root"), crowd.usage()) == before
+    assert crowd.state("app") == "Accepted"
