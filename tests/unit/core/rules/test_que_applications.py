@@ -116,6 +116,9 @@ def test_what_is_equal_in_both_keys_is_served_as_it_was_submitted(
     asks = tuple(c.Ask(name, name, ONE) for name in "yxz")
     door.send(c.UpdateAllocations(door.rm, asks=asks))
     assert letters(door) == "zxy"
+    asks = tuple(c.Ask(name, f"{name}2", ONE, priority=ord(name)) for name in "yxz")
+    door.send(c.UpdateAllocations(door.rm, asks=asks))
+    assert letters(door) == "zyx"
 
 
 @pytest.mark.remuda_rule("QUE-40", "QUE-27")

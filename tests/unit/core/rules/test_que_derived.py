@@ -121,6 +121,14 @@ def test_the_effective_maximum_of_the_example(
 
 
 @pytest.mark.remuda_rule("QUE-15", "GANG-3")
+def test_the_size_of_the_cluster_is_no_maximum() -> None:
+    door = Caller(leaf("a"), leaf("b", {"memory": 5}))
+    door.node("n1", {"vcore": 2, "memory": 2})
+    assert not too_large(door, {"vcore": 100, "gpu": 1}, "root.a")
+    assert not too_large(door, {"vcore": 100, "memory": 5}, "root.b")
+
+
+@pytest.mark.remuda_rule("QUE-15", "GANG-3")
 @pytest.mark.parametrize("levels", [("p", "p.q"), ("p.q", "p.q.a"), ("p", "p.q.a")])
 def test_the_smaller_of_two_levels_is_effective(levels: tuple[str, str]) -> None:
     for first, second in ((4, 9), (9, 4)):

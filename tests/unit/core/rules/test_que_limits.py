@@ -19,6 +19,7 @@ from remuda.core.messages.events import (
     REMOVE,
     SET,
 )
+from remuda.core.messages.gates import QUEUE_QUOTA
 from tests.unit.core.door import CREATING, Caller, events, leaf, of, parent
 
 ONE = {"vcore": 1}
@@ -211,6 +212,9 @@ def test_a_type_that_left_the_cluster_is_rejected_by_root() -> None:
     assert door.place() == [("gpu-0", "n2")]
     door.node("n2", action=c.DECOMISSION)
     assert door.place() == []
+    finding = door.apps()["app"].requests[0].finding
+    assert finding is not None
+    assert (finding.gate, finding.subject) == (QUEUE_QUOTA, "root")
     door.node("n3", {"vcore": 10, "gpu": 1})
     assert door.place() == [("gpu-1", "n3")]
 

@@ -182,6 +182,30 @@ def test_the_first_by_name_that_no_other_exceeds_is_next_in_any_order_of_arrival
         assert "".join(door.order()) == "cbda"
 
 
+@pytest.mark.remuda_rule("QUE-36")
+@pytest.mark.parametrize(
+    "wanted, order",
+    [
+        # b before a, which c exceeds, although c itself can never be placed.
+        ({"a": {"memory": 1}, "b": {"vcore": 1}, "c": {"memory": 2000}}, "ba"),
+        # c is first, then nothing exceeds b any more, which comes before d.
+        ({"b": {"memory": 1}, "c": {"memory": 2000}, "d": {"vcore": 1}}, "bd"),
+        ({"a": {"vcore": 1}, "b": {"vcore": 2000}, "c": {"vcore": 2, "memory": 2000}}, "a"),
+    ],
+)
+def test_a_queue_in_which_nothing_fits_counts_in_the_order_of_the_others(
+    wanted: dict[str, dict[str, int]], order: str
+) -> None:
+    door = furnished(*(leaf(name) for name in wanted))
+    for name, size in wanted.items():
+        fill(door, f"root.{name}", wanted=size)
+    for _ in range(2):
+        assert "".join(door.order()) == order
+        for name in order:
+            door.release(name)
+            door.ask(name, name, wanted[name], 2)
+
+
 @pytest.mark.remuda_rule("QUE-36", "QUE-37")
 def test_equal_states_give_equal_decisions_a_thousand_times() -> None:
     shuffle = random.Random(7)
@@ -255,6 +279,7 @@ def test_shares_follow_the_size_of_the_cluster() -> None:
         ({"vcore": 0, "memory": 1}, {"vcore": 1}, 1.0),
         (None, {"licence": 900}, 0.0),  # limited nowhere: no part
         ({"vcore": 1000}, {"vcore": 100, "memory": 300}, 0.3),
+        ({"vcore": 1000, "memory": 0}, {"vcore": 100, "memory": 0}, 0.1),
     ],
 )
 def test_the_share_of_a_queue(

@@ -123,6 +123,11 @@ def test_what_a_parent_sees(own: int, offset: int, policy: str, visible: int) ->
     door.app("app", "root.p.a")
     door.ask("app", "k", ONE, priority=own)
     assert current(door, "root.p.a", "root.p", "root") == [own, visible, visible]
+    # Worked out anew it is the same, and so it is for a queue that has nothing.
+    door.reload(parent("p", leaf("a", properties=properties), leaf("b", properties=properties)))
+    assert current(door, "root.p.a", "root.p", "root") == [own, visible, visible]
+    door.remove("app")
+    assert current(door, "root.p.a", "root.p", "root") == [LOWEST] * 3
 
 
 # ---------------------------------------------------------------------- changes at run time

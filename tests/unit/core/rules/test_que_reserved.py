@@ -257,6 +257,19 @@ def test_a_reservation_of_a_running_application_takes_no_second_place() -> None:
     door.scheduler.check()
 
 
+@pytest.mark.remuda_rule("QUE-24", "QUE-23", "APP-6")
+def test_reported_work_turns_the_place_of_a_reservation_into_a_running_one() -> None:
+    door = reserved(2)
+    door.existing("x", "run", "small-1", ONE)
+    assert (door.state("x"), held(door, "x")) == ("Starting", ["full-1"])
+    for name in ("y", "z"):
+        submit(door, name, "root.p.b", ONE)
+    assert placed(door) == ["y"]
+    door.remove("x")
+    assert placed(door) == ["z"]
+    door.scheduler.check()
+
+
 @pytest.mark.remuda_rule("QUE-24", "QUE-22")
 def test_as_many_reserve_as_may_run() -> None:
     door = crowded(leaf("a", max_applications=2), full=3)

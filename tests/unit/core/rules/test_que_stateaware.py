@@ -225,6 +225,17 @@ def test_the_oldest_is_the_one_whose_asks_are_oldest() -> None:
     assert letters(door) == "yyxx"
 
 
+@pytest.mark.remuda_rule("QUE-41", "QUE-42")
+def test_who_grows_older_while_waiting_has_the_next_turn() -> None:
+    door = caller()
+    for name in "xyz":
+        submit(door, name)
+    assert letters(door) == "x"
+    door.ask("z", "zold", ONE, tags={"creationTime": str(door.now // SECOND - 60)})
+    door.wait(STARTING)
+    assert letters(door) == "zzy"  # with its second allocation z runs, and it is y's turn
+
+
 # ------------------------------------------------------------------------------- reserved
 
 
@@ -284,6 +295,13 @@ def test_the_policy_can_be_switched_on_and_off() -> None:
     assert letters(door) == "p"
     door.reload(leaf("a", properties={POLICY: "fair"}))
     assert letters(door) == "q"
+    # Those who started meanwhile wait for their turn no more.
+    door.reload(aware())
+    for name in "rs":
+        submit(door, name)
+    assert letters(door) == ""
+    door.wait(STARTING)
+    assert letters(door) == "r"
     door.scheduler.check()
 
 

@@ -65,6 +65,9 @@ def test_names_are_lower_case_and_paths_join_them_with_dots() -> None:
     }
     assert door.apps()["app"].queue == "root.sales.emea.ann"
     assert door.queue("root.sales.emea.ann").parent == "root.sales.emea"
+    found = door.scheduler.view(q.ApplicationsQuery("default", "Root.SALES.Emea.ann"))
+    assert isinstance(found, tuple)
+    assert len(found) == 1
 
 
 @pytest.mark.remuda_rule("QUE-1", "QUE-2")
