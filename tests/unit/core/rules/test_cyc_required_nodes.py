@@ -219,3 +219,37 @@ def test_a_required_node_that_goes_is_waited_for(crowd: Crowd) -> None:
     assert crowd.log("pinned").keys() == {"required node 'n1' is not known"}
     crowd.node("n1", {"vcore": 8})
     assert went(crowd.run()) == [("pinned-0", "n1")]
+
+
+@pytest.mark.remuda_rule("RSV-10", "RSV-7", "RSV-12")
+@pytest.mark.parametrize("a, b, closed", [(8, 8, True), (7, 8, True), (8, 7, True), (7, 7, False)])
+def test_one_that_fits_its_headroom_keeps_the_node_closed(a: int, b: int, closed: bool) -> None:
+    crowd = Crowd(leaf("a"), leaf("b"))
+    crowd.full(n1=4)
+    crowd.app("other", "root.b")
+    pin(crowd, "first", "n1", 8)
+    crowd.ask("other", "second", BIG, tags={REQUIRED_NODE: "n1"})
+    crowd.run()
+    assert crowd.held() == {"n1": ["app|first", "other|second"]}
+    crowd.reload(leaf("a", {"vcore": a}), leaf("b", {"vcore": b}), leaf("old"))
+    crowd.ask("app", "small", ONE)
+    assert went(crowd.run()) == ([] if closed else [("small-0", "n1")])
+    assert crowd.counted() == 2
+
+
+@pytest.mark.remuda_rule("CYC-14", "SI-33", "RSV-9")
+def test_an_ask_that_is_sent_again_for_another_node_leaves_the_first(crowd: Crowd) -> None:
+    pin(crowd, "pinned", "n1", 8)
+    crowd.run()
+    pin(crowd, "pinned", "n2", 8)
+    crowd.run()
+    assert crowd.held() == {"n2": ["app|pinned"]}
+
+
+@pytest.mark.remuda_rule("CYC-14", "RSV-12")
+def test_as_many_as_fit_are_placed_and_one_reservation_is_made_for_the_rest(crowd: Crowd) -> None:
+    pin(crowd, "pinned", "n1", 2, 5)
+    found = crowd.run()
+    assert went(found) == [("pinned-0", "n1"), ("pinned-1", "n1")]
+    assert reserved(found) == [("+", "n1", "pinned")]
+    assert crowd.request("pinned").pending_count == 3

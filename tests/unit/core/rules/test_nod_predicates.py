@@ -59,7 +59,7 @@ def test_nothing_is_asked_about_reserved_nodes() -> None:
 
 @pytest.mark.remuda_rule("NOD-13", "EXT-13", "EXT-22")
 def test_no_node_is_asked_about_twice_in_a_search() -> None:
-    good = "n1500"
+    good = "n3500"
     questions: list[tuple[str, ...]] = []
 
     def predicates(question: NodesQuestion) -> NodesAnswer:
@@ -70,13 +70,13 @@ def test_no_node_is_asked_about_twice_in_a_search() -> None:
         return NodesAnswer(index, ("no",) * index)
 
     door = Caller(leaf("a"), predicates=predicates)
-    updates = [c.NodeUpdate(f"n{number:04}", c.CREATE, ONE) for number in range(2000)]
+    updates = [c.NodeUpdate(f"n{number:04}", c.CREATE, ONE) for number in range(4000)]
     door.send(c.UpdateNodes(door.rm, tuple(updates)))
     door.app("app")
     door.ask("app", "k", ONE)
     assert went(door.step()) == [("k-0", good)]
     asked = [node_id for question in questions for node_id in question]
-    assert asked[:1501] == [f"n{number:04}" for number in range(1501)]
+    assert asked[:3501] == [f"n{number:04}" for number in range(3501)]
     assert len(asked) == len(set(asked))
     assert all(1 <= len(question) <= 1024 for question in questions)
 
@@ -102,3 +102,23 @@ def test_a_refused_ask_leaves_no_trace() -> None:
     assert went(crowd.run()) == []
     assert (crowd.node_views(), crowd.queue("root"), crowd.usage()) == before
     assert crowd.state("app") == "Accepted"
+
+
+@pytest.mark.remuda_rule("NOD-13", "SI-80", "CYC-25", "CYC-20")
+def test_the_answer_for_a_class_holds_until_the_node_changes() -> None:
+    moods = Reluctant({("*", "n1", True): "no"})
+    crowd = Crowd(predicates=moods)
+    crowd.full(n1=4)
+    crowd.ask("app", "big", {"vcore": 8}, equivalence="class")
+    crowd.run(LATE)
+    crowd.clear("n1")
+    refused = ("big", "n1", True)
+    assert went(crowd.run()) == []
+    assert moods.asked == [("big", "n1", False), refused]
+    moods.refused.clear()
+    crowd.send_nothing()
+    assert went(crowd.run()) == []  # nobody is asked again
+    assert moods.asked == [("big", "n1", False), refused]
+    crowd.node("n1", action=c.UPDATE, attributes={"label": "new"})
+    assert went(crowd.run()) == [("big-0", "n1")]
+    assert moods.asked == [("big", "n1", False), refused, refused]

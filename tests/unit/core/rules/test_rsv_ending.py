@@ -210,3 +210,15 @@ def test_the_count_is_right_over_many_changes() -> None:
     assert crowd.counted() == 0
     assert crowd.held() == {}
     assert not crowd.scheduler.has_work()
+
+
+@pytest.mark.remuda_rule("SI-44", "RSV-9")
+def test_an_allocation_reported_on_a_reserved_node_ends_that_reservation() -> None:
+    crowd = Crowd()
+    crowd.full(n1=4, n2=5)
+    crowd.ask("app", "big", BIG, 2)
+    crowd.run(LATE)
+    assert crowd.request("big").reservations == ("n2", "n1")
+    crowd.existing("app", "mine", "n1", BIG, key="big")
+    crowd.run()
+    assert crowd.held() == {"n2": ["app|big"]}

@@ -9,7 +9,7 @@ from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.messages import events as ev
 from tests.unit.core.door import DAY, SECOND, START, groups, leaf, of, parent, users
-from tests.unit.core.rules.crowd import DELAY, LATE, Crowd, Reluctant, reserved, went
+from tests.unit.core.rules.crowd import DELAY, LATE, Crowd, Reluctant, reserved, told, went
 
 BIG = {"vcore": 8}
 
@@ -73,6 +73,11 @@ def test_the_age_counts_from_the_creation_time(crowd: Crowd) -> None:
     crowd.ask("app", "big", BIG, tags=created)
     assert reserved(crowd.run()) == []
     assert reserved(crowd.run(1)) == [("+", "n2", "big")]
+    # Nor does a time that is still to come make an ask old.
+    later = {"creationTime": str(START // SECOND + 10)}
+    crowd.ask("app", "late", BIG, tags=later)
+    assert reserved(crowd.run(12 * SECOND - 1)) == []
+    assert reserved(crowd.run(1)) == [("+", "n1", "late")]
 
 
 @pytest.mark.remuda_rule("RSV-3", "SI-33")
@@ -249,6 +254,10 @@ def test_nodes_that_are_draining_or_too_small_are_not_reserved() -> None:
     assert reserved(crowd.run(LATE)) == []
     crowd.node("n2", {"vcore": 8}, c.UPDATE)
     assert reserved(crowd.run()) == [("+", "n2", "more")]
+    crowd.ask("app", "most", BIG)
+    assert reserved(crowd.run(LATE)) == []
+    crowd.node("n3", action=c.DRAIN_TO_SCHEDULABLE)
+    assert reserved(crowd.run()) == [("+", "n3", "most")]
 
 
 @pytest.mark.remuda_rule("RSV-4", "CYC-15", "NOD-13", "SI-80")
@@ -266,3 +275,32 @@ def test_if_the_best_node_is_refused_no_other_is_tried_until_something_changes(
     crowd.existing("old", "less", "n1", {"vcore": 3})  # 7 cores are free there
     assert reserved(crowd.run()) == [("+", "n1", "big")]
     assert moods.asked[-1] == ("big", "n1", False)
+
+
+@pytest.mark.remuda_rule("CYC-15", "CYC-16", "CYC-24", "REST-134", "EVT-44")
+def test_a_node_that_refuses_the_ask_for_now_may_be_reserved() -> None:
+    moods = Reluctant({("k", "n1", True): "not now"})
+    crowd = Crowd(predicates=moods)
+    crowd.full(n1=9)
+    crowd.ask("app", "k", BIG)
+    found = crowd.run(LATE)
+    assert (went(found), reserved(found)) == ([], [("+", "n1", "k")])
+    assert told(found) == ["Unschedulable request 'k': not now (1x); "]
+    assert moods.asked[:2] == [("k", "n1", True), ("k", "n1", False)]
+    assert crowd.log("k").keys() == {"not now"}
+    assert crowd.request("k").scheduling_attempted
+
+
+@pytest.mark.remuda_rule("RSV-3", "CYC-12", "QUE-44")
+@pytest.mark.parametrize("count", [3, 300, 1100, 3000])
+def test_of_many_the_first_in_order_reserves(count: int) -> None:
+    crowd = Crowd()
+    crowd.full(n1=4)
+    asks = [
+        c.Ask("app", f"k{number}", BIG, priority=9 if number == count - 1 else 0)
+        for number in range(count)
+    ]
+    crowd.send(c.UpdateAllocations(crowd.rm, asks=tuple(asks)))
+    crowd.step(count + 10)
+    crowd.now += LATE
+    assert reserved(crowd.step(count + 10)) == [("+", "n1", f"k{count - 1}")]

@@ -243,3 +243,26 @@ def test_another_node_for_the_first_comes_before_the_own_node_of_the_next(queue:
     crowd.clear("n2")
     crowd.node("n0", BIG)
     assert went(crowd.run()) == [("first-0", "n0")]
+
+
+@pytest.mark.remuda_rule("CYC-22", "CYC-20")
+def test_a_node_that_drains_after_it_got_room_is_not_used(crowd: Crowd) -> None:
+    crowd.clear("n1")
+    crowd.node("n1", action=c.DRAIN_NODE)
+    assert went(crowd.run()) == []
+    assert crowd.held() == {"n1": ["app|big"]}
+
+
+@pytest.mark.remuda_rule("CYC-20", "NOD-13")
+def test_a_refused_own_node_does_not_hold_up_the_own_node_of_an_equal_ask() -> None:
+    moods = Reluctant({("*", "n1", True): "no"})
+    crowd = Crowd(predicates=moods)
+    crowd.full(n1=5, n2=4)
+    for key in ("k1", "k2"):
+        crowd.ask("app", key, BIG, equivalence="class")
+    crowd.run(LATE)
+    assert crowd.held() == {"n1": ["app|k1"], "n2": ["app|k2"]}
+    crowd.clear("n1")
+    crowd.clear("n2")
+    assert went(crowd.run()) == [("k2-0", "n2")]
+    assert crowd.held() == {"n1": ["app|k1"]}
