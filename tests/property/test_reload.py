@@ -197,11 +197,20 @@ def usage(world: World, home: str) -> list[object]:
     return [world.view(q.UsageQuery(home, groups, world.rm_id)) for groups in (False, True)]
 
 
+def without_looks(application: q.ApplicationView) -> q.ApplicationView:
+    """An application without what says how often its asks were looked at: a reload adds a look."""
+    requests = [dataclasses.replace(each, log=(), finding=None) for each in application.requests]
+    return dataclasses.replace(application, requests=tuple(requests))
+
+
 def beside_queues(world: World, home: str, paths: set[str]) -> list[object]:
     """Everything else of a partition: work, rules, and who may use these queues."""
     rm_id = world.rm_id
-    views = [world.view(q.NodesQuery(home, rm_id)), world.view(q.PlacementRulesQuery(home, rm_id))]
-    views.append(world.view(q.ApplicationsQuery(home, "", rm_id)))
+    views: list[object] = [world.view(q.NodesQuery(home, rm_id))]
+    views.append(world.view(q.PlacementRulesQuery(home, rm_id)))
+    applications = world.view(q.ApplicationsQuery(home, "", rm_id))
+    assert isinstance(applications, tuple)
+    views += [without_looks(one) for one in applications if isinstance(one, q.ApplicationView)]
     return views + [
         world.view(q.AccessQuery(home, path, user, names, admin, rm_id))
         for path in sorted(paths)

@@ -55,7 +55,7 @@ class Ledger:
     def heard(self, effects: list[Effect]) -> None:
         """Note what the scheduler says; a second birth or death is an error."""
         for effect in effects:
-            if isinstance(effect, e.AllocationNew):
+            if isinstance(effect, e.AllocationNew) and effect.ask.application_id:
                 name = (effect.rm_id, effect.partition, effect.allocation_id)
                 known = self.running.get(name)
                 again = known == effect.node_id and effect.allocation_id in self.reported

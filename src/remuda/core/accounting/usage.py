@@ -9,9 +9,16 @@ from heapq import heappush
 
 from remuda.config.queue_properties import FAIR, STATEAWARE
 from remuda.core.accounting.accounts import account_of, count_application, open_account
-from remuda.core.accounting.lanes import dequeue, enqueue, note_turn, regroup
+from remuda.core.accounting.lanes import dequeue, enqueue, note_turn, regroup, restage
 from remuda.core.accounting.standing import place_group, update_application
-from remuda.core.accounting.waiting import hold_again, pass_on, wake_at, wake_held, wake_waiting
+from remuda.core.accounting.waiting import (
+    hold_again,
+    pass_on,
+    wake_at,
+    wake_held,
+    wake_rebuffed,
+    wake_waiting,
+)
 from remuda.core.model import states
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
@@ -41,6 +48,8 @@ def set_pending(partition: Partition, request: Request, pending: int) -> None:
         enqueue(partition, request)
     elif before > 0 and pending == 0:
         _unlist(partition, request, used_more=False)
+    elif request.reservations:
+        restage(partition, request)
     if leaf.settings.application_sort == STATEAWARE:
         note_turn(partition, application)
     partition.unsettled[leaf.path] = leaf
@@ -100,6 +109,8 @@ def _put_on_node(partition: Partition, allocation: Allocation) -> None:
         node.refused.clear()
     if node.reservations:
         partition.shaken[node.node_id] = node
+    if partition.rebuffed:
+        wake_rebuffed(partition)
     if node.schedulable and not node.held:
         partition.node_order.put(node)
         for order in partition.node_orders.values():

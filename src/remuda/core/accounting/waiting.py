@@ -117,10 +117,23 @@ def offer(partition: Partition, node: Node) -> None:
     """
     if node.reservations:
         partition.shaken[node.node_id] = node
+    if partition.rebuffed:
+        wake_rebuffed(partition)
     if node.is_open():
         partition.put_node(node)
     if partition.starved.shapes and not node.held:
         wake_for_node(partition, node)
+
+
+def wake_rebuffed(partition: Partition) -> None:
+    """Wake the lanes whose best node to reserve was refused: another may be the best now.
+
+    Rules: RSV-4, NOD-13 (decision 48 of docs/spec).
+    """
+    rebuffed, partition.rebuffed = partition.rebuffed, {}
+    for lane in rebuffed.values():
+        if lane.waits_for_node():
+            wake(partition, lane)
 
 
 def wake_for_node(partition: Partition, node: Node) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from remuda.core.apply.commit import enter
 from remuda.core.apply.foreign import foreign_identity, foreign_refusal, report_foreign
 from remuda.core.apply.lifecycle import admit
-from remuda.core.apply.reservations import trim_reservations
+from remuda.core.apply.reservations import use_reservation
 from remuda.core.apply.resize import resize_allocation, resize_refusal
 from remuda.core.apply.turn import Turn
 from remuda.core.messages.commands import ExistingAllocation
@@ -126,4 +126,4 @@ def recover(turn: Turn, partition: Partition, existing: ExistingAllocation, node
         admit(turn, partition, request)
     allocation.requested_ns = request.created_ns
     enter(turn, partition, request, allocation)
-    trim_reservations(turn, partition, request, node)
+    use_reservation(turn, partition, request, node)

@@ -89,7 +89,7 @@ def _refusal(partition: Partition, application: Application) -> Refusal | None:
         return f"{reason}: application {application_id} cannot be added", "OBJ-8"
     if application_id in partition.applications:
         return f"application {application_id} already existed in partition", "SI-20"
-    return _order_refusal(application)
+    return None
 
 
 def _identify(application: Application) -> tuple[str, str]:
@@ -127,7 +127,7 @@ def _admit(turn: Turn, partition: Partition, application: Application) -> Refusa
         return refusal
     leaf = partition.queue(application.queue_path)
     assert leaf is not None
-    refusal = _unsupported(application.record)
+    refusal = _unsupported(application.record) or _order_refusal(application)
     if refusal is not None:
         _leave_unused(turn, partition, leaf)
         return refusal

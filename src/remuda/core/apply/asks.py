@@ -111,7 +111,7 @@ def _add(turn: Turn, partition: Partition, application: Application, ask: Ask) -
     if pending != request.pending:
         set_pending(partition, request, pending)
         if request.reservations:
-            trim_reservations(turn, partition, request, None)
+            trim_reservations(turn, partition, request)
     end_if_idle(turn, partition, application)
     turn.application_event(
         partition,

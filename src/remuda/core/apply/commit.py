@@ -85,6 +85,8 @@ def park_lane(turn: Turn, partition: Partition, decision: Park) -> None:
             partition.shaken[node.node_id] = node
         return
     park(partition, lane, decision.limiting)
+    if decision.refusals.to_reserve:
+        partition.rebuffed[lane.number] = lane
     if decision.limiting is None and lane.leaf.settings.backoff and not lane.shape.urgent:
         back_off(turn, partition, request.application)
 

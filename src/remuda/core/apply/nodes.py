@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from remuda.core.accounting.usage import grow_capacity
-from remuda.core.accounting.waiting import offer, wake_at, wake_to_reserve
+from remuda.core.accounting.waiting import offer, wake_at, wake_rebuffed, wake_to_reserve
 from remuda.core.apply.allocations import recover
 from remuda.core.apply.allocations import refusal as allocation_refusal
 from remuda.core.apply.foreign import tell_occupied
@@ -234,6 +234,7 @@ def _stop_using(partition: Partition, node: Node) -> None:
     if node.schedulable and node.held:
         partition.closed_nodes -= 1
     node.schedulable = False
+    wake_rebuffed(partition)
     partition.drop_node(node.node_id)
     partition.shaken[node.node_id] = node
 

@@ -14,7 +14,7 @@ from typing import Final
 from remuda.core.accounting.accounts import account_of
 from remuda.core.accounting.lanes import restage
 from remuda.core.accounting.usage import count_starter
-from remuda.core.accounting.waiting import offer, wake_to_reserve
+from remuda.core.accounting.waiting import offer, wake_rebuffed, wake_to_reserve
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.model import deadlines
@@ -41,6 +41,7 @@ def reserve(turn: Turn, partition: Partition, request: Request, node: Node) -> N
     request.reservations[node.node_id] = reservation
     request.application.reservations[number] = reservation
     _reservation_event(turn, partition, reservation, events.ADD)
+    wake_rebuffed(partition)
     _close_or_open(partition, node)
     partition.shaken[node.node_id] = node
     restage(partition, request)
@@ -65,6 +66,7 @@ def unreserve(turn: Turn, partition: Partition, reservation: Reservation) -> Non
     restage(partition, request)
     count_starter(partition, request.application)
     _close_or_open(partition, node)
+    wake_rebuffed(partition)
     if node.node_id in partition.nodes:
         wake_to_reserve(partition, node)
 
@@ -75,16 +77,21 @@ def unreserve_all(turn: Turn, partition: Partition, reservations: Sequence[Reser
         unreserve(turn, partition, reservation)
 
 
-def trim_reservations(
-    turn: Turn, partition: Partition, request: Request, node: Node | None
-) -> None:
-    """End what an ask has reserved beyond what it wants: on a given node first, else the oldest.
+def use_reservation(turn: Turn, partition: Partition, request: Request, node: Node) -> None:
+    """End one reservation of an ask that got an allocation: that on its node, else the oldest.
 
-    Rules: RSV-5, RSV-6, SI-33, SI-44.
+    Rules: RSV-8, SI-44.
     """
+    own = request.reservations.get(node.node_id)
+    for reservation in request.reservations.values():
+        unreserve(turn, partition, own or reservation)
+        return
+
+
+def trim_reservations(turn: Turn, partition: Partition, request: Request) -> None:
+    """End what an ask has reserved beyond what it wants, oldest first. Rules: RSV-6, SI-33."""
     while len(request.reservations) > request.reservation_limit():
-        own = None if node is None else request.reservations.get(node.node_id)
-        unreserve(turn, partition, own or next(iter(request.reservations.values())))
+        unreserve(turn, partition, next(iter(request.reservations.values())))
 
 
 def drop_unfit(turn: Turn, partition: Partition, reservations: list[Reservation]) -> None:

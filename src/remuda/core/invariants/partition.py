@@ -286,7 +286,7 @@ def _strand(partition: Partition, strand: Strand, name: str) -> None:
         belongs = group.strand is strand and application.account is strand.account
         require(belongs, partition, f"{name} has a group of another strand")
         gate = gate_of(application, strand.account, strand.lane)
-        paused = application.backoff_until_ns > 0 and gate == CLOSED
+        paused = application.backoff_until_ns > 0 and CLOSED in (gate, strand.gate)
         right_gate = strand.gate == gate or paused
         require(right_gate, partition, f"{name} has the wrong gate, not {gate}")
         fresh = {n: each for n, each in group.requests.items() if not each.looked}

@@ -13,7 +13,7 @@ from remuda.core.model.node import Node
 from remuda.core.model.node_order import NodeOrder
 from remuda.core.model.placement_rule import PlacementRule
 from remuda.core.model.queue import Queue
-from remuda.core.model.request import Request, Shape, ShapeKey
+from remuda.core.model.request import Lane, Request, Shape, ShapeKey
 from remuda.core.model.reservation import Claim, ClaimKey, Reservation
 from remuda.core.model.starved import StarvedShapes
 from remuda.core.model.trackers import Account, QueueTracker, TrackerKey
@@ -34,6 +34,7 @@ class Partition:
     application asked for it (NOD-23). ``urgent``: leaves with something to try in the reserved
     pass, by path. ``reservations``: by number, oldest first; ``claims``: of equal asks, see Claim.
     ``shaken``: nodes with reservations that changed since the last decision, by ID.
+    ``rebuffed``: lanes whose best node to reserve was refused by predicates, by number.
     ``closed_nodes``: how many schedulable ones a reservation keeps from others. ``young``: asks
     that may not reserve yet, a heap by the time they may, then by priority. ``parity``: queues are
     ordered as 1.5 did (KV-5). ``trackers``: of users and groups that are limited and have something
@@ -59,6 +60,7 @@ class Partition:
         "numbers",
         "parity",
         "predicates",
+        "rebuffed",
         "rejected",
         "reservation_delay_ns",
         "reservation_limit_ns",
@@ -116,6 +118,7 @@ class Partition:
         self.reservation_limit_ns: int = 0
         self.reservations: dict[int, Reservation] = {}
         self.claims: dict[ClaimKey, Claim] = {}
+        self.rebuffed: dict[int, Lane] = {}
         self.shaken: dict[str, Node] = {}
         self.closed_nodes: int = 0
         self.young: list[tuple[int, int, int, Request]] = []
