@@ -17,6 +17,7 @@ from remuda.core.model.request import Request, Shape, ShapeKey
 from remuda.core.model.reservation import Claim, ClaimKey, Reservation
 from remuda.core.model.starved import StarvedShapes
 from remuda.core.model.trackers import Account, QueueTracker, TrackerKey
+from remuda.core.model.utilisation import Utilisation
 from remuda.core.model.vectors import ResourceTypes, Vector
 
 
@@ -37,7 +38,7 @@ class Partition:
     ``closed_nodes``: how many schedulable ones a reservation keeps from others. ``young``: asks
     that may not reserve yet, a heap by the time they may, then by priority. ``parity``: queues are
     ordered as 1.5 did (KV-5). ``trackers``: of users and groups that are limited and have something
-    here; ``accounts``: by the numbers of their trackers.
+    here; ``accounts``: by the numbers of their trackers. ``utilisation``: how full the nodes are.
     """
 
     __slots__ = (
@@ -76,6 +77,7 @@ class Partition:
         "types",
         "unsettled",
         "urgent",
+        "utilisation",
         "young",
         "young_due_ns",
     )
@@ -101,6 +103,7 @@ class Partition:
         self.node_order = node_order
         self.node_orders: dict[str, NodeOrder] = {}
         self.nodes: dict[str, Node] = {}
+        self.utilisation = Utilisation()
         self.foreign = ForeignIndex()
         self.capacity = Vector()
         self.applications: dict[str, Application] = {}
