@@ -11,6 +11,7 @@ from remuda.core.model.application import Application
 from remuda.core.model.foreign import ForeignIndex
 from remuda.core.model.node import Node
 from remuda.core.model.node_order import NodeOrder
+from remuda.core.model.outstanding import Outstanding
 from remuda.core.model.placement_rule import PlacementRule
 from remuda.core.model.queue import Queue
 from remuda.core.model.request import Request, Shape, ShapeKey
@@ -39,6 +40,7 @@ class Partition:
     that may not reserve yet, a heap by the time they may, then by priority. ``parity``: queues are
     ordered as 1.5 did (KV-5). ``trackers``: of users and groups that are limited and have something
     here; ``accounts``: by the numbers of their trackers. ``utilisation``: how full the nodes are.
+    ``outstanding``: asks the RM may have to be told of (CYC-30).
     """
 
     __slots__ = (
@@ -58,6 +60,7 @@ class Partition:
         "node_sort_weights",
         "nodes",
         "numbers",
+        "outstanding",
         "parity",
         "predicates",
         "rejected",
@@ -129,6 +132,7 @@ class Partition:
         self.trackers: dict[TrackerKey, QueueTracker] = {}
         self.accounts: dict[tuple[int, ...], Account] = {}
         self.numbers: int = 0
+        self.outstanding = Outstanding()
 
     def set_config(self, config: PartitionConfig) -> None:
         """Take over a configuration, what it says about queues and nodes apart.
