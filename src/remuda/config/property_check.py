@@ -35,8 +35,9 @@ class PropertyCheck:
             what = f"invalid value {cut(text)!r} of property {name}: its default is used"
             self._findings.warn(node, path, "PRP-2", what, _hint(known))
         elif known is SORT_POLICY and text == STATEAWARE:
-            what = f"the sort policy {STATEAWARE} is deprecated and means fifo"
-            self._findings.warn(node, path, "PRP-1", what, "write fifo")
+            what = f"the sort policy {STATEAWARE} is deprecated; later releases read fifo"
+            hint = "write fifo, unless only one application at a time shall start"
+            self._findings.warn(node, path, "PRP-1", what, hint)
 
     def _compare(self, name: str, node: Node, path: str) -> None:
         """Note a key that looks like a known one; an unknown key has no effect. Rules: PRP-1."""

@@ -67,6 +67,9 @@ class Property(Generic[T]):
 
 
 def _sort_policy(text: str) -> str | None:
+    """Take these words; the empty text is the default. Rules: PRP-6."""
+    if text == "":
+        return FIFO
     return text if text in (FIFO, FAIR, STATEAWARE) else None
 
 
@@ -182,10 +185,9 @@ BACKOFF: Final = Property(
     "0",
     "leaf",
     "yes",
-    "asks that fit nowhere before the application has to wait",
-    ("QUE-18",),
+    "how many asks of an application may wait because no node takes them before it pauses",
+    ("CYC-33", "QUE-18"),
     'application.unschedasks.backoff: "5"',
-    built=False,
 )
 
 BACKOFF_DELAY: Final = Property(
@@ -195,10 +197,9 @@ BACKOFF_DELAY: Final = Property(
     "30s",
     "leaf",
     "yes",
-    "how long it then waits",
-    ("QUE-18",),
+    "how long the pause is; none of its asks is tried then",
+    ("CYC-33", "QUE-18"),
     "application.unschedasks.backoff.delay: 10s",
-    built=False,
 )
 
 GANG_ADMISSION: Final = Property(

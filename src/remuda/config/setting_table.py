@@ -113,12 +113,15 @@ SETTINGS: Final = (
         "whether the execution timeout of an application ends it",
         "APP-30",
     ),
-    _core(
+    Setting(
         "scheduler.reservationLimit",
         "60m",
         DURATION,
-        "how long a reservation may hold a node; 0: for ever",
-        "RSV-10",
+        (CORE,),
+        True,
+        "a reservation older than that ends when its ask does not fit its limits; 0: never",
+        ("RSV-10",),
+        True,
     ),
     Setting(
         "scheduler.parity",

@@ -17,6 +17,7 @@ from remuda.core.apply.asks import add_asks, release_asks
 from remuda.core.apply.commit import allocate, hold_back, keep_node, let_pause, let_wait, park_lane
 from remuda.core.apply.expiry import expire_due
 from remuda.core.apply.nodes import update_nodes
+from remuda.core.apply.outstanding import plan_look
 from remuda.core.apply.registration import register, unregister
 from remuda.core.apply.releases import release_allocations
 from remuda.core.apply.reload import update_configuration
@@ -114,6 +115,8 @@ class Scheduler:
                 let_pause(partition, decision)
             if partition.claims or partition.shaken:
                 review(turn, partition)
+            if partition.outstanding.leaves:
+                plan_look(turn, partition)
             settle(partition)
             self._run_timers(turn)
         return turn.effects
@@ -157,6 +160,7 @@ class Scheduler:
         self._partitions = self._cluster.partitions()
         for partition in self._partitions:
             review(turn, partition)
+            plan_look(turn, partition)
             settle(partition)
 
     def _update(

@@ -46,6 +46,8 @@ def set_pending(partition: Partition, request: Request, pending: int) -> None:
             _set_priority(application)
             update_application(application)
         enqueue(partition, request)
+        if request.attempted:
+            partition.outstanding.add(request)
     elif before > 0 and pending == 0:
         _unlist(partition, request, used_more=False)
     elif request.reservations:
@@ -213,6 +215,8 @@ def _unlist(partition: Partition, request: Request, *, used_more: bool) -> None:
     ``used_more``: the application's usage changed as well, which moves it where that counts.
     """
     application = request.application
+    if request.outstanding:
+        partition.outstanding.discard(request)
     group = dequeue(partition, request)
     application.priorities.remove(request.ask.priority)
     leaf = application.queue

@@ -52,6 +52,8 @@ def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
     )
     allocation.requested_ns = request.created_ns
     enter(turn, partition, request, allocation)
+    if request.pending:
+        partition.outstanding.add(request)
     if decision.kept is not None:
         unreserve(turn, partition, decision.kept)
     turn.emit(

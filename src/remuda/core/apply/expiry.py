@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from remuda.core.accounting.lanes import regroup
 from remuda.core.apply.lifecycle import fire
+from remuda.core.apply.outstanding import report_outstanding
 from remuda.core.apply.partitions import go_on_draining
 from remuda.core.apply.queues import remove_empty_queues
 from remuda.core.apply.reservations import grow_old
@@ -29,6 +30,8 @@ def _run(turn: Turn, partition: Partition, deadline: Deadline) -> None:
     application = deadline.application
     if deadline.what == deadlines.AGE:
         grow_old(turn, partition)
+    elif deadline.what == deadlines.OUTSTANDING:
+        report_outstanding(turn, partition)
     elif deadline.what == deadlines.QUEUES:
         if partition.state == states.DRAINING:
             go_on_draining(turn, partition)

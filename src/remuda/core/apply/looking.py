@@ -39,7 +39,7 @@ def look_at_served(turn: Turn, partition: Partition, request: Request) -> None:
     Emits: EventRecord.
     """
     _look_at(turn, partition, request, None)
-    request.attempted = True
+    _note_attempt(partition, request)
     if request.reservations:
         return
     _tell_user_fits(turn, partition, request)
@@ -69,7 +69,7 @@ def look_at_parked(turn: Turn, partition: Partition, decision: Park) -> None:
     for request in requests:
         _look_at(turn, partition, request, None)
         _waits(turn, request)
-        request.attempted = True
+        _note_attempt(partition, request)
         if not lane.shape.urgent:
             _over_queue_quota(turn, partition, request, left)
     room = partition.types.resource(room_at(limiting))
@@ -219,6 +219,13 @@ def _look_at(turn: Turn, partition: Partition, request: Request, hold: Hold | No
     look(turn, partition, application)
     _tell_runnable(turn, partition, application, hold)
     mark_looked(request)
+
+
+def _note_attempt(partition: Partition, request: Request) -> None:
+    """Note that the limits of its user let an ask pass. Rules: CYC-12 (step 3), CYC-30."""
+    if not request.attempted:
+        request.attempted = True
+        partition.outstanding.add(request)
 
 
 def _waits(turn: Turn, request: Request) -> None:

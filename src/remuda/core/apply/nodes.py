@@ -96,6 +96,7 @@ def _create(turn: Turn, partition: Partition, update: NodeUpdate) -> tuple[str, 
         return fault
     node = _build(partition, update)
     partition.nodes[node.node_id] = node
+    partition.utilisation.join(node)
     node.schedulable = update.action == commands.CREATE
     _schedulable_event(turn, partition, node)
     _resize_partition(turn, partition, None, node.total)
@@ -262,6 +263,7 @@ def remove_node(turn: Turn, partition: Partition, node: Node) -> None:
     _stop_using(partition, node)
     _schedulable_event(turn, partition, node)
     del partition.nodes[node.node_id]
+    partition.utilisation.part(node)
     partition.shaken.pop(node.node_id, None)
     unreserve_all(turn, partition, list(node.reservations.values()))
     released = end_on_node(turn, partition, node)

@@ -25,15 +25,19 @@ QUEUE_CLEANUP_NS: Final = 10 * SECOND_NS
 # How old an ask must be to reserve a node (RSV-3).
 RESERVATION_DELAY_NS: Final = 2 * SECOND_NS
 
+# How often asks that wait for a larger cluster are looked for (CYC-30).
+OUTSTANDING_NS: Final = SECOND_NS
+
 
 # What a timer is for: an application leaves its state; one tries again after a pause (CYC-33);
 # empty queues go, or the next portion of a partition; asks are old enough to reserve (RSV-3);
-# a reservation is old enough to go (RSV-10).
+# a reservation is old enough to go (RSV-10); asks may wait for a larger cluster (CYC-30).
 STATE: Final = "state"
 BACKOFF: Final = "back-off"
 QUEUES: Final = "queues"
 AGE: Final = "age"
 CLAIM: Final = "claim"
+OUTSTANDING: Final = "outstanding"
 
 
 @final

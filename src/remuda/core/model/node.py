@@ -44,6 +44,7 @@ class Node:
         "allocations",
         "attributes",
         "available",
+        "changed",
         "foreign",
         "held",
         "itemised",
@@ -64,6 +65,7 @@ class Node:
         self.attributes: dict[str, str] = {}
         self.allocated = Vector()
         self.available = Vector()
+        self.changed: dict[str, None] = {}
         self.allocations: dict[tuple[int, str], Allocation] = {}
         self.refused: dict[str, str] = {}
         self.reservations: dict[int, Reservation] = {}
@@ -86,22 +88,26 @@ class Node:
         """Take an allocation in; the fit was checked before, or must not be (SI-41)."""
         self.allocations[allocation.key()] = allocation
         move(self.available, self.allocated, allocation.amounts)
+        self.changed[self.node_id] = None
 
     def remove(self, allocation: Allocation) -> None:
         """Give an allocation's room back."""
         del self.allocations[allocation.key()]
         move(self.allocated, self.available, allocation.amounts)
+        self.changed[self.node_id] = None
 
     def resize(self, total: Amounts) -> None:
         """Change the capacity. Rules: NOD-5."""
         subtract(self.available, self.total)
         add(self.available, total)
         self.total = total
+        self.changed[self.node_id] = None
 
     def exchange(self, allocation: Allocation, amounts: Amounts) -> None:
         """Let an allocation that is here hold other amounts from now on. Rules: CYC-28."""
         move(self.allocated, self.available, allocation.amounts)
         move(self.available, self.allocated, amounts)
+        self.changed[self.node_id] = None
 
     def reoccupy(self, occupied: Amounts) -> None:
         """Change what others use, as the RM reports it. Rules: NOD-5."""

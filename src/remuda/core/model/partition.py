@@ -11,12 +11,14 @@ from remuda.core.model.application import Application
 from remuda.core.model.foreign import ForeignIndex
 from remuda.core.model.node import Node
 from remuda.core.model.node_order import NodeOrder
+from remuda.core.model.outstanding import Outstanding
 from remuda.core.model.placement_rule import PlacementRule
 from remuda.core.model.queue import Queue
 from remuda.core.model.request import Lane, Request, Shape, ShapeKey
 from remuda.core.model.reservation import Claim, ClaimKey, Reservation
 from remuda.core.model.starved import StarvedShapes
 from remuda.core.model.trackers import Account, QueueTracker, TrackerKey
+from remuda.core.model.utilisation import Utilisation
 from remuda.core.model.vectors import ResourceTypes, Vector
 
 
@@ -38,7 +40,8 @@ class Partition:
     ``closed_nodes``: how many schedulable ones a reservation keeps from others. ``young``: asks
     that may not reserve yet, a heap by the time they may, then by priority. ``parity``: queues are
     ordered as 1.5 did (KV-5). ``trackers``: of users and groups that are limited and have something
-    here; ``accounts``: by the numbers of their trackers.
+    here; ``accounts``: by the numbers of their trackers. ``utilisation``: how full the nodes are.
+    ``outstanding``: asks the RM may have to be told of (CYC-30).
     """
 
     __slots__ = (
@@ -58,6 +61,7 @@ class Partition:
         "node_sort_weights",
         "nodes",
         "numbers",
+        "outstanding",
         "parity",
         "predicates",
         "rebuffed",
@@ -78,6 +82,7 @@ class Partition:
         "types",
         "unsettled",
         "urgent",
+        "utilisation",
         "young",
         "young_due_ns",
     )
@@ -103,6 +108,7 @@ class Partition:
         self.node_order = node_order
         self.node_orders: dict[str, NodeOrder] = {}
         self.nodes: dict[str, Node] = {}
+        self.utilisation = Utilisation()
         self.foreign = ForeignIndex()
         self.capacity = Vector()
         self.applications: dict[str, Application] = {}
@@ -129,6 +135,7 @@ class Partition:
         self.trackers: dict[TrackerKey, QueueTracker] = {}
         self.accounts: dict[tuple[int, ...], Account] = {}
         self.numbers: int = 0
+        self.outstanding = Outstanding()
 
     def set_config(self, config: PartitionConfig) -> None:
         """Take over a configuration, what it says about queues and nodes apart.

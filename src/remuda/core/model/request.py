@@ -123,7 +123,7 @@ class Request:
     ``attempted``: with enough user quota. ``fits_queue``, ``fits_user``: what observers were told
     (EVT-42). ``log``: see CYC-24. ``waits_since_ns``: when it was first found that it must wait, 0:
     never. ``told_ns``: when a refusal by predicates was told last (EVT-44). ``reported``: its RM
-    knows that it waits for resources (CYC-30).
+    knows that it waits for resources (CYC-30); ``outstanding``: it may have to be told.
     """
 
     __slots__ = (
@@ -144,6 +144,7 @@ class Request:
         "made",
         "next_identity",
         "number",
+        "outstanding",
         "pending",
         "reported",
         "reservations",
@@ -168,6 +169,7 @@ class Request:
         self.ages: bool = False
         self.attempted: bool = False
         self.reported: bool = False
+        self.outstanding: bool = False
         self.told_ns: int | None = None
         self.group: Group | None = None
         self.reservations: dict[str, Reservation] = {}

@@ -15,7 +15,6 @@ from remuda.core.messages.queries import (
     QueuesQuery,
     UsageQuery,
     UtilisationQuery,
-    UtilisationView,
     View,
 )
 from remuda.core.model.cluster import Cluster
@@ -25,6 +24,7 @@ from remuda.core.views.configurations import access_view, configuration_views
 from remuda.core.views.nodes import node_views
 from remuda.core.views.partitions import find_partition, partition_views, queue_view
 from remuda.core.views.usage import usage_views
+from remuda.core.views.utilisation import utilisation_view
 
 _PartitionQuery: TypeAlias = (
     QueuesQuery
@@ -64,5 +64,5 @@ def _answer(partition: Partition, query: _PartitionQuery) -> View:
     if isinstance(query, PlacementRulesQuery):
         return partition.config.placement_rules
     if isinstance(query, UtilisationQuery):
-        return UtilisationView({})
+        return utilisation_view(partition)
     assert_never(query)

@@ -1,0 +1,100 @@
+"""How full the nodes are, as a histogram per resource type (rules: NOD-22).
+
+Nodes note themselves when what they have or hold changes, which costs the scheduling path one
+entry in a dictionary. Whoever asks for the histogram pays for sorting those in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, TypeAlias, final
+
+from remuda.core.model.node import Node
+from remuda.core.model.vectors import amount_at
+
+BUCKETS: Final = 10
+
+# Index of a type, bucket.
+_Place: TypeAlias = tuple[int, int]
+
+
+def bucket(allocated: int, total: int) -> int:
+    """Return in which tenth a share of a total above zero lies; the upper edge belongs to it.
+
+    Exact for integers of any size. Rules: NOD-22.
+    """
+    if allocated >= total:
+        return BUCKETS - 1
+    return max(-(-BUCKETS * allocated // total) - 1, 0)
+
+
+@final
+class Utilisation:
+    """The node IDs of a partition by resource type and tenth.
+
+    ``changed``: IDs of nodes that came, went or changed since the last renewal.
+    """
+
+    __slots__ = ("_members", "_places", "changed")
+
+    def __init__(self) -> None:
+        self.changed: dict[str, None] = {}
+        self._places: dict[str, tuple[_Place, ...]] = {}
+        self._members: dict[_Place, list[str]] = {}
+
+    def join(self, node: Node) -> None:
+        """Let a node that comes into the partition note its changes here. Rules: NOD-22."""
+        node.changed = self.changed
+        self.changed[node.node_id] = None
+
+    def part(self, node: Node) -> None:
+        """Take note that a node leaves the partition. Rules: NOD-22."""
+        self.changed[node.node_id] = None
+
+    def renew(self, nodes: Mapping[str, Node]) -> None:
+        """Put the nodes that changed where they belong now. Rules: NOD-22.
+
+        Cost: their number, and the size of each tenth that one of them enters or leaves.
+        """
+        gone: dict[_Place, dict[str, None]] = {}
+        come: dict[_Place, list[str]] = {}
+        for node_id in self.changed:
+            node = nodes.get(node_id)
+            new = () if node is None else _places(node)
+            old = self._places.pop(node_id, ())
+            if new:
+                self._places[node_id] = new
+            for place in old:
+                if place not in new:
+                    gone.setdefault(place, {})[node_id] = None
+            for place in new:
+                if place not in old:
+                    come.setdefault(place, []).append(node_id)
+        self.changed.clear()
+        for place, leaving in gone.items():
+            self._leave(place, leaving)
+        for place, coming in come.items():
+            members = self._members.setdefault(place, [])
+            members += coming
+            members.sort()
+
+    def types(self) -> list[int]:
+        """Return the indexes of the types that a node has something of, in no order of use."""
+        return sorted({index: None for index, _ in self._members})
+
+    def members(self, index: int, number: int) -> tuple[str, ...]:
+        """Return the sorted IDs of the nodes in one tenth of a type. Rules: NOD-22."""
+        return tuple(self._members.get((index, number), ()))
+
+    def _leave(self, place: _Place, leaving: Mapping[str, None]) -> None:
+        members = [each for each in self._members[place] if each not in leaving]
+        if members:
+            self._members[place] = members
+        else:
+            del self._members[place]
+
+
+def _places(node: Node) -> tuple[_Place, ...]:
+    held = node.allocated
+    pairs = node.total.need
+    return tuple([(index, bucket(amount_at(held, index), total)) for index, total in pairs])
