@@ -9,6 +9,7 @@ from remuda.config.queue_properties import STATEAWARE
 from remuda.core.accounting.accounts import account_of
 from remuda.core.accounting.standing import place_group, place_strand
 from remuda.core.accounting.waiting import pass_on, release, resume, wake, withdraw
+from remuda.core.messages.tags import REQUIRED_NODE
 from remuda.core.model import states
 from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
@@ -52,8 +53,7 @@ def enqueue(partition: Partition, request: Request) -> None:
     group.order.put(request.number, request.sort_key)
     request.group = group
     if not request.looked:
-        group.fresh[request.number] = request
-        _note_fresh(partition, group)
+        _note_fresh(partition, group.strand, request)
     if new or group.order.first() == request.number:
         place_group(group)
 
@@ -69,7 +69,7 @@ def dequeue(partition: Partition, request: Request) -> Group | None:
     del group.requests[request.number]
     group.order.drop(request.number)
     if not request.looked:
-        _drop_fresh(group, request)
+        _drop_fresh(group.strand, request)
     if group.requests:
         return group
     shape = group.strand.lane.shape
@@ -86,17 +86,15 @@ def mark_looked(request: Request) -> None:
     if not request.looked:
         request.looked = True
         if request.group is not None:
-            _drop_fresh(request.group, request)
+            _drop_fresh(request.group.strand, request)
 
 
 def look_again(partition: Partition, application: Application) -> None:
     """Let an application be looked at as if it were new. Rules: LIM-20, LIM-64."""
     for group in application.request_groups.values():
         request = group.first()
-        if request.looked:
-            request.looked = False
-            group.fresh[request.number] = request
-        _note_fresh(partition, group)
+        request.looked = False
+        _note_fresh(partition, group.strand, request)
 
 
 def restage(partition: Partition, request: Request) -> None:
@@ -124,8 +122,9 @@ def regroup(partition: Partition, application: Application) -> None:
             _part(partition, group)
             group.strand = strand
             strand.groups[application.number] = group
-            if group.fresh:
-                _note_fresh(partition, group)
+            for request in group.requests.values():
+                if not request.looked:
+                    _note_fresh(partition, strand, request)
             place_group(group)
             partition.unsettled[strand.lane.leaf.path] = strand.lane.leaf
 
@@ -172,8 +171,10 @@ def _shape_key(partition: Partition, request: Request) -> ShapeKey:
     constraint = ""
     if partition.predicates:
         constraint = f"class {ask.equivalence}" if ask.equivalence else f"ask {request.number}"
-    required = request.required_node()
-    stage = _stage(request)
+    required = ask.tags.get(REQUIRED_NODE, "") if ask.tags else ""
+    stage = AGED if request.aged or required else YOUNG
+    if request.reservations:
+        stage = _stage(request)
     leaf = application.queue
     alone = stage == HOME or (leaf is not None and leaf.settings.backoff > 0)
     own = request.number if alone else 0
@@ -181,9 +182,7 @@ def _shape_key(partition: Partition, request: Request) -> ShapeKey:
 
 
 def _stage(request: Request) -> int:
-    """Return how far an ask got with reserving. Rules: RSV-3, RSV-12, CYC-19 to CYC-21."""
-    if not request.reservations:
-        return AGED if request.aged or request.required_node() else YOUNG
+    """Return how far an ask with a reservation got. Rules: RSV-3, CYC-19 to CYC-21."""
     for reservation in request.reservations.values():
         if reservation.home:
             return HOME
@@ -240,29 +239,23 @@ def _has_gate(leaf: Queue, account: Account) -> bool:
     return False
 
 
-def _note_fresh(partition: Partition, group: Group) -> None:
-    """Note that a group has asks nobody looked at, and let its lane be tried."""
-    strand = group.strand
+def _note_fresh(partition: Partition, strand: Strand, request: Request) -> None:
+    """Note that nobody looked at an ask yet, and let its lane be tried."""
     lane = strand.lane
-    strand.fresh[group.application.number] = group
-    lane.fresh[strand.number] = strand
+    if not strand.fresh:
+        lane.fresh[strand.number] = strand
+    strand.fresh[request.number] = request
     if strand.aside is not None:
         resume(partition, strand)
     if lane.parked:
         wake(partition, lane)
 
 
-def _drop_fresh(group: Group, request: Request) -> None:
-    del group.fresh[request.number]
-    if not group.fresh:
-        _forget_fresh(group)
-
-
-def _forget_fresh(group: Group) -> None:
-    """Note that all asks of a group were looked at, or left."""
-    strand = group.strand
-    if strand.fresh.pop(group.application.number, None) is not None and not strand.fresh:
-        strand.lane.fresh.pop(strand.number, None)
+def _drop_fresh(strand: Strand, request: Request) -> None:
+    """Note that an ask was looked at, or left."""
+    del strand.fresh[request.number]
+    if not strand.fresh:
+        del strand.lane.fresh[strand.number]
 
 
 def _part(partition: Partition, group: Group) -> None:
@@ -271,7 +264,9 @@ def _part(partition: Partition, group: Group) -> None:
     lane = strand.lane
     number = group.application.number
     del strand.groups[number]
-    _forget_fresh(group)
+    for request in group.requests.values():
+        if not request.looked:
+            _drop_fresh(strand, request)
     strand.order.drop(number)
     if strand.groups:
         place_strand(strand)

@@ -116,9 +116,11 @@ def place_strand(strand: Strand) -> None:
     bound = strand.aside
     if bound is None:
         lane = strand.lane
-        lane.order.put(strand.number, strand.order.first_key())
+        key = strand.order.first_key()
+        lane.order.put(strand.number, key)
         if not lane.parked:
-            lane.ranking.put(lane.shape.number, lane.order.first_key())
+            alone = len(lane.order.keys) == 1
+            lane.ranking.put(lane.shape.number, key if alone else lane.order.first_key())
     elif strand.held:
         bound.held.put(strand)
     elif isinstance(bound, QueueTracker):

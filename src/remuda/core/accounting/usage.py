@@ -40,7 +40,8 @@ def set_pending(partition: Partition, request: Request, pending: int) -> None:
     for queue in leaf.path_up:
         add_times(queue.pending, amounts, pending - before)
     if before == 0 and pending > 0:
-        _let_age(partition, request)
+        if not request.ages and partition.reservation_delay_ns is not None:
+            _let_age(partition, request, partition.reservation_delay_ns)
         application.priorities.add(request.ask.priority)
         if application.priority != application.priorities.highest:
             _set_priority(application)
@@ -57,13 +58,11 @@ def set_pending(partition: Partition, request: Request, pending: int) -> None:
     partition.unsettled[leaf.path] = leaf
 
 
-def _let_age(partition: Partition, request: Request) -> None:
+def _let_age(partition: Partition, request: Request, delay_ns: int) -> None:
     """Note when an ask will be old enough to reserve a node. Rules: RSV-3."""
-    delay_ns = partition.reservation_delay_ns
-    if delay_ns is not None and not request.ages:
-        request.ages = True
-        due_ns = request.created_ns + delay_ns + 1
-        heappush(partition.young, (due_ns, -request.ask.priority, request.number, request))
+    request.ages = True
+    due_ns = request.created_ns + delay_ns + 1
+    heappush(partition.young, (due_ns, -request.ask.priority, request.number, request))
 
 
 def charge(partition: Partition, allocation: Allocation, request: Request) -> None:

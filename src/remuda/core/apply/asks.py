@@ -101,7 +101,8 @@ def _add(turn: Turn, partition: Partition, application: Application, ask: Ask) -
     if request is None:
         amounts = partition.types.amounts(ask.resource)
         number = partition.next_number()
-        request = Request(number, ask, amounts, application, created_ns(ask.tags, turn.now_ns))
+        created = created_ns(ask.tags, turn.now_ns) if ask.tags else turn.now_ns
+        request = Request(number, ask, amounts, application, created)
         admit(turn, partition, request)
     elif request.ask != ask:
         _replace(turn, partition, request, ask)

@@ -40,7 +40,9 @@ def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
     if decision.cancelled:
         unreserve_all(turn, partition, decision.cancelled)
     application = request.application
-    if _is_news(application, request):
+    if not (application.seen and application.queue_lets and application.quota_lets) or not (
+        request.fits_user and request.fits_queue
+    ):
         look_at_served(turn, partition, request)
     elif not request.looked:
         mark_looked(request)
@@ -128,12 +130,6 @@ def back_off(turn: Turn, partition: Partition, application: Application) -> None
 def let_pause(partition: Partition, decision: Pause) -> None:
     """Close what was woken of an application that backs off. Rules: CYC-33."""
     regroup(partition, decision.application)
-
-
-def _is_news(application: Application, request: Request) -> bool:
-    """Whether something is to be told when an ask is placed."""
-    told = application.seen and application.queue_lets and application.quota_lets
-    return not told or not request.fits_user or not request.fits_queue
 
 
 def next_allocation_id(request: Request) -> str:

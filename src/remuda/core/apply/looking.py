@@ -195,17 +195,14 @@ def _fresh(lane: Lane) -> list[Request]:
     found: dict[int, Request] = {}
     for strand in lane.fresh.values():
         if not strand.waits():
-            for group in strand.fresh.values():
-                found.update(group.fresh)
+            found.update(strand.fresh)
     return [found[number] for number in sorted(found)]
 
 
 def _first_and_fresh(strand: Strand) -> list[Request]:
     """Return the first ask of a strand, then those nobody looked at yet, in the order they came."""
     first = strand.first()
-    found: dict[int, Request] = {}
-    for group in strand.fresh.values():
-        found.update(group.fresh)
+    found = dict(strand.fresh)
     found.pop(first.number, None)
     return [first] + [found[number] for number in sorted(found)]
 

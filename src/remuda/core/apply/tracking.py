@@ -11,6 +11,7 @@ from remuda.core.accounting.accounts import close_account
 from remuda.core.accounting.usage import uncount
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
+from remuda.core.messages.effects import EventRecord
 from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
 from remuda.core.model.trackers import TrackerKey
@@ -37,7 +38,20 @@ def usage_grew(
         if tracker.wildcard and not tracker.announced:
             tracker.announced = True
             tell_wildcard(turn, partition, tracker.key, events.SET)
-    _user_usage_event(turn, partition, application, events.ADD, resource)
+    # Built here and not by turn.event: every allocation comes this way.
+    turn.effects.append(
+        EventRecord(
+            partition.rm_id,
+            partition.name,
+            events.USERGROUP,
+            application.user,
+            application.queue_path,
+            events.ADD,
+            events.UG_USER_RESOURCE,
+            turn.now_ns,
+            resource,
+        )
+    )
     if application.group:
         _group_usage_event(turn, partition, application, events.ADD, resource)
 

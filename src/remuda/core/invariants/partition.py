@@ -289,9 +289,9 @@ def _strand(partition: Partition, strand: Strand, name: str) -> None:
         paused = application.backoff_until_ns > 0 and CLOSED in (gate, strand.gate)
         right_gate = strand.gate == gate or paused
         require(right_gate, partition, f"{name} has the wrong gate, not {gate}")
-        fresh = {n: each for n, each in group.requests.items() if not each.looked}
-        listed = fresh if number in strand.fresh else {}
-        require(group.fresh == listed == fresh, partition, f"{name} forgot asks to look at")
+        fresh = [n for n, each in group.requests.items() if not each.looked]
+        listed = [n for n, each in strand.fresh.items() if each.group is group]
+        require(sorted(listed) == sorted(fresh), partition, f"{name} forgot asks to look at")
         require(application.seen or bool(fresh), partition, f"{name} forgot an application")
         home = (strand.lane.shape.stage != HOME,) if strand.lane.shape.urgent else ()
         key = (*right, *home, *first.sort_key)

@@ -207,19 +207,15 @@ class Request:
 
 @final
 class Group:
-    """The pending asks of one application in one strand, in order.
+    """The pending asks of one application in one strand, in order."""
 
-    ``fresh``: those nobody looked at yet, by number.
-    """
-
-    __slots__ = ("application", "fresh", "order", "requests", "strand")
+    __slots__ = ("application", "order", "requests", "strand")
 
     def __init__(self, application: Application, strand: Strand) -> None:
         self.application = application
         self.strand = strand
         self.order = Ranking()
         self.requests: dict[int, Request] = {}
-        self.fresh: dict[int, Request] = {}
 
     def first(self) -> Request:
         """Return the ask that is served next; a group is never empty."""
@@ -232,8 +228,8 @@ class Strand:
 
     ``gate``: whether they must be allowed to start first (QUE-25), by ``queue_gates`` and
     ``quota_gates``. Those of a CLOSED strand are not served at all. ``aside``: what it waits at,
-    for room or, if ``held``, for a place for one more application. ``fresh``: groups with asks
-    nobody looked at yet (LIM-20), by number of the application. ``finding``: why it was set aside.
+    for room or, if ``held``, for a place for one more application. ``fresh``: asks nobody looked at
+    yet (LIM-20), by number. ``finding``: why it was set aside.
     """
 
     __slots__ = (
@@ -261,7 +257,7 @@ class Strand:
         self.quota_gates: tuple[QueueTracker, ...] = account.gates if asked else ()
         self.order = Ranking()
         self.groups: dict[int, Group] = {}
-        self.fresh: dict[int, Group] = {}
+        self.fresh: dict[int, Request] = {}
         self.aside: Bound | None = None
         self.held: bool = False
         self.finding: Finding | None = None
