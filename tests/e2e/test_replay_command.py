@@ -48,11 +48,21 @@ def test_a_file_without_an_end_exits_with_two_and_one_line(device: str) -> None:
 
 def test_lines_nested_without_end_exit_with_two_and_one_line(tmp_path: Path) -> None:
     path = tmp_path / "deep.jsonl"
-    path.write_bytes(b'["remuda-recording",%d]\n' % FORMAT + b"[" * 1_000_000 + b"\n")
+    path.write_bytes(b'["remuda-recording",%d,null]\n' % FORMAT + b"[" * 1_000_000 + b"\n")
     done = run_remuda("replay", str(path))
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
     assert f"{path}:2: not a line of a recording" in line
+
+
+def test_a_recording_of_an_older_format_exits_with_two_and_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "old.jsonl"
+    path.write_bytes(b'["remuda-recording",3]\n["step",1,1,2]\n')
+    done = run_remuda("replay", str(path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"remuda: {path}:1: a recording of format 3; this version reads format {FORMAT}\n"
+    )
 
 
 def test_a_file_that_is_no_recording_exits_with_two_and_one_line(tmp_path: Path) -> None:
