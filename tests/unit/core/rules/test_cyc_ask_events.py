@@ -149,6 +149,21 @@ def test_an_ask_behind_an_equal_one_is_told_when_it_is_the_first() -> None:
     assert went(found) == [("k2-0", "n1")]
 
 
+@pytest.mark.remuda_rule("EVT-37", "EVT-39", "CYC-12")
+def test_an_ask_that_may_reserve_at_last_is_told_that_it_fits() -> None:
+    seven = {"vcore": 7}
+    crowd = Crowd(leaf("a", seven, limits=(users("ann", seven),)))
+    crowd.full(n1=4)
+    crowd.ask("app", "big", {"vcore": 8})
+    crowd.run(LATE)
+    crowd.reload(leaf("a", seven), leaf("old"))
+    crowd.run()
+    crowd.reload(leaf("a"), leaf("old"))
+    found = crowd.run()
+    assert told(found) == ["Request 'big' has become schedulable in queue 'root.a'"]
+    assert crowd.held() == {"n1": ["app|big"]}
+
+
 @pytest.mark.remuda_rule("EVT-42", "RSV-8")
 def test_reservations_tell_nothing_of_quotas() -> None:
     crowd = Crowd()
