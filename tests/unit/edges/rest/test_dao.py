@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from remuda.config.schema import TemplateConfig
-from remuda.core.messages.queries import (
-    QueueView,
-)
+from remuda.core.messages.queries import QueueView
 from remuda.edges.rest import dao
 from remuda.edges.rest.go_duration import duration_text
 from tests.unit.edges.rest.conftest import partition_view
