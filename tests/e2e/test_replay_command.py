@@ -9,7 +9,7 @@ import pytest
 from remuda.edges.inproc import InProcessScheduler
 from remuda.runtime.journal import FORMAT
 from remuda.si.pb import si_pb2 as si
-from tests.e2e.serving import run_remuda
+from tests.e2e.serving import FREE_PORTS, run_remuda
 
 
 def record(path: Path) -> None:
@@ -36,6 +36,25 @@ def test_different_decisions_exit_with_one_and_name_the_input(tmp_path: Path) ->
     assert done.returncode == 1
     assert "different at input 2 (UpdateNodes): its " in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
+
+
+@pytest.mark.remuda_rule("RSV-3", "KV-4")
+@pytest.mark.parametrize(
+    "options, environment, delay",
+    [
+        ((), {}, "2000000000"),
+        ((), {"DISABLE_RESERVATION": "true"}, "null"),
+        (("--reservation-delay", "1m"), {"DISABLE_RESERVATION": "true"}, "60000000000"),
+    ],
+)
+def test_a_recording_begins_with_the_reservation_delay_of_the_service(
+    tmp_path: Path, options: tuple[str, ...], environment: dict[str, str], delay: str
+) -> None:
+    path = tmp_path / "run.jsonl"
+    record = ("--duration", "100ms", "--record", str(path))
+    done = run_remuda("serve", *FREE_PORTS, *record, *options, **environment)
+    assert done.returncode == 0, done.stderr
+    assert path.read_text().splitlines()[0] == f'["remuda-recording",{FORMAT},{delay}]'
 
 
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
