@@ -113,6 +113,26 @@ def more(vector: Vector) -> None:
     vector.amounts[0] += 1
 
 
+def forget_what_to_report(world: World) -> None:
+    world.partition.outstanding.leaves.popitem()
+
+
+def report_twice(world: World) -> None:
+    world.partition.applications["app-b"].requests["large"].reported = True
+
+
+def report_what_nobody_tried(world: World) -> None:
+    world.partition.outstanding.add(world.partition.applications["app-c"].requests["ready"])
+
+
+def forget_to_report(world: World) -> None:
+    world.partition.outstanding.timer_set = False
+
+
+def lose_from_tenths(world: World) -> None:
+    world.partition.utilisation.renew({})
+
+
 def forget_allocation(world: World) -> None:
     world.app.allocations.popitem()
 
@@ -386,6 +406,11 @@ CORRUPTIONS: dict[str, Corruption] = {
     "capacity": lambda world: more(world.partition.capacity),
 }
 NAMED: list[Corruption] = [
+    forget_what_to_report,
+    report_twice,
+    report_what_nobody_tried,
+    forget_to_report,
+    lose_from_tenths,
     forget_allocation,
     forget_allocation_of_node,
     forget_foreign,
@@ -449,7 +474,9 @@ CORRUPTIONS |= {one.__name__.replace("_", " "): one for one in NAMED}
 
 
 @pytest.mark.remuda_rule("QUE-2", "QUE-27", "QUE-28", "NOD-2", "NOD-15", "QUE-6", "QUE-23")
-@pytest.mark.remuda_rule("LIM-30", "LIM-32", "LIM-36", "D-U6", "D-U10", "CYC-29")
+@pytest.mark.remuda_rule(
+    "LIM-30", "LIM-32", "LIM-36", "D-U6", "D-U10", "CYC-29", "CYC-30", "NOD-22"
+)
 @pytest.mark.parametrize("what", CORRUPTIONS)
 def test_every_corruption_is_noticed(what: str) -> None:
     world = World()

@@ -68,15 +68,22 @@ def test_alibaba_pods_fill_the_cluster(
     assert pending == figures.tasks_pending
 
 
-def test_nasa_jobs_hardly_ever_wait() -> None:
-    figures = simulated(NASA, queue_by="none")
+@pytest.mark.remuda_rule("RSV-3")
+@pytest.mark.parametrize("reservation_delay", ["2s", "off"])
+def test_nasa_jobs_hardly_ever_wait(reservation_delay: str) -> None:
+    """On one node nothing can be reserved: what fits the queue's headroom fits the node."""
+    figures = simulated(NASA, queue_by="none", reservation_delay=reservation_delay)
     assert figures.nodes_total == 1
     assert figures.tasks_total == figures.tasks_placed == 18_239
     assert figures.tasks_waited == 6
 
 
-def test_philly_jobs_on_1024_gpus_in_one_queue() -> None:
-    figures = simulated(PHILLY, nodes=GPUS_1024, queue_by="none")
+@pytest.mark.remuda_rule("RSV-3")
+@pytest.mark.parametrize("reservation_delay", ["2s", "off"])
+def test_philly_jobs_on_1024_gpus_in_one_queue(reservation_delay: str) -> None:
+    figures = simulated(
+        PHILLY, nodes=GPUS_1024, queue_by="none", reservation_delay=reservation_delay
+    )
     assert figures.tasks_total == figures.tasks_finished == 15_264
     assert figures.tasks_waited == 11_332
     wait = figures.wait_seconds

@@ -11,7 +11,6 @@ import typer
 
 from remuda.base.duration import SECOND, parse_duration
 from remuda.base.errors import UsageError
-from remuda.runtime.reservation import default_delay_ns, read_delay
 
 EXAMPLES: Final = """
 Examples:
@@ -133,11 +132,6 @@ def serve(
     rest = parse_address("--rest-address", rest_address)
     seconds = None if duration is None else parse_seconds("--duration", duration)
 
-    if reservation_delay is None:
-        delay_ns = default_delay_ns(os.environ)
-    else:
-        delay_ns = read_delay("--reservation-delay", reservation_delay)
-
     # The gRPC library would add lines of its own to ours; it reads this when it is imported.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
@@ -154,9 +148,19 @@ def serve(
             duration_seconds=seconds,
             record=record,
             ldap_settings=ldap_settings,
-            reservation_delay_ns=delay_ns,
+            reservation_delay_ns=_delay_ns(reservation_delay),
         )
     )
+
+
+def _delay_ns(text: str | None) -> int | None:
+    """Return the reservation delay, from the environment of the process if there is no option.
+
+    Raises: UsageError.
+    """
+    from remuda.runtime.reservation import default_delay_ns, read_delay  # noqa: PLC0415 - as above
+
+    return default_delay_ns(os.environ) if text is None else read_delay("--reservation-delay", text)
 
 
 def parse_address(option: str, text: str) -> tuple[str, int]:

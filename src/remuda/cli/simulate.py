@@ -10,7 +10,6 @@ from typing import Annotated, Final
 import typer
 
 from remuda.config.schema import NODE_SORT_BINPACKING, NODE_SORT_FAIR
-from remuda.runtime.reservation import DEFAULT_DELAY
 
 EXAMPLES: Final = """
 Examples:
@@ -129,7 +128,7 @@ def simulate(
             help="How long a task waits before it may reserve a node that is large enough, on "
             "the clock of the trace; off: no reservations.",
         ),
-    ] = DEFAULT_DELAY,
+    ] = "2s",
 ) -> int:
     """Play a trace of real or made-up work through the scheduler, on a virtual clock.
 

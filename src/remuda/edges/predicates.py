@@ -20,6 +20,7 @@ error refuses what it was asked about, and so does an answer that makes no sense
 from __future__ import annotations
 
 import logging
+import reprlib
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, Final
@@ -212,5 +213,5 @@ def _clean(text: object) -> str:
 def _shown(given: object) -> str:
     """Return a short name of an object, whatever it is."""
     if given is None or isinstance(given, int | str | list | tuple):
-        return repr(given)[:80]
+        return reprlib.repr(given)
     return type(given).__name__

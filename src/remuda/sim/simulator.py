@@ -56,9 +56,8 @@ USER_PREFIX: Final = "user-"
 # Second 0 of a trace on the scheduler's clock, where time 0 means "never".
 EPOCH_NS: Final = SECOND_NS
 STEP_LIMIT: Final = 1_000
-# Timers in a row, without anything placed, after which a run is over.
-_IDLE_TIMERS: Final = 100
-_IDLE_TIMERS_PER_APPLICATION: Final = 10
+# Timers in a row for each task that waits, without anything placed, after which a run is over.
+_IDLE_TIMERS: Final = 10
 
 Mode: TypeAlias = Literal["replay", "fill"]
 Progress: TypeAlias = Callable[[int], None]
@@ -142,6 +141,8 @@ class _Run:
         self._ends: list[tuple[int, int, str]] = []
         self._ended = 0
         self._now_ns = -1
+        # Tasks that were submitted, got a node or ended: a state is new when this has grown.
+        self._moves = 0
         # Tasks submitted and not ended, per application: it lives as long as there are any.
         self._live: dict[str, int] = {}
 
@@ -167,6 +168,7 @@ class _Run:
         waiting.reverse()
         while waiting or self._ends:
             now_ns = self._next_instant(waiting)
+            before = self._moves
             self._end_due(now_ns)
             arriving: list[int] = []
             while waiting and tasks[waiting[-1]].submit_ns == now_ns:
@@ -174,30 +176,30 @@ class _Run:
             if arriving:
                 self._submit(arriving, now_ns)
             self._decide(now_ns)
-            self.timeline.settle(now_ns)
-            self._progress(self._ended)
+            self._settle(now_ns, before)
         self._wait_for_timers()
 
     def _wait_for_timers(self) -> None:
         """Let the scheduler place what it holds back for a while, though nothing else happens.
 
-        Instants at which nothing is placed leave no trace. A scheduler that always finds a reason
-        for another timer is left alone at last.
+        A scheduler that always finds a reason for another timer is left alone at last.
         """
         idle = 0
-        while self._live and idle < _IDLE_TIMERS + _IDLE_TIMERS_PER_APPLICATION * len(self._live):
+        while self._live and idle < _IDLE_TIMERS * (1 + len(self._tasks) - len(self.placements)):
             if not self._ends and self._door.next_deadline() is None:
                 return
             now_ns = self._next_instant(())
-            placed = len(self.placements)
-            ends = self._ends and self._ends[0][0] == now_ns
+            before = self._moves
             self._end_due(now_ns)
             self._decide(now_ns)
-            idle += 1
-            if ends or len(self.placements) > placed:
-                self.timeline.settle(now_ns)
-                self._progress(self._ended)
-                idle = 0
+            self._settle(now_ns, before)
+            idle = 0 if self._moves > before else idle + 1
+
+    def _settle(self, now_ns: int, before: int) -> None:
+        """Note the state after an instant, unless it only served a timer without consequence."""
+        if self._moves > before:
+            self.timeline.settle(now_ns)
+            self._progress(self._ended)
 
     def obstacles(self) -> tuple[Obstacle, ...]:
         """Return what holds up the tasks that wait."""
@@ -229,6 +231,7 @@ class _Run:
             application_id = task.application_id
             self.timeline.ended(task.resource)
             self._ended += 1
+            self._moves += 1
             releases.append(AllocationRelease(application_id, allocation_id))
             self._live[application_id] -= 1
             if not self._live[application_id]:
@@ -261,6 +264,7 @@ class _Run:
                 )
             )
         self.timeline.arrived(len(asks))
+        self._moves += len(asks)
         if new:
             self._tell(UpdateApplications(RM_ID, tuple(new)), now_ns)
         self._tell(UpdateAllocations(RM_ID, asks=tuple(asks)), now_ns)
@@ -280,6 +284,7 @@ class _Run:
         place = self._place_of[effect.ask.allocation_key]
         task = self._tasks[place]
         number = len(self.placements)
+        self._moves += 1
         self.timeline.started(task.resource)
         if self._scenario.mode == "fill":
             self.placements.append(Placement(place, effect.node_id, 0, now_ns, None))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
@@ -120,6 +121,13 @@ def test_all_options_reach_the_run(tmp_path: Path) -> None:
     }
     assert set(summary["queues"]) == {"root.interactive", "root.probe", "root.training"}
     assert summary["nodes_used"] < summary["nodes_total"] == 30
+
+
+def test_the_defaults_of_the_command_are_those_of_the_run() -> None:
+    command = inspect.signature(simulate).parameters
+    options = experiment.Options(SAMPLE / "workload.csv")
+    assert command["reservation_delay"].default == options.reservation_delay
+    assert command["seed"].default == options.seed
 
 
 def test_a_bad_reservation_delay_is_answered_with_what_is_good() -> None:

@@ -278,6 +278,28 @@ def test_states_of_asks_come_in_order_among_the_other_news() -> None:
     assert other.log == ["new k1 on n"]
 
 
+@pytest.mark.remuda_rule("SI-82", "CYC-30")
+def test_an_ask_too_large_for_every_node_is_told_of_once(scheduler: InProcessScheduler) -> None:
+    told = threading.Event()
+
+    class HintedRm(StateRm):
+        def update_container_scheduling_state(
+            self, request: si.UpdateContainerSchedulingStateRequest
+        ) -> None:
+            told.set()
+            super().update_container_scheduling_state(request)
+
+    rm = HintedRm()
+    start(scheduler, rm, "n1", "n2")
+    scheduler.update_allocation(asks("k1", vcore=5_000))
+    assert told.wait(10)
+    scheduler.update_allocation(asks("k2"))
+    scheduler.wait_idle()
+    hints = [line for line in rm.log if line.startswith("FAILED")]
+    assert hints == ["FAILED k1 of a: request is waiting for cluster resources become available"]
+    assert "new k2 on n1" in rm.log
+
+
 @pytest.mark.remuda_rule("SI-82")
 def test_a_callback_may_want_nothing_but_states_of_asks() -> None:
     class OnlyStates:

@@ -15,6 +15,7 @@ from remuda.config.schema import built_in
 from remuda.core.messages import commands
 from remuda.core.messages.commands import Ask, Command
 from remuda.core.messages.effects import AllocationNew, Effect
+from remuda.core.messages.queries import PartitionsQuery, PartitionView
 from remuda.core.ports import NodesAnswer, NodesQuestion, Predicates
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.digest import EffectDigest
@@ -22,8 +23,9 @@ from remuda.runtime.errors import RecordingError
 from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.replay import replay
+from remuda.runtime.rows import rows
 from tests.port import one_by_one
-from tests.unit.runtime.fakes import Factory, FakeScheduler
+from tests.unit.runtime.fakes import Factory, FakeScheduler, Sink
 
 GIB = 2**30
 
@@ -155,6 +157,52 @@ def test_a_replay_has_the_reservation_delay_of_the_recording(
     again = Factory()
     assert replay(tmp_path / "r", again).same
     assert again.scheduler.reservation_delay_ns == delay_ns
+
+
+class SetClock:
+    """Time that stands still until it is set."""
+
+    def __init__(self) -> None:
+        self.ns = 1_700_000_000 * 10**9
+
+    def now_ns(self) -> int:
+        return self.ns
+
+
+@pytest.mark.remuda_rule("RSV-3")
+def test_reservations_are_repeated_and_a_replay_without_their_delay_differs(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    clock = SetClock()
+    loop = SchedulerLoop(
+        recorder=JournalWriter(path), clock=clock, reservation_delay_ns=5_000_000_000
+    )
+    sink = Sink()
+    loop.start()
+    loop.register(commands.RegisterResourceManager("rm", built_in()), sink).result(10)
+    nodes = tuple(commands.NodeUpdate(n, commands.CREATE, {"vcore": 4}) for n in ("n1", "n2"))
+    loop.submit(commands.UpdateNodes("rm", nodes))
+    loop.submit(inputs()[1])
+    small = tuple(Ask("a0", f"k{number}", {"vcore": 2}) for number in range(2))
+    for asks in (small, (Ask("a1", "big", {"vcore": 4}),)):
+        loop.submit(commands.UpdateAllocations("rm", asks=asks))
+        loop.idle().result(10)
+    for seconds in (5, 1):
+        assert reservations(loop) == 0
+        clock.ns += seconds * 10**9
+        loop.idle().result(10)
+    assert reservations(loop) == 1
+    loop.stop()
+    assert replay(path).same
+    header = lines(path)[0]
+    assert header == b'["remuda-recording",4,5000000000]\n'
+    path.write_bytes(path.read_bytes().replace(header, b'["remuda-recording",4,null]\n'))
+    assert "effects differ from the recorded ones" in replay(path).difference
+
+
+def reservations(loop: SchedulerLoop) -> int:
+    """How many reservations there are, once the loop has come to rest."""
+    (view,) = rows(PartitionView, loop.query(PartitionsQuery()).result(10))
+    return view.reservations
 
 
 def test_a_recording_is_for_its_owner_only(recording: Path) -> None:

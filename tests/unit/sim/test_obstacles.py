@@ -146,21 +146,61 @@ def test_an_example_is_explained_in_few_words(found: FindingView | None, text: s
 
 def test_text_summary_and_report_say_why_tasks_wait(tmp_path: Path) -> None:
     workload = tmp_path / "w.csv"
-    workload.write_text("task,submit,duration,gpu\nsmall,0,5,1\nbig,0,5,9\nbigger,1,5,10\n")
+    rows = ("small,0,5,1", "big,0,5,5", "huge,6,5,9", "bigger,1,5,6")
+    workload.write_text("task,submit,duration,gpu\n" + "\n".join(rows) + "\n")
     out = io.StringIO()
     figures = run(Options(workload, "2xgpu=4", tmp_path / "result"), out, io.StringIO())
-    assert figures.tasks_pending == 2
+    assert figures.tasks_pending == 3
     summary = json.loads((tmp_path / "result" / "summary.json").read_text())
-    (waiting,) = summary["waiting"]
-    assert (waiting["tasks"], waiting["example"]) == (2, "big")
-    assert waiting["queue"] == "root.default"
-    assert waiting["requested"] == {"gpu": 9}
-    row = f"  {waiting['gate']}"
-    (line,) = [line for line in out.getvalue().splitlines() if line.startswith(row)]
-    assert "big in root.default" in line
+    quota, nodes = summary["waiting"]
+    assert quota == {
+        "gate": gates.QUEUE_QUOTA,
+        "tasks": 1,
+        "example": "huge",
+        "queue": "root.default",
+        "subject": "root",
+        "requested": {"gpu": 9},
+        "available": {"gpu": 8},
+        "nodes": None,
+    }
+    assert (nodes["gate"], nodes["tasks"], nodes["example"]) == (gates.NODES, 2, "big")
+    assert nodes["requested"] == {"gpu": 5}
+    assert nodes["nodes"] == {
+        **dict.fromkeys(("draining", "reserved", "no_room", "refused"), 0),
+        "total": 2,
+        "too_small": 2,
+        "reasons": [],
+    }
+    told = [line.split() for line in out.getvalue().splitlines()]
+    assert [
+        "queue",
+        "quota",
+        "1",
+        "huge",
+        "in",
+        "root.default",
+        "root",
+        "has",
+        "gpu",
+        "8",
+        "left",
+    ] in told
+    assert [
+        "nodes",
+        "2",
+        "big",
+        "in",
+        "root.default",
+        "of",
+        "2",
+        "nodes",
+        "2",
+        "too",
+        "small",
+    ] in told
     page = (tmp_path / "result" / "report.html").read_text()
     assert "<h2>Waiting</h2>" in page
-    assert "big in root.default" in page
+    assert "<td>big in root.default</td>" in page
 
 
 def test_a_run_that_leaves_nothing_says_nothing_of_waiting(tmp_path: Path) -> None:

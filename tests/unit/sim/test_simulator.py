@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from remuda.base.errors import UsageError
+from remuda.config.load import load_configuration
 from remuda.core.messages.commands import Command
 from remuda.core.messages.effects import Effect
 from remuda.core.messages.queries import Query, View
 from remuda.core.ports import NodesAnswer, NodesQuestion
 from remuda.core.scheduler import Scheduler
 from remuda.sim.predicates import ModelPredicates, equivalence, predicates_for
-from remuda.sim.queues import own_queues
+from remuda.sim.queues import given_queues, own_queues
 from remuda.sim.selection import replayable, select
 from remuda.sim.simulator import EPOCH_NS, Mode, Scenario, play, simulate
 from remuda.sim.workload import NodeSpec, Task, Workload
@@ -242,6 +244,42 @@ class Hesitant(Watched):
 
     def next_deadline(self) -> int | None:
         return self.core.next_deadline() if self.due_ns is None else self.due_ns
+
+
+@pytest.mark.remuda_rule("RSV-3", "RSV-7", "RSV-8")
+@pytest.mark.parametrize(
+    "delay_ns, expected",
+    [
+        # From second 3 on n1 is reserved for the big task: c goes to n2, and a makes room at 10.
+        (2 * S, [("a", "n1", 0), ("b", "n2", 0), ("c", "n2", 5), ("big", "n1", 10)]),
+        # Else c takes n1 until 35, and the big task has to wait for b.
+        (None, [("a", "n1", 0), ("b", "n2", 0), ("c", "n1", 5), ("big", "n2", 20)]),
+    ],
+)
+def test_a_node_is_reserved_for_a_task_that_waited_for_the_delay(
+    delay_ns: int | None, expected: list[tuple[str, str, float]]
+) -> None:
+    nodes = (NodeSpec("n1", {"gpu": 4}), NodeSpec("n2", {"gpu": 4}))
+    tasks = [task("a", 0, 10, 2), task("b", 0, 20, 2), task("big", 1, 5, 4), task("c", 5, 30, 2)]
+    assert starts(replace(scenario(tasks, nodes), reservation_delay_ns=delay_ns)) == expected
+
+
+@pytest.mark.remuda_rule("CYC-33")
+def test_a_task_behind_a_pause_of_its_application_is_placed_though_nothing_else_happens() -> None:
+    """The first ask that finds no node begins a pause of 30 s; then the second is tried."""
+    text = """
+    partitions:
+    - name: default
+      queues:
+      - name: root
+        submitacl: "*"
+        queues: [{name: leaf, properties: {application.unschedasks.backoff: "1"}}]
+    """
+    tasks = [task("big", 0, 1, 5, application_id="job"), task("a", 0, 1, 4, application_id="job")]
+    nodes = (*ONE_NODE, NodeSpec("n2", {"gpu": 4}))
+    workload = Workload("w.csv", "remuda", tuple(tasks))
+    plan = given_queues(workload, "none", load_configuration(text), None)
+    assert starts(Scenario(nodes, workload, plan, "replay", None)) == [("a", "n1", 30)]
 
 
 @pytest.mark.remuda_rule("CYC-32")

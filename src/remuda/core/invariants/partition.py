@@ -11,6 +11,7 @@ from typing import Final
 
 from remuda.config.schema import WILDCARD
 from remuda.core.accounting.lanes import gate_of
+from remuda.core.invariants.outstanding import check_outstanding, check_utilisation
 from remuda.core.invariants.require import require
 from remuda.core.invariants.reservations import check_reservations
 from remuda.core.model import states
@@ -400,4 +401,6 @@ _CHECKS: Final[tuple[Callable[[Partition], None], ...]] = (
     _lanes,
     _trackers,
     check_reservations,
+    check_outstanding,
+    check_utilisation,
 )

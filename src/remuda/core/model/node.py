@@ -33,7 +33,8 @@ class Node:
     only. ``refused``: predicate classes known not to be acceptable here, until the node changes,
     and why. ``reservations``: by number, oldest first; ``held``: one of them closes the node to
     others (RSV-7).
-    ``weights``: what the score is made of, see ``policy.node_score``.
+    ``weights``: what the score is made of, see ``policy.node_score``. ``changed``: where it notes
+    its ID when its total or what is allocated changes (NOD-22).
 
     ``occupied`` is what others use: the amount the RM reports or, once it reported one, the sum of
     the ``foreign`` allocations by identity (CYC-29); ``itemised`` says which of the two.

@@ -86,6 +86,20 @@ class Utilisation:
         """Return the sorted IDs of the nodes in one tenth of a type. Rules: NOD-22."""
         return tuple(self._members.get((index, number), ()))
 
+    def faults(self, nodes: Mapping[str, Node]) -> list[str]:
+        """Return the IDs of nodes that did not change and are not where they belong, for checks."""
+        listed: dict[str, list[_Place]] = {}
+        for place, members in self._members.items():
+            for node_id in members:
+                listed.setdefault(node_id, []).append(place)
+        wrong: list[str] = []
+        for node_id in sorted({*nodes, *listed}):
+            node = nodes.get(node_id)
+            right = () if node is None else _places(node)
+            if node_id not in self.changed and sorted(listed.get(node_id, ())) != sorted(right):
+                wrong.append(node_id)
+        return wrong
+
     def _leave(self, place: _Place, leaving: Mapping[str, None]) -> None:
         members = [each for each in self._members[place] if each not in leaving]
         if members:

@@ -132,6 +132,38 @@ def test_each_ask_has_flags_of_its_own() -> None:
     assert [text.partition(" does")[0] for text in told(crowd.run())] == ["Request 'equal'"]
 
 
+@pytest.mark.remuda_rule("EVT-42", "EVT-37")
+def test_an_ask_behind_an_equal_one_is_told_when_it_is_the_first() -> None:
+    crowd = Crowd(leaf("a", {"vcore": 4}))
+    crowd.full(n1=10)
+    for key in ("k1", "k2"):
+        crowd.ask("app", key, FIVE)
+    assert len(told(crowd.run())) == 2
+    crowd.reload(leaf("a", {"vcore": 9}), leaf("old"))
+    found = crowd.run()
+    assert told(found) == ["Request 'k1' has become schedulable in queue 'root.a'"]
+    assert went(found) == [("k1-0", "n1")]
+    crowd.release("app", "k1-0")
+    found = crowd.run()
+    assert told(found) == ["Request 'k2' has become schedulable in queue 'root.a'"]
+    assert went(found) == [("k2-0", "n1")]
+
+
+@pytest.mark.remuda_rule("EVT-37", "EVT-39", "CYC-12")
+def test_an_ask_that_may_reserve_at_last_is_told_that_it_fits() -> None:
+    seven = {"vcore": 7}
+    crowd = Crowd(leaf("a", seven, limits=(users("ann", seven),)))
+    crowd.full(n1=4)
+    crowd.ask("app", "big", {"vcore": 8})
+    crowd.run(LATE)
+    crowd.reload(leaf("a", seven), leaf("old"))
+    crowd.run()
+    crowd.reload(leaf("a"), leaf("old"))
+    found = crowd.run()
+    assert told(found) == ["Request 'big' has become schedulable in queue 'root.a'"]
+    assert crowd.held() == {"n1": ["app|big"]}
+
+
 @pytest.mark.remuda_rule("EVT-42", "RSV-8")
 def test_reservations_tell_nothing_of_quotas() -> None:
     crowd = Crowd()

@@ -72,13 +72,13 @@ def test_a_changed_policy_orders_the_nodes_at_once() -> None:
 
 
 @pytest.mark.remuda_rule("NOD-21", "NOD-15")
-@pytest.mark.parametrize("count", [1, 2000])
+@pytest.mark.parametrize("count", [1, 10_000])
 def test_a_changed_policy_orders_any_number_of_nodes(count: int) -> None:
     door = Caller(leaf("a"))
-    # Of 2000 nodes every one is used differently; the numbers run through them in steps.
+    # Every node is used differently; the numbers run through them in steps.
     nodes = [
         c.NodeUpdate(
-            f"n{number:04}",
+            f"n{number:05}",
             c.CREATE,
             {"vcore": 10_000, "pods": 1},
             occupied={"vcore": (number * 1231) % count},
@@ -89,13 +89,14 @@ def test_a_changed_policy_orders_any_number_of_nodes(count: int) -> None:
     by_use = sorted(range(count), key=lambda number: (number * 1231) % count)
     door.app("app")
     door.reload(leaf("a"), node_sort_policy=PACKING)
-    door.ask("app", "k", {"pods": 1}, count)
-    most_used = [f"n{number:04}" for number in reversed(by_use)]
-    assert [node for _, node in went(door.step(10_000))] == most_used
+    some = min(count, 100)
+    door.ask("app", "k", {"pods": 1}, some)
+    least_used = [f"n{number:05}" for number in by_use]
+    assert [node for _, node in went(door.step())] == least_used[::-1][:some]
     door.release("app")
     door.reload(leaf("a"), node_sort_policy=FAIR)
-    door.ask("app", "again", {"pods": 1}, count)
-    assert [node for _, node in went(door.step(10_000))] == most_used[::-1]
+    door.ask("app", "again", {"pods": 1}, some)
+    assert [node for _, node in went(door.step())] == least_used[:some]
     door.scheduler.check()
 
 

@@ -38,11 +38,15 @@ def keys(effects: Sequence[Effect]) -> list[str]:
 
 
 class Full(Caller):
-    """A cluster with one node that has no room, but of everything something."""
+    """A cluster with one node that has no room, and a large one that is draining.
+
+    So an ask fits root's headroom, which is no matter here, and finds no node.
+    """
 
     def __init__(self, *queues: QueueConfig, **other: Any) -> None:
         super().__init__(*queues, **other)
-        self.node("full", {"memory": 1, "vcore": 1, "gpu": 1})
+        self.node("full", memory(1))
+        self.node("spare", {"memory": 1000, "vcore": 1000}, c.CREATE_DRAIN)
 
     def want(self, app: str, *asks: tuple[str, int], count: int = 1, **other: Any) -> None:
         """Asks of an application for memory, as (key, amount)."""
@@ -394,3 +398,53 @@ def test_draining_children_of_a_leaf_come_before_its_own_asks() -> None:
     door.app("new", "root.p")
     door.want("new", ("k2", 5), priority=9)
     assert door.told() == ["k1"]
+
+
+@pytest.mark.remuda_rule("CYC-30", "QUE-41")
+def test_a_state_aware_leaf_is_walked_like_a_fifo_one() -> None:
+    door = Full(leaf("a", properties={"application.sort.policy": "stateaware"}))
+    door.app("young")
+    door.want("young", ("k1", 5))
+    door.step()
+    door.app("old")
+    door.want("old", ("k2", 5), tags={"creationTime": "1600000000"})
+    # It is the turn of the older one now, but both were tried.
+    assert door.told() == ["k2", "k1"]
+
+
+@pytest.mark.remuda_rule("CYC-30", "CYC-33")
+def test_what_was_not_tried_because_of_a_pause_is_reported_after_it() -> None:
+    pause = {
+        "application.unschedasks.backoff": "1",
+        "application.unschedasks.backoff.delay": "1s",
+    }
+    door = Full(leaf("a", properties=pause))
+    door.app("app")
+    door.want("app", ("k1", 5), ("k2", 6))
+    assert door.told() == ["k1"]
+    assert door.told() == ["k2"]
+
+
+@pytest.mark.remuda_rule("CYC-30", "RSV-3")
+def test_an_ask_with_a_reservation_is_reported_and_takes_its_part() -> None:
+    door = Full(leaf("a", maximum=memory(20)), leaf("old"))
+    door.node("n1", memory(9))
+    door.app("runs", "root.old")
+    door.existing("runs", "x", "n1", memory(9))
+    door.app("app")
+    door.want("app", ("k", 9), tags={"creationTime": "1600000000"})
+    door.step()
+    assert door.node_view("n1").reservations == (("app", "k"),)
+    door.want("app", ("large", 12), ("small", 11))
+    assert door.told() == ["k", "small"]
+
+
+@pytest.mark.remuda_rule("CYC-30", "OBJ-8")
+def test_nothing_is_reported_for_a_partition_that_is_configured_no_more() -> None:
+    door = Full(partitions=[partition(leaf("a")), partition(leaf("a"), name="batch")])
+    door.node("also full", memory(1), home="batch")
+    door.app("app", partition="batch")
+    door.want("app", ("k", 5), partition="batch")
+    door.step()
+    door.reload(partitions=[partition(leaf("a"))])
+    assert door.told(3) == []

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from remuda.core.messages import commands as c
-from remuda.core.messages.effects import ApplicationsAnswered
+from remuda.core.messages.effects import ApplicationsAnswered, ContainerStateUpdated
 from tests.unit.config.verdicts import broken, root_text
-from tests.unit.core.door import Caller, leaf, of, parent
+from tests.unit.core.door import SECOND, Caller, leaf, of, parent
 
 EXAMPLE_MAX = {"vcore": 10000, "memory": 50, "gpu": 2}
 
@@ -15,7 +15,7 @@ EXAMPLE_MAX = {"vcore": 10000, "memory": 50, "gpu": 2}
 def example() -> Caller:
     """The tree of QUE-13; a.b holds what it says there."""
     inner = leaf("b", maximum={"memory": 50, "gpu": 2})
-    door = Caller(parent("a", inner, maximum={"vcore": 10000}))
+    door = Caller(parent("a", inner, maximum={"vcore": 10000}), leaf("c"))
     door.node("n1", {"vcore": 20000, "memory": 100})
     door.app("app", "root.a.b")
     door.existing("app", "k", "n1", {"vcore": 4000, "memory": 10, "gpu": 1, "pods": 3})
@@ -90,6 +90,39 @@ def test_exactly_the_headroom_of_the_example_can_be_placed() -> None:
         door = example()
         door.ask("app", key, size)
         assert bool(door.place()) is fits, key
+
+
+# ------------------------------------------------------------------------ maximum headroom
+
+
+def told(door: Caller) -> list[str]:
+    """The asks that are told to wait for a larger cluster."""
+    found: list[str] = []
+    for _ in range(3):
+        door.now += SECOND
+        found += [each.allocation_key for each in of(door.step(), ContainerStateUpdated)]
+    return found
+
+
+@pytest.mark.remuda_rule("QUE-14", "CYC-30")
+@pytest.mark.parametrize(
+    "size, fits",
+    [
+        ({"gpu": 1, "memory": 40, "vcore": 6000}, True),
+        ({"gpu": 2, "memory": 1}, False),
+        ({"memory": 41}, False),
+        ({"vcore": 6001, "disk": 1}, False),
+        ({"vcore": 6000, "disk": 10**9}, True),  # limited nowhere
+    ],
+)
+def test_the_maximum_headroom_of_the_example(size: dict[str, int], *, fits: bool) -> None:
+    # The cluster, which has neither gpu nor disk, has no room for any of them.
+    door = example()
+    door.app("other", "root.c")
+    door.existing("other", "full", "n1", {"vcore": 16000, "memory": 90})
+    door.ask("app", "wanted", size)
+    assert door.order() == []
+    assert told(door) == (["wanted"] if fits else [])
 
 
 # ---------------------------------------------------------------------- effective maximum

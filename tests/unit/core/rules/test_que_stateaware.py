@@ -302,6 +302,14 @@ def test_the_policy_can_be_switched_on_and_off() -> None:
     assert letters(door) == ""
     door.wait(STARTING)
     assert letters(door) == "r"
+    # Nor does one who left while nobody had to wait: s is next.
+    submit(door, "t")
+    door.ask("t", "told", ONE, tags={"creationTime": "1"})
+    door.reload(leaf("a"))
+    door.remove("t")
+    door.reload(aware())
+    door.wait(STARTING)
+    assert letters(door) == "s"
     door.scheduler.check()
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from remuda.core.messages import commands as c
+from remuda.core.messages.effects import AllocationNew
 from remuda.core.model import states
 from remuda.core.model.queue import Queue
-from tests.unit.core.door import SECOND, Caller, leaf, parent
+from tests.unit.core.door import SECOND, Caller, leaf, of, parent
 
 ONE = {"vcore": 1}
 
@@ -81,6 +82,43 @@ def test_nothing_below_a_stopped_parent_is_served() -> None:
     assert door.order() == ["c"]
     set_state(door, "root.p", states.ACTIVE)
     assert door.order() == ["a", "b"]
+
+
+def reserved() -> Caller:
+    """An application in root.p.a has reserved the one node, on which root.c has work."""
+    door = Caller(parent("p", leaf("a")), leaf("c"))
+    door.node("n1", {"vcore": 10})
+    door.node("n2", {"vcore": 4})  # too small for x
+    door.app("filler", "root.c")
+    door.existing("filler", "fill", "n1", {"vcore": 8})
+    door.app("x", "root.p.a")
+    door.ask("x", "x", {"vcore": 5})
+    door.now += 2 * SECOND + 1
+    door.step()
+    assert door.apps()["x"].requests[0].reservations == ("n1",)
+    return door
+
+
+@pytest.mark.remuda_rule("QUE-4", "QUE-32", "CYC-19")
+@pytest.mark.parametrize("path", ["root.p.a", "root.p"])
+def test_a_reservation_in_a_stopped_queue_waits_for_its_start(path: str) -> None:
+    door = reserved()
+    set_state(door, path, states.STOPPED)
+    door.release("filler", "fill")
+    assert of(door.step(5), AllocationNew) == []
+    set_state(door, path, states.ACTIVE)
+    assert door.order() == ["x"]
+    door.scheduler.check()
+
+
+@pytest.mark.remuda_rule("QUE-4", "QUE-32", "CYC-19")
+def test_a_stopped_queue_with_a_reservation_does_not_hold_up_the_others() -> None:
+    door = reserved()
+    set_state(door, "root.p", states.STOPPED)
+    door.release("filler", "fill")
+    door.ask("filler", "more", {"vcore": 1}, 2)
+    placed = [new.node_id for new in of(door.step(50), AllocationNew)]
+    assert placed == ["n2", "n2"]  # n1 is still reserved
 
 
 @pytest.mark.remuda_rule("QUE-4", "QUE-32", "RSV-3")

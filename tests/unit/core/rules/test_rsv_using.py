@@ -266,3 +266,17 @@ def test_a_refused_own_node_does_not_hold_up_the_own_node_of_an_equal_ask() -> N
     crowd.clear("n2")
     assert went(crowd.run()) == [("k2-0", "n2")]
     assert crowd.held() == {"n1": ["app|k1"]}
+
+
+@pytest.mark.remuda_rule("CYC-20", "RSV-8")
+def test_of_an_asks_own_nodes_the_one_reserved_first_goes_first() -> None:
+    crowd = Crowd()
+    crowd.full(n1=4, n2=5)
+    crowd.ask("app", "big", BIG, 2)
+    crowd.run(LATE)
+    assert crowd.request("big").reservations == ("n2", "n1")
+    crowd.clear("n1")
+    crowd.clear("n2")
+    found = crowd.run()
+    assert went(found) == [("big-0", "n2"), ("big-1", "n1")]
+    assert reserved(found) == [("-", "n2", "big"), ("-", "n1", "big")]
