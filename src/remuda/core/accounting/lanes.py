@@ -69,7 +69,10 @@ def dequeue(partition: Partition, request: Request) -> Group | None:
     del group.requests[request.number]
     group.order.drop(request.number)
     if not request.looked:
-        _drop_fresh(group.strand, request)
+        fresh = group.strand.fresh
+        del fresh[request.number]
+        if not fresh:
+            del group.strand.lane.fresh[group.strand.number]
     if group.requests:
         return group
     shape = group.strand.lane.shape

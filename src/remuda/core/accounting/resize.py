@@ -5,7 +5,6 @@ from __future__ import annotations
 from remuda.config.queue_properties import FAIR
 from remuda.core.accounting.accounts import account_of
 from remuda.core.accounting.standing import update_application
-from remuda.core.accounting.usage import raise_maximum
 from remuda.core.accounting.waiting import wake_at, wake_waiting
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.partition import Partition
@@ -25,12 +24,12 @@ def resize(partition: Partition, allocation: Allocation, amounts: Amounts) -> No
     allocation.node.exchange(allocation, amounts)
     allocation.amounts = amounts
     trackers = account_of(partition, application).trackers
+    application.note_peak(before)
     _exchange(application.allocated, before, amounts)
     for queue in leaf.path_up:
         _exchange(queue.allocated, before, amounts)
     for tracker in trackers:
         _exchange(tracker.allocated, before, amounts)
-    raise_maximum(application, amounts)
     if leaf.settings.application_sort == FAIR:
         update_application(application)
     partition.unsettled[leaf.path] = leaf

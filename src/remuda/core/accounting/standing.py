@@ -36,7 +36,7 @@ def settle(partition: Partition) -> None:
             for queue in leaf.path_up:
                 if queue.parent is not None:
                     _update(queue, queue.parent, parity=partition.parity)
-        _settle_root(partition.root)
+        partition.root.priority = partition.root.priorities.highest
     partition.unsettled.clear()
 
 
@@ -48,7 +48,8 @@ def _update(queue: Queue, parent: Queue, *, parity: bool) -> None:
     pending = trimmed(queue.pending)
     if pending and queue.state != states.STOPPED:
         numbers = child_numbers(parent, queue, parity=parity)
-        parent.child_order.put(queue.name, numbers, pending, queue.has_ready())
+        ready = bool(queue.ready.keys) or queue.child_order.has_ready()
+        parent.child_order.put(queue.name, numbers, pending, ready)
     else:
         parent.child_order.drop(queue.name)
 
@@ -143,7 +144,7 @@ def _renew_shares(partition: Partition) -> None:
         _settle_urgent(partition, queue)
         if queue.parent is not None:
             _update(queue, queue.parent, parity=partition.parity)
-    _settle_root(partition.root)
+    partition.root.priority = partition.root.priorities.highest
 
 
 def _settle_urgent(partition: Partition, leaf: Queue) -> None:
@@ -153,7 +154,3 @@ def _settle_urgent(partition: Partition, leaf: Queue) -> None:
         partition.urgent[leaf.path] = leaf
     elif partition.urgent:
         partition.urgent.pop(leaf.path, None)
-
-
-def _settle_root(root: Queue) -> None:
-    root.priority = root.priorities.highest

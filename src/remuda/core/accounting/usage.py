@@ -5,8 +5,6 @@ Every change goes up the whole queue path in one call, so no observer sees half 
 
 from __future__ import annotations
 
-from heapq import heappush
-
 from remuda.config.queue_properties import FAIR, STATEAWARE
 from remuda.core.accounting.accounts import account_of, count_application, open_account
 from remuda.core.accounting.lanes import dequeue, enqueue, note_turn, regroup, restage
@@ -41,7 +39,8 @@ def set_pending(partition: Partition, request: Request, pending: int) -> None:
         add_times(queue.pending, amounts, pending - before)
     if before == 0 and pending > 0:
         if not request.ages and partition.reservation_delay_ns is not None:
-            _let_age(partition, request, partition.reservation_delay_ns)
+            request.ages = True
+            partition.ages.add(request.created_ns + partition.reservation_delay_ns + 1, request)
         application.priorities.add(request.ask.priority)
         if application.priority != application.priorities.highest:
             _set_priority(application)
@@ -56,13 +55,6 @@ def set_pending(partition: Partition, request: Request, pending: int) -> None:
     if leaf.settings.application_sort == STATEAWARE:
         note_turn(partition, application)
     partition.unsettled[leaf.path] = leaf
-
-
-def _let_age(partition: Partition, request: Request, delay_ns: int) -> None:
-    """Note when an ask will be old enough to reserve a node. Rules: RSV-3."""
-    request.ages = True
-    due_ns = request.created_ns + delay_ns + 1
-    heappush(partition.young, (due_ns, -request.ask.priority, request.number, request))
 
 
 def charge(partition: Partition, allocation: Allocation, request: Request) -> None:
@@ -87,7 +79,6 @@ def charge(partition: Partition, allocation: Allocation, request: Request) -> No
         add(application.allocated, amounts)
         for queue in leaf.path_up:
             add(queue.allocated, amounts)
-    raise_maximum(application, amounts)
     application.allocations[allocation.allocation_id] = allocation
     partition.allocation_count += 1
     group = request.group
@@ -106,8 +97,7 @@ def charge(partition: Partition, allocation: Allocation, request: Request) -> No
 def _put_on_node(partition: Partition, allocation: Allocation) -> None:
     node = allocation.node
     node.put(allocation)
-    if node.refused:
-        node.refused.clear()
+    node.refused.clear()
     if node.reservations:
         partition.shaken[node.node_id] = node
     if partition.rebuffed:
@@ -143,6 +133,7 @@ def refund(partition: Partition, allocation: Allocation) -> None:
         subtract(queue.allocated, amounts)
     for tracker in trackers:
         subtract(tracker.allocated, amounts)
+    application.note_peak(amounts)
     subtract(application.allocated, amounts)
     del application.allocations[allocation.allocation_id]
     partition.allocation_count -= 1
@@ -239,15 +230,3 @@ def _set_priority(application: Application) -> None:
     application.priority = application.priorities.highest
     if application.priority != MIN_PRIORITY:
         leaf.priorities.add(application.priority)
-
-
-def raise_maximum(application: Application, amounts: Amounts) -> None:
-    """Keep the largest amounts an application ever held. Rules: REST-77."""
-    maximum = application.max_allocated
-    if amounts.types & ~maximum.types:
-        define(maximum, amounts.types)
-    held = application.allocated.amounts
-    highest = maximum.amounts
-    for index, _ in amounts.pairs:
-        if held[index] > highest[index]:
-            highest[index] = held[index]

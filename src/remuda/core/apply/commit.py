@@ -44,7 +44,7 @@ def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
         request.fits_user and request.fits_queue
     ):
         look_at_served(turn, partition, request)
-    elif not request.looked:
+    elif not request.looked and request.pending > 1:
         mark_looked(request)
     request.attempted = True
     if decision.refusals.now:
@@ -140,7 +140,9 @@ def next_allocation_id(request: Request) -> str:
     """
     live = request.application.allocations
     key = request.ask.allocation_key
-    number = max(request.made, request.next_identity)
+    number = request.next_identity
+    if request.made > number:
+        number = request.made
     allocation_id = f"{key}-{number}"
     while allocation_id in live:
         number += 1

@@ -8,7 +8,6 @@ each command, decision and timer, for what changed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from heapq import heappop
 from typing import Final
 
 from remuda.core.accounting.accounts import account_of
@@ -21,7 +20,7 @@ from remuda.core.model import deadlines
 from remuda.core.model.bound import Bound
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
-from remuda.core.model.request import Request
+from remuda.core.model.request import NO_RESERVATIONS, Request
 from remuda.core.model.reservation import Claim, ClaimKey, Reservation
 from remuda.core.model.vectors import fits
 
@@ -38,6 +37,8 @@ def reserve(turn: Turn, partition: Partition, request: Request, node: Node) -> N
     claim.reservations[number] = reservation
     partition.reservations[number] = reservation
     node.reservations[number] = reservation
+    if request.reservations is NO_RESERVATIONS:
+        request.reservations = {}
     request.reservations[node.node_id] = reservation
     request.application.reservations[number] = reservation
     _reservation_event(turn, partition, reservation, events.ADD)
@@ -116,24 +117,24 @@ def review(turn: Turn, partition: Partition) -> None:
         for node in shaken.values():
             for reservation in list(node.reservations.values()):
                 _settle_home(partition, reservation)
-    if partition.young:
-        _set_age_timer(turn, partition)
+    ages = partition.ages
+    if ages.waiting and (ages.timer_ns == 0 or ages.next_ns() < ages.timer_ns):
+        _set_age_timer(turn, partition, ages.next_ns())
 
 
 def grow_old(turn: Turn, partition: Partition) -> None:
-    """Let the asks that are old enough reserve nodes, a portion at a time. Rules: RSV-3."""
-    partition.young_due_ns = 0
-    young = partition.young
-    left = PORTION
-    while young and young[0][0] <= turn.now_ns and left:
-        request = heappop(young)[3]
+    """Let the asks that are old enough reserve nodes, a portion at a time.
+
+    Rules: RSV-3 (decision 45 of docs/spec).
+    """
+    ages = partition.ages
+    for request in ages.grown(turn.now_ns, PORTION):
         request.aged = True
         if request.group is not None:
             restage(partition, request)
-            left -= 1
-    if not left and young:
-        partition.young_due_ns = turn.now_ns + PAUSE_NS
-        turn.set_timer(partition, deadlines.AGE, PAUSE_NS)
+    ages.timer_ns = 0
+    if ages.next_ns() <= turn.now_ns:
+        _set_age_timer(turn, partition, turn.now_ns + PAUSE_NS)
 
 
 def renew_claim(partition: Partition, request: Request) -> None:
@@ -236,12 +237,9 @@ def _settle_home(partition: Partition, reservation: Reservation) -> None:
         restage(partition, request)
 
 
-def _set_age_timer(turn: Turn, partition: Partition) -> None:
-    """See that a timer runs out when the next ask is old enough. Rules: RSV-3."""
-    due_ns = partition.young[0][0]
-    if partition.young_due_ns == 0 or due_ns < partition.young_due_ns:
-        partition.young_due_ns = due_ns
-        turn.set_timer(partition, deadlines.AGE, due_ns - turn.now_ns)
+def _set_age_timer(turn: Turn, partition: Partition, due_ns: int) -> None:
+    partition.ages.timer_ns = due_ns
+    turn.set_timer(partition, deadlines.AGE, due_ns - turn.now_ns)
 
 
 def _reservation_event(

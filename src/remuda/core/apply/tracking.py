@@ -33,25 +33,17 @@ def usage_grew(
 ) -> None:
     """Tell that an allocation was booked. Rules: EVT-78, EVT-79, EVT-83 (wildcards)."""
     account = application.account
-    assert account is not None
-    for tracker in account.trackers:
-        if tracker.wildcard and not tracker.announced:
-            tracker.announced = True
-            tell_wildcard(turn, partition, tracker.key, events.SET)
+    if account is not None and account.trackers:
+        for tracker in account.trackers:
+            if tracker.wildcard and not tracker.announced:
+                tracker.announced = True
+                tell_wildcard(turn, partition, tracker.key, events.SET)
     # Built here and not by turn.event: every allocation comes this way.
-    turn.effects.append(
-        EventRecord(
-            partition.rm_id,
-            partition.name,
-            events.USERGROUP,
-            application.user,
-            application.queue_path,
-            events.ADD,
-            events.UG_USER_RESOURCE,
-            turn.now_ns,
-            resource,
-        )
-    )
+    emit = turn.effects.append
+    rm_id, name, path = partition.rm_id, partition.name, application.queue_path
+    kind, detail, now_ns = events.USERGROUP, events.UG_USER_RESOURCE, turn.now_ns
+    user = application.user
+    emit(EventRecord(rm_id, name, kind, user, path, events.ADD, detail, now_ns, resource))
     if application.group:
         _group_usage_event(turn, partition, application, events.ADD, resource)
 

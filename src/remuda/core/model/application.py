@@ -12,7 +12,7 @@ from remuda.core.model.priorities import MIN_PRIORITY, PriorityCount
 from remuda.core.model.ranking import SortKey
 from remuda.core.model.request import Group, Request
 from remuda.core.model.reservation import Reservation
-from remuda.core.model.vectors import Vector
+from remuda.core.model.vectors import Amounts, Vector, amount_at, copy, define
 
 if TYPE_CHECKING:
     from remuda.core.model.queue import Queue
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 class Application:
     """One application of a partition (chapter 80 section 1).
 
+    ``max_allocated``: the most it held before it gave something back, see ``peak``.
     ``queue`` is the leaf it is in, None once it left. ``generation`` counts state changes, so
     that a timer of an earlier state does nothing (APP-17). ``detached``: live allocations by key
     where the ask is gone. ``request_groups``: its groups of pending asks, by shape number.
@@ -119,6 +120,24 @@ class Application:
     def idle(self) -> bool:
         """Whether it has nothing allocated and nothing pending. Rules: APP-8, LIM-36."""
         return not self.allocations and not self.request_groups
+
+    def note_peak(self, amounts: Amounts) -> None:
+        """Remember what is held of some types, before it gets less: it may be the most ever."""
+        most = self.max_allocated
+        define(most, amounts.types)
+        for index, _ in amounts.pairs:
+            held = amount_at(self.allocated, index)
+            if held > most.amounts[index]:
+                most.amounts[index] = held
+
+    def peak(self) -> Vector:
+        """Return the most it ever held, per type. Rules: REST-77."""
+        peak = copy(self.max_allocated)
+        define(peak, self.allocated.types)
+        for index, held in enumerate(self.allocated.amounts):
+            if held > peak.amounts[index]:
+                peak.amounts[index] = held
+        return peak
 
     @property
     def application_id(self) -> str:

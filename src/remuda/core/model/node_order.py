@@ -119,20 +119,16 @@ class NodeOrder:
         found = self._found
         repeated = found is not None and self._wanted is amounts
         if found is None or not repeated or not fits(found.available, amounts):
-            found = self._foremost(amounts)
-        if found is None:
+            found = None
+            if self._shelves:
+                # Mostly the least used one fits, so that this is all there is to do.
+                found = self._nodes[self._shelves[0].blocks[0].entries[0][1]]
+        if found is None or not fits(found.available, amounts):
             fitting = self.fitting(amounts, None, 1)
             found = fitting[0] if fitting else None
         self._found = found
         self._wanted = amounts
         return found
-
-    def _foremost(self, amounts: Amounts) -> Node | None:
-        """Return the very first node if it fits: mostly so, when the least used one goes first."""
-        if not self._shelves:
-            return None
-        node = self._nodes[self._shelves[0].blocks[0].entries[0][1]]
-        return node if fits(node.available, amounts) else None
 
     def fitting(self, amounts: Amounts, after: Node | None, limit: int) -> list[Node]:
         """Return the first nodes in order that fit, at most ``limit``, those behind ``after``.

@@ -7,6 +7,7 @@ from typing import final
 
 from remuda.config.schema import PartitionConfig
 from remuda.core.model import states
+from remuda.core.model.ages import Ages
 from remuda.core.model.application import Application
 from remuda.core.model.foreign import ForeignIndex
 from remuda.core.model.node import Node
@@ -14,7 +15,7 @@ from remuda.core.model.node_order import NodeOrder
 from remuda.core.model.outstanding import Outstanding
 from remuda.core.model.placement_rule import PlacementRule
 from remuda.core.model.queue import Queue
-from remuda.core.model.request import Lane, Request, Shape, ShapeKey
+from remuda.core.model.request import Lane, Shape, ShapeKey
 from remuda.core.model.reservation import Claim, ClaimKey, Reservation
 from remuda.core.model.starved import StarvedShapes
 from remuda.core.model.trackers import Account, QueueTracker, TrackerKey
@@ -37,8 +38,8 @@ class Partition:
     pass, by path. ``reservations``: by number, oldest first; ``claims``: of equal asks, see Claim.
     ``shaken``: nodes with reservations that changed since the last decision, by ID.
     ``rebuffed``: lanes whose best node to reserve was refused by predicates, by number.
-    ``closed_nodes``: how many schedulable ones a reservation keeps from others. ``young``: asks
-    that may not reserve yet, a heap by the time they may, then by priority. ``parity``: queues are
+    ``closed_nodes``: how many schedulable ones a reservation keeps from others. ``ages``: asks
+    that may not reserve yet. ``parity``: queues are
     ordered as 1.5 did (KV-5). ``trackers``: of users and groups that are limited and have something
     here; ``accounts``: by the numbers of their trackers. ``utilisation``: how full the nodes are.
     ``outstanding``: asks the RM may have to be told of (CYC-30).
@@ -46,6 +47,7 @@ class Partition:
 
     __slots__ = (
         "accounts",
+        "ages",
         "allocation_count",
         "applications",
         "capacity",
@@ -83,8 +85,6 @@ class Partition:
         "unsettled",
         "urgent",
         "utilisation",
-        "young",
-        "young_due_ns",
     )
 
     def __init__(
@@ -127,12 +127,11 @@ class Partition:
         self.rebuffed: dict[int, Lane] = {}
         self.shaken: dict[str, Node] = {}
         self.closed_nodes: int = 0
-        self.young: list[tuple[int, int, int, Request]] = []
-        self.young_due_ns: int = 0
         self.cleanup_set: bool = False
         self.predicates: bool = False
         self.parity: bool = False
         self.trackers: dict[TrackerKey, QueueTracker] = {}
+        self.ages = Ages()
         self.accounts: dict[tuple[int, ...], Account] = {}
         self.numbers: int = 0
         self.outstanding = Outstanding()

@@ -43,6 +43,9 @@ GATED: Final = 1
 QUOTA_GATED: Final = 2
 CLOSED: Final = 3
 
+# What asks without a reservation share, to spare memory; nobody adds to it.
+NO_RESERVATIONS: Final[dict[str, Reservation]] = {}
+
 # Number of the amounts, required node, predicate class, node order ("": the partition's), stage,
 # number of the ask if it is alone, else 0.
 ShapeKey: TypeAlias = tuple[int, str, str, str, int, int]
@@ -172,7 +175,7 @@ class Request:
         self.outstanding: bool = False
         self.told_ns: int | None = None
         self.group: Group | None = None
-        self.reservations: dict[str, Reservation] = {}
+        self.reservations: dict[str, Reservation] = NO_RESERVATIONS
         self.allocation_ids: dict[str, None] = {}
         self.sort_key: SortKey = (-ask.priority, created_ns, number)
         self._forget()

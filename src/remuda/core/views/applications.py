@@ -65,7 +65,7 @@ def _application_view(partition: Partition, application: Application) -> Applica
         finished_time_ns=application.finished_ns,
         start_time_ns=application.started_ns,
         used=types.resource(application.allocated),
-        max_used=types.resource(application.max_allocated),
+        max_used=types.resource(application.peak()),
         pending=types.resource(application.pending),
         rejected_message=application.reject_reason,
         max_request_priority=application.priority,
