@@ -13,7 +13,7 @@ from typing import TypeAlias
 from remuda.core.ports import NodesQuestion, Predicates
 from tests.reference import arithmetic as res
 from tests.reference import limits, reserving, sums
-from tests.reference.state import WHOLE, Application, Ask, Node, Partition, Queue, Reservation
+from tests.reference.state import Application, Ask, Node, Partition, Queue, Reservation
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,7 @@ class Reserve:
     evicted: tuple[Reservation, ...] = ()
 
 
-@dataclass(frozen=True)
-class Drop:
-    """Reservations that end, and why."""
-
-    reservations: tuple[tuple[Reservation, str], ...]
-
-
-Decision: TypeAlias = Place | Reserve | Drop
+Decision: TypeAlias = Place | Reserve
 Look: TypeAlias = Callable[[Queue], "Decision | None"]
 
 
@@ -62,9 +55,7 @@ class Cycle:
         self.closed = reserving.closed_nodes(partition)
 
     def decide(self) -> Decision | None:
-        """The next decision, or None. Rules: CYC-4, CYC-5, CYC-7, NODE-16."""
-        if outlived := reserving.outlived(self.partition, self.now):
-            return Drop(tuple(outlived))
+        """The next decision, or None. Rules: CYC-4, CYC-5, CYC-7."""
         if sums.root_maximum(self.partition) is None:
             return None
         root = self.partition.queues["root"]
@@ -165,10 +156,10 @@ class Cycle:
             return None
         here = reserving.on_node(self.partition, node.identity)
         normal = tuple(one for one in here if not one.ask.required_node)
-        joins = bool(here) and not normal and node.identity in self.closed
+        joins = bool(here) and not normal
         if not joins and self.takes(node, app, ask):
             return Place(app, ask, node, evicted=normal)
-        return Reserve(app, ask, node, evicted=normal) if WHOLE else None
+        return Reserve(app, ask, node, evicted=normal)
 
     # ---------------------------------------------------------------------------------- nodes
 
@@ -201,7 +192,7 @@ class Cycle:
         """The reservation an ask may make now. Rules: RSV-3 to RSV-6, CYC-15."""
         mine = reserving.of_ask(self.partition, app, ask.key)
         old = self.delay is not None and self.now - ask.created > self.delay
-        if not WHOLE or not old or len(mine) >= ask.pending:
+        if not old or len(mine) >= ask.pending:
             return None
         nodes = sums.node_order(self.partition, app)
         node = reserving.candidate(self.partition, ask, nodes, self.free)

@@ -49,6 +49,13 @@ def look(partition: Partition, app: Application) -> None:
     if app.group is None:
         app.group = choose_group(partition, app.queue, app.groups)
         app.cut = app.cut and not app.group
+        app.first_choice = None
+
+
+def choose_first(partition: Partition, app: Application) -> None:
+    """The first ask or allocation chooses, too, until a decision looks. Rules: LIM-20."""
+    if app.group is None and app.first_choice is None:
+        app.first_choice = choose_group(partition, app.queue, app.groups)
 
 
 def live(partition: Partition) -> list[Application]:
@@ -153,6 +160,7 @@ def settle(app: Application) -> None:
     if not app.allocations and not any(ask.pending for ask in app.asks.values()):
         app.counted = False
         app.group = None
+        app.first_choice = None
         app.cut = False
 
 
@@ -165,10 +173,13 @@ def cut_links(partition: Partition, old: dict[str, tuple[LimitConfig, ...]]) -> 
         kept = {g for entry in partition.limits.get(path, ()) for g in entry.groups}
         lost = {g for entry in entries for g in entry.groups} - kept
         for app in inside(live(partition), path):
-            if app.group in lost:
+            if app.group in lost or (app.group is None and app.first_choice in lost):
                 app.group = None
                 app.cut = True
     for app in live(partition):
+        if app.group is None and app.first_choice is not None:
+            app.first_choice = choose_group(partition, app.queue, app.groups)
+            app.cut = app.cut and not app.first_choice
         if app.cut and not app.group:
             app.group = choose_group(partition, app.queue, app.groups) or app.group
             app.cut = not app.group

@@ -17,11 +17,10 @@ from remuda.core.messages import events as ev
 from remuda.core.ports import Predicates, always_true
 from tests.reference import access, existing, limits, nodes, placement, queues, reload, reserving
 from tests.reference import arithmetic as res
-from tests.reference.decide import Cycle, Decision, Drop, Place, Reserve
+from tests.reference.decide import Cycle, Decision, Place, Reserve
 from tests.reference.outcome import Outcome, Record, Released, record
 from tests.reference.state import (
     LIVE,
-    WHOLE,
     Allocation,
     Application,
     Ask,
@@ -96,6 +95,7 @@ class Reference:
         """Apply one command."""
         self.out, self.records, self.now = [], [], now_ns
         self.apply(command)
+        self.drop_outlived()
         self.note_empty()
         return self.out
 
@@ -120,10 +120,13 @@ class Reference:
         """Fire due timers, then decide at most ``limit`` times, with timers due in between."""
         self.out, self.records, self.now = [], [], now_ns
         self.fire_due()
+        self.drop_outlived()
         for _ in range(limit):
             if not self.decide_once():
                 break
+            self.drop_outlived()
             self.fire_due()
+            self.drop_outlived()
         self.note_empty()
         return self.out
 
@@ -296,7 +299,7 @@ class Reference:
         if any(new.placeholder_ask.values()):
             return False
         self.records += queues.create_missing(partition, path)
-        if WHOLE and app.node_policy not in ("", "fair", "binpacking"):
+        if app.node_policy not in ("", "fair", "binpacking"):
             return False
         self.records += queues.apply_quota(partition, path, new.tags)
         partition.applications[app.identity] = app
@@ -421,6 +424,7 @@ class Reference:
             new.arrival, new.made = old.arrival, old.made
         app.asks[new.key] = new
         self.check_reservations(partition, app, new)
+        limits.choose_first(partition, app)
         limits.settle(app)
         if app.state in ("New", "Completing") and new.pending:
             self.fire(partition, app, "run")
@@ -497,12 +501,14 @@ class Reference:
             if isinstance(decision, Place):
                 return True
 
+    def drop_outlived(self) -> None:
+        """End the reservations that do not help any more. Rules: NODE-16, RSV-10."""
+        for partition in self.partitions.values():
+            for one, why in reserving.outlived(partition, self.now):
+                self.unreserve(partition, [one], why)
+
     def commit(self, partition: Partition, decision: Decision) -> None:
         """Carry out what was decided. Rules: CYC-6, CYC-14."""
-        if isinstance(decision, Drop):
-            for one, why in decision.reservations:
-                self.unreserve(partition, [one], why)
-            return
         self.unreserve(partition, decision.evicted, "evicted")
         if isinstance(decision, Reserve):
             self.reserve(partition, decision)
@@ -515,12 +521,12 @@ class Reference:
         identity = f"{ask.key}-{ask.made}"
         ask.made += 1
         self.bind(partition, app, (identity, ask.key), node.identity, dict(ask.resource))
-        self.out.append(("new", partition.rm_id, identity, node.identity))
         if decision.instead is not None:
             own = decision.instead.node_id == node.identity
             drained = not partition.nodes[decision.instead.node_id].schedulable
             why = "own node" if own else "other node, drained" if drained else "other node"
             self.unreserve(partition, [decision.instead], why)
+        self.out.append(("new", partition.rm_id, identity, node.identity))
 
     def reserve(self, partition: Partition, decision: Reserve) -> None:
         """RSV-1, RSV-5."""

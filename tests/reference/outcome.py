@@ -89,9 +89,18 @@ def verdict(
 def settled(found: list[Outcome], stepping: bool) -> list[Outcome]:
     """The same in an order that does not depend on what the specification leaves open."""
     if stepping:
-        return sorted(found, key=home)
+        return sorted(ends_in_any_order(found), key=home)
     kept = [one for one in found if one[0] == "unreserved"]
     return told_in_order([one for one in found if one not in kept]) + sorted(kept, key=str)
+
+
+def ends_in_any_order(found: list[Outcome]) -> list[Outcome]:
+    """The same with reservations sorted that end one right after the other."""
+    ordered: list[Outcome] = []
+    for is_end, group in itertools.groupby(found, key=lambda o: o[0] == "unreserved"):
+        members = list(group)
+        ordered.extend(sorted(members, key=str) if is_end else members)
+    return ordered
 
 
 def told_in_order(found: list[Outcome]) -> list[Outcome]:

@@ -35,7 +35,7 @@ def closed_nodes(partition: Partition) -> set[str]:
 
 
 def outlived(partition: Partition, now: int) -> list[tuple[Reservation, str]]:
-    """The reservations that have to go at the beginning of a cycle, and why.
+    """The reservations that have to go now, and why.
 
     Rules: NODE-16, RSV-9, RSV-10.
     """
@@ -78,16 +78,13 @@ def candidate(
 def surplus(
     partition: Partition, app: Application, key: str, node_id: str = ""
 ) -> list[Reservation]:
-    """The reservations an ask has too many of, the oldest first; all if the ask is gone.
+    """The reservations of an ask that end, the oldest first; all if it is gone.
 
-    ``node_id``: where it got an allocation that no reservation was given up for; the one there
-    goes, or else the oldest. Rules: RSV-6, SI-44, CYC-15.
+    Those it has too many of; with ``node_id``, where it just got an allocation, one in any case:
+    that on this node, or else the oldest. Rules: RSV-6, SI-44, CYC-15.
     """
     mine = of_ask(partition, app, key)
+    mine.sort(key=lambda one: one.node_id != node_id)
     ask = app.asks.get(key)
-    gone = [one for one in mine if one.node_id == node_id][:1]
-    if node_id and not gone:
-        gone = mine[:1]
-    left = [one for one in mine if one not in gone]
-    pending = ask.pending if ask is not None else 0
-    return gone + left[: max(0, len(left) - pending)]
+    too_many = len(mine) - (ask.pending if ask is not None else 0)
+    return mine[: max(too_many, 1 if node_id else 0)]

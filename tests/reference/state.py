@@ -6,7 +6,6 @@ anew from these records whenever it is asked for. Names follow the specification
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 
 from remuda.config.schema import (
@@ -15,9 +14,6 @@ from remuda.config.schema import (
     PlacementRuleConfig,
     TemplateConfig,
 )
-
-# Whether what the specification says of reservations and all that came with them is played.
-WHOLE = bool(os.environ.get("REMUDA_WHOLE"))
 
 LIVE = ("New", "Accepted", "Starting", "Running", "Completing")
 MIN_PRIORITY = -(2**31)
@@ -63,7 +59,8 @@ class Application:
 
     ``node_policy``: its own order of nodes, "" for that of the partition (NOD-23).
     ``group``: under which it is tracked, "" for none; None: not chosen yet (LIM-20, LIM-24), or
-    ``cut`` from one that lost its limit, without finding another (LIM-64).
+    ``cut`` from one that lost its limit, without finding another (LIM-64). ``first_choice``: what
+    it would be, until a decision looks at the application.
     ``counted``: it got an allocation and has had something since (LIM-36, LIM-37).
     ``held_back``: by the limit of a queue ("queue") or of its user or group ("quota", QUE-26).
     """
@@ -78,6 +75,7 @@ class Application:
     node_policy: str = ""
     state: str = "New"
     group: str | None = None
+    first_choice: str | None = None
     counted: bool = False
     cut: bool = False
     held_back: tuple[str, ...] = ()
@@ -145,7 +143,7 @@ class Queue:
     @property
     def stateaware(self) -> bool:
         """Whether one application starts at a time (QUE-41)."""
-        return WHOLE and self.properties.get("application.sort.policy") == "stateaware"
+        return self.properties.get("application.sort.policy") == "stateaware"
 
     @property
     def by_priority(self) -> bool:

@@ -21,7 +21,7 @@ from tests.reference.manners import CROWDED, LARGE, Manner
 from tests.reference.model import SECOND, Reference
 from tests.reference.outcome import Outcome, Record
 from tests.reference.standing import Standing, expected
-from tests.reference.state import WHOLE, Application, Node, Partition
+from tests.reference.state import Application, Node, Partition
 from tests.reference.tastes import Taste
 
 START = 1_700_000_000 * SECOND
@@ -41,6 +41,7 @@ NODE_ACTIONS = (
     c.DECOMISSION,
     c.UNKNOWN_ACTION,
 )
+NODE_POLICY = "node.sort.policy"
 NODE_POLICIES = ("fair", "binpacking", "", "Fair")
 RELEASE_TYPES = (
     c.STOPPED_BY_RM,
@@ -88,7 +89,7 @@ def record(seed: int, length: int = 50, crowd: int = 1, *, moody: bool = False) 
     Two of three are crowded. ``crowd`` multiplies the nodes and asks it starts with. ``moody``:
     predicates change their mind between requests.
     """
-    manner = CROWDED if WHOLE and seed % 3 and crowd == 1 else LARGE
+    manner = CROWDED if seed % 3 and crowd == 1 else LARGE
     return Author(seed, manner, moody=moody).write(length, crowd)
 
 
@@ -294,8 +295,8 @@ class Author:
             quotas = ("namespace.resourcequota", "Namespace.ResourceGuaranteed")
             amounts = (QUOTA % 2, QUOTA % 5, QUOTA % 9, QUOTA % 0, QUOTA % -1, "{}", "")
             found |= {q: self.rng.choice(amounts) for q in quotas if self.rng.random() < 0.8}
-        if WHOLE and self.rng.random() < 0.2:
-            name = self.rng.choice(("node.sort.policy", "Node.Sort.Policy"))
+        if self.rng.random() < 0.2:
+            name = self.rng.choice((NODE_POLICY, NODE_POLICY.title()))
             found[name] = self.rng.choices(NODE_POLICIES, (6, 6, 1, 1))[0]
         if self.rng.random() < 0.1:
             found["namespace.resourcemaxapps"] = self.rng.choice(("1", "2", "0", "-1", "many"))
@@ -358,7 +359,7 @@ class Author:
 
     def creation_time(self) -> dict[str, str]:
         """Now and then a time of creation, or what is none."""
-        if not WHOLE or self.rng.random() < 0.85:
+        if self.rng.random() < 0.85:
             return {}
         seconds = self.now // SECOND - self.rng.choice((0, 1, 3, 1000, -2))
         return {"creationTime": self.rng.choice((*[str(seconds)] * 5, "soon", f"{seconds:013}"))}
@@ -444,8 +445,6 @@ class Author:
         low, high = self.rng.choices(((1, 4), (0, 0), (-1, 2)), (20, 1, 1))[0]
         tags = self.creation_time()
         amounts = self.amounts(low, high)
-        if not WHOLE and not any(amounts.values()):
-            amounts = {"vcore": 1}
         ask = c.Ask(app.identity, key, amounts, partition=partition.name, tags=tags)
         return c.ExistingAllocation(ask, identity, where)
 

@@ -63,9 +63,10 @@ class Crowd(Caller):
         return self.send(c.UpdateNodes(self.rm))
 
     def run(self, after_ns: int = 0) -> list[Effect]:
-        """Let time pass and decide everything; all counters are right afterwards."""
+        """Let time pass and decide everything; that ends, and all counters are right."""
         self.now += after_ns
         effects = self.step()
+        assert not self.scheduler.has_work()
         self.scheduler.check()
         return effects
 

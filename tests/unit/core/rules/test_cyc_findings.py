@@ -283,3 +283,23 @@ def test_what_was_answered_for_an_equal_ask_is_in_the_finding() -> None:
     assert (tally.refused, tally.no_room) == (2, 0)
     assert tally.reasons == (("no gpu", 1), ("taint", 1))
     assert crowd.log("k2") == {}
+
+
+@pytest.mark.remuda_rule("REST-120", "CYC-24")
+def test_looks_are_counted_in_a_row() -> None:
+    crowd = Crowd(parent("p", leaf("a", {"vcore": 4})))
+    crowd.full(n1=10)
+    crowd.app("mine", "root.p.a")
+    crowd.ask("mine", "k0", FIVE)
+    for number in (1, 2):
+        crowd.run()
+        crowd.now += SECOND // 10
+        crowd.ask("mine", f"k{number}", FIVE)  # new, so those who wait are looked at, too
+    crowd.run()
+    found = crowd.finding("k0", "mine")
+    assert (found.subject, found.looks) == ("root.p.a", 3)
+    assert (found.since_ns, found.last_ns) == (START, START + SECOND // 5)
+    crowd.reload(parent("p", leaf("a"), maximum={"vcore": 3}), leaf("old"))
+    crowd.run()
+    found = crowd.finding("k0", "mine")
+    assert (found.subject, found.available, found.looks) == ("root.p", {"vcore": 3}, 1)

@@ -190,3 +190,12 @@ def test_the_log_is_silent_about_nodes_without_room() -> None:
     crowd.run()
     assert crowd.finding("k").gate == gates.NODES
     assert crowd.log("k") == {}
+
+
+@pytest.mark.remuda_rule("REST-134", "CYC-12")
+def test_scheduling_is_attempted_once_something_was_placed() -> None:
+    crowd = Crowd()
+    crowd.full(n1=10)
+    crowd.ask("app", "k", ONE, 2)
+    assert went(crowd.step(1)) == [("k-0", "n1")]
+    assert crowd.request("k").scheduling_attempted
