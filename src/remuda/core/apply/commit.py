@@ -21,7 +21,6 @@ from remuda.core.messages.effects import AllocationNew, EventRecord
 from remuda.core.messages.events import ADD, APP, APP_ALLOC, NODE, NODE_ALLOC
 from remuda.core.model import deadlines, states
 from remuda.core.model.allocation import Allocation
-from remuda.core.model.application import Application
 from remuda.core.model.decision import Allocate, Hold, Park, Pause, Reserve, Wait
 from remuda.core.model.partition import Partition
 from remuda.core.model.request import HOME, Request
@@ -92,7 +91,7 @@ def park_lane(turn: Turn, partition: Partition, decision: Park) -> None:
     if decision.refusals.to_reserve:
         partition.rebuffed[lane.number] = lane
     if decision.limiting is None and lane.leaf.settings.backoff and not lane.shape.urgent:
-        back_off(turn, partition, request.application)
+        back_off(turn, partition, request)
 
 
 def let_wait(turn: Turn, partition: Partition, decision: Wait) -> None:
@@ -109,13 +108,16 @@ def hold_back(turn: Turn, partition: Partition, decision: Hold) -> None:
     hold(partition, decision.strand, full)
 
 
-def back_off(turn: Turn, partition: Partition, application: Application) -> None:
-    """Leave an application alone for a while if too many of its asks found no node.
+def back_off(turn: Turn, partition: Partition, request: Request) -> None:
+    """Leave an application alone for a while if one more of its asks found no node, and too many.
 
     Rules: CYC-33 (decision 53 of docs/spec).
     """
+    application = request.application
     leaf = application.queue
-    assert leaf is not None
+    if request.unplaced or leaf is None:
+        return
+    request.unplaced = True
     waiting = 0
     for group in application.request_groups.values():
         lane = group.strand.lane

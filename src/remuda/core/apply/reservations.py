@@ -119,7 +119,8 @@ def review(turn: Turn, partition: Partition) -> None:
                 _settle_home(partition, reservation)
     ages = partition.ages
     if ages.waiting and (ages.timer_ns == 0 or ages.next_ns() < ages.timer_ns):
-        _set_age_timer(turn, partition, ages.next_ns())
+        ages.timer_ns = ages.next_ns()
+        turn.set_timer(partition, deadlines.AGE, ages.timer_ns - turn.now_ns)
 
 
 def grow_old(turn: Turn, partition: Partition) -> None:
@@ -128,13 +129,11 @@ def grow_old(turn: Turn, partition: Partition) -> None:
     Rules: RSV-3 (decision 45 of docs/spec).
     """
     ages = partition.ages
-    for request in ages.grown(turn.now_ns, PORTION):
-        request.aged = True
-        if request.group is not None:
-            restage(partition, request)
+    grown = ages.grown(turn.now_ns, PORTION)
+    for request in grown:
+        restage(partition, request)
     ages.timer_ns = 0
-    if ages.next_ns() <= turn.now_ns:
-        _set_age_timer(turn, partition, turn.now_ns + PAUSE_NS)
+    ages.pause_ns = turn.now_ns + PAUSE_NS if len(grown) == PORTION else 0
 
 
 def renew_claim(partition: Partition, request: Request) -> None:
@@ -146,7 +145,6 @@ def renew_claim(partition: Partition, request: Request) -> None:
             del partition.claims[claim.key]
         reservation.claim = _claim(partition, request)
         reservation.claim.reservations[reservation.number] = reservation
-        reservation.home = False
         partition.shaken[reservation.node.node_id] = reservation.node
         _close_or_open(partition, reservation.node)
 
@@ -235,11 +233,6 @@ def _settle_home(partition: Partition, reservation: Reservation) -> None:
     if home != reservation.home:
         reservation.home = home
         restage(partition, request)
-
-
-def _set_age_timer(turn: Turn, partition: Partition, due_ns: int) -> None:
-    partition.ages.timer_ns = due_ns
-    turn.set_timer(partition, deadlines.AGE, due_ns - turn.now_ns)
 
 
 def _reservation_event(

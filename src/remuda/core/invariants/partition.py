@@ -208,7 +208,8 @@ def _priorities_below(queue: Queue) -> list[int]:
 def _child_orders(partition: Partition) -> None:
     """Every parent orders exactly its children with pending, by their current numbers."""
     for parent in partition.queues(partition.root):
-        expected = [child.name for child in parent.children.values() if trimmed(child.pending)]
+        served = [each for each in parent.children.values() if each.state != states.STOPPED]
+        expected = [child.name for child in served if trimmed(child.pending)]
         listed = parent.child_order.names()
         require(sorted(expected) == listed, partition, f"children of {parent.path} are wrong")
         for name in expected:

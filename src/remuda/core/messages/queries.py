@@ -200,9 +200,9 @@ class FindingView:
 
     ``gate``: one of the names in messages.gates. ``subject``: what is in the way: a queue path,
     ``user NAME at PATH``, ``group NAME at PATH`` or a node ID. ``available``: what is left there,
-    of the types that are limited. ``since_ns``: when it was first found that the ask must wait;
-    ``looks``: how often in a row this was found to be the reason. ``until_ns``: when it is tried
-    again at the latest, 0 if nobody knows.
+    of the types that are limited; amounts and nodes are those of ``last_ns``. ``since_ns``: when it
+    was first found that the ask must wait; ``looks``: how often in a row this was found to be the
+    reason. ``until_ns``: when it is tried again at the latest, 0 if nobody knows.
     """
 
     gate: str

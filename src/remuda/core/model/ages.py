@@ -15,15 +15,17 @@ FOREVER_NS: Final = 2**63 - 1
 class Ages:
     """Asks by the time at which they are old enough. Those of one request share an entry.
 
-    ``timer_ns``: when the timer of the partition runs out, 0: there is none. Rules: RSV-3.
+    ``timer_ns``: when the timer of the partition runs out, 0: there is none. ``pause_ns``: until
+    when it must not, after a large portion. Rules: RSV-3.
     """
 
-    __slots__ = ("_times", "timer_ns", "waiting")
+    __slots__ = ("_times", "pause_ns", "timer_ns", "waiting")
 
     def __init__(self) -> None:
         self._times: list[int] = []
         self.waiting: dict[int, list[Request]] = {}
         self.timer_ns: int = 0
+        self.pause_ns: int = 0
 
     def add(self, due_ns: int, request: Request) -> None:
         """Note when an ask is old enough. Cost: O(log different times)."""
@@ -35,23 +37,28 @@ class Ages:
             found.append(request)
 
     def next_ns(self) -> int:
-        """Return the first time at which there is one, FOREVER_NS for never."""
-        return self._times[0] if self._times else FOREVER_NS
+        """Return when the next portion is due, FOREVER_NS for never."""
+        return max(self._times[0], self.pause_ns) if self._times else FOREVER_NS
 
     def grown(self, now_ns: int, limit: int) -> list[Request]:
-        """Take out asks that are old enough, not much more than ``limit`` that still wait.
+        """Take out asks that are old enough now, not more than ``limit`` that still wait.
 
         In the order of their ages, then of the priority they came with.
         """
         grown: list[Request] = []
         while self._times and self._times[0] <= now_ns and len(grown) < limit:
             due_ns = self._times[0]
-            alike = [each for each in self.waiting[due_ns] if each.group is not None]
-            alike.sort(key=_place)
-            left = limit - len(grown)
-            grown += alike[:left]
-            if len(alike) > left:
-                self.waiting[due_ns] = alike[left:]
+            alike = sorted(self.waiting[due_ns], key=_place)
+            taken = 0
+            for request in alike:
+                if len(grown) == limit:
+                    break
+                taken += 1
+                request.aged = True
+                if request.group is not None:
+                    grown.append(request)
+            if taken < len(alike):
+                self.waiting[due_ns] = alike[taken:]
             else:
                 del self.waiting[due_ns]
                 heappop(self._times)

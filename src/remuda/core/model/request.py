@@ -153,6 +153,7 @@ class Request:
         "reservations",
         "sort_key",
         "told_ns",
+        "unplaced",
         "waits_since_ns",
     )
 
@@ -193,6 +194,7 @@ class Request:
         self.fits_queue: bool = True
         self.fits_user: bool = True
         self.waits_since_ns: int = 0
+        self.unplaced: bool = False
         self.log: tuple[LogEntry, ...] = ()
 
     def required_node(self) -> str:

@@ -20,6 +20,8 @@ def tally(partition: Partition, shape: Shape, refusals: Refusals) -> NodeTally:
     Nodes are not visited: those of a size are counted together, and whatever is large enough, open
     and not refused has no room. Cost: O(different capacities). Rules: CYC-15, NOD-8, RSV-7.
     """
+    if shape.required_node:
+        return _required(partition, shape, refusals)
     order = partition.node_order
     open_nodes = len(order)
     total = len(partition.nodes)
@@ -29,6 +31,19 @@ def tally(partition: Partition, shape: Shape, refusals: Refusals) -> NodeTally:
             found.too_small += count
     found.refused = len(refusals.now) + len(refusals.known)
     found.no_room = max(0, open_nodes - found.too_small - found.refused)
+    found.reasons = count_reasons(refusals)
+    return found
+
+
+def _required(partition: Partition, shape: Shape, refusals: Refusals) -> NodeTally:
+    """Return why the one node an ask may go to did not take it; no other counts. Rules: CYC-14."""
+    node = partition.nodes.get(shape.required_node)
+    found = NodeTally(0 if node is None else 1, 0, 0)
+    if node is None:
+        return found
+    found.too_small = int(not node.holds(shape.amounts))
+    found.refused = int(bool(refusals.now or refusals.known) and not found.too_small)
+    found.no_room = int(not found.too_small and not found.refused)
     found.reasons = count_reasons(refusals)
     return found
 

@@ -8,7 +8,7 @@ from remuda.core.messages.queries import FindingView, LogEntryView, NodeTallyVie
 from remuda.core.model import states
 from remuda.core.model.application import Application
 from remuda.core.model.finding import Finding, NodeTally
-from remuda.core.model.request import CLOSED, Request
+from remuda.core.model.request import CLOSED, Request, Strand
 
 
 def log_view(request: Request) -> tuple[LogEntryView, ...]:
@@ -28,9 +28,17 @@ def finding_view(request: Request) -> FindingView | None:
     strand = group.strand
     if strand.gate == CLOSED:
         return _closed_view(request)
-    if strand.aside is not None:
+    if _is_stopped(strand):
         return _view(request, strand.finding)
     return _view(request, strand.lane.finding) if strand.lane.parked else None
+
+
+def _is_stopped(strand: Strand) -> bool:
+    """Whether what a strand waits for is still in its way; if not, its lane waits for more."""
+    bound = strand.aside
+    if bound is None or not strand.lane.parked:
+        return bound is not None
+    return bound.full() if strand.held else not bound.fits(strand.lane.shape.amounts)
 
 
 def _view(request: Request, finding: Finding | None) -> FindingView | None:
