@@ -15,8 +15,10 @@ import pytest
 from remuda.config.schema import Configuration, PartitionConfig, QueueConfig
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
-from tests.reference.driver import comparable, play
+from remuda.core.scheduler import Scheduler
+from tests.reference.driver import answer, comparable, play
 from tests.reference.outcome import Outcome
+from tests.reference.tastes import refuse_some
 from tests.reference.workloads import Input, record
 
 SEEDS = range(700, 740)
@@ -72,8 +74,13 @@ def turned_if_given(
 
 
 def decisions(inputs: list[Input]) -> list[Outcome]:
-    """Everything but the verdicts on nodes, whose order is that of the request."""
-    return [outcome for outcome in comparable(play(inputs)) if outcome[0] != "nodes"]
+    """Everything but the verdicts on nodes, whose order is that of the request.
+
+    A step is over when so many were placed: how often asks are set aside in between is open.
+    """
+    scheduler = Scheduler(refuse_some)
+    answers = [answer(scheduler, given) for given in inputs]
+    return [outcome for outcome in comparable(answers) if outcome[0] != "nodes"]
 
 
 @pytest.mark.remuda_rule("QUE-36", "QUE-33", "NOD-15", "RES-14", "QUE-46")
