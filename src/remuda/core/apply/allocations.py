@@ -100,7 +100,7 @@ def _content_refusal(
             f"allocation '{existing.allocation_id}' is on node '{known.node.node_id}' already",
             "SI-43",
         )
-    return resize_refusal(known, ask.resource)
+    return resize_refusal(existing.allocation_id, known.amounts.resource, ask.resource)
 
 
 def recover(turn: Turn, partition: Partition, existing: ExistingAllocation, node: Node) -> None:

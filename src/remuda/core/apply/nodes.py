@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from remuda.base.resources import Resource
 from remuda.core.accounting.usage import grow_capacity
 from remuda.core.accounting.waiting import offer, wake_at, wake_rebuffed, wake_to_reserve
 from remuda.core.apply.allocations import recover
@@ -17,6 +18,7 @@ from remuda.core.apply.foreign import tell_occupied
 from remuda.core.apply.lifecycle import allocation_added, complete_if_idle
 from remuda.core.apply.releases import end_on_node
 from remuda.core.apply.reservations import drop_unfit, unreserve_all
+from remuda.core.apply.resize import resize_refusal
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import commands, events
 from remuda.core.messages.commands import ExistingAllocation, NodeUpdate, UpdateNodes
@@ -139,11 +141,17 @@ def _build(partition: Partition, update: NodeUpdate) -> Node:
 def _first_fault(partition: Partition, update: NodeUpdate) -> tuple[tuple[str, str], int]:
     """Return what is wrong with the first bad existing allocation, and how many come before it.
 
-    Rules: NODE-6, RM-25.
+    Rules: NODE-6, RM-25, CYC-28 (one that is listed twice).
     """
+    sizes: dict[tuple[str, str], Resource] = {}
     for number, existing in enumerate(update.existing):
-        identity, own = existing.allocation_id, existing.ask.partition
+        ask = existing.ask
+        identity, own = existing.allocation_id, ask.partition
         reason, rule = allocation_refusal(partition, existing, update.node_id)
+        earlier = sizes.get((ask.application_id, identity))
+        if earlier is not None and not reason and not is_foreign(ask):
+            reason, rule = resize_refusal(identity, earlier, ask.resource)
+        sizes[ask.application_id, identity] = ask.resource
         if own and plain_name(partition.rm_id, own) != partition.name:
             reason, rule = f"allocation '{identity}' names partition '{own}'", "RM-25"
         elif existing.node_id not in ("", update.node_id):

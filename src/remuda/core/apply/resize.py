@@ -12,11 +12,11 @@ from remuda.core.model.partition import Partition
 from remuda.core.model.vectors import Amounts, equal, vector_of
 
 
-def resize_refusal(known: Allocation, resource: Resource) -> tuple[str, str]:
-    """Return why an allocation cannot have this size, with the rule. Rules: CYC-28."""
-    if any(resource.values()) or not any(known.amounts.resource.values()):
+def resize_refusal(identity: str, known: Resource, resource: Resource) -> tuple[str, str]:
+    """Return why an allocation of a known size cannot get another, with the rule. Rules: CYC-28."""
+    if any(resource.values()) or not any(known.values()):
         return "", ""
-    return f"allocation '{known.allocation_id}' would be resized to nothing", "CYC-28"
+    return f"allocation '{identity}' would be resized to nothing", "CYC-28"
 
 
 def resize_allocation(

@@ -372,6 +372,15 @@ def test_a_node_may_come_with_an_allocation_listed_twice(door: Checked) -> None:
     assert door.queue("root").allocated == {"vcore": 6}
 
 
+@pytest.mark.remuda_rule("CYC-28", "NODE-6")
+def test_a_node_whose_list_shrinks_something_to_nothing_is_refused(door: Checked) -> None:
+    twice = tuple(existing_allocation("app", "x", "n2", {"vcore": size}) for size in (3, 0))
+    (answer,) = of(door.node("n2", {"vcore": 10}, existing=twice), e.NodesAnswered)
+    assert [bad.rule for bad in answer.rejected] == ["CYC-28"]
+    assert set(door.node_views()) == {"n1"}
+    assert door.queue("root").allocated == {"vcore": 2}
+
+
 @pytest.mark.remuda_rule("CYC-28", "RES-1")
 def test_a_size_with_too_many_types_is_refused(door: Checked) -> None:
     size = {f"type-{number}": 1 for number in range(1024)}
