@@ -17,6 +17,7 @@ from remuda.core.accounting.waiting import offer, wake_rebuffed, wake_to_reserve
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.model import deadlines
+from remuda.core.model.ages import FOREVER_NS
 from remuda.core.model.bound import Bound
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
@@ -118,9 +119,10 @@ def review(turn: Turn, partition: Partition) -> None:
             for reservation in list(node.reservations.values()):
                 _settle_home(partition, reservation)
     ages = partition.ages
-    if ages.waiting and (ages.timer_ns == 0 or ages.next_ns() < ages.timer_ns):
-        ages.timer_ns = ages.next_ns()
-        turn.set_timer(partition, deadlines.AGE, ages.timer_ns - turn.now_ns)
+    due_ns = ages.next_ns()
+    if due_ns != FOREVER_NS and (ages.timer_ns == 0 or due_ns < ages.timer_ns):
+        ages.timer_ns = due_ns
+        turn.set_timer(partition, deadlines.AGE, due_ns - turn.now_ns)
 
 
 def grow_old(turn: Turn, partition: Partition) -> None:

@@ -19,25 +19,28 @@ class Ages:
     when it must not, after a large portion. Rules: RSV-3.
     """
 
-    __slots__ = ("_times", "pause_ns", "timer_ns", "waiting")
+    __slots__ = ("_due", "_times", "_waiting", "pause_ns", "timer_ns")
 
     def __init__(self) -> None:
+        self._due: list[Request] = []
         self._times: list[int] = []
-        self.waiting: dict[int, list[Request]] = {}
+        self._waiting: dict[int, list[Request]] = {}
         self.timer_ns: int = 0
         self.pause_ns: int = 0
 
     def add(self, due_ns: int, request: Request) -> None:
         """Note when an ask is old enough. Cost: O(log different times)."""
-        found = self.waiting.get(due_ns)
+        found = self._waiting.get(due_ns)
         if found is None:
             heappush(self._times, due_ns)
-            self.waiting[due_ns] = [request]
+            self._waiting[due_ns] = [request]
         else:
             found.append(request)
 
     def next_ns(self) -> int:
         """Return when the next portion is due, FOREVER_NS for never."""
+        if self._due:
+            return self.pause_ns
         return max(self._times[0], self.pause_ns) if self._times else FOREVER_NS
 
     def grown(self, now_ns: int, limit: int) -> list[Request]:
@@ -46,22 +49,16 @@ class Ages:
         In the order of their ages, then of the priority they came with.
         """
         grown: list[Request] = []
-        while self._times and self._times[0] <= now_ns and len(grown) < limit:
-            due_ns = self._times[0]
-            alike = sorted(self.waiting[due_ns], key=_place)
-            taken = 0
-            for request in alike:
-                if len(grown) == limit:
+        while len(grown) < limit:
+            if not self._due:
+                if not self._times or self._times[0] > now_ns:
                     break
-                taken += 1
-                request.aged = True
-                if request.group is not None:
-                    grown.append(request)
-            if taken < len(alike):
-                self.waiting[due_ns] = alike[taken:]
-            else:
-                del self.waiting[due_ns]
-                heappop(self._times)
+                self._due = self._waiting.pop(heappop(self._times))
+                self._due.sort(key=_place, reverse=True)
+            request = self._due.pop()
+            request.aged = True
+            if request.group is not None:
+                grown.append(request)
         return grown
 
 
