@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from remuda.core.ports import NodesQuestion, Predicates
 from tests.reference import arithmetic as res
-from tests.reference import limits, reserving, sums
+from tests.reference import limits, pauses, reserving, sums
 from tests.reference.state import Application, Ask, Node, Partition, Queue, Reservation
 
 
@@ -124,12 +124,12 @@ class Cycle:
     def regular(self, leaf: Queue) -> Decision | None:
         """Applications in order, their asks in order; looking at one is remembered with it.
 
-        Rules: CYC-11, CYC-12, QUE-41.
+        Rules: CYC-11, CYC-12, CYC-33, QUE-41.
         """
         headroom = sums.headroom(self.partition, leaf.path)
         for app in sums.one_start_at_a_time(self.partition, leaf):
             limits.look(self.partition, app)
-            if not limits.may_start(self.partition, app):
+            if not limits.may_start(self.partition, app) or app.paused_until > self.now:
                 continue
             allowed = res.smaller_of_each(headroom, limits.headroom(self.partition, app))
             for ask in order(app):
@@ -140,6 +140,8 @@ class Cycle:
                 decision = self.try_ask(app, ask)
                 if decision is not None:
                     return decision
+                if pauses.found_no_node(self.partition, leaf, app, ask, self.now):
+                    break
         return None
 
     def try_ask(self, app: Application, ask: Ask) -> Decision | None:

@@ -95,7 +95,9 @@ class Comparison:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.taste = Taste()
-        self.scheduler = Scheduler(self.taste.port)
+        self.scheduler = Scheduler(
+            self.taste.port, reservation_delay_ns=run.reference.reservation_delay
+        )
         self.blocked: dict[tuple[str, str], list[str]] = {}
         self.gone: set[tuple[str, str, str]] = set()
         self.background: list[Outcome] = []

@@ -24,6 +24,10 @@ PROPERTIES = {
     "priority.policy": ("default", "fence"),
     "priority.offset": ("5", "-5", "2147483647"),
 }
+PAUSES = {
+    "application.unschedasks.backoff": ("1", "2", "3", "0"),
+    "application.unschedasks.backoff.delay": ("1s", "2s", "5s"),
+}
 SETTINGS = ("maximum", "guaranteed", "properties", "max_applications", "limits")
 LIMITS = ("2s", "5s", "20s", "0s", "-5s", "soon")
 
@@ -80,6 +84,21 @@ def limits(rng: random.Random) -> tuple[LimitConfig, ...]:
 def amounts(rng: random.Random) -> dict[str, int]:
     """What a limit allows."""
     return {rng.choice(("memory", "vcore")): rng.choice((5, 8, 12))}
+
+
+def draw_with_pauses(rng: random.Random) -> Configuration:
+    """The same with applications that pause when asks find no node (CYC-33)."""
+    config = draw(rng)
+    roots = [with_pauses(rng, one.root) for one in config.partitions]
+    pairs = zip(config.partitions, roots, strict=True)
+    return stamped(rng, tuple(dataclasses.replace(one, root=root) for one, root in pairs))
+
+
+def with_pauses(rng: random.Random, config: QueueConfig) -> QueueConfig:
+    """A queue and those below, some with a number of asks and a delay."""
+    below = tuple(with_pauses(rng, child) for child in config.queues)
+    more = {key: rng.choice(values) for key, values in PAUSES.items() if rng.random() < 0.7}
+    return dataclasses.replace(config, queues=below, properties={**config.properties, **more})
 
 
 def changed(rng: random.Random, config: Configuration) -> Configuration:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from remuda.config.schema import Configuration
 from tests.reference import configurations, fragments
-from tests.reference.model import SECOND
+from tests.reference.model import RESERVATION_DELAY, SECOND
 
 UNUSUAL = ("root.none", "a", "", "root.dyn.x", "root.b.new", "b..", "root.c.d.e", "root.@recovery@")
 
@@ -30,6 +30,8 @@ class Manner:
     pauses: tuple[int, ...]
     limits: tuple[str, ...]
     weights: tuple[int, ...]
+    predicates: float = 0.3
+    reservation_delay: int | None = RESERVATION_DELAY
 
 
 LARGE: Final = Manner(
@@ -59,4 +61,14 @@ CROWDED: Final = Manner(
     pauses=(0, 1_000_000, SECOND, 2 * SECOND, 2 * SECOND + 1, 3 * SECOND, 6 * SECOND),
     limits=fragments.LIMITS,
     weights=(3, 9, 4, 3, 3, 6, 1, 2, 7, 3, 1, 1),
+)
+
+# Nothing reserves, no predicate refuses, and applications pause.
+PATIENT: Final = replace(
+    CROWDED,
+    draw=fragments.draw_with_pauses,
+    required=0.0,
+    predicates=0.0,
+    reservation_delay=None,
+    weights=(2, 12, 3, 2, 2, 8, 1, 2, 6, 0, 1, 1),
 )

@@ -15,7 +15,17 @@ from typing import TypeAlias
 from remuda.core.messages import commands as c
 from remuda.core.messages import events as ev
 from remuda.core.ports import Predicates, always_true
-from tests.reference import access, existing, limits, nodes, placement, queues, reload, reserving
+from tests.reference import (
+    access,
+    existing,
+    limits,
+    nodes,
+    pauses,
+    placement,
+    queues,
+    reload,
+    reserving,
+)
 from tests.reference import arithmetic as res
 from tests.reference.decide import Cycle, Decision, Place, Reserve
 from tests.reference.outcome import Outcome, Record, Released, record
@@ -95,7 +105,7 @@ class Reference:
         """Apply one command."""
         self.out, self.records, self.now = [], [], now_ns
         self.apply(command)
-        self.drop_outlived()
+        self.review()
         self.note_empty()
         return self.out
 
@@ -120,13 +130,13 @@ class Reference:
         """Fire due timers, then decide at most ``limit`` times, with timers due in between."""
         self.out, self.records, self.now = [], [], now_ns
         self.fire_due()
-        self.drop_outlived()
+        self.review()
         for _ in range(limit):
             if not self.decide_once():
                 break
-            self.drop_outlived()
+            self.review()
             self.fire_due()
-            self.drop_outlived()
+            self.review()
         self.note_empty()
         return self.out
 
@@ -402,6 +412,7 @@ class Reference:
             arrival=self.arrival(),
             required_node=ask.tags.get(REQUIRED_NODE, ""),
             created=created,
+            sent=ask,
         )
 
     def created(self, ask: c.Ask) -> int:
@@ -422,6 +433,7 @@ class Reference:
         old = app.asks.get(new.key)
         if old is not None:
             new.arrival, new.made = old.arrival, old.made
+            new.in_vain, new.waited = old.in_vain and old.sent == new.sent, old.waited
         app.asks[new.key] = new
         self.check_reservations(partition, app, new)
         limits.choose_first(partition, app)
@@ -501,9 +513,10 @@ class Reference:
             if isinstance(decision, Place):
                 return True
 
-    def drop_outlived(self) -> None:
-        """End the reservations that do not help any more. Rules: NODE-16, RSV-10."""
+    def review(self) -> None:
+        """See what changed for reservations and for asks that wait. Rules: NODE-16, RSV-10."""
         for partition in self.partitions.values():
+            pauses.note_room(partition)
             for one, why in reserving.outlived(partition, self.now):
                 self.unreserve(partition, [one], why)
 
@@ -520,6 +533,7 @@ class Reference:
         app, ask, node = decision.app, decision.ask, decision.node
         identity = f"{ask.key}-{ask.made}"
         ask.made += 1
+        ask.in_vain = False
         self.bind(partition, app, (identity, ask.key), node.identity, dict(ask.resource))
         if decision.instead is not None:
             own = decision.instead.node_id == node.identity

@@ -24,7 +24,8 @@ MAX_PRIORITY = 2**31 - 1
 class Ask:
     """An ask; ``made``: allocations it yielded so far, reported ones included (SI-34).
 
-    ``created``: its creation time in nanoseconds (QUE-44).
+    ``created``: its creation time in nanoseconds (QUE-44). ``in_vain``: no node took it when it was
+    tried, and none would since (CYC-33); ``waited``: it ever was. ``sent``: what the RM sent.
     """
 
     key: str
@@ -35,6 +36,9 @@ class Ask:
     required_node: str
     created: int
     made: int = 0
+    in_vain: bool = False
+    waited: bool = False
+    sent: object = None
 
     @property
     def pending(self) -> int:
@@ -62,6 +66,7 @@ class Application:
     ``cut`` from one that lost its limit, without finding another (LIM-64). ``first_choice``: what
     it would be, until a decision looks at the application.
     ``counted``: it got an allocation and has had something since (LIM-36, LIM-37).
+    ``paused_until``: when its asks are tried again (CYC-33).
     ``held_back``: by the limit of a queue ("queue") or of its user or group ("quota", QUE-26).
     """
 
@@ -78,6 +83,7 @@ class Application:
     first_choice: str | None = None
     counted: bool = False
     cut: bool = False
+    paused_until: int = 0
     held_back: tuple[str, ...] = ()
     asks: dict[str, Ask] = field(default_factory=dict)
     allocations: dict[str, Allocation] = field(default_factory=dict)

@@ -83,13 +83,22 @@ class Run:
     reference: Reference = field(default_factory=Reference)
 
 
-def record(seed: int, length: int = 50, crowd: int = 1, *, moody: bool = False) -> Run:
+def record(
+    seed: int,
+    length: int = 50,
+    crowd: int = 1,
+    *,
+    moody: bool = False,
+    manner: Manner | None = None,
+) -> Run:
     """Draw the workload of a seed and run it on the reference.
 
-    Two of three are crowded. ``crowd`` multiplies the nodes and asks it starts with. ``moody``:
+    Two of three are crowded unless ``manner`` is given. ``crowd`` multiplies the nodes and asks it
+    starts with. ``moody``:
     predicates change their mind between requests.
     """
-    manner = CROWDED if seed % 3 and crowd == 1 else LARGE
+    if manner is None:
+        manner = CROWDED if seed % 3 and crowd == 1 else LARGE
     return Author(seed, manner, moody=moody).write(length, crowd)
 
 
@@ -101,7 +110,7 @@ class Author:
         self.manner = manner
         self.moody = moody
         self.taste = Taste()
-        self.run = Run(reference=Reference(self.taste.port))
+        self.run = Run(reference=Reference(self.taste.port, manner.reservation_delay))
         self.now = START
         self.names = 0
         self.past: list[str] = []
@@ -129,7 +138,7 @@ class Author:
             self.register(rm_id)
         for _ in range(crowd):
             self.add_nodes()
-        if self.manner is CROWDED:
+        if self.manner is not LARGE:
             self.add_nodes()
         self.add_applications()
         self.add_applications()
@@ -154,7 +163,7 @@ class Author:
     def register(self, rm_id: str) -> None:
         """A new or a known RM with a new configuration."""
         config = self.manner.draw(self.rng)
-        predicates = self.rng.random() < 0.3
+        predicates = self.rng.random() < self.manner.predicates
         extra = self.extra() or {}
         self.send(
             c.RegisterResourceManager(rm_id, config, extra_config=extra, predicates=predicates)

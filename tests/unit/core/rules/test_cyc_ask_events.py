@@ -149,6 +149,19 @@ def test_an_ask_behind_an_equal_one_is_told_when_it_is_the_first() -> None:
     assert went(found) == [("k2-0", "n1")]
 
 
+@pytest.mark.remuda_rule("EVT-42", "CYC-24")
+def test_an_ask_that_was_served_before_is_not_new() -> None:
+    crowd = Crowd(leaf("a", FIVE))
+    crowd.full(n1=10)
+    crowd.ask("app", "behind", FIVE, 2)
+    assert went(crowd.step(1)) == [("behind-0", "n1")]
+    crowd.ask("app", "first", FIVE, priority=9)
+    (text,) = told(crowd.run())
+    assert text.startswith("Request 'first' does not fit")
+    assert crowd.log("behind") == {}
+    assert crowd.log("first") == {"Not enough queue quota": (1, START)}
+
+
 @pytest.mark.remuda_rule("EVT-37", "EVT-39", "CYC-12")
 def test_an_ask_that_may_reserve_at_last_is_told_that_it_fits() -> None:
     seven = {"vcore": 7}

@@ -359,6 +359,16 @@ def test_room_on_a_reserved_node_is_for_the_ask_that_reserved_it(how: str) -> No
     assert door.node_view("n1").reservations == ()
 
 
+@pytest.mark.remuda_rule("CYC-29", "CYC-20")
+def test_room_that_is_taken_again_before_a_step_changes_nothing() -> None:
+    door = reserved()
+    door.foreign("daemon", "n1", {"vcore": 2})
+    door.foreign("daemon", "n1", {"vcore": 3})
+    assert door.place() == []
+    assert not door.scheduler.has_work()
+    assert door.node_view("n1").reservations == (("app", "large"),)
+
+
 @pytest.mark.remuda_rule("CYC-29", "RSV-8", "CYC-21")
 def test_room_on_another_node_ends_the_reservation() -> None:
     door = reserved()

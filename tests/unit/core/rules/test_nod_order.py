@@ -53,6 +53,18 @@ def test_weights_of_zero_and_of_types_nodes_lack_are_left_out() -> None:
     assert order(cluster(FAIR, weights)) == ["n1", "n2", "n3"]  # equal, so by name
 
 
+@pytest.mark.remuda_rule("NOD-16", "NOD-17")
+@pytest.mark.parametrize("policy, wanted", [(FAIR, "gpus"), (PACKING, "plain")])
+def test_only_the_weights_of_a_nodes_own_types_count(policy: str, wanted: str) -> None:
+    # Without GPUs 50 % are used; with them (1 * 0 % + 3 * 60 %) / 4 = 45 %.
+    door = Caller(leaf("a"), node_sort_policy=policy, node_sort_weights={"vcore": 1.0, "gpu": 3.0})
+    door.node("plain", {"vcore": 10, "pods": 1}, occupied={"vcore": 5})
+    door.node("gpus", {"vcore": 10, "gpu": 10, "pods": 1}, occupied={"gpu": 6})
+    door.app("app")
+    door.ask("app", "k", {"pods": 1})
+    assert door.place() == [("k-0", wanted)]
+
+
 @pytest.mark.remuda_rule("NOD-21", "RLD-23")
 def test_a_changed_policy_orders_the_nodes_at_once() -> None:
     door = cluster(FAIR)

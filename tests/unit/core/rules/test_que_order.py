@@ -111,6 +111,30 @@ def test_each_parent_sorts_its_children_by_its_own_property() -> None:
     assert door.order() == ["q.low", "q.high", "p.high", "p.low"]
 
 
+@pytest.mark.remuda_rule("QUE-33", "RLD-23", "QUE-21")
+def test_each_level_changes_its_order_for_itself_and_at_once() -> None:
+    # In p, and among p and q, the urgent one uses more.
+    def tree(above: str, inside: str) -> tuple[QueueConfig, ...]:
+        return parent("p", leaf("x"), leaf("y"), properties={PRIORITY: inside}), leaf("q")
+
+    on, off = "enabled", "disabled"
+    door = furnished(*tree(on, on), properties={PRIORITY: on})
+    for path, used, priority in (("p.x", 200, 5), ("p.y", 100, 1), ("q", 10, 3)):
+        fill(door, f"root.{path}", {"vcore": used}, {"memory": 1}, 50, priority=priority)
+    for above, inside, served in (
+        (on, on, "p.x"),
+        (on, off, "p.y"),
+        (off, off, "q"),
+        (off, on, "q"),
+        (on, off, "p.y"),
+        (on, on, "p.x"),
+    ):
+        door.reload(*tree(above, inside), properties={PRIORITY: above})
+        placed = {identity.rpartition("-")[0] for identity, _ in door.place(4)}
+        assert placed == {served}
+    door.scheduler.check()
+
+
 @pytest.mark.remuda_rule("QUE-33")
 def test_the_own_guarantee_counts_and_not_the_effective_one() -> None:
     # The effective guarantee of p.a would be 10 (QUE-16): 10 used of it would be 1.0, of its own

@@ -363,3 +363,22 @@ def test_the_next_is_told_once_that_it_may_not_and_once_that_it_may() -> None:
     effects = door.release_ask("x")
     assert flags(effects + door.step()) == [("y", APP_RUNNABLE_QUEUE)]
     assert door.state("y") in ("Starting", "Running")
+
+
+@pytest.mark.remuda_rule("QUE-26", "QUE-25", "EVT-23", "EVT-24")
+def test_each_flag_is_told_for_itself() -> None:
+    # Both the queue and the user have their one application; first the queue lets a second start.
+    limits = (users("ann", None, 1),)
+    door = Caller(leaf("a", max_applications=1, limits=limits))
+    door.node("n1", {"vcore": 10})
+    submit(door, "x", "root.a", ONE)
+    assert placed(door) == ["x"]
+    submit(door, "y", "root.a", ONE)
+    told = flags(door.step())
+    assert sorted(told) == [("y", APP_CANNOTRUN_QUEUE), ("y", APP_CANNOTRUN_QUOTA)]
+    door.reload(leaf("a", max_applications=2, limits=limits))
+    assert flags(door.step()) == [("y", APP_RUNNABLE_QUEUE)]
+    assert door.state("y") == "Accepted"
+    door.reload(leaf("a", max_applications=2))
+    assert flags(door.step()) == [("y", APP_RUNNABLE_QUOTA)]
+    assert door.state("y") == "Starting"

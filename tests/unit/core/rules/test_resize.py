@@ -263,6 +263,16 @@ def test_room_on_a_reserved_node_is_for_the_ask_that_reserved_it() -> None:
     assert door.node_view("n1").reservations == ()
 
 
+@pytest.mark.remuda_rule("CYC-28", "CYC-20")
+def test_room_that_is_taken_again_before_a_step_changes_nothing() -> None:
+    door = reserved()
+    door.existing("app", "k", "n1", {"vcore": 2})
+    door.existing("app", "k", "n1", {"vcore": 3})
+    assert door.place() == []
+    assert not door.scheduler.has_work()
+    assert door.node_view("n1").reservations == (("app", "large"),)
+
+
 @pytest.mark.remuda_rule("CYC-28", "RSV-7", "RSV-10")
 def test_growth_that_takes_the_headroom_opens_a_reserved_node_to_others() -> None:
     door = reserved({"vcore": 13})

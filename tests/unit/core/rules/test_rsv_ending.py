@@ -222,3 +222,36 @@ def test_an_allocation_reported_on_a_reserved_node_ends_that_reservation() -> No
     crowd.existing("app", "mine", "n1", BIG, key="big")
     crowd.run()
     assert crowd.held() == {"n2": ["app|big"]}
+
+
+@pytest.mark.remuda_rule("SI-33", "CYC-20", "RSV-9")
+@pytest.mark.parametrize("sizes", [(9,), (9, 8), (10, 9), (9, 10)])
+def test_an_ask_that_outgrows_the_room_waits(crowd: Crowd, sizes: tuple[int, ...]) -> None:
+    crowd.clear("n1")
+    crowd.existing("old", "less", "n1", {"vcore": 2})  # room for 8, before anybody decides
+    for size in sizes:
+        crowd.ask("app", "big", {"vcore": size})
+    found = crowd.run()
+    assert not crowd.scheduler.has_work()
+    assert went(found) == ([("big-0", "n1")] if sizes[-1] == 8 else [])
+    assert crowd.held() == ({} if sizes[-1] == 8 else {"n1": ["app|big"]})
+    crowd.release("old", "less")
+    assert len(crowd.apps()["app"].allocations) + len(went(crowd.run())) >= 1
+
+
+@pytest.mark.remuda_rule("SI-44", "RSV-9", "CYC-15")
+@pytest.mark.parametrize("reported, left", [("n1", ["n2"]), ("n2", ["n1"]), ("n5", ["n1"])])
+def test_with_each_report_one_reservation_goes(reported: str, left: list[str]) -> None:
+    """That on the reported node, else the oldest; what is still wanted may reserve again."""
+    crowd = Crowd()
+    crowd.full(n1=4, n2=5)
+    crowd.node("n5", {"vcore": 7}, c.CREATE_DRAIN)
+    crowd.ask("app", "big", BIG, 5)
+    crowd.run(LATE)
+    assert crowd.request("big").reservations == ("n2", "n1")
+    found = crowd.existing("app", "mine", reported, BIG, key="big")
+    assert len(reserved(found)) == 1
+    assert list(crowd.held()) == left
+    assert crowd.request("big").pending_count == 4
+    assert sum(sign == "+" for sign, _, _ in reserved(crowd.run())) == 1
+    assert sorted(crowd.held()) == ["n1", "n2"]

@@ -280,3 +280,22 @@ def test_of_an_asks_own_nodes_the_one_reserved_first_goes_first() -> None:
     found = crowd.run()
     assert went(found) == [("big-0", "n2"), ("big-1", "n1")]
     assert reserved(found) == [("-", "n2", "big"), ("-", "n1", "big")]
+
+
+@pytest.mark.remuda_rule("CYC-20", "RSV-3", "RSV-6", "CYC-7")
+def test_an_ask_with_a_reservation_takes_another_node_as_soon_as_there_is_one() -> None:
+    crowd = Crowd()
+    crowd.full(n1=4)
+    crowd.ask("app", "big", BIG, 2)
+    crowd.ask("app", "rival", {"vcore": 9})
+    assert reserved(crowd.run(LATE)) == [("+", "n1", "big")]
+    crowd.full(n2=4)
+    # The reserved pass comes first, so the rival gets nothing again.
+    assert reserved(crowd.run()) == [("+", "n2", "big")]
+    crowd.full(n3=4)
+    assert reserved(crowd.run()) == [("+", "n3", "rival")]
+    # One of its nodes gives room, then another one does: it wants no more.
+    crowd.clear("n1")
+    assert went(crowd.run()) == [("big-0", "n1")]
+    crowd.full(n4=4)
+    assert reserved(crowd.run()) == []
