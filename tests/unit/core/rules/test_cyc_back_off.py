@@ -182,3 +182,16 @@ def test_asks_that_wait_already_count_when_back_off_is_switched_on() -> None:
     assert until(crowd) == START + 30 * SECOND
     crowd.ask("app", "small", ONE)
     assert went(crowd.run()) == []
+
+
+@pytest.mark.remuda_rule("CYC-33", "RSV-3")
+def test_an_ask_that_grows_old_during_a_pause_begins_no_other_one() -> None:
+    pause = {"application.unschedasks.backoff": "1"}
+    crowd = Crowd(leaf("a", properties=pause))
+    crowd.full(n1=4)
+    crowd.ask("app", "large", {"vcore": 11}, priority=1)  # no node is large enough to reserve
+    crowd.ask("app", "small", ONE)
+    crowd.run()
+    assert until(crowd) == START + 30 * SECOND
+    assert went(crowd.run(LATE) + crowd.run(30 * SECOND - LATE - 1)) == []
+    assert went(crowd.run(1)) == [("small-0", "n1")]
