@@ -433,7 +433,8 @@ class Reference:
         old = app.asks.get(new.key)
         if old is not None:
             new.arrival, new.made = old.arrival, old.made
-            new.in_vain, new.waited = old.in_vain and old.sent == new.sent, old.waited
+            if old.sent == new.sent:
+                new.in_vain, new.waited = old.in_vain, old.waited
         app.asks[new.key] = new
         self.check_reservations(partition, app, new)
         limits.choose_first(partition, app)
