@@ -70,3 +70,5 @@ class Outstanding:
             del asks.by_amounts[request.amounts.number]
             if not asks.by_amounts:
                 del self.leaves[leaf.path]
+                if not self.leaves:
+                    self.changed.clear()

@@ -48,8 +48,15 @@ class Utilisation:
         self.changed[node.node_id] = None
 
     def part(self, node: Node) -> None:
-        """Take note that a node leaves the partition. Rules: NOD-22."""
-        self.changed[node.node_id] = None
+        """Take note that a node leaves the partition; one nobody saw here leaves nothing behind.
+
+        Rules: NOD-22.
+        """
+        node.changed = {}
+        if node.node_id in self._places:
+            self.changed[node.node_id] = None
+        else:
+            self.changed.pop(node.node_id, None)
 
     def renew(self, nodes: Mapping[str, Node]) -> None:
         """Put the nodes that changed where they belong now. Rules: NOD-22.

@@ -333,6 +333,33 @@ def test_of_equal_queues_the_one_with_more_pending_is_told_first() -> None:
     assert door.told() == ["b", "d", "c", "a"]
 
 
+@pytest.mark.remuda_rule("CYC-30", "QUE-35", "QUE-36")
+def test_all_that_exceed_a_queue_are_told_before_it() -> None:
+    door = Full(leaf("a"), leaf("b"), leaf("c"), leaf("d"))
+    for name, amount in (("a", 3), ("b", 4), ("c", 2), ("d", 4)):
+        door.app(name, f"root.{name}")
+        door.want(name, (name, amount))
+    assert door.told() == ["b", "d", "a", "c"]
+
+
+@pytest.mark.remuda_rule("CYC-30", "QUE-33", "QUE-38")
+def test_another_size_of_the_cluster_may_change_who_comes_first() -> None:
+    both = parent("p", leaf("x"), leaf("y"), maximum=memory(9))
+    door = Caller(both)
+    door.node("n1", {"vcore": 10, "memory": 10}, c.CREATE_DRAIN)
+    for name, held in (("x", {"vcore": 4}), ("y", memory(3))):
+        door.app(name, f"root.p.{name}")
+        door.existing(name, f"{name}-runs", "n1", held)
+        door.ask(name, name, memory(6))
+    door.step()
+    door.now += SECOND
+    assert keys(door.step()) == ["y"]  # x has 4 of 10 cores, y has 3 of the 9 p may have
+    door.node("n1", {"vcore": 20, "memory": 10}, c.UPDATE)
+    door.step()
+    door.now += SECOND
+    assert keys(door.step()) == ["x"]  # now it has 4 of 20
+
+
 @pytest.mark.remuda_rule("CYC-30", "LIM-54")
 def test_the_asks_of_one_application_share_what_its_user_has_left() -> None:
     door = Full(leaf("a", limits=(users("ann", memory(10)),)))
@@ -425,6 +452,17 @@ def test_what_was_not_tried_because_of_a_pause_is_reported_after_it() -> None:
     assert door.told() == ["k2"]
 
 
+@pytest.mark.remuda_rule("CYC-30", "CYC-33")
+def test_what_was_not_tried_takes_nothing_from_others() -> None:
+    pause = {"application.unschedasks.backoff": "1"}
+    door = Full(leaf("a", maximum=memory(20), properties=pause))
+    door.app("1")
+    door.app("2")
+    door.want("1", ("tried", 9), ("untried", 6))
+    door.want("2", ("other", 11))
+    assert door.told() == ["tried", "other"]
+
+
 @pytest.mark.remuda_rule("CYC-30", "RSV-3")
 def test_an_ask_with_a_reservation_is_reported_and_takes_its_part() -> None:
     door = Full(leaf("a", maximum=memory(20)), leaf("old"))
@@ -440,11 +478,22 @@ def test_an_ask_with_a_reservation_is_reported_and_takes_its_part() -> None:
 
 
 @pytest.mark.remuda_rule("CYC-30", "OBJ-8")
-def test_nothing_is_reported_for_a_partition_that_is_configured_no_more() -> None:
+def test_nothing_is_reported_of_a_partition_that_is_configured_no_more() -> None:
     door = Full(partitions=[partition(leaf("a")), partition(leaf("a"), name="batch")])
     door.node("also full", memory(1), home="batch")
     door.app("app", partition="batch")
     door.want("app", ("k", 5), partition="batch")
     door.step()
     door.reload(partitions=[partition(leaf("a"))])
+    assert door.told(3) == []
+
+
+@pytest.mark.remuda_rule("CYC-30", "OBJ-8")
+def test_nothing_is_reported_while_a_partition_drains() -> None:
+    door = Full(leaf("a"))
+    door.app("app")
+    door.want("app", ("k", 5))
+    door.step()
+    (found,) = door.scheduler._cluster.partitions()
+    found.state = "Draining"  # as it is between two portions of a large one
     assert door.told(3) == []

@@ -113,6 +113,19 @@ def test_a_node_that_left_and_came_back_between_two_questions_is_looked_at_anew(
 
 
 @pytest.mark.remuda_rule("NOD-22")
+@pytest.mark.parametrize("asked", [True, False])
+def test_nodes_that_left_are_not_remembered(door: Caller, asked: bool) -> None:
+    (found,) = door.scheduler._cluster.partitions()
+    for number in range(9):
+        door.node(f"other-{number}", {"vcore": 10})
+        door.existing("app", "x", f"other-{number}", {"vcore": 5})
+        if asked:
+            assert used(door) == {"vcore": {0: ["n1"], 4: [f"other-{number}"]}}
+        door.node(f"other-{number}", action=c.DECOMISSION)
+    assert sorted(found.utilisation.changed) == (["other-8"] if asked else ["n1"])
+
+
+@pytest.mark.remuda_rule("NOD-22")
 def test_draining_nodes_count_too(door: Caller) -> None:
     door.node("n0", {"vcore": 10}, c.CREATE_DRAIN)
     door.node("n1", action=c.DRAIN_NODE)
