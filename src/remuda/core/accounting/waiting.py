@@ -159,8 +159,8 @@ def wake_volatile(partition: Partition) -> None:
         if shape.volatile:
             _wake_shape(partition, shape)
     for reservation in partition.reservations.values():
-        if reservation.refused:
-            reservation.refused = False
+        if reservation.refusal:
+            reservation.refusal = ""
             partition.shaken[reservation.node.node_id] = reservation.node
 
 

@@ -71,7 +71,10 @@ def keep_node(turn: Turn, partition: Partition, decision: Reserve) -> None:
     look_at_served(turn, partition, request)
     note_refusals(turn, partition, request, decision.refusals)
     tell_refusals(turn, partition, request, decision.refusals)
-    reserve(turn, partition, request, decision.node)
+    reservation = reserve(turn, partition, request, decision.node)
+    for node, reason in decision.refusals.now + decision.refusals.known:
+        if node is decision.node:
+            reservation.refusal = reason
 
 
 def park_lane(turn: Turn, partition: Partition, decision: Park) -> None:
@@ -83,8 +86,8 @@ def park_lane(turn: Turn, partition: Partition, decision: Park) -> None:
     request = lane.first().first()
     look_at_parked(turn, partition, decision)
     if lane.shape.stage == HOME and decision.limiting is None:
-        for node, _ in decision.refusals.now + decision.refusals.known:
-            request.reservations[node.node_id].refused = True
+        for node, reason in decision.refusals.now + decision.refusals.known:
+            request.reservations[node.node_id].refusal = reason
             partition.shaken[node.node_id] = node
         return
     park(partition, lane, decision.limiting)

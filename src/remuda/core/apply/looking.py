@@ -177,7 +177,7 @@ def _note_no_node(turn: Turn, partition: Partition, request: Request, decision: 
     tell_refusals(turn, partition, request, refusals)
     shape = lane.shape
     gate, subject = gates.NODES, ""
-    nodes = tally(partition, shape, refusals)
+    nodes = tally(partition, request, shape, refusals)
     if shape.required_node:
         gate, subject = gates.REQUIRED_NODE, shape.required_node
         node = partition.nodes.get(subject)

@@ -30,7 +30,7 @@ PORTION: Final = 1_024
 PAUSE_NS: Final = 1_000_000
 
 
-def reserve(turn: Turn, partition: Partition, request: Request, node: Node) -> None:
+def reserve(turn: Turn, partition: Partition, request: Request, node: Node) -> Reservation:
     """Keep a node free for an ask. Rules: RSV-1, RSV-5, RSV-7, EVT-55. Emits: EventRecord."""
     number = partition.next_number()
     claim = _claim(partition, request)
@@ -48,6 +48,7 @@ def reserve(turn: Turn, partition: Partition, request: Request, node: Node) -> N
     partition.shaken[node.node_id] = node
     restage(partition, request)
     count_starter(partition, request.application)
+    return reservation
 
 
 def unreserve(turn: Turn, partition: Partition, reservation: Reservation) -> None:
@@ -231,7 +232,7 @@ def _settle_home(partition: Partition, reservation: Reservation) -> None:
     usable = node.schedulable or request.required_node() != ""
     known = group.strand.lane.shape.constraint in node.refused
     room = fits(node.available, request.amounts)
-    home = usable and room and not known and not reservation.refused
+    home = usable and room and not known and not reservation.refusal
     if home != reservation.home:
         reservation.home = home
         restage(partition, request)

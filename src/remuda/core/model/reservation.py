@@ -47,10 +47,10 @@ class Reservation:
     """One ask on one node (RSV-1). Nothing is charged for it.
 
     ``home``: the node would take the ask now, as far as its room and what is known of predicates
-    say. ``refused``: the predicates refused it since the node changed.
+    say. ``refusal``: why the predicates refused it since the node changed, "" if they did not.
     """
 
-    __slots__ = ("claim", "created_ns", "home", "node", "number", "refused", "request")
+    __slots__ = ("claim", "created_ns", "home", "node", "number", "refusal", "request")
 
     def __init__(
         self, number: int, request: Request, node: Node, claim: Claim, created_ns: int
@@ -61,4 +61,4 @@ class Reservation:
         self.claim = claim
         self.created_ns = created_ns
         self.home: bool = False
-        self.refused: bool = False
+        self.refusal: str = ""

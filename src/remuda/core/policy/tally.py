@@ -7,21 +7,21 @@ from typing import Final
 from remuda.core.model.decision import Refusals
 from remuda.core.model.finding import NodeTally
 from remuda.core.model.partition import Partition
-from remuda.core.model.request import Shape
-from remuda.core.model.vectors import fit_within
+from remuda.core.model.request import Request, Shape
+from remuda.core.model.vectors import fit_within, fits
 
 # Different reasons of predicates that a finding keeps.
 REASONS_LIMIT: Final = 16
 
 
-def tally(partition: Partition, shape: Shape, refusals: Refusals) -> NodeTally:
+def tally(partition: Partition, request: Request, shape: Shape, refusals: Refusals) -> NodeTally:
     """Return how many nodes did not take asks of a shape, each counted for one reason.
 
     Nodes are not visited: those of a size are counted together, and whatever is large enough, open
     and not refused has no room. Cost: O(different capacities). Rules: CYC-15, NOD-8, RSV-7.
     """
     if shape.required_node:
-        return _required(partition, shape, refusals)
+        return _required(partition, request, shape)
     order = partition.node_order
     open_nodes = len(order)
     total = len(partition.nodes)
@@ -35,16 +35,21 @@ def tally(partition: Partition, shape: Shape, refusals: Refusals) -> NodeTally:
     return found
 
 
-def _required(partition: Partition, shape: Shape, refusals: Refusals) -> NodeTally:
+def _required(partition: Partition, request: Request, shape: Shape) -> NodeTally:
     """Return why the one node an ask may go to did not take it; no other counts. Rules: CYC-14."""
     node = partition.nodes.get(shape.required_node)
     found = NodeTally(0 if node is None else 1, 0, 0)
     if node is None:
         return found
+    reservation = request.reservations.get(node.node_id)
+    reason = node.refused.get(shape.constraint, "")
+    if reservation is not None and reservation.refusal:
+        reason = reservation.refusal
     found.too_small = int(not node.holds(shape.amounts))
-    found.refused = int(bool(refusals.now or refusals.known) and not found.too_small)
-    found.no_room = int(not found.too_small and not found.refused)
-    found.reasons = count_reasons(refusals)
+    found.no_room = int(not found.too_small and not fits(node.available, shape.amounts))
+    if reason and not found.too_small and not found.no_room:
+        found.refused = 1
+        found.reasons = ((reason, 1),)
     return found
 
 

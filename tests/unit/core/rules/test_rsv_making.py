@@ -287,9 +287,9 @@ def test_a_node_that_refuses_the_ask_for_now_may_be_reserved() -> None:
     assert (went(found), reserved(found)) == ([], [("+", "n1", "k")])
     assert told(found) == ["Unschedulable request 'k': not now (1x); "]
     assert moods.asked[:2] == [("k", "n1", True), ("k", "n1", False)]
-    # Looked at again at once, for its own node (decision 45): the log has both times.
-    assert moods.asked[2:] == [("k", "n1", True)]
-    assert crowd.log("k") == {"not now": (2, START + LATE)}
+    # The answer is known, so the RM is not asked a second time for its own node.
+    assert moods.asked[2:] == []
+    assert crowd.log("k") == {"not now": (1, START + LATE)}
     assert crowd.request("k").scheduling_attempted
 
 
