@@ -98,7 +98,8 @@ def with_pauses(rng: random.Random, config: QueueConfig) -> QueueConfig:
     """A queue and those below, some with a number of asks and a delay."""
     below = tuple(with_pauses(rng, child) for child in config.queues)
     more = {key: rng.choice(values) for key, values in PAUSES.items() if rng.random() < 0.7}
-    return dataclasses.replace(config, queues=below, properties={**config.properties, **more})
+    unlimited = dataclasses.replace(config, maximum=None, limits=())
+    return dataclasses.replace(unlimited, queues=below, properties={**config.properties, **more})
 
 
 def changed(rng: random.Random, config: Configuration) -> Configuration:

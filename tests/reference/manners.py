@@ -16,7 +16,10 @@ UNUSUAL = ("root.none", "a", "", "root.dyn.x", "root.b.new", "b..", "root.c.d.e"
 
 @dataclass(frozen=True)
 class Manner:
-    """How a workload is drawn: in the large, or crowded on a few nodes full in pieces."""
+    """How a workload is drawn: in the large, or crowded on a few nodes full in pieces.
+
+    ``spare``: what a node has of each type that drains all the time, so that no quota is full.
+    """
 
     draw: Callable[[random.Random], Configuration]
     changed: Callable[[random.Random, Configuration], Configuration]
@@ -32,6 +35,7 @@ class Manner:
     weights: tuple[int, ...]
     predicates: float = 0.3
     reservation_delay: int | None = RESERVATION_DELAY
+    spare: int = 0
 
 
 LARGE: Final = Manner(
@@ -63,12 +67,13 @@ CROWDED: Final = Manner(
     weights=(3, 9, 4, 3, 3, 6, 1, 2, 7, 3, 1, 1),
 )
 
-# Nothing reserves, no predicate refuses, and applications pause.
+# Nothing reserves, no predicate refuses, no quota is full, and applications pause.
 PATIENT: Final = replace(
     CROWDED,
     draw=fragments.draw_with_pauses,
     required=0.0,
     predicates=0.0,
     reservation_delay=None,
+    spare=1_000_000,
     weights=(2, 12, 3, 2, 2, 8, 1, 2, 6, 0, 1, 1),
 )

@@ -29,6 +29,7 @@ TYPES = ("gpu", "memory", "vcore")
 REQUIRED_NODE = "yunikorn.apache.org/requiredNode"
 STATEAWARE = "application.stateaware.disable"
 EVERYTHING = 10_000
+SPARE = "spare"
 REQUESTS = (c.UpdateApplications, c.UpdateAllocations, c.UpdateNodes)
 QUOTA = '{"resources":{"vcore":{"value":%d}}}'
 
@@ -136,6 +137,8 @@ class Author:
         """The whole workload: registration, some nodes and applications, then anything."""
         for rm_id in self.rng.choice(self.manner.managers):
             self.register(rm_id)
+        if self.manner.spare:
+            self.add_spare()
         for _ in range(crowd):
             self.add_nodes()
         if self.manner is not LARGE:
@@ -192,7 +195,7 @@ class Author:
             config = self.rng.choice(known)
         trial = self.rng.random() < 0.1
         self.send(c.UpdateConfiguration(rm_id, config, self.extra(), dry_run=trial))
-        if not trial and self.run.expected[-1] == [("configured", rm_id, True)]:
+        if not trial and ("configured", rm_id, True) in self.run.expected[-1]:
             known.append(config)
         gone = before - set(self.run.reference.partitions)
         removed = {("partition", *name) for name in gone}
@@ -255,7 +258,8 @@ class Author:
 
     def node(self, partition: Partition) -> Node | None:
         """Any node of a partition."""
-        return self.rng.choice(list(partition.nodes.values())) if partition.nodes else None
+        found = [node for node in partition.nodes.values() if node.identity != SPARE]
+        return self.rng.choice(found) if found else None
 
     # -------------------------------------------------------------------------- applications
 
@@ -497,6 +501,13 @@ class Author:
         self.send(c.UpdateAllocations(partition.rm_id, releases=tuple(releases)))
 
     # --------------------------------------------------------------------------------- nodes
+
+    def add_spare(self) -> None:
+        """The node that always drains."""
+        amounts = dict.fromkeys(TYPES, self.manner.spare)
+        (partition,) = self.run.reference.partitions.values()
+        spare = c.NodeUpdate(SPARE, c.CREATE_DRAIN, amounts)
+        self.send(c.UpdateNodes(partition.rm_id, (spare,)))
 
     def add_nodes(self) -> None:
         """One to three nodes, some draining, some with allocations, some that exist."""

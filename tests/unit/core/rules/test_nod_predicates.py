@@ -122,3 +122,16 @@ def test_the_answer_for_a_class_holds_until_the_node_changes() -> None:
     crowd.node("n1", action=c.UPDATE, attributes={"label": "new"})
     assert went(crowd.run()) == [("big-0", "n1")]
     assert moods.asked == [("big", "n1", False), refused, refused]
+
+
+@pytest.mark.remuda_rule("NOD-13", "SI-80")
+@pytest.mark.parametrize("answer", [NodesAnswer(3), NodesAnswer(-7), NodesAnswer(-1, ("no",))])
+def test_an_answer_that_names_no_node_is_a_refusal_of_all(answer: NodesAnswer) -> None:
+    crowd = Crowd(predicates=lambda question: answer)
+    crowd.full(n1=4, n2=4, n3=4)
+    crowd.ask("app", "k", ONE)
+    assert went(crowd.run() + crowd.run(LATE)) == []
+    assert crowd.held() == {}
+    tally = crowd.finding("k").nodes
+    assert tally is not None
+    assert (tally.refused, tally.no_room) == (3, 0)
