@@ -241,7 +241,10 @@ def _lanes(partition: Partition) -> None:
         urgent = [number for number in ready if leaf.lanes[number].shape.urgent]
         require(sorted(leaf.urgent.keys) == urgent, partition, f"urgent lanes of {leaf.path}")
         in_pass = leaf.path in partition.urgent
-        require(in_pass == bool(urgent), partition, f"{leaf.path} is urgent, or not")
+        stopped = any(each.state == states.STOPPED for each in leaf.path_up)
+        require(
+            in_pass == (bool(urgent) and not stopped), partition, f"{leaf.path} is urgent, or not"
+        )
     for shape in partition.shapes.values():
         held = groups.get(shape.number, 0)
         require(shape.groups == held, partition, f"shape {shape.key} counts wrong groups")
