@@ -139,9 +139,10 @@ def test_the_defaults() -> None:
 
 @pytest.mark.remuda_rule("PRP-1", "QUE-18", "QUE-19")
 @pytest.mark.parametrize(
-    "value, policy", [("fair", "fair"), ("stateaware", "stateaware"), ("Fair", "fifo"), ("x", "fifo")]
+    "value, policy",
+    [("fair", "fair"), ("stateaware", "stateaware"), ("Fair", "fifo"), ("x", "fifo")],
 )
-def test_the_sort_policy_and_its_old_name(value: str, policy: str) -> None:
+def test_the_sort_policy_is_one_of_three_words(value: str, policy: str) -> None:
     assert effective({POLICY: value}).application_sort == policy
 
 
