@@ -113,6 +113,28 @@ def restage(partition: Partition, request: Request) -> None:
     partition.unsettled[leaf.path] = leaf
 
 
+def move_group(partition: Partition, group: Group) -> bool:
+    """Put equal asks of an application, all at the same new stage, into the lane of that stage.
+
+    False: the application has asks there already, so they have to go one by one.
+    Cost: O(log n), apart from a glance at each ask. Rules: RSV-3.
+    """
+    application = group.application
+    shape = _shape(partition, group.first())
+    if shape.number in application.request_groups:
+        return False
+    old = group.strand.lane.shape
+    _part(partition, group)
+    del application.request_groups[old.number]
+    old.groups -= 1
+    if old.groups == 0:
+        del partition.shapes[old.key]
+    application.request_groups[shape.number] = group
+    shape.groups += 1
+    _join(partition, group, _strand(partition, application, shape))
+    return True
+
+
 def regroup(partition: Partition, application: Application) -> None:
     """Put the asks of an application into the strands they belong to now.
 
@@ -123,13 +145,7 @@ def regroup(partition: Partition, application: Application) -> None:
         strand = _strand(partition, application, group.strand.lane.shape)
         if strand is not group.strand:
             _part(partition, group)
-            group.strand = strand
-            strand.groups[application.number] = group
-            for request in group.requests.values():
-                if not request.looked:
-                    _note_fresh(partition, strand, request)
-            place_group(group)
-            partition.unsettled[strand.lane.leaf.path] = strand.lane.leaf
+            _join(partition, group, strand)
 
 
 def pass_turn(partition: Partition, leaf: Queue) -> None:
@@ -259,6 +275,18 @@ def _drop_fresh(strand: Strand, request: Request) -> None:
     del strand.fresh[request.number]
     if not strand.fresh:
         del strand.lane.fresh[strand.number]
+
+
+def _join(partition: Partition, group: Group, strand: Strand) -> None:
+    """Put a group into a strand of which it is no part yet."""
+    group.strand = strand
+    strand.groups[group.application.number] = group
+    for request in group.requests.values():
+        if not request.looked:
+            _note_fresh(partition, strand, request)
+    place_group(group)
+    leaf = strand.lane.leaf
+    partition.unsettled[leaf.path] = leaf
 
 
 def _part(partition: Partition, group: Group) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from remuda.core.accounting.accounts import account_of
-from remuda.core.accounting.lanes import restage
+from remuda.core.accounting.lanes import move_group, restage
 from remuda.core.accounting.usage import count_starter
 from remuda.core.accounting.waiting import offer, wake_rebuffed, wake_to_reserve
 from remuda.core.apply.turn import Turn
@@ -127,16 +127,31 @@ def review(turn: Turn, partition: Partition) -> None:
 
 
 def grow_old(turn: Turn, partition: Partition) -> None:
-    """Let the asks that are old enough reserve nodes, a portion at a time.
+    """Let the asks that are old enough reserve nodes.
 
-    Rules: RSV-3 (decision 45 of docs/spec).
+    An application's equal asks that grow old together move at once; what is left moves ask by ask,
+    a portion at a time. Rules: RSV-3 (decision 45 of docs/spec).
     """
     ages = partition.ages
-    grown = ages.grown(turn.now_ns, PORTION)
-    for request in grown:
-        restage(partition, request)
+    groups: dict[int, list[Request]] = {}
+    for request in ages.grown(turn.now_ns):
+        request.aged = True
+        group = request.group
+        if group is not None:
+            groups.setdefault(group.first().number, []).append(request)
+    left: list[Request] = []
+    for requests in groups.values():
+        group = requests[0].group
+        assert group is not None
+        if len(requests) < len(group.requests) or not move_group(partition, group):
+            left += requests
+    if left:
+        ages.stragglers += left
+        ages.stragglers.sort(key=lambda each: (each.ask.priority, -each.number))
+    for _ in range(min(PORTION, len(ages.stragglers))):
+        restage(partition, ages.stragglers.pop())
     ages.timer_ns = 0
-    ages.pause_ns = turn.now_ns + PAUSE_NS if len(grown) == PORTION else 0
+    ages.pause_ns = turn.now_ns + PAUSE_NS
 
 
 def renew_claim(partition: Partition, request: Request) -> None:

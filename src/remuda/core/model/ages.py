@@ -15,16 +15,17 @@ FOREVER_NS: Final = 2**63 - 1
 class Ages:
     """Asks by the time at which they are old enough. Those of one request share an entry.
 
-    ``timer_ns``: when the timer of the partition runs out, 0: there is none. ``pause_ns``: until
-    when it must not, after a large portion. Rules: RSV-3.
+    ``timer_ns``: when the timer of the partition runs out, 0: there is none. ``stragglers``: asks
+    that are old enough and still have to get into their lanes, the next one last; ``pause_ns``:
+    until when they wait. Rules: RSV-3.
     """
 
-    __slots__ = ("_due", "_times", "_waiting", "pause_ns", "timer_ns")
+    __slots__ = ("_times", "_waiting", "pause_ns", "stragglers", "timer_ns")
 
     def __init__(self) -> None:
-        self._due: list[Request] = []
         self._times: list[int] = []
         self._waiting: dict[int, list[Request]] = {}
+        self.stragglers: list[Request] = []
         self.timer_ns: int = 0
         self.pause_ns: int = 0
 
@@ -38,29 +39,13 @@ class Ages:
             found.append(request)
 
     def next_ns(self) -> int:
-        """Return when the next portion is due, FOREVER_NS for never."""
-        if self._due:
-            return self.pause_ns
-        return max(self._times[0], self.pause_ns) if self._times else FOREVER_NS
+        """Return when there is something to do next, FOREVER_NS for never."""
+        due_ns = self._times[0] if self._times else FOREVER_NS
+        return min(due_ns, self.pause_ns) if self.stragglers else due_ns
 
-    def grown(self, now_ns: int, limit: int) -> list[Request]:
-        """Take out asks that are old enough now, not more than ``limit`` that still wait.
-
-        In the order of their ages, then of the priority they came with.
-        """
+    def grown(self, now_ns: int) -> list[Request]:
+        """Take out all asks that are old enough by now, in the order of their ages and arrival."""
         grown: list[Request] = []
-        while len(grown) < limit:
-            if not self._due:
-                if not self._times or self._times[0] > now_ns:
-                    break
-                self._due = self._waiting.pop(heappop(self._times))
-                self._due.sort(key=_place, reverse=True)
-            request = self._due.pop()
-            request.aged = True
-            if request.group is not None:
-                grown.append(request)
+        while self._times and self._times[0] <= now_ns:
+            grown += self._waiting.pop(heappop(self._times))
         return grown
-
-
-def _place(request: Request) -> tuple[int, int]:
-    return (-request.ask.priority, request.number)

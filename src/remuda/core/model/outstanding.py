@@ -33,16 +33,18 @@ class Outstanding:
     """Asks of a partition that were tried, wait and were never reported, by path of their leaf.
 
     ``changed``: leaves in which something changed since the last look; ``all_changed``: settings
-    or shares did. ``timer_set``: a look is due.
+    or shares did. ``timer_set``: a look is due. ``to_tell``: what the last look found and the RM
+    was not told yet, the next one last.
     """
 
-    __slots__ = ("all_changed", "changed", "leaves", "timer_set")
+    __slots__ = ("all_changed", "changed", "leaves", "timer_set", "to_tell")
 
     def __init__(self) -> None:
         self.leaves: dict[str, LeafAsks] = {}
         self.changed: dict[str, Queue] = {}
         self.all_changed: bool = False
         self.timer_set: bool = False
+        self.to_tell: list[Request] = []
 
     def add(self, request: Request) -> None:
         """Add an ask that was tried and waits, unless it is never reported. Rules: CYC-30."""

@@ -320,6 +320,7 @@ def test_more_than_a_thousand_at_once_reserve_in_portions() -> None:
     crowd.send(c.UpdateAllocations(crowd.rm, asks=tuple(asks)))
     crowd.step(10_000)
     crowd.now += LATE
+    crowd.ask("app", "younger", BIG)  # so the others cannot move together
     assert len(reserved(crowd.step(10_000))) == 1024
     crowd.now += SECOND // 1000
     assert len(reserved(crowd.step(10_000))) == 6
