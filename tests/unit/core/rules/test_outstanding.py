@@ -392,6 +392,20 @@ def test_room_a_user_gets_in_another_queue_lets_an_ask_be_reported() -> None:
     assert door.told() == ["more"]
 
 
+@pytest.mark.remuda_rule("CYC-30", "LIM-54")
+def test_what_a_user_may_not_have_any_more_is_left_to_others() -> None:
+    both = parent("p", leaf("x"), leaf("y"), maximum=memory(10))
+    door = Full(both, leaf("z"), root={"limits": (users("ann", memory(10)),)})
+    door.app("ann's", "root.p.x")
+    door.app("bob's", "root.p.y", user="bob")
+    door.app("also ann's", "root.z")
+    door.want("ann's", ("first", 6))
+    door.want("bob's", ("second", 6))
+    assert door.told() == ["first"]
+    door.existing("also ann's", "x", "full", memory(5))
+    assert door.told() == ["second"]
+
+
 @pytest.mark.remuda_rule("CYC-30")
 def test_an_ask_for_one_node_is_not_reported_and_takes_its_part() -> None:
     door = Full(leaf("a", maximum=memory(10)))
