@@ -502,6 +502,18 @@ def test_nothing_is_reported_of_a_partition_that_is_configured_no_more() -> None
     assert door.told(3) == []
 
 
+@pytest.mark.remuda_rule("CYC-30", "QUE-32")
+def test_nothing_is_reported_below_a_stopped_queue() -> None:
+    door = Full(parent("p", leaf("x")), leaf("y"))
+    for name, queue in (("x", "root.p.x"), ("y", "root.y")):
+        door.app(name, queue)
+        door.want(name, (name, 5))
+    door.step()
+    (found,) = door.scheduler._cluster.partitions()
+    found.root.children["p"].state = "Stopped"  # nothing stops one yet
+    assert keys(door.wait(SECOND)) == ["y"]
+
+
 @pytest.mark.remuda_rule("CYC-30", "OBJ-8")
 def test_nothing_is_reported_while_a_partition_drains() -> None:
     door = Full(leaf("a"))
