@@ -135,7 +135,8 @@ def configuration(rng: random.Random, number: int) -> Configuration:
         return leaf(name, maximum, some(1, 9), properties, limits=limits())
 
     inner = make("q", make("c"), make("d"))
-    root = parent("root", make("p", make("a"), make("b"), inner), make("e"), submit_acl=EVERYBODY)
+    root = parent("root", make("p", make("a"), make("b"), inner), make("e"), submit_acl=EVERYBODY,
+                  limits=limits())  # fmt: skip
     return Configuration((PartitionConfig("default", root, (PROVIDED,)),), checksum=str(number))
 
 

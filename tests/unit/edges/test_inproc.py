@@ -210,6 +210,30 @@ def test_predicates_about_many_nodes_decide_where_an_ask_goes(
     assert "asked k7 of a" in rm.log
 
 
+@pytest.mark.remuda_rule("EXT-13", "EXT-14", "EXT-22")
+def test_all_nodes_are_asked_about_once_in_windows_that_grow(
+    scheduler: InProcessScheduler,
+) -> None:
+    windows: list[tuple[str, ...]] = []
+
+    class NeverRm(Rm):
+        def nodes_predicates(
+            self, items: list[NodesPredicatesItem]
+        ) -> list[NodesPredicatesItemResult]:
+            windows.extend(item.node_ids for item in items if item.allocate)
+            return [NodesPredicatesItemResult() for _ in items]
+
+    names = [f"n{number:04}" for number in range(1_500)]
+    start(scheduler, NeverRm(), *names)
+    scheduler.update_allocation(asks("k1"))
+    scheduler.wait_idle()
+    assert [node_id for window in windows for node_id in window] == names
+    sizes = [len(window) for window in windows]
+    assert sizes[:-1] == sorted(set(sizes[:-1]))
+    assert sizes[0] <= 16
+    assert max(sizes) <= 1_024
+
+
 @pytest.mark.remuda_rule("EXT-22")
 def test_predicates_without_sense_leave_the_ask_pending_and_the_scheduler_running(
     scheduler: InProcessScheduler,

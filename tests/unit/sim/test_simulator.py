@@ -265,7 +265,10 @@ def test_a_node_is_reserved_for_a_task_that_waited_for_the_delay(
 
 
 @pytest.mark.remuda_rule("CYC-33")
-def test_a_task_behind_a_pause_of_its_application_is_placed_though_nothing_else_happens() -> None:
+@pytest.mark.parametrize("delay_ns", [2 * S, None])
+def test_a_task_behind_a_pause_of_its_application_is_placed_though_nothing_else_happens(
+    delay_ns: int | None,
+) -> None:
     """The first ask that finds no node begins a pause of 30 s; then the second is tried."""
     text = """
     partitions:
@@ -279,7 +282,7 @@ def test_a_task_behind_a_pause_of_its_application_is_placed_though_nothing_else_
     nodes = (*ONE_NODE, NodeSpec("n2", {"gpu": 4}))
     workload = Workload("w.csv", "remuda", tuple(tasks))
     plan = given_queues(workload, "none", load_configuration(text), None)
-    assert starts(Scenario(nodes, workload, plan, "replay", None)) == [("a", "n1", 30)]
+    assert starts(Scenario(nodes, workload, plan, "replay", delay_ns)) == [("a", "n1", 30)]
 
 
 @pytest.mark.remuda_rule("CYC-32")

@@ -95,9 +95,9 @@ def mark_looked(request: Request) -> None:
 def look_again(partition: Partition, application: Application) -> None:
     """Let an application be looked at as if it were new. Rules: LIM-20, LIM-64."""
     for group in application.request_groups.values():
-        request = group.first()
-        request.looked = False
-        _note_fresh(partition, group.strand, request)
+        for request in group.requests.values():
+            request.looked = False
+            _note_fresh(partition, group.strand, request)
 
 
 def restage(partition: Partition, request: Request) -> None:

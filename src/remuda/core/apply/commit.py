@@ -23,7 +23,8 @@ from remuda.core.model import deadlines, states
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.decision import Allocate, Hold, Park, Pause, Reserve, Wait
 from remuda.core.model.partition import Partition
-from remuda.core.model.request import HOME, Request
+from remuda.core.model.request import HOME, Lane, Request
+from remuda.core.policy.stops import stop_of
 
 
 def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
@@ -83,6 +84,7 @@ def park_lane(turn: Turn, partition: Partition, decision: Park) -> None:
     An ask whose own node was refused by predicates goes on looking at other nodes.
     """
     lane = decision.lane
+    _set_others_aside(turn, partition, lane)
     request = lane.first().first()
     look_at_parked(turn, partition, decision)
     if lane.shape.stage == HOME and decision.limiting is None:
@@ -95,6 +97,20 @@ def park_lane(turn: Turn, partition: Partition, decision: Park) -> None:
         partition.rebuffed[lane.number] = lane
     if decision.limiting is None and lane.leaf.settings.backoff and not lane.shape.urgent:
         back_off(turn, partition, request)
+
+
+def _set_others_aside(turn: Turn, partition: Partition, lane: Lane) -> None:
+    """Set new strands aside that would not have got as far as the first one of a lane.
+
+    Rules: CYC-12 (decision 51 of docs/spec).
+    """
+    first = lane.first()
+    for strand in list(lane.fresh.values()):
+        stop = None if strand is first or strand.waits() else stop_of(strand)
+        if isinstance(stop, Wait):
+            let_wait(turn, partition, stop)
+        elif stop is not None:
+            hold_back(turn, partition, stop)
 
 
 def let_wait(turn: Turn, partition: Partition, decision: Wait) -> None:

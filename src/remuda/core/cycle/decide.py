@@ -14,30 +14,23 @@ What fails at 3 or 4 fails for the whole strand, at 5 to 7 for the whole lane: t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeVar
-
 from remuda.core.cycle.search import Search
 from remuda.core.model import states
-from remuda.core.model.bound import Bound
 from remuda.core.model.decision import (
     NO_REFUSALS,
     Allocate,
     Decision,
-    Hold,
     Park,
     Pause,
     Reserve,
-    Wait,
 )
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
 from remuda.core.model.request import HOME, YOUNG, Lane, Request
 from remuda.core.model.reservation import Reservation
 from remuda.core.model.vectors import fits
+from remuda.core.policy.stops import stop_of
 from remuda.core.ports import Predicates
-
-B = TypeVar("B", bound=Bound)
 
 
 def has_work(partition: Partition) -> bool:
@@ -61,15 +54,11 @@ def decide(partition: Partition, predicates: Predicates) -> Decision:
         application = strand.first().application
         if application.backoff_until_ns:
             return Pause(application)
-    if strand.gate:
-        queue_full = _first_full(strand.queue_gates)
-        quota_full = _first_full(strand.quota_gates)
-        if queue_full is not None or quota_full is not None:
-            return Hold(strand, queue_full, quota_full)
+    if strand.gate or strand.account.limited:
+        stop = stop_of(strand)
+        if stop is not None:
+            return stop
     amounts = lane.shape.amounts
-    for tracker in strand.account.limited:
-        if not tracker.fits(amounts):
-            return Wait(strand, tracker)
     for queue in lane.leaf.path_up:
         if queue.maximum is not None and not queue.fits(amounts):
             return Park(lane, queue, NO_REFUSALS)
@@ -105,14 +94,6 @@ def _first_urgent(partition: Partition) -> Lane:
     while queue.path in leads:
         queue = queue.children[queue.child_order.first_among(leads[queue.path])]
     return queue.lanes[queue.urgent.first()]
-
-
-def _first_full(bounds: Sequence[B]) -> B | None:
-    """Return the first of these where no further application may start. Rules: QUE-22, LIM-61."""
-    for bound in bounds:
-        if bound.full():
-            return bound
-    return None
 
 
 def _find(partition: Partition, lane: Lane, request: Request, predicates: Predicates) -> Decision:

@@ -16,8 +16,8 @@ from remuda.core.model.request import Request
 class LeafAsks:
     """Those of one leaf: by the number of their amounts, then by their own.
 
-    ``quota``: at the last look a user or group was in the way of one, so that a change in another
-    part of the tree may help it.
+    ``quota``: at the last look limits of users or groups had a part in what qualified, so that a
+    change in another part of the tree may change that.
     """
 
     __slots__ = ("by_amounts", "leaf", "quota")
@@ -26,6 +26,10 @@ class LeafAsks:
         self.leaf = leaf
         self.by_amounts: dict[int, dict[int, Request]] = {}
         self.quota: bool = False
+
+    def count(self) -> int:
+        """Return how many there are. Rules: CYC-30."""
+        return sum([len(equal) for equal in self.by_amounts.values()])
 
 
 @final

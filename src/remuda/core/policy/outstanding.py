@@ -122,16 +122,27 @@ class _Search:
     """One look at a partition.
 
     ``leaves``: those concerned; ``_ways``: their paths and all above. ``_regions``: the uppermost
-    queues that cannot hold what is pending, with the number of asks to find there; ``_ahead``: how
-    many of those the walk has not reached. ``_quotas``: what users and groups have left.
+    queues that cannot hold what is pending, with the leaves concerned there. In the region being
+    walked, ``_ahead``: how many asks to find the walk has not reached; ``_personal``: it met an
+    application that limits of users or groups concern. ``_quotas``: what those leave.
     """
 
-    __slots__ = ("_ahead", "_quotas", "_regions", "_rooms", "_ways", "found", "leaves")
+    __slots__ = (
+        "_ahead",
+        "_personal",
+        "_quotas",
+        "_regions",
+        "_rooms",
+        "_ways",
+        "found",
+        "leaves",
+    )
 
     def __init__(self) -> None:
         self._ahead: int = 0
+        self._personal: bool = False
         self._quotas: dict[int, _Room] = {}
-        self._regions: dict[str, int] = {}
+        self._regions: dict[str, list[LeafAsks]] = {}
         self._rooms: dict[str, _Room] = {}
         self._ways: dict[str, None] = {}
         self.found: list[Request] = []
@@ -145,10 +156,8 @@ class _Search:
                 return
         limited = _limited(leaf)
         rooms = [self._room(queue) for queue in limited]
-        count = 0
         hopeful = False
         for equal in asks.by_amounts.values():
-            count += len(equal)
             hopeful = hopeful or _all_fit(rooms, next(iter(equal.values())).amounts)
         if not hopeful:
             return
@@ -157,23 +166,27 @@ class _Search:
             self._ways[queue.path] = None
         for queue in reversed(limited):
             if not self._room(queue).holds(queue.pending):
-                self._regions[queue.path] = self._regions.get(queue.path, 0) + count
+                self._regions.setdefault(queue.path, []).append(asks)
                 break
 
     def descend(self, queue: Queue) -> None:
         """Go to the leaves concerned, in the order of service. Rules: CYC-10, RLD-27."""
-        if queue.path in self._regions:
-            self._ahead = self._regions[queue.path]
+        concerned = self._regions.get(queue.path)
+        if concerned is not None:
+            self._personal = False
+            self._ahead = sum([asks.count() for asks in concerned])
             self._walk(queue)
+            for asks in concerned:
+                asks.quota = self._personal
             return
         below = [each for each in queue.children.values() if each.path in self._ways]
         if len(below) > 1:
             below = [each for each in children_in_order(queue) if each.path in self._ways]
         for child in below:
             self.descend(child)
-        asks = self.leaves.get(queue.path)
-        if asks is not None:
-            self._look(asks)
+        own = self.leaves.get(queue.path)
+        if own is not None:
+            self._look(own)
 
     def _look(self, asks: LeafAsks) -> None:
         """Look at a leaf whose queues have room for all that is pending. Rules: QUE-40, QUE-41."""
@@ -196,8 +209,6 @@ class _Search:
             if self._ahead:
                 self._walk(child)
         asks = self.leaves.get(queue.path)
-        if asks is not None:
-            asks.quota = False
         rooms = [self._room(each) for each in _limited(queue)]
         lanes = queue.lanes.values()
         kinds = list({each.shape.amounts.number: each.shape.amounts for each in lanes}.values())
@@ -237,7 +248,7 @@ class _Search:
                 if asks is not None:
                     asks.quota = True
             else:
-                for room in (*rooms, *quotas):
+                for room in rooms + quotas:
                     room.take(amounts, request.pending)
                 if request.outstanding:
                     self.found.append(request)
@@ -262,6 +273,7 @@ class _Search:
         account = application.account
         if account is None:
             return []
+        self._personal = self._personal or len(account.limited) > 0
         tight: list[_Room] = []
         for tracker in account.limited:
             room = self._quotas.get(tracker.number)

@@ -82,16 +82,17 @@ def _closed_view(request: Request) -> FindingView:
         since_ns=request.waits_since_ns or request.created_ns,
         last_ns=request.waits_since_ns or request.created_ns,
         looks=0,
-        until_ns=application.backoff_until_ns,
+        until_ns=application.backoff_until_ns if gate == gates.BACKOFF else 0,
     )
 
 
 def _closed_by(application: Application) -> tuple[str, str]:
+    """Return the first gate that closes an application, and its subject. Rules: QUE-41, CYC-33."""
     leaf = application.queue
-    if application.backoff_until_ns:
-        return gates.BACKOFF, application.queue_path
+    if leaf is None or application.state == states.FAILING:
+        return gates.STOPPED, application.application_id
     accepted = application.state == states.ACCEPTED
-    if leaf is not None and accepted and leaf.settings.application_sort == STATEAWARE:
-        holder = leaf.turns.holder
+    holder = leaf.turns.holder
+    if accepted and leaf.settings.application_sort == STATEAWARE and holder is not application:
         return gates.TURN, "" if holder is None else holder.application_id
-    return gates.STOPPED, application.application_id
+    return gates.BACKOFF, application.queue_path

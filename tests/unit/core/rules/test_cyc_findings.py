@@ -303,3 +303,23 @@ def test_looks_are_counted_in_a_row() -> None:
     crowd.run()
     found = crowd.finding("k0", "mine")
     assert (found.subject, found.available, found.looks) == ("root.p", {"vcore": 3}, 1)
+
+
+@pytest.mark.remuda_rule("CYC-14", "REST-120", "NOD-8")
+@pytest.mark.parametrize(
+    "node_id, cores, tally",
+    [
+        ("n1", 5, NodeTallyView(1, 0, 0, 0, 1, 0)),
+        ("n1", 11, NodeTallyView(1, 0, 0, 1, 0, 0)),
+        ("n2", 5, NodeTallyView(1, 0, 0, 0, 0, 1, (("taint", 1),))),
+        ("nowhere", 5, NodeTallyView(0, 0, 0, 0, 0, 0)),
+    ],
+)
+def test_only_the_required_node_is_counted(node_id: str, cores: int, tally: NodeTallyView) -> None:
+    crowd = Crowd(predicates=Reluctant({("*", "n2", True): "taint"}))
+    crowd.full(n1=4, n2=10, n3=10)
+    crowd.ask("app", "k", {"vcore": cores}, tags={REQUIRED_NODE: node_id})
+    assert went(crowd.run()) == []
+    found = crowd.finding("k")
+    assert (found.gate, found.subject) == (gates.REQUIRED_NODE, node_id)
+    assert found.nodes == tally

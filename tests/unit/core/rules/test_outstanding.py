@@ -392,6 +392,20 @@ def test_room_a_user_gets_in_another_queue_lets_an_ask_be_reported() -> None:
     assert door.told() == ["more"]
 
 
+@pytest.mark.remuda_rule("CYC-30", "LIM-54")
+def test_what_a_user_may_not_have_any_more_is_left_to_others() -> None:
+    both = parent("p", leaf("x"), leaf("y"), maximum=memory(10))
+    door = Full(both, leaf("z"), root={"limits": (users("ann", memory(10)),)})
+    door.app("ann's", "root.p.x")
+    door.app("bob's", "root.p.y", user="bob")
+    door.app("also ann's", "root.z")
+    door.want("ann's", ("first", 6))
+    door.want("bob's", ("second", 6))
+    assert door.told() == ["first"]
+    door.existing("also ann's", "x", "full", memory(5))
+    assert door.told() == ["second"]
+
+
 @pytest.mark.remuda_rule("CYC-30")
 def test_an_ask_for_one_node_is_not_reported_and_takes_its_part() -> None:
     door = Full(leaf("a", maximum=memory(10)))
@@ -486,6 +500,18 @@ def test_nothing_is_reported_of_a_partition_that_is_configured_no_more() -> None
     door.step()
     door.reload(partitions=[partition(leaf("a"))])
     assert door.told(3) == []
+
+
+@pytest.mark.remuda_rule("CYC-30", "QUE-32")
+def test_nothing_is_reported_below_a_stopped_queue() -> None:
+    door = Full(parent("p", leaf("x")), leaf("y"))
+    for name, queue in (("x", "root.p.x"), ("y", "root.y")):
+        door.app(name, queue)
+        door.want(name, (name, 5))
+    door.step()
+    (found,) = door.scheduler._cluster.partitions()
+    found.root.children["p"].state = "Stopped"  # nothing stops one yet
+    assert keys(door.wait(SECOND)) == ["y"]
 
 
 @pytest.mark.remuda_rule("CYC-30", "OBJ-8")

@@ -6,7 +6,7 @@ import pytest
 
 from remuda.config.schema import LimitConfig
 from remuda.core.messages import gates
-from tests.unit.core.door import Caller, groups, leaf, users
+from tests.unit.core.door import SECOND, Caller, groups, leaf, users
 
 
 def reasons(door: Caller) -> dict[str, str]:
@@ -57,3 +57,25 @@ def test_room_of_a_group_that_nobody_can_use_is_no_reason_to_wait_any_more() -> 
     door.remove("running")
     door.step()
     assert reasons(door) == {"x": gates.NODES, "y": gates.NODES}
+
+
+@pytest.mark.remuda_rule("CYC-11", "QUE-41", "CYC-33")
+def test_of_two_closed_gates_the_finding_names_the_one_that_is_asked_first() -> None:
+    backoff = "application.unschedasks.backoff"
+    door = Caller(leaf("a", properties={"application.sort.policy": "stateaware", backoff: "1"}))
+    for node_id in ("n1", "n2"):
+        door.node(node_id, {"vcore": 4})
+    door.app("pauses")
+    door.ask("pauses", "large", {"vcore": 5})
+    door.step()
+    door.ask("pauses", "small", {"vcore": 1})
+    pause = door.apps()["pauses"].requests[1].finding
+    assert pause is not None
+    assert (pause.gate, pause.subject) == (gates.BACKOFF, "root.a")
+    assert pause.until_ns == door.now + 30 * SECOND
+    # An older application takes the turn: that comes before the pause, which has no end of its own.
+    door.app("older")
+    door.ask("older", "wide", {"vcore": 6}, tags={"creationTime": "1"})
+    pause = door.apps()["pauses"].requests[1].finding
+    assert pause is not None
+    assert (pause.gate, pause.subject, pause.until_ns) == (gates.TURN, "older", 0)

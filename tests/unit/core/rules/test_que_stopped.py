@@ -28,6 +28,7 @@ def set_state(door: Caller, path: str, state: str) -> None:
     partition = door.scheduler._cluster.partitions()[0]
     partition.shares_stale = True
     door.send(c.UpdateAllocations(door.rm))
+    door.scheduler.check()
 
 
 def two_leaves() -> Caller:
@@ -106,6 +107,7 @@ def test_a_reservation_in_a_stopped_queue_waits_for_its_start(path: str) -> None
     set_state(door, path, states.STOPPED)
     door.release("filler", "fill")
     assert of(door.step(5), AllocationNew) == []
+    assert not door.scheduler.has_work()
     set_state(door, path, states.ACTIVE)
     assert door.order() == ["x"]
     door.scheduler.check()

@@ -185,11 +185,14 @@ def test_the_ask_may_reserve_again(crowd: Held) -> None:
     assert reserved(crowd.run(1)) == [("-", "n1", "big")]
 
 
-@pytest.mark.remuda_rule("RSV-10")
-def test_each_reservation_has_an_age_of_its_own(crowd: Held) -> None:
+@pytest.mark.remuda_rule("RSV-10", "SI-33")
+@pytest.mark.parametrize("again", ["", "big", "next"])
+def test_each_reservation_has_an_age_of_its_own(crowd: Held, again: str) -> None:
     crowd.full(n2=4)
     crowd.ask("mine", "next", BIG)
     crowd.run(MINUTE)
+    if again:
+        crowd.ask("mine", again, BIG, priority=5)
     assert crowd.held() == {"n1": ["mine|big"], "n2": ["mine|next"]}
     crowd.change(TIGHT["queue"])
     crowd.run()
