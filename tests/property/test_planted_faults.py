@@ -186,7 +186,7 @@ def the_newest_reservation_goes(patch: pytest.MonkeyPatch) -> None:
     def newest(request: Request) -> Any:
         return list(request.reservations.values())[-1] if request.reservations else None
 
-    patch.setattr(cycle, "_oldest", newest)
+    patch.setattr(Request, "oldest_reservation", newest)
 
 
 def shrunk_nodes_stay_reserved(patch: pytest.MonkeyPatch) -> None:
