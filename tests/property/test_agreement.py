@@ -13,6 +13,7 @@ from collections import Counter
 import pytest
 
 from tests.reference.driver import difference
+from tests.reference.manners import PATIENT
 from tests.reference.workloads import record
 
 BLOCK = 25
@@ -20,19 +21,19 @@ COUNTED: dict[int, Counter[str]] = {}
 
 # How often each has to happen in 500 workloads: reservations, and ways in which they end.
 OFTEN = {
-    "reserved": 2000,
-    "required": 300,
-    "own node": 300,
-    "other node": 400,
+    "reserved": 1500,
+    "required": 200,
+    "own node": 250,
+    "other node": 300,
     "other node, drained": 15,
-    "evicted": 100,
-    "limit": 100,
-    "shrunk": 60,
-    "sent again": 100,
-    "ask released": 200,
-    "reported": 40,
-    "application removed": 60,
-    "node removed": 60,
+    "evicted": 90,
+    "limit": 80,
+    "shrunk": 25,
+    "sent again": 60,
+    "ask released": 150,
+    "reported": 30,
+    "application removed": 80,
+    "node removed": 80,
 }
 
 
@@ -58,6 +59,10 @@ def first_difference(seeds: range, length: int = 50, crowd: int = 1) -> str:
 @pytest.mark.remuda_rule(
     "RLD-3", "RLD-20", "RLD-21", "RLD-25", "RLD-27", "RLD-28", "OBJ-5", "OBJ-9"
 )
+@pytest.mark.remuda_rule("RSV-1", "RSV-3", "RSV-4", "RSV-6", "RSV-7", "RSV-8", "RSV-9", "RSV-10")
+@pytest.mark.remuda_rule("RSV-12", "CYC-7", "CYC-14", "CYC-19", "CYC-20", "CYC-21", "CYC-22")
+@pytest.mark.remuda_rule("QUE-24", "QUE-41", "QUE-42", "QUE-44", "NOD-23", "NODE-16", "SI-33")
+@pytest.mark.remuda_rule("CYC-28", "CYC-29", "NODE-17", "SI-44", "KV-5", "EVT-55", "EVT-56")
 @pytest.mark.remuda_rule(
     "PLC-81", "PLC-85", "EVT-78", "EVT-79", "EVT-64", "CYC-11", "LIM-71", "D-U1"
 )
@@ -72,6 +77,15 @@ def test_the_workloads_make_reservations_that_end_in_every_way() -> None:
     total = sum(counts, Counter[str]())
     assert sum(bool(one["reserved"] + one["required"]) for one in counts) >= 250
     assert {what: total[what] for what in OFTEN if total[what] < OFTEN[what]} == {}
+
+
+@pytest.mark.remuda_rule("CYC-33", "CYC-11", "CYC-32")
+@pytest.mark.parametrize("first", range(0, 150, BLOCK))
+def test_applications_pause_as_in_the_reference(first: int) -> None:
+    runs = {seed: record(seed, manner=PATIENT) for seed in range(first, first + BLOCK)}
+    assert {seed: fault for seed, run in runs.items() if (fault := difference(run))} == {}
+    partitions = [one for run in runs.values() for one in run.reference.partitions.values()]
+    assert any(app.paused_until for one in partitions for app in one.applications.values())
 
 
 @pytest.mark.remuda_rule("NOD-15", "NOD-16", "CYC-15")

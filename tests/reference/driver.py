@@ -27,6 +27,9 @@ from tests.reference.standing import compare, seen
 from tests.reference.tastes import Taste, refuse_some
 from tests.reference.workloads import Input, Run, Step
 
+# Steps at one time, more than any workload needs.
+ROUNDS: Final = 5_000
+
 # Who holds an application back, and whether that begins or ends.
 HOLDING: Final = {
     ev.APP_CANNOTRUN_QUEUE: ("queue", True),
@@ -59,11 +62,13 @@ def place(scheduler: Scheduler, now: int, limit: int) -> list[Effect]:
     """
     effects = scheduler.step(now, 0)
     left = limit
-    while left > 0 and scheduler.has_work():
+    for _ in range(ROUNDS):
+        if left <= 0 or not scheduler.has_work():
+            return effects
         found = scheduler.step(now, left)
         effects += found
         left -= sum(isinstance(effect, AllocationNew) for effect in found)
-    return effects
+    raise AssertionError(f"at {now} there is always something to decide")
 
 
 def play(inputs: Iterable[Input], predicates: Predicates = refuse_some) -> list[list[Effect]]:

@@ -21,7 +21,7 @@ from tests.reference.manners import CROWDED, LARGE, Manner
 from tests.reference.model import SECOND, Reference
 from tests.reference.outcome import Outcome, Record
 from tests.reference.standing import Standing, expected
-from tests.reference.state import Application, Node, Partition
+from tests.reference.state import Allocation, Application, Node, Partition
 from tests.reference.tastes import Taste
 
 START = 1_700_000_000 * SECOND
@@ -487,8 +487,11 @@ class Author:
         if found is None:
             return
         partition, app = found
+        ending = [(app, one) for one in app.allocations.values()]
+        if partition.reservations and self.rng.random() < 0.3:
+            ending = on_node(partition, self.rng.choice(partition.reservations).node_id)
         releases = []
-        for allocation in list(app.allocations.values())[: self.rng.randint(1, 4)]:
+        for app, allocation in ending[: self.rng.randint(1, 4)]:
             kind = self.rng.choices(RELEASE_TYPES, (8, 1, 1, 1, 1))[0]
             identity, key = allocation.identity, allocation.key
             ways = ((identity, ""), (identity, "other"), ("", key), ("unknown", ""), ("", ""))
@@ -542,10 +545,10 @@ class Author:
     def change_nodes(self) -> None:
         """Any action on a node that exists or not."""
         partition = self.partition()
-        node = self.node(partition)
+        node, action = self.node(partition), self.rng.choice(NODE_ACTIONS)
         if partition.reservations and self.rng.random() < 0.3:
             node = partition.nodes[self.rng.choice(partition.reservations).node_id]
-        action = self.rng.choice(NODE_ACTIONS)
+            action = self.rng.choice((c.UPDATE, c.DRAIN_NODE, c.DRAIN_NODE, c.DECOMISSION))
         if action == c.DECOMISSION and node is not None:
             self.past.append(node.identity)
         known = node is not None and self.rng.random() < 0.95
@@ -567,3 +570,11 @@ class Author:
             self.send(c.UpdateNodes(self.partition().rm_id))
         else:
             self.register(self.partition().rm_id)
+
+
+def on_node(partition: Partition, node_id: str) -> list[tuple[Application, Allocation]]:
+    """What runs on a node."""
+    everything = [
+        (app, a) for app in partition.applications.values() for a in app.allocations.values()
+    ]
+    return [pair for pair in everything if pair[1].node_id == node_id]

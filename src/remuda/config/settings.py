@@ -149,11 +149,6 @@ def read_settings(extra: Mapping[str, str]) -> tuple[ServiceSettings, tuple[Sett
     return settings, tuple(reader.faults)
 
 
-def has_parity(extra: Mapping[str, str]) -> bool:
-    """Whether queues are to be ordered as 1.5 did. Rules: KV-5."""
-    return _Reader(extra).value("scheduler.parity", _PARITIES.get)
-
-
 def read_switches(environment: Mapping[str, str]) -> ProcessSwitches:
     """Return the switches in the environment of a process; a bad value is the default.
 

@@ -20,7 +20,6 @@ from remuda.config.settings import (
     LogLevels,
     ProcessSwitches,
     ServiceSettings,
-    has_parity,
     parse_level,
     read_settings,
     read_switches,
@@ -175,7 +174,7 @@ def test_a_time_limit_below_zero_is_the_default(key: str) -> None:
 )
 def test_parity_is_none_or_that_of_1_5(text: str, parity: bool, told: int) -> None:
     extra = {"scheduler.parity": text}
-    assert settings(extra).parity is has_parity(extra) is parity
+    assert settings(extra).parity is parity
     assert len(warnings(extra)) == told
 
 

@@ -150,11 +150,12 @@ def regroup(partition: Partition, application: Application) -> None:
 
 def pass_turn(partition: Partition, leaf: Queue) -> None:
     """Let the application that may start next in a StateAware leaf have its turn. Rules: QUE-41."""
-    turns = leaf.turns
-    before = turns.holder
-    turns.holder = turns.next()
-    for application in (before, turns.holder):
-        if before is not turns.holder and application is not None:
+    before, holder = leaf.turns.holder, leaf.turns.next()
+    if holder is before:
+        return
+    leaf.turns.holder = holder
+    for application in (before, holder):
+        if application is not None:
             regroup(partition, application)
 
 

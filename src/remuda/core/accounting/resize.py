@@ -5,7 +5,7 @@ from __future__ import annotations
 from remuda.config.queue_properties import FAIR
 from remuda.core.accounting.accounts import account_of
 from remuda.core.accounting.standing import update_application
-from remuda.core.accounting.waiting import wake_at, wake_waiting
+from remuda.core.accounting.waiting import wake_within
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.partition import Partition
 from remuda.core.model.vectors import Amounts, Vector, add, subtract
@@ -33,12 +33,7 @@ def resize(partition: Partition, allocation: Allocation, amounts: Amounts) -> No
     if leaf.settings.application_sort == FAIR:
         update_application(application)
     partition.unsettled[leaf.path] = leaf
-    for queue in leaf.path_up:
-        if queue.waiting:
-            wake_at(partition, queue)
-    for tracker in trackers:
-        if tracker.waiting.strands:
-            wake_waiting(partition, tracker)
+    wake_within(partition, leaf, trackers)
 
 
 def _exchange(held: Vector, before: Amounts, amounts: Amounts) -> None:

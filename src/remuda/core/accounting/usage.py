@@ -12,10 +12,9 @@ from remuda.core.accounting.standing import place_group, update_application
 from remuda.core.accounting.waiting import (
     hold_again,
     pass_on,
-    wake_at,
     wake_held,
     wake_rebuffed,
-    wake_waiting,
+    wake_within,
 )
 from remuda.core.model import states
 from remuda.core.model.allocation import Allocation
@@ -140,12 +139,7 @@ def refund(partition: Partition, allocation: Allocation) -> None:
     if leaf.settings.application_sort == FAIR:
         update_application(application)
     partition.unsettled[leaf.path] = leaf
-    for queue in leaf.path_up:
-        if queue.waiting:
-            wake_at(partition, queue)
-    for tracker in trackers:
-        if tracker.waiting.strands:
-            wake_waiting(partition, tracker)
+    wake_within(partition, leaf, trackers)
 
 
 def count_running(partition: Partition, application: Application, change: int) -> None:

@@ -8,6 +8,8 @@ same, only the first is woken; what it leaves goes to the next.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from remuda.core.accounting.standing import place_lane, place_strand
 from remuda.core.model.bound import Bound, WaitKey, Waitlist
 from remuda.core.model.node import Node
@@ -78,6 +80,19 @@ def wake_at(partition: Partition, queue: Queue) -> None:
         if queue.fits(waiting[0].shape.amounts):
             for lane in waiting:
                 wake(partition, lane)
+
+
+def wake_within(partition: Partition, leaf: Queue, trackers: Sequence[QueueTracker]) -> None:
+    """Wake what fits the limits on a path, of which something was given back.
+
+    Rules: CYC-25, LIM-53.
+    """
+    for queue in leaf.path_up:
+        if queue.waiting:
+            wake_at(partition, queue)
+    for tracker in trackers:
+        if tracker.waiting.strands:
+            wake_waiting(partition, tracker)
 
 
 def wake_all(partition: Partition) -> None:

@@ -123,7 +123,7 @@ def recover(turn: Turn, partition: Partition, existing: ExistingAllocation, node
     if request is None:
         number = partition.next_number()
         request = Request(number, ask, amounts, application, created_ns(ask.tags, turn.now_ns))
-        admit(turn, partition, request)
+        admit(partition, request)
     allocation.requested_ns = request.created_ns
     enter(turn, partition, request, allocation)
     use_reservation(turn, partition, request, node)

@@ -103,7 +103,7 @@ def _add(turn: Turn, partition: Partition, application: Application, ask: Ask) -
         number = partition.next_number()
         created = created_ns(ask.tags, turn.now_ns) if ask.tags else turn.now_ns
         request = Request(number, ask, amounts, application, created)
-        admit(turn, partition, request)
+        admit(partition, request)
     elif request.ask != ask:
         _replace(turn, partition, request, ask)
     pending = max(0, ask.max_allocations - request.made)

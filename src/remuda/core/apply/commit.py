@@ -56,8 +56,8 @@ def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
     enter(turn, partition, request, allocation)
     if request.pending:
         partition.outstanding.add(request)
-    if decision.kept is not None:
-        unreserve(turn, partition, decision.kept)
+    if decision.reservation is not None:
+        unreserve(turn, partition, decision.reservation)
     turn.emit(
         AllocationNew(
             partition.rm_id, partition.name, allocation.allocation_id, node.node_id, request.ask

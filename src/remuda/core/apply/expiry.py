@@ -27,6 +27,11 @@ def expire_due(turn: Turn) -> None:
 
 
 def _run(turn: Turn, partition: Partition, deadline: Deadline) -> None:
+    """Do what one timer is for. Rules: APP-16.
+
+    Nothing for CLAIM: it is set so that there is a call when a reservation gets too old, and each
+    call ends with a review of reservations.
+    """
     application = deadline.application
     if deadline.what == deadlines.AGE:
         grow_old(turn, partition)

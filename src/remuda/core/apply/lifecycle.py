@@ -84,7 +84,7 @@ def complete_if_idle(turn: Turn, partition: Partition, application: Application)
         fire(turn, partition, application, states.COMPLETE)
 
 
-def admit(turn: Turn, partition: Partition, request: Request) -> None:
+def admit(partition: Partition, request: Request) -> None:
     """Take a new ask into its application, which is as old as its oldest ask.
 
     Rules: QUE-42 [>=1.7] (decision 54 of docs/spec).

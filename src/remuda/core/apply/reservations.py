@@ -86,9 +86,9 @@ def use_reservation(turn: Turn, partition: Partition, request: Request, node: No
     Rules: RSV-8, SI-44.
     """
     own = request.reservations.get(node.node_id)
-    for reservation in request.reservations.values():
-        unreserve(turn, partition, own or reservation)
-        return
+    reservation = own or request.oldest_reservation()
+    if reservation is not None:
+        unreserve(turn, partition, reservation)
 
 
 def trim_reservations(turn: Turn, partition: Partition, request: Request) -> None:

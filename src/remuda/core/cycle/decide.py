@@ -27,7 +27,6 @@ from remuda.core.model.decision import (
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
 from remuda.core.model.request import HOME, YOUNG, Lane, Request
-from remuda.core.model.reservation import Reservation
 from remuda.core.model.vectors import fits
 from remuda.core.policy.stops import stop_of
 from remuda.core.ports import Predicates
@@ -110,18 +109,12 @@ def _find(partition: Partition, lane: Lane, request: Request, predicates: Predic
         return _go_where_required(partition, lane, request, search)
     node = search.open_node()
     if node is not None:
-        return Allocate(request, node, search.refusals, _oldest(request))
+        return Allocate(request, node, search.refusals, request.oldest_reservation())
     if shape.may_reserve:
         node = search.node_to_reserve()
         if node is not None:
             return Reserve(request, node, search.refusals)
     return Park(lane, None, search.refusals)
-
-
-def _oldest(request: Request) -> Reservation | None:
-    for reservation in request.reservations.values():
-        return reservation
-    return None
 
 
 def _go_home(lane: Lane, request: Request, search: Search) -> Decision:

@@ -37,23 +37,23 @@ NO_REFUSALS: Final = Refusals()
 class Allocate:
     """Place one allocation of an ask on a node.
 
-    ``kept``: the reservation that it makes use of, or that is not needed any more.
+    ``reservation``: the one that ends with it: it is made use of, or not needed any more.
     ``cancelled``: reservations of others that give way to an ask for just this node (CYC-14).
     """
 
-    __slots__ = ("cancelled", "kept", "node", "refusals", "request")
+    __slots__ = ("cancelled", "node", "refusals", "request", "reservation")
 
     def __init__(
         self,
         request: Request,
         node: Node,
         refusals: Refusals = NO_REFUSALS,
-        kept: Reservation | None = None,
+        reservation: Reservation | None = None,
     ) -> None:
         self.request = request
         self.node = node
         self.refusals = refusals
-        self.kept = kept
+        self.reservation = reservation
         self.cancelled: Sequence[Reservation] = ()
 
 

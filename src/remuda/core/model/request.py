@@ -205,6 +205,12 @@ class Request:
         """Whether it may have one reservation more. Rules: RSV-3, RSV-5, RSV-6."""
         return len(self.reservations) < self.reservation_limit()
 
+    def oldest_reservation(self) -> Reservation | None:
+        """Return its first reservation that is still there, None if it has none. Rules: RSV-6."""
+        for reservation in self.reservations.values():
+            return reservation
+        return None
+
     def reservation_limit(self) -> int:
         """Return how many reservations it may have; one on a required node. Rules: RSV-6."""
         return min(self.pending, 1) if self.required_node() else self.pending
