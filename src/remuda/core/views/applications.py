@@ -8,7 +8,6 @@ from remuda.core.messages.queries import (
     RequestView,
     UnknownQueue,
 )
-from remuda.core.messages.tags import REQUIRED_NODE
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
@@ -85,7 +84,7 @@ def _request_view(partition: Partition, request: Request) -> RequestView:
         resource=dict(request.amounts.resource),
         pending_count=request.pending,
         priority=ask.priority,
-        required_node=ask.tags.get(REQUIRED_NODE, ""),
+        required_node=request.required_node(),
         application_id=ask.application_id,
         partition=partition.name,
         originator=ask.originator,
