@@ -107,7 +107,7 @@ def place_group(group: Group) -> None:
 def place_lane(lane: Lane) -> None:
     """Put a lane that has something to try where its first ask belongs. Rules: QUE-40."""
     if lane.order.keys and not lane.parked:
-        lane.ranking.put(lane.shape.number, lane.order.first_key())
+        lane.ranking.put(lane.shape.number, lane.first_key())
 
 
 def place_strand(strand: Strand) -> None:
@@ -117,11 +117,9 @@ def place_strand(strand: Strand) -> None:
     bound = strand.aside
     if bound is None:
         lane = strand.lane
-        key = strand.order.first_key()
-        lane.order.put(strand.number, key)
+        lane.place(strand)
         if not lane.parked:
-            alone = len(lane.order.keys) == 1
-            lane.ranking.put(lane.shape.number, key if alone else lane.order.first_key())
+            lane.ranking.put(lane.shape.number, lane.first_key())
     elif strand.held:
         bound.held.put(strand)
     elif isinstance(bound, QueueTracker):

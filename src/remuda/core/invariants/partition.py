@@ -257,12 +257,12 @@ def _lane(partition: Partition, lane: Lane, name: str) -> None:
     """A lane is ready by its first strand, or parked for a true reason."""
     active = sorted(n for n, strand in lane.strands.items() if not strand.waits())
     require(sorted(lane.order.keys) == active, partition, f"{name} orders wrong strands")
-    for number in active:
+    for number in active if len(active) > 1 else ():
         right = lane.order.keys[number] == lane.strands[number].order.first_key()
         require(right, partition, f"{name}: a stale strand key")
     if not lane.parked:
         ready = lane.ranking.keys.get(lane.shape.number)
-        right = not active or ready == lane.order.first_key()
+        right = not active or ready == lane.first_key()
         require(right, partition, f"{name}: a stale lane key")
         return
     require(len(active) > 0, partition, f"{name} is parked with nothing to try")

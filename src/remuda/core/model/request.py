@@ -330,6 +330,21 @@ class Lane:
         """Return the strand that is served next; not all may be aside. Rules: QUE-40, QUE-44."""
         return self.strands[self.order.first()]
 
+    def place(self, strand: Strand) -> None:
+        """Put a strand where its first ask belongs. Where it is alone its place is no question."""
+        order = self.order
+        if len(order.keys) == 1:
+            if strand.number in order.keys:
+                return
+            other = self.first()
+            order.put(other.number, other.order.first_key())
+        order.put(strand.number, strand.order.first_key())
+
+    def first_key(self) -> SortKey:
+        """Return the place of its first ask; not all strands may be aside. Rules: QUE-40."""
+        order = self.order
+        return self.first().order.first_key() if len(order.keys) == 1 else order.first_key()
+
     def waits_for_node(self) -> bool:
         """Whether it is parked because no node took its asks. Rules: CYC-25, CYC-33."""
         return self.parked and self.parked_at is None
