@@ -10,6 +10,7 @@
 7. If there is none, and the ask may, keep the node free that lacks least for it.
 
 What fails at 3 or 4 fails for the whole strand, at 5 to 7 for the whole lane: that is set aside.
+Between 2 and 3 the regular pass leaves out an application that backs off (CYC-33).
 """
 
 from __future__ import annotations

@@ -199,3 +199,19 @@ def test_scheduling_is_attempted_once_something_was_placed() -> None:
     crowd.ask("app", "k", ONE, 2)
     assert went(crowd.step(1)) == [("k-0", "n1")]
     assert crowd.request("k").scheduling_attempted
+
+
+@pytest.mark.remuda_rule("REST-134", "CYC-12", "CYC-24")
+@pytest.mark.parametrize("kind", ["queue", "nodes"])
+def test_each_new_ask_meets_the_limits_of_its_own_user_first(kind: str) -> None:
+    maximum = {"vcore": 4} if kind == "queue" else None
+    crowd = Crowd(leaf("a", maximum, limits=(users("bob", ONE),)))
+    crowd.full(n1=4)
+    crowd.app("bobs", user="bob")
+    crowd.ask("app", "anns", {"vcore": 5})
+    crowd.ask("bobs", "bobs", {"vcore": 5})
+    crowd.run()
+    assert crowd.request("anns").scheduling_attempted
+    assert not crowd.request("bobs", "bobs").scheduling_attempted
+    assert crowd.log("bobs", "bobs").keys() == {"Not enough user quota"}
+    assert crowd.finding("bobs", "bobs").gate == gates.USER_QUOTA

@@ -174,3 +174,22 @@ def test_back_off_does_not_concern_reservations() -> None:
     crowd.node("n2", ONE)
     crowd.clear("n1")
     assert went(crowd.run()) == [("big-0", "n1")]
+
+
+@pytest.mark.remuda_rule("CYC-9", "SI-7")
+def test_what_is_told_is_done_and_told_in_order() -> None:
+    crowd = Crowd()
+    crowd.full(n1=4, n2=2)
+    crowd.ask("app", "k", ONE, 5)
+    told: list[tuple[str, str]] = []
+    while crowd.scheduler.has_work():
+        told += went(crowd.step(1))
+        running = {
+            (each.allocation_id, node.node_id)
+            for node in crowd.node_views().values()
+            for each in node.allocations
+            if each.application_id == "app"
+        }
+        assert running == set(told)
+        assert sum(crowd.queue("root.a").allocated.values()) == len(told)
+    assert [identity for identity, _ in told] == [f"k-{number}" for number in range(5)]
