@@ -33,6 +33,7 @@ def resize(partition: Partition, allocation: Allocation, amounts: Amounts) -> No
     if leaf.settings.application_sort == FAIR:
         update_application(application)
     partition.unsettled[leaf.path] = leaf
+    partition.claims_stale = True
     wake_within(partition, leaf, trackers)
 
 

@@ -80,6 +80,7 @@ def charge(partition: Partition, allocation: Allocation, request: Request) -> No
             add(queue.allocated, amounts)
     application.allocations[allocation.allocation_id] = allocation
     partition.allocation_count += 1
+    partition.claims_stale = True
     group = request.group
     if request.pending == 0 and group is not None:
         _unlist(partition, request, used_more=True)
@@ -136,6 +137,7 @@ def refund(partition: Partition, allocation: Allocation) -> None:
     subtract(application.allocated, amounts)
     del application.allocations[allocation.allocation_id]
     partition.allocation_count -= 1
+    partition.claims_stale = True
     if leaf.settings.application_sort == FAIR:
         update_application(application)
     partition.unsettled[leaf.path] = leaf

@@ -175,8 +175,9 @@ def _order_refusal(application: Application) -> Refusal | None:
     policy = application.node_policy
     if policy in ("", NODE_SORT_FAIR, NODE_SORT_BINPACKING):
         return None
-    reason = f"{NODE_SORT_POLICY} must be {NODE_SORT_FAIR} or {NODE_SORT_BINPACKING}"
-    return f"application {application.application_id}: {reason}, not {cut(policy)!r}", "NOD-23"
+    text = f"unsupported node sort policy: tag {NODE_SORT_POLICY} must be"
+    reason = f"{text} {NODE_SORT_FAIR} or {NODE_SORT_BINPACKING}, not {cut(policy)!r}"
+    return f"application {application.application_id}: {reason}", "NOD-23"
 
 
 def _leave_unused(turn: Turn, partition: Partition, leaf: Queue) -> None:

@@ -137,11 +137,7 @@ def back_off(turn: Turn, partition: Partition, request: Request) -> None:
     if request.unplaced or leaf is None:
         return
     request.unplaced = True
-    waiting = 0
-    for group in application.request_groups.values():
-        lane = group.strand.lane
-        waiting += lane.waits_for_node() and not lane.shape.urgent
-    if waiting >= leaf.settings.backoff:
+    if application.unplaced >= leaf.settings.backoff:
         delay_ns = leaf.settings.backoff_delay_ns
         application.backoff_until_ns = turn.now_ns + delay_ns
         turn.set_timer(partition, deadlines.BACKOFF, delay_ns, application)

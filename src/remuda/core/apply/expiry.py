@@ -37,6 +37,8 @@ def _run(turn: Turn, partition: Partition, deadline: Deadline) -> None:
         grow_old(turn, partition)
     elif deadline.what == deadlines.OUTSTANDING:
         report_outstanding(turn, partition)
+    elif deadline.what == deadlines.CLAIM:
+        partition.claims_stale = True
     elif deadline.what == deadlines.QUEUES:
         if partition.state == states.DRAINING:
             go_on_draining(turn, partition)

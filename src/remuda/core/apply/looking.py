@@ -28,6 +28,9 @@ from remuda.core.policy.tally import count_reasons, tally
 NO_USER_QUOTA: Final = "Not enough user quota"
 NO_QUEUE_QUOTA: Final = "Not enough queue quota"
 
+# Predicate classes remembered per node; beyond it the memory starts anew, and they are asked again.
+CLASSES_LIMIT: Final = 256
+
 # EVT-44: at most one event about predicates per ask in this time.
 PREDICATE_PAUSE_NS: Final = 15 * SECOND_NS
 
@@ -146,6 +149,8 @@ def note_refusals(turn: Turn, partition: Partition, request: Request, refusals: 
     group = request.group
     if group is not None and not group.strand.lane.shape.volatile:
         for node, reason in refusals.now:
+            if len(node.refused) >= CLASSES_LIMIT:
+                node.refused.clear()
             node.refused[group.strand.lane.shape.constraint] = reason
             if node.reservations:
                 partition.shaken[node.node_id] = node

@@ -53,6 +53,7 @@ def set_extra(partition: Partition, extra_config: Mapping[str, str]) -> bool:
     """
     settings, _ = read_settings(extra_config)
     partition.reservation_limit_ns = settings.reservation_limit_ns
+    partition.claims_stale = True
     changed = partition.parity != settings.parity
     partition.parity = settings.parity
     return changed

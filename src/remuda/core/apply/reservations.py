@@ -112,7 +112,8 @@ def review(turn: Turn, partition: Partition) -> None:
 
     Rules: RSV-7, RSV-10, CYC-20, CYC-22 (Ours). Emits: EventRecord.
     """
-    if partition.claims:
+    if partition.claims and partition.claims_stale:
+        partition.claims_stale = False
         _review_claims(turn, partition)
     while partition.shaken:
         shaken, partition.shaken = partition.shaken, {}
@@ -162,7 +163,9 @@ def renew_claim(partition: Partition, request: Request) -> None:
         if not claim.reservations:
             del partition.claims[claim.key]
         reservation.claim = _claim(partition, request)
-        reservation.claim.reservations[reservation.number] = reservation
+        mates = reservation.claim.reservations
+        mates[reservation.number] = reservation
+        reservation.claim.reservations = dict(sorted(mates.items()))
         partition.shaken[reservation.node.node_id] = reservation.node
         _close_or_open(partition, reservation.node)
 

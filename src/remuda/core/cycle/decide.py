@@ -83,13 +83,11 @@ def _first_urgent(partition: Partition) -> Lane:
 
     Only few leaves have one, so the way is chosen among those that lead there.
     """
-    leads: dict[str, list[str]] = {}
+    leads: dict[str, dict[str, None]] = {}
     for leaf in partition.urgent.values():
         for queue in leaf.path_up:
             if queue.parent is not None:
-                names = leads.setdefault(queue.parent.path, [])
-                if queue.name not in names:
-                    names.append(queue.name)
+                leads.setdefault(queue.parent.path, {})[queue.name] = None
     queue = partition.root
     while queue.path in leads:
         queue = queue.children[queue.child_order.first_among(leads[queue.path])]

@@ -39,7 +39,8 @@ class Application:
 
     ``node_policy``: its own order of nodes, "" the partition's (NOD-23). ``reservations``: by
     number, oldest first; ``starter``: it counts at its queues for them (QUE-24).
-    ``backoff_until_ns``: until when none of its asks is tried, 0: they are (CYC-33).
+    ``backoff_until_ns``: until when none of its asks is tried, 0: they are (CYC-33); ``unplaced``:
+    how many of them wait because no node took them, where that counts.
     """
 
     __slots__ = (
@@ -76,6 +77,7 @@ class Application:
         "state_log",
         "submitted_ns",
         "unlinked",
+        "unplaced",
         "user",
         "user_groups",
     )
@@ -116,6 +118,7 @@ class Application:
         self.reservations: dict[int, Reservation] = {}
         self.starter: bool = False
         self.backoff_until_ns: int = 0
+        self.unplaced: int = 0
 
     def idle(self) -> bool:
         """Whether it has nothing allocated and nothing pending. Rules: APP-8, LIM-36."""

@@ -91,11 +91,11 @@ class Deadlines:
 
 
 def created_ns(tags: Mapping[str, str], now_ns: int) -> int:
-    """Return when an ask was created: what its RM says in Unix seconds, else now.
+    """Return when an ask was created: what its RM says in Unix seconds, else, or if later, now.
 
     Rules: QUE-44 [>=1.6], SI-45 (decision 54 of docs/spec).
     """
     text = tags.get(CREATION_TIME, "")
     if text.isascii() and text.isdigit() and len(text) <= 11:
-        return int(text) * SECOND_NS
+        return min(int(text) * SECOND_NS, now_ns)
     return now_ns

@@ -35,7 +35,8 @@ class Partition:
     place in the tree must be. ``ended``: applications that left, by number; ``rejected`` likewise.
     ``node_orders``: by policy; ``node_order`` is the partition's own, another exists once an
     application asked for it (NOD-23). ``urgent``: leaves with something to try in the reserved
-    pass, by path. ``reservations``: by number, oldest first; ``claims``: of equal asks, see Claim.
+    pass, by path. ``reservations``: by number, oldest first; ``claims``: of equal asks, see Claim,
+    ``claims_stale``: usage or limits changed.
     ``shaken``: nodes with reservations that changed since the last decision, by ID.
     ``rebuffed``: lanes whose best node to reserve was refused by predicates, by number.
     ``closed_nodes``: how many schedulable ones a reservation keeps from others. ``ages``: asks
@@ -52,6 +53,7 @@ class Partition:
         "applications",
         "capacity",
         "claims",
+        "claims_stale",
         "cleanup_set",
         "closed_nodes",
         "config",
@@ -124,6 +126,7 @@ class Partition:
         self.reservation_limit_ns: int = 0
         self.reservations: dict[int, Reservation] = {}
         self.claims: dict[ClaimKey, Claim] = {}
+        self.claims_stale: bool = False
         self.rebuffed: dict[int, Lane] = {}
         self.shaken: dict[str, Node] = {}
         self.closed_nodes: int = 0
