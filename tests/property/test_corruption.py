@@ -249,8 +249,8 @@ def change_standing(world: World) -> None:
 
 
 def move_group(world: World) -> None:
-    lane = world.ready_lane
-    lane.order.put(lane.order.first(), (-99,))
+    order = world.ready_lane.first().order
+    order.put(order.first(), (-99,))
 
 
 def move_ready_lane(world: World) -> None:

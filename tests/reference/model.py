@@ -419,7 +419,7 @@ class Reference:
         """The creation time of a new ask. Rules: QUE-44, SI-45."""
         text = ask.tags.get("creationTime", "")
         told = text.isascii() and text.isdigit() and len(text) <= 11
-        return int(text) * SECOND if told else self.now
+        return min(int(text) * SECOND, self.now) if told else self.now
 
     def add_ask(self, rm_id: str, ask: c.Ask) -> bool:
         """SI-31 to SI-34; placeholders are refused because this release has no gangs."""

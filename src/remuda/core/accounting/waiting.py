@@ -29,9 +29,6 @@ def park(partition: Partition, lane: Lane, limiting: Queue | None) -> None:
     if limiting is None:
         shape.waiting[lane.number] = lane
         partition.starved.add(shape)
-        if lane.leaf.settings.backoff and not shape.urgent:
-            lane.waits_for = lane.first().first().application
-            lane.waits_for.unplaced += 1
     else:
         limiting.waiting.setdefault(shape.number, {})[lane.number] = lane
     partition.unsettled[lane.leaf.path] = lane.leaf
@@ -148,8 +145,16 @@ def wake_rebuffed(partition: Partition) -> None:
 
     Rules: RSV-4, NOD-13 (decision 48 of docs/spec).
     """
-    rebuffed, partition.rebuffed = partition.rebuffed, {}
-    for lane in rebuffed.values():
+    for node_id in list(partition.rebuffed):
+        wake_rebuffed_by(partition, node_id)
+
+
+def wake_rebuffed_by(partition: Partition, node_id: str) -> None:
+    """Wake the lanes for which a node was the best to reserve and refused; it lost room.
+
+    Rules: RSV-4, NOD-13 (decision 48 of docs/spec).
+    """
+    for lane in partition.rebuffed.pop(node_id, {}).values():
         if lane.waits_for_node():
             wake(partition, lane)
 
@@ -247,9 +252,6 @@ def _unlist(partition: Partition, lane: Lane) -> None:
     if not lane.parked:
         return
     number = lane.shape.number
-    if lane.waits_for is not None:
-        lane.waits_for.unplaced -= 1
-        lane.waits_for = None
     if lane.parked_at is None:
         del lane.shape.waiting[lane.number]
         if not lane.shape.waiting:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from remuda.core.accounting.lanes import mark_looked, regroup
-from remuda.core.accounting.usage import charge
+from remuda.core.accounting.usage import charge, count_unplaced
 from remuda.core.accounting.waiting import hold, park, wait
 from remuda.core.apply.lifecycle import allocation_added
 from remuda.core.apply.looking import (
@@ -21,10 +21,10 @@ from remuda.core.messages.effects import AllocationNew, EventRecord
 from remuda.core.messages.events import ADD, APP, APP_ALLOC, NODE, NODE_ALLOC
 from remuda.core.model import deadlines, states
 from remuda.core.model.allocation import Allocation
+from remuda.core.model.application import Application
 from remuda.core.model.decision import Allocate, Hold, Park, Pause, Reserve, Wait
 from remuda.core.model.partition import Partition
-from remuda.core.model.request import HOME, Lane, Request
-from remuda.core.policy.stops import stop_of
+from remuda.core.model.request import HOME, Request
 
 
 def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
@@ -84,7 +84,11 @@ def park_lane(turn: Turn, partition: Partition, decision: Park) -> None:
     An ask whose own node was refused by predicates goes on looking at other nodes.
     """
     lane = decision.lane
-    _set_others_aside(turn, partition, lane)
+    for stop in decision.others:
+        if isinstance(stop, Wait):
+            let_wait(turn, partition, stop)
+        else:
+            hold_back(turn, partition, stop)
     request = lane.first().first()
     look_at_parked(turn, partition, decision)
     if lane.shape.stage == HOME and decision.limiting is None:
@@ -93,24 +97,13 @@ def park_lane(turn: Turn, partition: Partition, decision: Park) -> None:
             partition.shaken[node.node_id] = node
         return
     park(partition, lane, decision.limiting)
-    if decision.refusals.to_reserve:
-        partition.rebuffed[lane.number] = lane
+    best = decision.refusals.best
+    if best is not None:
+        partition.rebuffed.setdefault(best.node_id, {})[lane.number] = lane
     if decision.limiting is None and lane.leaf.settings.backoff and not lane.shape.urgent:
-        back_off(turn, partition, request)
-
-
-def _set_others_aside(turn: Turn, partition: Partition, lane: Lane) -> None:
-    """Set new strands aside that would not have got as far as the first one of a lane.
-
-    Rules: CYC-12 (decision 51 of docs/spec).
-    """
-    first = lane.first()
-    for strand in list(lane.fresh.values()):
-        stop = None if strand is first or strand.waits() else stop_of(strand)
-        if isinstance(stop, Wait):
-            let_wait(turn, partition, stop)
-        elif stop is not None:
-            hold_back(turn, partition, stop)
+        count_unplaced(request)
+    if decision.pauses:
+        back_off(turn, partition, request.application)
 
 
 def let_wait(turn: Turn, partition: Partition, decision: Wait) -> None:
@@ -127,21 +120,14 @@ def hold_back(turn: Turn, partition: Partition, decision: Hold) -> None:
     hold(partition, decision.strand, full)
 
 
-def back_off(turn: Turn, partition: Partition, request: Request) -> None:
-    """Leave an application alone for a while if one more of its asks found no node, and too many.
-
-    Rules: CYC-33 (decision 53 of docs/spec).
-    """
-    application = request.application
+def back_off(turn: Turn, partition: Partition, application: Application) -> None:
+    """Leave an application alone for a while: too many of its asks found no node. Rules: CYC-33."""
     leaf = application.queue
-    if request.unplaced or leaf is None:
-        return
-    request.unplaced = True
-    if application.unplaced >= leaf.settings.backoff:
-        delay_ns = leaf.settings.backoff_delay_ns
-        application.backoff_until_ns = turn.now_ns + delay_ns
-        turn.set_timer(partition, deadlines.BACKOFF, delay_ns, application)
-        regroup(partition, application)
+    assert leaf is not None
+    delay_ns = leaf.settings.backoff_delay_ns
+    application.backoff_until_ns = turn.now_ns + delay_ns
+    turn.set_timer(partition, deadlines.BACKOFF, delay_ns, application)
+    regroup(partition, application)
 
 
 def let_pause(partition: Partition, decision: Pause) -> None:

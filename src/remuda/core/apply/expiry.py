@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from remuda.core.accounting.lanes import regroup
+from remuda.core.apply.ages import grow_old
 from remuda.core.apply.lifecycle import fire
 from remuda.core.apply.outstanding import report_outstanding
 from remuda.core.apply.partitions import go_on_draining
 from remuda.core.apply.queues import remove_empty_queues
-from remuda.core.apply.reservations import grow_old
 from remuda.core.apply.turn import Turn
 from remuda.core.model import deadlines, states
 from remuda.core.model.application import Application
@@ -27,11 +27,7 @@ def expire_due(turn: Turn) -> None:
 
 
 def _run(turn: Turn, partition: Partition, deadline: Deadline) -> None:
-    """Do what one timer is for. Rules: APP-16.
-
-    Nothing for CLAIM: it is set so that there is a call when a reservation gets too old, and each
-    call ends with a review of reservations.
-    """
+    """Do what one timer is for; every call ends with a review of reservations. Rules: APP-16."""
     application = deadline.application
     if deadline.what == deadlines.AGE:
         grow_old(turn, partition)

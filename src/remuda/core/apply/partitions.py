@@ -52,8 +52,11 @@ def set_extra(partition: Partition, extra_config: Mapping[str, str]) -> bool:
     Rules: KV-1, KV-5, RSV-10 (Ours).
     """
     settings, _ = read_settings(extra_config)
-    partition.reservation_limit_ns = settings.reservation_limit_ns
-    partition.claims_stale = True
+    if partition.reservation_limit_ns != settings.reservation_limit_ns:
+        partition.reservation_limit_ns = settings.reservation_limit_ns
+        partition.claims_stale = True
+        for reservation in partition.reservations.values():
+            reservation.timed = False
     changed = partition.parity != settings.parity
     partition.parity = settings.parity
     return changed

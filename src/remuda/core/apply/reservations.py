@@ -8,26 +8,21 @@ each command, decision and timer, for what changed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from remuda.core.accounting.accounts import account_of
-from remuda.core.accounting.lanes import move_group, restage
+from remuda.core.accounting.lanes import restage
 from remuda.core.accounting.usage import count_starter
 from remuda.core.accounting.waiting import offer, wake_rebuffed, wake_to_reserve
+from remuda.core.apply.ages import plan_ages
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.model import deadlines
-from remuda.core.model.ages import FOREVER_NS
 from remuda.core.model.bound import Bound
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.request import NO_RESERVATIONS, Request
 from remuda.core.model.reservation import Claim, ClaimKey, Reservation
 from remuda.core.model.vectors import fits
-
-# Asks that grow old enough to reserve at a time, and the pause before the next ones.
-PORTION: Final = 1_024
-PAUSE_NS: Final = 1_000_000
 
 
 def reserve(turn: Turn, partition: Partition, request: Request, node: Node) -> Reservation:
@@ -59,6 +54,7 @@ def unreserve(turn: Turn, partition: Partition, reservation: Reservation) -> Non
     number = reservation.number
     request, node, claim = reservation.request, reservation.node, reservation.claim
     del claim.reservations[number]
+    partition.claims_stale = True
     if not claim.reservations:
         del partition.claims[claim.key]
     del partition.reservations[number]
@@ -120,39 +116,7 @@ def review(turn: Turn, partition: Partition) -> None:
         for node in shaken.values():
             for reservation in list(node.reservations.values()):
                 _settle_home(partition, reservation)
-    ages = partition.ages
-    due_ns = ages.next_ns()
-    if due_ns != FOREVER_NS and (ages.timer_ns == 0 or due_ns < ages.timer_ns):
-        ages.timer_ns = due_ns
-        turn.set_timer(partition, deadlines.AGE, due_ns - turn.now_ns)
-
-
-def grow_old(turn: Turn, partition: Partition) -> None:
-    """Let the asks that are old enough reserve nodes.
-
-    An application's equal asks that grow old together move at once; what is left moves ask by ask,
-    a portion at a time. Rules: RSV-3 (decision 45 of docs/spec).
-    """
-    ages = partition.ages
-    groups: dict[int, list[Request]] = {}
-    for request in ages.grown(turn.now_ns):
-        request.aged = True
-        group = request.group
-        if group is not None:
-            groups.setdefault(group.first().number, []).append(request)
-    left: list[Request] = []
-    for requests in groups.values():
-        group = requests[0].group
-        assert group is not None
-        if len(requests) < len(group.requests) or not move_group(partition, group):
-            left += requests
-    if left:
-        ages.stragglers += left
-        ages.stragglers.sort(key=lambda each: (each.ask.priority, -each.number))
-    for _ in range(min(PORTION, len(ages.stragglers))):
-        restage(partition, ages.stragglers.pop())
-    ages.timer_ns = 0
-    ages.pause_ns = turn.now_ns + PAUSE_NS
+    plan_ages(turn, partition)
 
 
 def renew_claim(partition: Partition, request: Request) -> None:
@@ -195,6 +159,7 @@ def _claim(partition: Partition, request: Request) -> Claim:
         claim = Claim(key, request.amounts, tuple(bounds))
         claim.fits = claim.fit()
         partition.claims[key] = claim
+        partition.claims_stale = True
     return claim
 
 
@@ -215,8 +180,8 @@ def _end_old(turn: Turn, partition: Partition, claim: Claim) -> None:
     for reservation in list(claim.reservations.values()):
         due_ns = reservation.created_ns + partition.reservation_limit_ns + 1
         if due_ns > turn.now_ns:
-            if claim.due_ns != due_ns:
-                claim.due_ns = due_ns
+            if not reservation.timed:
+                reservation.timed = True
                 turn.set_timer(partition, deadlines.CLAIM, due_ns - turn.now_ns)
             return
         unreserve(turn, partition, reservation)

@@ -16,6 +16,7 @@ Between 2 and 3 the regular pass leaves out an application that backs off (CYC-3
 from __future__ import annotations
 
 from remuda.core.cycle.search import Search
+from remuda.core.cycle.stops import stop_of, stops_of_others
 from remuda.core.model import states
 from remuda.core.model.decision import (
     NO_REFUSALS,
@@ -23,13 +24,13 @@ from remuda.core.model.decision import (
     Decision,
     Park,
     Pause,
+    Refusals,
     Reserve,
 )
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
 from remuda.core.model.request import HOME, YOUNG, Lane, Request
 from remuda.core.model.vectors import fits
-from remuda.core.policy.stops import stop_of
 from remuda.core.ports import Predicates
 
 
@@ -61,7 +62,7 @@ def decide(partition: Partition, predicates: Predicates) -> Decision:
     amounts = lane.shape.amounts
     for queue in lane.leaf.path_up:
         if queue.maximum is not None and not queue.fits(amounts):
-            return Park(lane, queue, NO_REFUSALS)
+            return _park(lane, queue, NO_REFUSALS)
     return _find(partition, lane, strand.first(), predicates)
 
 
@@ -100,7 +101,7 @@ def _find(partition: Partition, lane: Lane, request: Request, predicates: Predic
     if not partition.predicates and shape.stage == YOUNG and not shape.node_policy:
         # What Search would do, without it: this is the one path where that is worth it.
         found = partition.node_order.first_fit(shape.amounts)
-        return Park(lane, None, NO_REFUSALS) if found is None else Allocate(request, found)
+        return _park(lane, None, NO_REFUSALS) if found is None else Allocate(request, found)
     search = Search(partition, shape, request, predicates)
     if shape.stage == HOME:
         return _go_home(lane, request, search)
@@ -113,7 +114,7 @@ def _find(partition: Partition, lane: Lane, request: Request, predicates: Predic
         node = search.node_to_reserve()
         if node is not None:
             return Reserve(request, node, search.refusals)
-    return Park(lane, None, search.refusals)
+    return _park(lane, None, search.refusals)
 
 
 def _go_home(lane: Lane, request: Request, search: Search) -> Decision:
@@ -123,7 +124,7 @@ def _go_home(lane: Lane, request: Request, search: Search) -> Decision:
             node = search.first_accepted([reservation.node])
             if node is not None:
                 return Allocate(request, node, search.refusals, reservation)
-    return Park(lane, None, search.refusals)
+    return _park(lane, None, search.refusals)
 
 
 def _go_where_required(
@@ -137,7 +138,7 @@ def _go_where_required(
     shape = lane.shape
     node = partition.nodes.get(shape.required_node)
     if node is None or shape.urgent or not node.holds(shape.amounts):
-        return Park(lane, None, search.refusals)
+        return _park(lane, None, search.refusals)
     others = list(node.reservations.values())
     cancelled = [each for each in others if not each.request.required_node()]
     decision: Allocate | Reserve = Reserve(request, node, search.refusals)
@@ -147,3 +148,18 @@ def _go_where_required(
             decision = Allocate(request, node, search.refusals)
     decision.cancelled = cancelled
     return decision
+
+
+def _park(lane: Lane, limiting: Queue | None, refusals: Refusals) -> Park:
+    """Decide that nothing of a lane can be placed, and what follows from that.
+
+    Rules: CYC-12, CYC-33 (decisions 51 and 53 of docs/spec).
+    """
+    parked = Park(lane, limiting, refusals)
+    if lane.fresh:
+        parked.others = stops_of_others(lane)
+    backoff = lane.leaf.settings.backoff
+    if backoff and limiting is None and not lane.shape.urgent:
+        request = lane.first().first()
+        parked.pauses = not request.unplaced and request.application.unplaced + 1 >= backoff
+    return parked

@@ -86,6 +86,7 @@ class Search:
         answer = self._ask([node], allocate=False)
         if answer.passed == 0:
             return node
+        self.refusals.best = node
         self.refusals.to_reserve = answer.refusals[0] if answer.refusals else NO_ANSWER
         return None
 

@@ -168,6 +168,12 @@ def _node_order(partition: Partition) -> None:
             sizes[node.total.number] = sizes.get(node.total.number, 0) + 1
         kept = {number: count for number, (_, count) in each.sizes.items()}
         require(kept == sizes, partition, "the node order miscounts sizes")
+        for size, _ in each.sizes.values():
+            whole = each.largest.holds(size)
+            require(whole, partition, "a node order knows no capacity so large")
+            for index, amount in each.smallest.amounts.items():
+                least = dict(size.pairs).get(index, 0)
+                require(amount <= least, partition, "a node order knows no capacity so small")
 
 
 def _queues(partition: Partition) -> None:

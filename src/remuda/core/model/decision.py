@@ -18,14 +18,16 @@ class Refusals:
     """Nodes with room that predicates do not accept, in the order they were asked about.
 
     ``now``: refused while this was decided; ``known``: refused before, and not changed since. Each
-    with the reason. ``to_reserve``: why the best node may not be reserved, "" if nobody refused.
+    with the reason. ``best``: the node that would be reserved if it were not refused, for the
+    reason ``to_reserve``.
     """
 
-    __slots__ = ("known", "now", "to_reserve")
+    __slots__ = ("best", "known", "now", "to_reserve")
 
     def __init__(self) -> None:
         self.now: list[tuple[Node, str]] = []
         self.known: list[tuple[Node, str]] = []
+        self.best: Node | None = None
         self.to_reserve: str = ""
 
 
@@ -75,14 +77,18 @@ class Park:
     """Nothing of a lane can be placed: a queue's limit is in the way, or no node takes it.
 
     ``limiting``: the first queue, leaf upwards, whose maximum is too small; None: no node.
+    ``others``: what stops new strands of the lane before that. ``pauses``: the application of the
+    first ask backs off (CYC-33).
     """
 
-    __slots__ = ("lane", "limiting", "refusals")
+    __slots__ = ("lane", "limiting", "others", "pauses", "refusals")
 
     def __init__(self, lane: Lane, limiting: Queue | None, refusals: Refusals) -> None:
         self.lane = lane
         self.limiting = limiting
         self.refusals = refusals
+        self.others: Sequence[Hold | Wait] = ()
+        self.pauses: bool = False
 
 
 @final

@@ -18,7 +18,6 @@ from remuda.core.model.vectors import (
     Vector,
     amount_at,
     define,
-    fit_within,
     fits,
     shortage,
 )
@@ -56,13 +55,31 @@ class _Shelf:
 
 
 @final
+class Extent:
+    """The most, or the least, of each type that any of some capacities has, by type index."""
+
+    __slots__ = ("amounts",)
+
+    def __init__(self) -> None:
+        self.amounts: dict[int, int] = {}
+
+    def holds(self, amounts: Amounts) -> bool:
+        """Whether amounts fit within. Rules: RES-29."""
+        for index, amount in amounts.need:
+            if self.amounts.get(index, 0) < amount:
+                return False
+        return True
+
+
+@final
 class NodeOrder:
     """The schedulable nodes of a partition by (score, node ID). Rules: NOD-15.
 
     ``_found`` is the result of the last search, for ``_wanted``. While no other node was put or
     dropped since, and it moved forward at most, nothing before it can fit: packing nodes finds the
     same one again without a search. Whatever else happens makes it None. ``sizes``: the different
-    capacities and how many nodes have each, by the number of the amounts.
+    capacities and how many nodes have each, by the number of the amounts; ``largest`` holds at
+    least, ``smallest`` at most what each of them does.
     """
 
     __slots__ = (
@@ -73,8 +90,10 @@ class NodeOrder:
         "_shelves",
         "_size_of",
         "_wanted",
+        "largest",
         "score",
         "sizes",
+        "smallest",
     )
 
     def __init__(self, score: Callable[[Node], float]) -> None:
@@ -87,6 +106,8 @@ class NodeOrder:
         self._wanted: Amounts | None = None
         self._size_of: dict[str, Amounts] = {}
         self.sizes: dict[int, tuple[Amounts, int]] = {}
+        self.largest = Extent()
+        self.smallest = Extent()
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -157,10 +178,9 @@ class NodeOrder:
         One with a reservation, or too small, does not count; the first in order wins a tie.
         Rules: RSV-3, RSV-4 (Ours), RSV-5.
         """
-        roomy = {number for number, (size, _) in self.sizes.items() if fit_within(size, amounts)}
         best: Node | None = None
         least = float(len(amounts.need)) + 1.0
-        if not roomy:
+        if not self.largest.holds(amounts):
             return None
         for shelf in self._shelves:
             if shortage(shelf.bound, amounts) >= least:
@@ -170,10 +190,8 @@ class NodeOrder:
                     continue
                 for entry in block.entries:
                     node = self._nodes[entry[1]]
-                    if node.reservations or node.total.number not in roomy:
-                        continue
                     lack = shortage(node.available, amounts)
-                    if lack < least:
+                    if lack < least and not node.reservations and node.holds(amounts):
                         least = lack
                         best = node
         return best
@@ -222,7 +240,22 @@ class NodeOrder:
         if size is not None:
             self._size_of[node_id] = size
             known = self.sizes.get(size.number)
+            if known is None:
+                self._extend(size)
             self.sizes[size.number] = (size, 1 if known is None else known[1] + 1)
+
+    def _extend(self, size: Amounts) -> None:
+        """Let the extents cover a capacity that is new; they begin anew when there is none."""
+        have = dict(size.pairs)
+        if not self.sizes:
+            self.largest.amounts = dict(have)
+            self.smallest.amounts = dict(have)
+            return
+        high, low = self.largest.amounts, self.smallest.amounts
+        for index, amount in size.pairs:
+            high[index] = max(high.get(index, 0), amount)
+        for index in low:
+            low[index] = min(low[index], have.get(index, 0))
 
     def _insert(self, entry: Entry, node: Node) -> None:
         if not self._shelves:

@@ -35,12 +35,11 @@ class Partition:
     place in the tree must be. ``ended``: applications that left, by number; ``rejected`` likewise.
     ``node_orders``: by policy; ``node_order`` is the partition's own, another exists once an
     application asked for it (NOD-23). ``urgent``: leaves with something to try in the reserved
-    pass, by path. ``reservations``: by number, oldest first; ``claims``: of equal asks, see Claim,
-    ``claims_stale``: usage or limits changed.
-    ``shaken``: nodes with reservations that changed since the last decision, by ID.
-    ``rebuffed``: lanes whose best node to reserve was refused by predicates, by number.
-    ``closed_nodes``: how many schedulable ones a reservation keeps from others. ``ages``: asks
-    that may not reserve yet. ``parity``: queues are
+    pass, by path. ``reservations``: by number, oldest first; ``claims``: of equal asks, see Claim;
+    ``claims_stale``: usage or limits changed. ``shaken``: nodes with reservations that changed
+    since the last decision, by ID. ``rebuffed``: lanes whose best node to reserve was refused by
+    predicates, by the ID of that node, then by number. ``closed_nodes``: how many schedulable ones
+    a reservation keeps from others. ``ages``: asks that may not reserve yet. ``parity``: queues are
     ordered as 1.5 did (KV-5). ``trackers``: of users and groups that are limited and have something
     here; ``accounts``: by the numbers of their trackers. ``utilisation``: how full the nodes are.
     ``outstanding``: asks the RM may have to be told of (CYC-30).
@@ -127,7 +126,7 @@ class Partition:
         self.reservations: dict[int, Reservation] = {}
         self.claims: dict[ClaimKey, Claim] = {}
         self.claims_stale: bool = False
-        self.rebuffed: dict[int, Lane] = {}
+        self.rebuffed: dict[str, dict[int, Lane]] = {}
         self.shaken: dict[str, Node] = {}
         self.closed_nodes: int = 0
         self.cleanup_set: bool = False

@@ -20,18 +20,17 @@ class Claim:
     """Reservations of equal asks under the same limits: all of them fit the headroom, or none.
 
     ``bounds``: what they must fit: the queues of the path, the trackers of user and group.
-    ``reservations``: by number, oldest first. ``due_ns``: when its timer runs out, 0: it has none.
+    ``reservations``: by number, oldest first.
     Rules: RSV-3, RSV-10.
     """
 
-    __slots__ = ("amounts", "bounds", "due_ns", "fits", "key", "reservations")
+    __slots__ = ("amounts", "bounds", "fits", "key", "reservations")
 
     def __init__(self, key: ClaimKey, amounts: Amounts, bounds: tuple[Bound, ...]) -> None:
         self.key = key
         self.amounts = amounts
         self.bounds = bounds
         self.fits: bool = True
-        self.due_ns: int = 0
         self.reservations: dict[int, Reservation] = {}
 
     def fit(self) -> bool:
@@ -48,9 +47,10 @@ class Reservation:
 
     ``home``: the node would take the ask now, as far as its room and what is known of predicates
     say. ``refusal``: why the predicates refused it since the node changed, "" if they did not.
+    ``timed``: a timer runs out when it is too old (RSV-10).
     """
 
-    __slots__ = ("claim", "created_ns", "home", "node", "number", "refusal", "request")
+    __slots__ = ("claim", "created_ns", "home", "node", "number", "refusal", "request", "timed")
 
     def __init__(
         self, number: int, request: Request, node: Node, claim: Claim, created_ns: int
@@ -62,3 +62,4 @@ class Reservation:
         self.created_ns = created_ns
         self.home: bool = False
         self.refusal: str = ""
+        self.timed: bool = False

@@ -6,9 +6,10 @@ from typing import Final
 
 from remuda.core.model.decision import Refusals
 from remuda.core.model.finding import NodeTally
+from remuda.core.model.node_order import NodeOrder
 from remuda.core.model.partition import Partition
 from remuda.core.model.request import Request, Shape
-from remuda.core.model.vectors import fit_within, fits
+from remuda.core.model.vectors import Amounts, fit_within, fits
 
 # Different reasons of predicates that a finding keeps.
 REASONS_LIMIT: Final = 16
@@ -18,7 +19,8 @@ def tally(partition: Partition, request: Request, shape: Shape, refusals: Refusa
     """Return how many nodes did not take asks of a shape, each counted for one reason.
 
     Nodes are not visited: those of a size are counted together, and whatever is large enough, open
-    and not refused has no room. Cost: O(different capacities). Rules: CYC-15, NOD-8, RSV-7.
+    and not refused has no room. Cost: O(1), but O(different capacities) for an ask that fits some
+    and not others. Rules: CYC-15, NOD-8, RSV-7.
     """
     if shape.required_node:
         return _required(partition, request, shape)
@@ -26,13 +28,20 @@ def tally(partition: Partition, request: Request, shape: Shape, refusals: Refusa
     open_nodes = len(order)
     total = len(partition.nodes)
     found = NodeTally(total, total - open_nodes - partition.closed_nodes, partition.closed_nodes)
-    for size, count in order.sizes.values():
-        if not fit_within(size, shape.amounts):
-            found.too_small += count
+    found.too_small = _too_small(order, shape.amounts)
     found.refused = len(refusals.now) + len(refusals.known)
     found.no_room = max(0, open_nodes - found.too_small - found.refused)
     found.reasons = count_reasons(refusals)
     return found
+
+
+def _too_small(order: NodeOrder, amounts: Amounts) -> int:
+    """Return how many open nodes do not hold amounts even when empty. Rules: NOD-9."""
+    if order.smallest.holds(amounts):
+        return 0
+    if not order.largest.holds(amounts):
+        return len(order)
+    return sum([count for size, count in order.sizes.values() if not fit_within(size, amounts)])
 
 
 def _required(partition: Partition, request: Request, shape: Shape) -> NodeTally:

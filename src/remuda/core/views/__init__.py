@@ -1,1 +1,1 @@
-"""Builds frozen read models from the state. Reads everything, changes nothing."""
+"""Builds frozen read models from the state. Reads everything, changes nothing but caches."""

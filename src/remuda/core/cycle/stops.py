@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from remuda.core.model.bound import Bound
 from remuda.core.model.decision import Hold, Wait
-from remuda.core.model.request import Strand
+from remuda.core.model.request import Lane, Strand
 
 B = TypeVar("B", bound=Bound)
 
@@ -28,6 +28,20 @@ def stop_of(strand: Strand) -> Hold | Wait | None:
         if not tracker.fits(amounts):
             return Wait(strand, tracker)
     return None
+
+
+def stops_of_others(lane: Lane) -> list[Hold | Wait]:
+    """Return which new strands of a lane would not have got as far as its first one, and why.
+
+    Rules: CYC-12 (decision 51 of docs/spec).
+    """
+    first = lane.first()
+    found: list[Hold | Wait] = []
+    for strand in lane.fresh.values():
+        stop = None if strand is first or strand.waits() else stop_of(strand)
+        if stop is not None:
+            found.append(stop)
+    return found
 
 
 def _first_full(bounds: Sequence[B]) -> B | None:
