@@ -141,6 +141,7 @@ def told(effects: Iterable[e.Effect], home: str) -> Counter[Change]:
         for one in effects
         if isinstance(one, e.EventRecord)
         and one.partition == home
+        and one.kind in (ev.QUEUE, ev.USERGROUP)
         and one.detail not in (ev.UG_APP_LINK, ev.UG_GROUP_RESOURCE)
     )
     for kind, name, change, detail, path in list(found):
@@ -198,16 +199,29 @@ def usage(world: World, home: str) -> list[object]:
 
 
 def without_looks(application: q.ApplicationView) -> q.ApplicationView:
-    """An application without what says how often its asks were looked at: a reload adds a look."""
-    requests = [dataclasses.replace(each, log=(), finding=None) for each in application.requests]
+    """An application without what says how often its asks were looked at: a reload adds a look.
+
+    What it has reserved is left out with it.
+    """
+    requests = [
+        dataclasses.replace(each, log=(), finding=None, reservations=())
+        for each in application.requests
+    ]
     return dataclasses.replace(application, requests=tuple(requests))
 
 
 def beside_queues(world: World, home: str, paths: set[str]) -> list[object]:
-    """Everything else of a partition: work, rules, and who may use these queues."""
+    """Everything else of a partition: work, rules, and who may use these queues.
+
+    A reservation that is too old may go with a limit that was only there for a while (RSV-10).
+    """
     rm_id = world.rm_id
-    views: list[object] = [world.view(q.NodesQuery(home, rm_id))]
-    views.append(world.view(q.PlacementRulesQuery(home, rm_id)))
+    nodes = world.view(q.NodesQuery(home, rm_id))
+    assert isinstance(nodes, tuple)
+    views: list[object] = [world.view(q.PlacementRulesQuery(home, rm_id))]
+    for node in nodes:
+        assert isinstance(node, q.NodeView)
+        views.append(dataclasses.replace(node, reservations=()))
     applications = world.view(q.ApplicationsQuery(home, "", rm_id))
     assert isinstance(applications, tuple)
     views += [without_looks(one) for one in applications if isinstance(one, q.ApplicationView)]
