@@ -119,7 +119,6 @@ class Comparison:
             fault = self.answered(number, effects) or self.told(number, effects)
             if fault := fault or self.due(number) or self.standing(number):
                 return f"input {number} {given[1]!s:.300}:\n{fault}"
-        self.scheduler.check()
         return self.heard()
 
     def answered(self, number: int, effects: list[Effect]) -> str:

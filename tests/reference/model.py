@@ -163,7 +163,9 @@ class Reference:
 
     def next_deadline(self) -> int | None:
         """When the next timer fires."""
-        return min([*(timer[0] for timer in self.timers), *self.sweeps.values()], default=None)
+        limits_due = [due for one in self.partitions.values() for due in reserving.ends(one)]
+        timers_due = [timer[0] for timer in self.timers]
+        return min([*timers_due, *self.sweeps.values(), *limits_due], default=None)
 
     # ----------------------------------------------------------------------- registration
 

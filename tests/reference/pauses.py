@@ -26,11 +26,11 @@ def delay(leaf: Queue) -> int:
 
 
 def waiting(partition: Partition, app: Application) -> list[Ask]:
-    """The asks that wait because no node took them."""
+    """The asks that no node took and that still want something."""
     return [
         ask
         for ask in app.asks.values()
-        if ask.in_vain and ask.pending and not reserving.of_ask(partition, app, ask.key)
+        if ask.waited and ask.pending and not reserving.of_ask(partition, app, ask.key)
     ]
 
 

@@ -50,6 +50,16 @@ def outlived(partition: Partition, now: int) -> list[tuple[Reservation, str]]:
     return found
 
 
+def ends(partition: Partition) -> list[int]:
+    """When reservations whose asks do not fit their headroom get too old. Rules: RSV-10."""
+    most = partition.reservation_limit
+    return [
+        one.since + most + 1
+        for one in partition.reservations
+        if most and not fits_headroom(partition, one.app, one.ask)
+    ]
+
+
 def shortfall(free: res.Amounts, wanted: res.Amounts) -> float:
     """How much of an ask a node does not cover now. Rules: RES-54."""
     score = 0.0
