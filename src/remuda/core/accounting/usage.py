@@ -101,7 +101,7 @@ def _put_on_node(partition: Partition, allocation: Allocation) -> None:
     if node.reservations:
         partition.shaken[node.node_id] = node
     if partition.rebuffed:
-        wake_rebuffed_by(partition, node.node_id)
+        wake_rebuffed_by(partition, node)
     if node.schedulable and not node.held:
         partition.node_order.put(node)
         for order in partition.node_orders.values():
@@ -201,9 +201,6 @@ def _unlist(partition: Partition, request: Request, *, used_more: bool) -> None:
     ``used_more``: the application's usage changed as well, which moves it where that counts.
     """
     application = request.application
-    if request.unplaced:
-        request.unplaced = False
-        application.unplaced -= 1
     if request.outstanding:
         partition.outstanding.discard(request)
     group = dequeue(partition, request)
@@ -218,13 +215,6 @@ def _unlist(partition: Partition, request: Request, *, used_more: bool) -> None:
         return
     if group is not None:
         place_group(group)
-
-
-def count_unplaced(request: Request) -> None:
-    """Count an ask as one that found no node, until nothing of it is pending. Rules: CYC-33."""
-    if not request.unplaced:
-        request.unplaced = True
-        request.application.unplaced += 1
 
 
 def _set_priority(application: Application) -> None:

@@ -17,7 +17,7 @@ from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
 from remuda.core.model.request import Lane, Shape, Strand
 from remuda.core.model.trackers import QueueTracker
-from remuda.core.model.vectors import fits
+from remuda.core.model.vectors import fits, shortage
 
 
 def park(partition: Partition, lane: Lane, limiting: Queue | None) -> None:
@@ -29,6 +29,9 @@ def park(partition: Partition, lane: Lane, limiting: Queue | None) -> None:
     if limiting is None:
         shape.waiting[lane.number] = lane
         partition.starved.add(shape)
+        if lane.leaf.settings.backoff and not shape.urgent:
+            lane.waits_for = lane.first().first().application
+            lane.waits_for.unplaced += 1
     else:
         limiting.waiting.setdefault(shape.number, {})[lane.number] = lane
     partition.unsettled[lane.leaf.path] = lane.leaf
@@ -145,18 +148,24 @@ def wake_rebuffed(partition: Partition) -> None:
 
     Rules: RSV-4, NOD-13 (decision 48 of docs/spec).
     """
-    for node_id in list(partition.rebuffed):
-        wake_rebuffed_by(partition, node_id)
-
-
-def wake_rebuffed_by(partition: Partition, node_id: str) -> None:
-    """Wake the lanes for which a node was the best to reserve and refused; it lost room.
-
-    Rules: RSV-4, NOD-13 (decision 48 of docs/spec).
-    """
-    for lane in partition.rebuffed.pop(node_id, {}).values():
+    rebuffed, partition.rebuffed = partition.rebuffed, {}
+    for lane, _ in rebuffed.values():
         if lane.waits_for_node():
             wake(partition, lane)
+
+
+def wake_rebuffed_by(partition: Partition, node: Node) -> None:
+    """Wake those lanes for which a node that lost room is the best to reserve now, or was.
+
+    Having less it cannot be better than before, but among equals its place in the order counts.
+    Rules: RSV-4, NOD-13 (decision 48 of docs/spec).
+    """
+    for number, (lane, best) in list(partition.rebuffed.items()):
+        amounts = lane.shape.amounts
+        if shortage(node.available, amounts) <= shortage(best.available, amounts):
+            del partition.rebuffed[number]
+            if lane.waits_for_node():
+                wake(partition, lane)
 
 
 def wake_for_node(partition: Partition, node: Node) -> None:
@@ -252,6 +261,9 @@ def _unlist(partition: Partition, lane: Lane) -> None:
     if not lane.parked:
         return
     number = lane.shape.number
+    if lane.waits_for is not None:
+        lane.waits_for.unplaced -= 1
+        lane.waits_for = None
     if lane.parked_at is None:
         del lane.shape.waiting[lane.number]
         if not lane.shape.waiting:

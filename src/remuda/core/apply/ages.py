@@ -44,7 +44,7 @@ def grow_old(turn: Turn, partition: Partition) -> None:
     if turn.now_ns >= ages.pause_ns:
         for _ in range(min(PORTION, len(ages.stragglers))):
             restage(partition, ages.stragglers.pop())
-        ages.pause_ns = turn.now_ns + PAUSE_NS
+        ages.pause_ns = turn.now_ns + PAUSE_NS if ages.stragglers else 0
     ages.timer_ns = 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from remuda.core.accounting.lanes import mark_looked, regroup
-from remuda.core.accounting.usage import charge, count_unplaced
+from remuda.core.accounting.usage import charge
 from remuda.core.accounting.waiting import hold, park, wait
 from remuda.core.apply.lifecycle import allocation_added
 from remuda.core.apply.looking import (
@@ -99,9 +99,9 @@ def park_lane(turn: Turn, partition: Partition, decision: Park) -> None:
     park(partition, lane, decision.limiting)
     best = decision.refusals.best
     if best is not None:
-        partition.rebuffed.setdefault(best.node_id, {})[lane.number] = lane
+        partition.rebuffed[lane.number] = (lane, best)
     if decision.limiting is None and lane.leaf.settings.backoff and not lane.shape.urgent:
-        count_unplaced(request)
+        request.unplaced = True
     if decision.pauses:
         back_off(turn, partition, request.application)
 

@@ -27,14 +27,16 @@ def expire_due(turn: Turn) -> None:
 
 
 def _run(turn: Turn, partition: Partition, deadline: Deadline) -> None:
-    """Do what one timer is for; every call ends with a review of reservations. Rules: APP-16."""
+    """Do what one timer is for. Rules: APP-16.
+
+    Nothing for CLAIM: it is set so that there is a call when a reservation gets too old, and each
+    call ends with a review of reservations.
+    """
     application = deadline.application
     if deadline.what == deadlines.AGE:
         grow_old(turn, partition)
     elif deadline.what == deadlines.OUTSTANDING:
         report_outstanding(turn, partition)
-    elif deadline.what == deadlines.CLAIM:
-        partition.claims_stale = True
     elif deadline.what == deadlines.QUEUES:
         if partition.state == states.DRAINING:
             go_on_draining(turn, partition)

@@ -17,6 +17,7 @@ from remuda.core.apply.ages import plan_ages
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.model import deadlines
+from remuda.core.model.ages import FOREVER_NS
 from remuda.core.model.bound import Bound
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
@@ -108,8 +109,8 @@ def review(turn: Turn, partition: Partition) -> None:
 
     Rules: RSV-7, RSV-10, CYC-20, CYC-22 (Ours). Emits: EventRecord.
     """
-    if partition.claims and partition.claims_stale:
-        partition.claims_stale = False
+    due = turn.now_ns >= partition.claims_due_ns
+    if partition.claims and (partition.claims_stale or due):
         _review_claims(turn, partition)
     while partition.shaken:
         shaken, partition.shaken = partition.shaken, {}
@@ -165,6 +166,8 @@ def _claim(partition: Partition, request: Request) -> Claim:
 
 def _review_claims(turn: Turn, partition: Partition) -> None:
     """See which reservations fit the headroom now, and end those that did not for too long."""
+    partition.claims_stale = False
+    partition.claims_due_ns = FOREVER_NS
     for claim in list(partition.claims.values()):
         fit = claim.fit()
         if fit != claim.fits:
@@ -180,6 +183,7 @@ def _end_old(turn: Turn, partition: Partition, claim: Claim) -> None:
     for reservation in list(claim.reservations.values()):
         due_ns = reservation.created_ns + partition.reservation_limit_ns + 1
         if due_ns > turn.now_ns:
+            partition.claims_due_ns = min(partition.claims_due_ns, due_ns)
             if not reservation.timed:
                 reservation.timed = True
                 turn.set_timer(partition, deadlines.CLAIM, due_ns - turn.now_ns)

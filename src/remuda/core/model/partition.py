@@ -7,7 +7,7 @@ from typing import final
 
 from remuda.config.schema import PartitionConfig
 from remuda.core.model import states
-from remuda.core.model.ages import Ages
+from remuda.core.model.ages import FOREVER_NS, Ages
 from remuda.core.model.application import Application
 from remuda.core.model.foreign import ForeignIndex
 from remuda.core.model.node import Node
@@ -36,12 +36,13 @@ class Partition:
     ``node_orders``: by policy; ``node_order`` is the partition's own, another exists once an
     application asked for it (NOD-23). ``urgent``: leaves with something to try in the reserved
     pass, by path. ``reservations``: by number, oldest first; ``claims``: of equal asks, see Claim;
-    ``claims_stale``: usage or limits changed. ``shaken``: nodes with reservations that changed
-    since the last decision, by ID. ``rebuffed``: lanes whose best node to reserve was refused by
-    predicates, by the ID of that node, then by number. ``closed_nodes``: how many schedulable ones
-    a reservation keeps from others. ``ages``: asks that may not reserve yet. ``parity``: queues are
-    ordered as 1.5 did (KV-5). ``trackers``: of users and groups that are limited and have something
-    here; ``accounts``: by the numbers of their trackers. ``utilisation``: how full the nodes are.
+    ``claims_stale``: usage or limits changed, ``claims_due_ns``: when one gets too old. ``shaken``:
+    nodes with reservations that changed since the last decision, by ID. ``rebuffed``: lanes whose
+    best node to reserve was refused by predicates, with that node, by number.
+    ``closed_nodes``: how many schedulable ones a reservation keeps from others. ``ages``: asks that
+    may not reserve yet. ``parity``: queues are ordered as 1.5 did (KV-5). ``trackers``: of users and
+    groups that are limited and have something here; ``accounts``: by the numbers of their trackers.
+    ``utilisation``: how full the nodes are.
     ``outstanding``: asks the RM may have to be told of (CYC-30).
     """
 
@@ -52,6 +53,7 @@ class Partition:
         "applications",
         "capacity",
         "claims",
+        "claims_due_ns",
         "claims_stale",
         "cleanup_set",
         "closed_nodes",
@@ -126,7 +128,8 @@ class Partition:
         self.reservations: dict[int, Reservation] = {}
         self.claims: dict[ClaimKey, Claim] = {}
         self.claims_stale: bool = False
-        self.rebuffed: dict[str, dict[int, Lane]] = {}
+        self.claims_due_ns: int = FOREVER_NS
+        self.rebuffed: dict[int, tuple[Lane, Node]] = {}
         self.shaken: dict[str, Node] = {}
         self.closed_nodes: int = 0
         self.cleanup_set: bool = False
