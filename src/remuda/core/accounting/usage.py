@@ -201,6 +201,9 @@ def _unlist(partition: Partition, request: Request, *, used_more: bool) -> None:
     ``used_more``: the application's usage changed as well, which moves it where that counts.
     """
     application = request.application
+    if request.unplaced:
+        request.unplaced = False
+        application.unplaced -= 1
     if request.outstanding:
         partition.outstanding.discard(request)
     group = dequeue(partition, request)
@@ -215,6 +218,13 @@ def _unlist(partition: Partition, request: Request, *, used_more: bool) -> None:
         return
     if group is not None:
         place_group(group)
+
+
+def count_unplaced(request: Request) -> None:
+    """Count an ask as one that found no node, until nothing of it is pending. Rules: CYC-33."""
+    if not request.unplaced:
+        request.unplaced = True
+        request.application.unplaced += 1
 
 
 def _set_priority(application: Application) -> None:

@@ -29,9 +29,6 @@ def park(partition: Partition, lane: Lane, limiting: Queue | None) -> None:
     if limiting is None:
         shape.waiting[lane.number] = lane
         partition.starved.add(shape)
-        if lane.leaf.settings.backoff and not shape.urgent:
-            lane.waits_for = lane.first().first().application
-            lane.waits_for.unplaced += 1
     else:
         limiting.waiting.setdefault(shape.number, {})[lane.number] = lane
     partition.unsettled[lane.leaf.path] = lane.leaf
@@ -261,9 +258,6 @@ def _unlist(partition: Partition, lane: Lane) -> None:
     if not lane.parked:
         return
     number = lane.shape.number
-    if lane.waits_for is not None:
-        lane.waits_for.unplaced -= 1
-        lane.waits_for = None
     if lane.parked_at is None:
         del lane.shape.waiting[lane.number]
         if not lane.shape.waiting:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from remuda.core.accounting.lanes import mark_looked, regroup
-from remuda.core.accounting.usage import charge
+from remuda.core.accounting.usage import charge, count_unplaced
 from remuda.core.accounting.waiting import hold, park, wait
 from remuda.core.apply.lifecycle import allocation_added
 from remuda.core.apply.looking import (
@@ -101,7 +101,7 @@ def park_lane(turn: Turn, partition: Partition, decision: Park) -> None:
     if best is not None:
         partition.rebuffed[lane.number] = (lane, best)
     if decision.limiting is None and lane.leaf.settings.backoff and not lane.shape.urgent:
-        request.unplaced = True
+        count_unplaced(request)
     if decision.pauses:
         back_off(turn, partition, request.application)
 

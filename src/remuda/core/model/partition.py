@@ -40,10 +40,10 @@ class Partition:
     nodes with reservations that changed since the last decision, by ID. ``rebuffed``: lanes whose
     best node to reserve was refused by predicates, with that node, by number.
     ``closed_nodes``: how many schedulable ones a reservation keeps from others. ``ages``: asks that
-    may not reserve yet. ``parity``: queues are ordered as 1.5 did (KV-5). ``trackers``: of users and
-    groups that are limited and have something here; ``accounts``: by the numbers of their trackers.
-    ``utilisation``: how full the nodes are.
-    ``outstanding``: asks the RM may have to be told of (CYC-30).
+    may not reserve yet. ``parity``: queues are ordered as 1.5 did (KV-5). ``trackers``: of users
+    and groups that are limited and have something here; ``accounts``: by the numbers of their
+    trackers. ``utilisation``: how full the nodes are. ``outstanding``: asks the RM may have to be
+    told of (CYC-30).
     """
 
     __slots__ = (

@@ -173,6 +173,7 @@ class Request:
         self.ages: bool = False
         self.attempted: bool = False
         self.reported: bool = False
+        self.unplaced: bool = False
         self.outstanding: bool = False
         self.told_ns: int | None = None
         self.group: Group | None = None
@@ -194,7 +195,6 @@ class Request:
         self.fits_queue: bool = True
         self.fits_user: bool = True
         self.waits_since_ns: int = 0
-        self.unplaced: bool = False
         self.log: tuple[LogEntry, ...] = ()
 
     def required_node(self) -> str:
@@ -296,7 +296,6 @@ class Lane:
 
     ``parked``: it waits, at the queue ``parked_at`` or, without one, at its shape for a node.
     ``fresh``: strands with asks nobody looked at yet, by number. ``finding``: why it was parked.
-    ``waits_for``: whose ask waits for a node, in a leaf with back-off (CYC-33).
     ``ranking``: the order of its leaf that it belongs to (CYC-5, CYC-19).
     """
 
@@ -312,7 +311,6 @@ class Lane:
         "shape",
         "strand_keys",
         "strands",
-        "waits_for",
     )
 
     def __init__(self, number: int, leaf: Queue, shape: Shape) -> None:
@@ -325,7 +323,6 @@ class Lane:
         self.strand_keys: dict[StrandKey, Strand] = {}
         self.fresh: dict[int, Strand] = {}
         self.finding: Finding | None = None
-        self.waits_for: Application | None = None
         self.parked: bool = False
         self.parked_at: Queue | None = None
 
