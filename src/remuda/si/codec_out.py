@@ -83,10 +83,15 @@ class ResponseWriter:
         """Build one ``new`` list; every field an RM needs to replay it is set (SI-76)."""
         response = si.AllocationResponse()
         add = response.new.add
+        like: tuple[object, bool, bool] = (None, False, False)
+        shape = b""
         for effect in effects:
             ask = effect.ask
             allocation = add()
-            allocation.MergeFromString(self._shape(ask))
+            kind = (ask.resource, ask.allow_preempt_self, ask.allow_preempt_other)
+            if kind[0] is not like[0] or kind != like:
+                like, shape = kind, self._shape(ask)
+            allocation.MergeFromString(shape)
             allocation.allocationKey = ask.allocation_key
             allocation.UUID = effect.allocation_id
             allocation.allocationID = effect.allocation_id

@@ -101,7 +101,13 @@ def place_group(group: Group) -> None:
     else:
         key = (*application.standing, *first)
     strand.order.put(application.number, key)
-    place_strand(strand)
+    lane = strand.lane
+    if strand.number in lane.order.keys and len(lane.order.keys) == 1:
+        # What place_strand does for one that is alone, as most are: every allocation comes here.
+        if not lane.parked:
+            lane.ranking.put(lane.shape.number, strand.order.first_key())
+    else:
+        place_strand(strand)
 
 
 def place_lane(lane: Lane) -> None:

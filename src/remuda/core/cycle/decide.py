@@ -63,6 +63,11 @@ def decide(partition: Partition, predicates: Predicates) -> Decision:
     for queue in lane.leaf.path_up:
         if queue.maximum is not None and not queue.fits(amounts):
             return _park(lane, queue, NO_REFUSALS)
+    shape = lane.shape
+    if not partition.predicates and shape.stage == YOUNG and not shape.node_policy:
+        # What Search would do, without it: this is the one path where that is worth it.
+        found = partition.node_order.first_fit(amounts)
+        return Allocate(strand.first(), found) if found else _park(lane, None, NO_REFUSALS)
     return _find(partition, lane, strand.first(), predicates)
 
 
@@ -98,10 +103,6 @@ def _first_urgent(partition: Partition) -> Lane:
 def _find(partition: Partition, lane: Lane, request: Request, predicates: Predicates) -> Decision:
     """Decide about an ask that no limit stops. Rules: CYC-15, CYC-21, RSV-3."""
     shape = lane.shape
-    if not partition.predicates and shape.stage == YOUNG and not shape.node_policy:
-        # What Search would do, without it: this is the one path where that is worth it.
-        found = partition.node_order.first_fit(shape.amounts)
-        return _park(lane, None, NO_REFUSALS) if found is None else Allocate(request, found)
     search = Search(partition, shape, request, predicates)
     if shape.stage == HOME:
         return _go_home(lane, request, search)
