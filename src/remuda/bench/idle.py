@@ -15,6 +15,7 @@ from remuda.base.errors import RemudaError
 from remuda.base.message import message
 from remuda.bench.run import (
     MEMORY,
+    SETTLE_S,
     TIMEOUT_S,
     Receiver,
     build,
@@ -27,11 +28,7 @@ from remuda.bench.run import (
 from remuda.bench.shapes import Shape
 from remuda.edges.inproc import InProcessScheduler
 from remuda.runtime.interpreter import tune_interpreter
-from remuda.runtime.reservation import RESERVATION_DELAY_NS
 from remuda.si.pb import si_pb2 as si
-
-# Until the timers of new asks have run: the reservation delay, and the look for outstanding asks.
-SETTLE_S: Final = RESERVATION_DELAY_NS / 1e9 + 2.0
 
 IDLE_S: Final = 10.0
 
