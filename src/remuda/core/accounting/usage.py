@@ -56,7 +56,7 @@ def set_pending(partition: Partition, request: Request, pending: int) -> None:
     partition.unsettled[leaf.path] = leaf
 
 
-def charge(  # noqa: C901 - a call less on the one path that every allocation takes
+def charge(  # noqa: C901, PLR0912 - a call less where every allocation comes
     partition: Partition, allocation: Allocation, request: Request
 ) -> None:
     """Book an allocation on its application, queues, user, group and node; limits do not count.
@@ -68,7 +68,9 @@ def charge(  # noqa: C901 - a call less on the one path that every allocation ta
     leaf = application.queue
     assert leaf is not None
     amounts = allocation.amounts
-    _charge_quota(partition, application, amounts)
+    account = application.account
+    if account is None or account.trackers or not application.counted:
+        _charge_quota(partition, application, amounts)
     if request.pending and request.amounts is amounts:
         move(application.pending, application.allocated, amounts)
         for queue in leaf.path_up:

@@ -18,7 +18,15 @@ from remuda.core.apply.reservations import reserve, unreserve, unreserve_all
 from remuda.core.apply.tracking import look, usage_grew
 from remuda.core.apply.turn import Turn
 from remuda.core.messages.effects import AllocationNew, EventRecord
-from remuda.core.messages.events import ADD, APP, APP_ALLOC, NODE, NODE_ALLOC
+from remuda.core.messages.events import (
+    ADD,
+    APP,
+    APP_ALLOC,
+    NODE,
+    NODE_ALLOC,
+    UG_USER_RESOURCE,
+    USERGROUP,
+)
 from remuda.core.model import deadlines, states
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
@@ -176,6 +184,13 @@ def enter(turn: Turn, partition: Partition, request: Request, allocation: Alloca
     charge(partition, allocation, request)
     if not application.seen:
         look(turn, partition, application)
-    usage_grew(turn, partition, application, resource)
+    account = application.account
+    if application.group or account is None or account.trackers:
+        usage_grew(turn, partition, application, resource)
+    else:
+        # What usage_grew does where nothing is limited, as it mostly is.
+        user, path = application.user, application.queue_path
+        kind, detail = USERGROUP, UG_USER_RESOURCE
+        emit(EventRecord(rm_id, name, kind, user, path, ADD, detail, now_ns, resource))
     application_id = application.record.application_id
     emit(EventRecord(rm_id, name, APP, application_id, identity, ADD, APP_ALLOC, now_ns, resource))

@@ -180,22 +180,25 @@ class Request:
         self.reservations: dict[str, Reservation] = NO_RESERVATIONS
         self.allocation_ids: dict[str, None] = {}
         self.sort_key: SortKey = (-ask.priority, created_ns, number)
-        self._forget()
-
-    def replace(self, ask: Ask, amounts: Amounts) -> None:
-        """Take over a new version of the ask; age and number stay. Rules: SI-33."""
-        self.ask = ask
-        self.amounts = amounts
-        self.sort_key = (-ask.priority, self.created_ns, self.number)
-        self._forget()
-
-    def _forget(self) -> None:
-        """Begin as an ask that nobody looked at."""
         self.looked: bool = False
         self.fits_queue: bool = True
         self.fits_user: bool = True
         self.waits_since_ns: int = 0
         self.log: tuple[LogEntry, ...] = ()
+
+    def replace(self, ask: Ask, amounts: Amounts) -> None:
+        """Take over a new version of the ask, as nobody looked at it; age and number stay.
+
+        Rules: SI-33.
+        """
+        self.ask = ask
+        self.amounts = amounts
+        self.sort_key = (-ask.priority, self.created_ns, self.number)
+        self.looked = False
+        self.fits_queue = True
+        self.fits_user = True
+        self.waits_since_ns = 0
+        self.log = ()
 
     def required_node(self) -> str:
         """Return the one node it may go to, "" if it may go to any. Rules: SI-39."""
