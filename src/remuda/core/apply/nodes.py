@@ -210,6 +210,7 @@ def _set_capacity(turn: Turn, partition: Partition, node: Node, capacity: Amount
     if equal(vector_of(capacity), vector_of(node.total)):
         return
     old = node.total
+    partition.drop_node(node.node_id)  # it comes back, counted among those of its new size
     node.resize(capacity)
     node.weights = score_weights(node, partition.types, partition.node_sort_weights)
     turn.event(

@@ -118,13 +118,13 @@ class NodeOrder:
         old = self._entries.get(node.node_id)
         if node is not self._found or old is None or entry > old:
             self._found = None
-        if old is not None:
-            self._take(old)
         self._entries[node.node_id] = entry
-        self._nodes[node.node_id] = node
-        self._insert(entry, node)
-        if self._size_of.get(node.node_id) is not node.total:
-            self._resize(node.node_id, node.total)
+        if old is None:
+            self._nodes[node.node_id] = node
+            self._count(node.node_id, node.total)
+            self._insert(entry, node)
+        elif not self._move(old, entry, node):
+            self._insert(entry, node)
 
     def drop(self, node_id: str) -> None:
         """Take a node out; unknown IDs are fine."""
@@ -132,18 +132,19 @@ class NodeOrder:
         entry = self._entries.pop(node_id, None)
         if entry is not None:
             del self._nodes[node_id]
-            self._take(entry)
-            self._resize(node_id, None)
+            place = bisect_right(self._lows, entry) - 1
+            self._take(entry, place, bisect_right(self._shelves[place].lows, entry) - 1)
+            self._count(node_id, None)
 
     def first_fit(self, amounts: Amounts) -> Node | None:
         """Return the first node in order that fits. Rules: CYC-15, NOD-20."""
         found = self._found
-        repeated = found is not None and self._wanted is amounts
-        if found is None or not repeated or not fits(found.available, amounts):
-            found = None
-            if self._shelves:
-                # Mostly the least used one fits, so that this is all there is to do.
-                found = self._nodes[self._shelves[0].blocks[0].entries[0][1]]
+        if found is not None and self._wanted is amounts and fits(found.available, amounts):
+            return found
+        found = None
+        if self._shelves:
+            # Mostly the least used one fits, so that this is all there is to do.
+            found = self._nodes[self._shelves[0].blocks[0].entries[0][1]]
         if found is None or not fits(found.available, amounts):
             fitting = self.fitting(amounts, None, 1)
             found = fitting[0] if fitting else None
@@ -228,7 +229,7 @@ class NodeOrder:
         if len(found) == before and not block.tight:
             self._tighten(block)
 
-    def _resize(self, node_id: str, size: Amounts | None) -> None:
+    def _count(self, node_id: str, size: Amounts | None) -> None:
         """Count a node among those of its size, or no more."""
         old = self._size_of.pop(node_id, None)
         if old is not None:
@@ -276,10 +277,33 @@ class NodeOrder:
         if len(entries) > BLOCK_LIMIT:
             self._split(place, spot)
 
-    def _take(self, entry: Entry) -> None:
-        place = bisect_right(self._lows, entry) - 1
+    def _move(self, old: Entry, entry: Entry, node: Node) -> bool:
+        """Move a node to its new place if that is in its block, else take it out; False then."""
+        place = bisect_right(self._lows, old) - 1
         shelf = self._shelves[place]
-        spot = bisect_right(shelf.lows, entry) - 1
+        lows = shelf.lows
+        spot = bisect_right(lows, old) - 1
+        block = shelf.blocks[spot]
+        entries = block.entries
+        if spot + 1 < len(lows):
+            stays = lows[spot] <= entry < lows[spot + 1]
+        else:
+            stays = lows[spot] <= entry and place + 1 == len(self._lows)
+        if not stays or len(entries) == 1:
+            self._take(old, place, spot)
+            return False
+        del entries[bisect_left(entries, old)]
+        insort(entries, entry)
+        lows[spot] = entries[0]
+        self._lows[place] = lows[0]
+        block.tight = shelf.tight = False
+        if _rise(block.bound, node.available):
+            _rise(shelf.bound, node.available)
+        return True
+
+    def _take(self, entry: Entry, place: int, spot: int) -> None:
+        """Take an entry out of its block; what is empty then goes."""
+        shelf = self._shelves[place]
         block = shelf.blocks[spot]
         entries = block.entries
         del entries[bisect_left(entries, entry)]
