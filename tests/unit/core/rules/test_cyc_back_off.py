@@ -199,12 +199,14 @@ def test_an_ask_that_grows_old_during_a_pause_begins_no_other_one() -> None:
 
 
 @pytest.mark.remuda_rule("CYC-33", "CYC-20")
-def test_what_the_reserved_pass_tries_in_vain_does_not_count() -> None:
-    crowd = Crowd(leaf("a", properties={"application.unschedasks.backoff": "2"}))
+@pytest.mark.parametrize("limit, others", [(1, 0), (2, 1), (3, 2)])
+def test_what_the_reserved_pass_tries_in_vain_does_not_count(limit: int, others: int) -> None:
+    crowd = Crowd(leaf("a", properties={"application.unschedasks.backoff": str(limit)}))
     crowd.full(n1=4, n2=1)
     crowd.ask("app", "old", {"vcore": 8}, tags={"creationTime": "1600000000"})
     assert reserved(crowd.run()) == [("+", "n1", "old")]
-    crowd.ask("app", "large", {"vcore": 5}, priority=1)  # the first that finds no node
+    for number in range(others):  # these count
+        crowd.ask("app", f"large-{number}", {"vcore": 5}, priority=1)
     crowd.ask("app", "small", ONE)
     assert went(crowd.run()) == [("small-0", "n2")]
     assert until(crowd) == 0
