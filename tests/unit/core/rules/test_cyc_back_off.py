@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from remuda.core.messages import commands as c
 from remuda.core.messages import gates
 from tests.unit.core.door import DAY, SECOND, START, leaf
-from tests.unit.core.rules.crowd import LATE, Crowd, went
+from tests.unit.core.rules.crowd import LATE, Crowd, Reluctant, reserved, went
 
 ONE = {"vcore": 1}
 PAUSE = 10 * SECOND
@@ -195,3 +196,37 @@ def test_an_ask_that_grows_old_during_a_pause_begins_no_other_one() -> None:
     assert until(crowd) == START + 30 * SECOND
     assert went(crowd.run(LATE) + crowd.run(30 * SECOND - LATE - 1)) == []
     assert went(crowd.run(1)) == [("small-0", "n1")]
+
+
+@pytest.mark.remuda_rule("CYC-33", "CYC-20")
+@pytest.mark.parametrize("limit, others", [(1, 0), (2, 1), (3, 2)])
+def test_what_the_reserved_pass_tries_in_vain_does_not_count(limit: int, others: int) -> None:
+    crowd = Crowd(leaf("a", properties={"application.unschedasks.backoff": str(limit)}))
+    crowd.full(n1=4, n2=1)
+    crowd.ask("app", "old", {"vcore": 8}, tags={"creationTime": "1600000000"})
+    assert reserved(crowd.run()) == [("+", "n1", "old")]
+    for number in range(others):  # these count
+        crowd.ask("app", f"large-{number}", {"vcore": 5}, priority=1)
+    crowd.ask("app", "small", ONE)
+    assert went(crowd.run()) == [("small-0", "n2")]
+    assert until(crowd) == 0
+
+
+@pytest.mark.remuda_rule("CYC-33", "CYC-25")
+def test_after_a_pause_what_waits_for_a_node_is_not_tried_again() -> None:
+    properties = {
+        "application.unschedasks.backoff": "1",
+        "application.unschedasks.backoff.delay": "10s",
+    }
+    moods = Reluctant({("first", "n1", True): "no"})
+    crowd = Crowd()
+    crowd.again(None, leaf("a", properties=properties), predicates=moods)
+    crowd.full(n1=4)
+    asks = (c.Ask("app", "first", ONE, priority=1), c.Ask("app", "second", ONE))
+    crowd.send(c.UpdateAllocations(crowd.rm, asks=asks))
+    assert went(crowd.run()) == []
+    assert until(crowd) == START + PAUSE
+    assert crowd.finding("first").gate == gates.NODES
+    assert went(crowd.run(PAUSE)) == [("second-0", "n1")]
+    assert moods.asked == [("first", "n1", True), ("second", "n1", True)]
+    assert crowd.log("first") == {"no": (1, START)}

@@ -135,3 +135,22 @@ def test_an_answer_that_names_no_node_is_a_refusal_of_all(answer: NodesAnswer) -
     tally = crowd.finding("k").nodes
     assert tally is not None
     assert (tally.refused, tally.no_room) == (3, 0)
+
+
+@pytest.mark.remuda_rule("NOD-13", "SI-80")
+def test_a_node_keeps_the_answers_of_a_limited_number_of_classes() -> None:
+    # No view shows what is kept, so the test looks inside.
+    moods = Reluctant({("*", "n1", True): "no", ("*", "n1", False): "no"})
+    crowd = Crowd(predicates=moods)
+    crowd.full(n1=10)
+    (partition,) = crowd.scheduler._cluster.partitions()
+    for number in range(1000):
+        crowd.ask("app", "k", ONE, equivalence=f"class-{number}")
+        crowd.step()
+        crowd.release_ask("app", "k")
+        assert len(partition.nodes["n1"].refused) <= 256
+    crowd.ask("app", "first", ONE, equivalence="class-999")
+    crowd.ask("app", "second", ONE, equivalence="class-999")
+    moods.asked.clear()
+    assert went(crowd.run()) == []
+    assert moods.asked == []  # the last answers are kept

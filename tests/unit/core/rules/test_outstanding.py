@@ -393,6 +393,21 @@ def test_room_a_user_gets_in_another_queue_lets_an_ask_be_reported() -> None:
 
 
 @pytest.mark.remuda_rule("CYC-30", "LIM-54")
+def test_an_end_in_another_queue_lets_an_ask_of_the_user_be_reported() -> None:
+    door = Full(leaf("a"), leaf("b"), root={"limits": (users("ann", memory(10)),)})
+    door.node("n1", memory(4))
+    door.app("1", "root.a")
+    door.app("2", "root.b")
+    door.want("2", ("k2", 4))
+    assert door.place() == [("k2-0", "n1")]
+    door.node("n1", action=c.DRAIN_NODE)
+    door.want("1", ("k1", 6), ("more", 2))
+    assert door.told() == ["k1"]
+    door.release("2", "k2-0")
+    assert door.told() == ["more"]
+
+
+@pytest.mark.remuda_rule("CYC-30", "LIM-54")
 def test_what_a_user_may_not_have_any_more_is_left_to_others() -> None:
     both = parent("p", leaf("x"), leaf("y"), maximum=memory(10))
     door = Full(both, leaf("z"), root={"limits": (users("ann", memory(10)),)})

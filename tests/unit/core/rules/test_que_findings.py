@@ -79,3 +79,20 @@ def test_of_two_closed_gates_the_finding_names_the_one_that_is_asked_first() -> 
     pause = door.apps()["pauses"].requests[1].finding
     assert pause is not None
     assert (pause.gate, pause.subject, pause.until_ns) == (gates.TURN, "older", 0)
+
+
+@pytest.mark.remuda_rule("QUE-22", "QUE-25", "LIM-61")
+def test_a_place_that_is_not_taken_goes_to_the_next_user() -> None:
+    door = Caller(leaf("a", max_applications=1, limits=(users("*", {"vcore": 50}),)))
+    door.node("n1", {"vcore": 8})
+    door.app("running")
+    door.ask("running", "k", {"vcore": 1})
+    door.place()
+    for name, user in (("x", "ann"), ("y", "bob")):
+        door.app(name, user=user, groups=())
+        door.ask(name, name, {"vcore": 5})
+    door.step()
+    assert reasons(door) == {"x": gates.MAX_APPLICATIONS, "y": gates.MAX_APPLICATIONS}
+    door.remove("running")
+    door.release_ask("x", "x")  # before it was looked at
+    assert door.order() == ["y"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from remuda.core.messages import commands as c
-from remuda.core.messages.effects import AllocationNew
+from remuda.core.messages.effects import AllocationNew, ContainerStateUpdated
 from remuda.core.model import states
 from remuda.core.model.queue import Queue
 from tests.unit.core.door import SECOND, Caller, leaf, of, parent
@@ -139,3 +139,20 @@ def test_a_stopped_queue_reserves_nothing() -> None:
     set_state(door, "root.a", states.ACTIVE)
     door.step(50)
     assert door.node_view("n1").reservations == (("x", "x"),)
+
+
+@pytest.mark.remuda_rule("CYC-30", "QUE-32")
+@pytest.mark.parametrize("path", ["root.p", "root.p.a"])
+def test_nothing_is_reported_of_a_stopped_queue_without_neighbours(path: str) -> None:
+    door = Caller(parent("p", leaf("a")))
+    door.node("n1", {"vcore": 4})
+    door.node("spare", {"vcore": 100}, c.CREATE_DRAIN)
+    door.app("x", "root.p.a")
+    door.ask("x", "x", {"vcore": 5})
+    door.step()
+    set_state(door, path, states.STOPPED)
+    door.now += SECOND
+    assert of(door.step(), ContainerStateUpdated) == []
+    set_state(door, path, states.ACTIVE)
+    door.now += SECOND
+    assert [told.allocation_key for told in of(door.step(), ContainerStateUpdated)] == ["x"]

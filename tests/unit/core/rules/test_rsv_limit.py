@@ -211,3 +211,47 @@ def test_a_limit_that_comes_alone_counts_at_once(crowd: Held) -> None:
     limit = {"scheduler.reservationLimit": "30s"}
     found = crowd.reload(*queues, checksum=same, extra_config=limit)
     assert reserved(found + crowd.run()) == [("-", "n1", "big")]
+
+
+@pytest.mark.remuda_rule("RSV-10", "SI-33")
+def test_an_ask_that_joins_younger_ones_keeps_the_age_of_its_reservation() -> None:
+    crowd = Crowd(leaf("a", {"vcore": 20}))
+    crowd.full(n1=4)
+    crowd.ask("app", "first", {"vcore": 5})
+    crowd.run(LATE)
+    since = crowd.now
+    crowd.full(n2=4)
+    crowd.ask("app", "second", BIG)
+    crowd.run(6 * SECOND)
+    assert crowd.held() == {"n1": ["app|first"], "n2": ["app|second"]}
+    crowd.ask("app", "first", BIG)  # now both want the same
+    tight = leaf("a", SEVEN)
+    limit = {"scheduler.reservationLimit": "10s"}
+    crowd.reload(tight, leaf("old"), extra_config=limit)
+    crowd.ask("app", "first", BIG, priority=1)
+    crowd.run()
+    crowd.now = since
+    assert reserved(crowd.run(10 * SECOND)) == []
+    assert reserved(crowd.run(1)) == [("-", "n1", "first")]
+    assert reserved(crowd.run(6 * SECOND - 1)) == []
+    assert reserved(crowd.run(1)) == [("-", "n2", "second")]
+
+
+@pytest.mark.remuda_rule("RSV-10", "CYC-32", "SI-33")
+@pytest.mark.parametrize("how", ["sent again", "reloaded"])
+def test_a_reservation_has_one_timer(crowd: Held, how: str) -> None:
+    # No view counts timers, so the test looks inside.
+    crowd.change(TIGHT["queue"])
+    crowd.run()
+    timers = crowd.scheduler._cluster.deadlines._heap
+    before = len(timers)
+    for number in range(20):
+        if how == "reloaded":
+            crowd.change(TIGHT["queue"])
+        else:
+            crowd.ask("mine", "big", BIG, priority=number + 1)
+        crowd.run()
+    assert len(timers) == before
+    crowd.now = crowd.since
+    assert reserved(crowd.run(60 * MINUTE)) == []
+    assert reserved(crowd.run(1)) == [("-", "n1", "big")]

@@ -325,3 +325,77 @@ def test_more_than_a_thousand_at_once_reserve_in_portions() -> None:
     crowd.now += SECOND // 1000
     assert len(reserved(crowd.step(10_000))) == 6
     assert crowd.counted() == 1030
+
+
+@pytest.mark.remuda_rule("RSV-3", "CYC-32", "QUE-44")
+def test_an_older_ask_that_arrives_later_reserves_in_time() -> None:
+    crowd = Crowd()
+    crowd.full(n1=4)
+    crowd.run(SECOND)
+    crowd.ask("app", "young", BIG)  # old enough a second later than the next one
+    crowd.run()
+    crowd.ask("app", "older", BIG, tags={"creationTime": str(START // SECOND)})
+    crowd.run()
+    while not crowd.held():
+        deadline = crowd.scheduler.next_deadline()
+        assert deadline is not None
+        assert deadline <= START + LATE
+        crowd.run(deadline - crowd.now)
+    assert crowd.now == START + LATE
+    assert crowd.held() == {"n1": ["app|older"]}
+
+
+@pytest.mark.remuda_rule("RSV-3", "QUE-44")
+def test_an_ask_from_the_future_is_as_old_as_its_arrival() -> None:
+    crowd = Crowd()
+    crowd.full(n1=4)
+    crowd.ask("app", "big", BIG, tags={"creationTime": str(START // SECOND + 3600)})
+    assert reserved(crowd.run(LATE - 1)) == []
+    assert reserved(crowd.run(1)) == [("+", "n1", "big")]
+
+
+@pytest.mark.remuda_rule("RSV-3", "CYC-32")
+def test_asks_from_the_future_leave_nothing_behind() -> None:
+    # No view shows what is kept of asks that are gone, so the test looks inside.
+    crowd = Crowd()
+    crowd.full(n1=4)
+    (partition,) = crowd.scheduler._cluster.partitions()
+    timers = crowd.scheduler._cluster.deadlines
+    sizes = []
+    for number in range(40):
+        crowd.ask("app", "big", BIG, tags={"creationTime": str(START // SECOND + 10**6)})
+        crowd.run(SECOND)
+        crowd.ask("app", f"next-{number}", {"vcore": 9})
+        crowd.run(SECOND)
+        crowd.release_ask("app")
+        crowd.run(3 * SECOND)
+        sizes.append((len(partition.ages._waiting), len(timers._heap)))
+    assert sizes[9:] == [sizes[9]] * 31
+    assert sizes[9][0] == 0
+
+
+@pytest.mark.remuda_rule("RSV-3", "CYC-32")
+def test_only_a_full_portion_makes_the_next_asks_wait() -> None:
+    # None of the three may move together with another: each time a younger one is left.
+    crowd = Crowd()
+    crowd.full(n1=4, n2=5)
+    for key, pause_ns in (("first", 1), ("second", SECOND), ("third", 0)):
+        crowd.ask("app", key, BIG)
+        crowd.run(pause_ns)
+    assert reserved(crowd.run(START + LATE - crowd.now)) == [("+", "n2", "first")]
+    assert reserved(crowd.run(1)) == [("+", "n1", "second")]
+
+
+@pytest.mark.remuda_rule("RSV-3", "CYC-32")
+def test_one_timer_is_enough_while_asks_grow_old() -> None:
+    # No view counts timers, so the test looks inside.
+    crowd = Crowd()
+    crowd.full(n1=4)
+    crowd.ask("app", "big", BIG)
+    crowd.run()
+    timers = crowd.scheduler._cluster.deadlines._heap
+    before = len(timers)
+    for _ in range(20):
+        crowd.send_nothing()
+        crowd.run(1)
+    assert len(timers) == before
