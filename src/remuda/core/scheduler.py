@@ -71,6 +71,8 @@ class Scheduler:
         Rules: SI-1 to SI-4.
         """
         turn = Turn(self._cluster, now_ns)
+        for partition in self._partitions:
+            partition.types.begin()
         if isinstance(command, RegisterResourceManager):
             register(turn, command)
         elif command.rm_id not in self._cluster.managers:
@@ -102,7 +104,8 @@ class Scheduler:
             decision = decide(partition, self._predicates)
             if isinstance(decision, Allocate):
                 allocate(turn, partition, decision)
-                self._after = self._partitions.index(partition) + 1
+                alone = len(self._partitions) == 1
+                self._after = 1 if alone else self._partitions.index(partition) + 1
             elif isinstance(decision, Reserve):
                 keep_node(turn, partition, decision)
             elif isinstance(decision, Park):

@@ -210,3 +210,14 @@ def test_the_lists_of_a_request_are_worked_in_order(door: Caller) -> None:
     assert states(found) == [("app", "Running")]
     assert not any(door.queue("root").pending.values())
     assert door.queue("root").allocated == ONE
+
+
+@pytest.mark.remuda_rule("RES-13", "SI-31")
+def test_a_resource_that_its_owner_changes_between_requests_is_read_anew(door: Caller) -> None:
+    door.node("n1", {"vcore": 10})
+    door.app("app")
+    resource = {"vcore": 2}
+    door.ask("app", "first", resource)
+    resource["vcore"] = 3
+    door.ask("app", "second", resource)
+    assert door.apps()["app"].pending == {"vcore": 5}

@@ -14,7 +14,7 @@ from remuda.core.apply.tracking import end_if_idle
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.messages.commands import TIMEOUT, Ask, AskRelease
-from remuda.core.messages.effects import AsksRejected, Rejection
+from remuda.core.messages.effects import AsksRejected, EventRecord, Rejection
 from remuda.core.model import states
 from remuda.core.model.application import Application
 from remuda.core.model.cluster import unknown_partition
@@ -113,14 +113,21 @@ def _add(turn: Turn, partition: Partition, application: Application, ask: Ask) -
         set_pending(partition, request, pending)
         if request.reservations:
             trim_reservations(turn, partition, request)
-    end_if_idle(turn, partition, application)
-    turn.application_event(
-        partition,
-        application,
-        events.ADD,
-        events.APP_REQUEST,
-        ask.allocation_key,
-        request.amounts.resource,
+    if not application.request_groups:
+        end_if_idle(turn, partition, application)
+    # Built here and not by turn.event: every ask comes this way.
+    turn.effects.append(
+        EventRecord(
+            partition.rm_id,
+            partition.name,
+            events.APP,
+            ask.application_id,
+            ask.allocation_key,
+            events.ADD,
+            events.APP_REQUEST,
+            turn.now_ns,
+            request.amounts.resource,
+        )
     )
 
 

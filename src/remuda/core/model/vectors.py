@@ -69,13 +69,15 @@ class Vector:
 class ResourceTypes:
     """The type names seen so far, each with its index. Rules: RES-1."""
 
-    __slots__ = ("_indexes", "_known", "_number", "names")
+    __slots__ = ("_indexes", "_known", "_last", "_last_amounts", "_number", "names")
 
     def __init__(self) -> None:
         self.names: list[str] = []
         self._indexes: dict[str, int] = {}
         self._known: dict[tuple[tuple[str, int], ...], Amounts] = {}
         self._number: int = 0
+        self._last: Mapping[str, int] | None = None
+        self._last_amounts = Amounts(0, (), {})
 
     def known(self, name: str) -> int:
         """Return the index of a type, or -1 if it was never seen."""
@@ -88,6 +90,8 @@ class ResourceTypes:
 
     def recall(self, resource: Mapping[str, int]) -> Amounts | None:
         """Return the amounts of a resource if an equal one was seen lately, else None."""
+        if resource is self._last:
+            return self._last_amounts
         return self._known.get(tuple(resource.items()))
 
     def amounts(self, resource: Mapping[str, int]) -> Amounts:
@@ -95,6 +99,8 @@ class ResourceTypes:
 
         Equal maps mostly give the same object; how many are remembered is bounded.
         """
+        if resource is self._last:
+            return self._last_amounts
         key = tuple(resource.items())
         found = self._known.get(key)
         if found is None:
@@ -105,7 +111,17 @@ class ResourceTypes:
             self._number += 1
             found = Amounts(self._number, pairs, {name: resource[name] for name in names})
             self._known[key] = found
+        self._last = resource
+        self._last_amounts = found
         return found
+
+    def begin(self) -> None:
+        """Begin a request: whoever made the resource that was read last may have changed it since.
+
+        Within one request the same mapping is the same resource, and most asks share theirs.
+        Rules: RES-13.
+        """
+        self._last = None
 
     def resource(self, vector: Vector) -> dict[str, int]:
         """Return a vector by name, sorted, each amount cut to 64 bits. Rules: RES-11, RES-25."""
