@@ -28,7 +28,7 @@ def test_one_take_is_bounded_by_weight_but_never_empty_handed() -> None:
     assert list(inbox.take(10, 0)) == []
 
 
-@pytest.mark.remuda_rule("SI-6")
+@pytest.mark.remuda_rule("SI-6", "CYC-2")
 def test_a_full_inbox_blocks_the_sender_until_there_is_room() -> None:
     inbox: Inbox[str] = Inbox(capacity=2)
     inbox.put("first", 2)
