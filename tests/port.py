@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from remuda.core.ports import NodesAnswer, NodesQuestion, Predicates
+from remuda.core.ports import one_by_one as judge
 
 # RM, allocation key, node, allocate -> why the node is refused, "" if it is not.
 Verdict: TypeAlias = Callable[[str, str, str, bool], str]
@@ -15,12 +16,7 @@ def one_by_one(verdict: Verdict) -> Predicates:
     """A port that looks at one node after another and stops at the first that passes."""
 
     def ask(question: NodesQuestion) -> NodesAnswer:
-        refusals: list[str] = []
-        for index, node_id in enumerate(question.node_ids):
-            reason = verdict(question.rm_id, question.allocation_key, node_id, question.allocate)
-            if not reason:
-                return NodesAnswer(index, tuple(refusals))
-            refusals.append(reason)
-        return NodesAnswer(-1, tuple(refusals))
+        key, allocate = question.allocation_key, question.allocate
+        return judge(question, lambda node_id: verdict(question.rm_id, key, node_id, allocate))
 
     return ask

@@ -23,6 +23,7 @@ from remuda.base.errors import UsageError
 from remuda.base.message import message
 from remuda.config.load import load_configuration
 from remuda.config.schema import Configuration, built_in
+from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.rest.app import build_app
 from remuda.edges.rest.server import RestServer
@@ -34,7 +35,6 @@ from remuda.runtime.errors import LoopStoppedError, RecordingError
 from remuda.runtime.interpreter import tune_interpreter
 from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
-from remuda.runtime.reservation import RESERVATION_DELAY_NS
 from remuda.runtime.users.choice import Resolvers
 from remuda.runtime.users.ldap_settings import read_settings
 

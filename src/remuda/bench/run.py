@@ -20,10 +20,10 @@ from typing import Final
 from remuda.base.errors import RemudaError
 from remuda.base.message import message
 from remuda.bench.shapes import Shape
+from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.core import scheduler as core
 from remuda.edges.inproc import InProcessScheduler
 from remuda.runtime.interpreter import tune_interpreter
-from remuda.runtime.reservation import RESERVATION_DELAY_NS
 from remuda.si.pb import si_pb2 as si
 
 RM_ID: Final = "bench"

@@ -10,6 +10,7 @@ from typing import Annotated, Final
 import typer
 
 from remuda.config.schema import NODE_SORT_BINPACKING, NODE_SORT_FAIR
+from remuda.runtime.reservation import DEFAULT_DELAY
 
 EXAMPLES: Final = """
 Examples:
@@ -128,7 +129,7 @@ def simulate(
             help="How long a task waits before it may reserve a node that is large enough, on "
             "the clock of the trace; off: no reservations.",
         ),
-    ] = "2s",
+    ] = DEFAULT_DELAY,
 ) -> int:
     """Play a trace of real or made-up work through the scheduler, on a virtual clock.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
 
-from remuda.base.duration import parse_duration
+from remuda.base.duration import SECOND, parse_duration
 from remuda.base.go_text import parse_bool, parse_int32, parse_uint64, parse_whole
 from remuda.base.message import message
 from remuda.config.findings import cut
@@ -53,6 +53,10 @@ _LEVELS: Final = {
 }
 
 _LOG_PREFIX, _LOG_SUFFIX = LOGGER_KEY.split("<logger>")
+
+
+# How old an ask must be to reserve a node, unless the process is told otherwise (RSV-3).
+RESERVATION_DELAY_NS: Final = 2 * SECOND
 
 
 @message

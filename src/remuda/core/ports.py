@@ -6,6 +6,7 @@ replay can give the same ones.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from remuda.base.message import message
@@ -48,3 +49,17 @@ class Predicates(Protocol):
 def always_true(question: NodesQuestion) -> NodesAnswer:
     """The answer for RMs without predicates: every node is acceptable (SI-106)."""
     return NodesAnswer(0)
+
+
+def one_by_one(question: NodesQuestion, refusal: Callable[[str], str]) -> NodesAnswer:
+    """Return the answer of a judge of single nodes, asked until one passes (EXT-22).
+
+    ``refusal``: node ID -> why it is refused, "" if it is not.
+    """
+    refusals: list[str] = []
+    for index, node_id in enumerate(question.node_ids):
+        reason = refusal(node_id)
+        if not reason:
+            return NodesAnswer(index, tuple(refusals))
+        refusals.append(reason)
+    return NodesAnswer(-1, tuple(refusals))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import final
 
+from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.core.accounting.standing import settle
 from remuda.core.accounting.waiting import wake_volatile
 from remuda.core.apply.allocations import recover_allocations
@@ -37,7 +38,6 @@ from remuda.core.messages.commands import (
 from remuda.core.messages.effects import Effect, RequestRefused
 from remuda.core.messages.queries import Query, View
 from remuda.core.model.cluster import Cluster
-from remuda.core.model.deadlines import RESERVATION_DELAY_NS
 from remuda.core.model.decision import Allocate, Hold, Park, Reserve, Wait
 from remuda.core.model.partition import Partition
 from remuda.core.ports import Predicates, always_true

@@ -31,6 +31,7 @@ from typing import Any, Self
 from remuda.base.errors import ConfigError, ProtocolError
 from remuda.config.load import load_configuration
 from remuda.config.schema import Load
+from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.core.messages.effects import ContainerStateUpdated, Effect, EventRecord
 from remuda.edges.predicates import port_of
 from remuda.runtime.configuration.configurations import ConfigurationChange
@@ -40,7 +41,6 @@ from remuda.runtime.driver import Removed
 from remuda.runtime.event_feed import EventFeed
 from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
-from remuda.runtime.reservation import RESERVATION_DELAY_NS
 from remuda.runtime.users.choice import Resolvers
 from remuda.runtime.users.ldap_settings import DIRECTORY as LDAP_DIRECTORY
 from remuda.si.codec_in import RequestReader, configuration_update, registration

@@ -22,11 +22,12 @@ from __future__ import annotations
 import logging
 import reprlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
 from remuda.base.message import message
-from remuda.core.ports import NodesAnswer, NodesQuestion, Predicates
+from remuda.core.ports import NodesAnswer, NodesQuestion, Predicates, one_by_one
 from remuda.si.pb import si_pb2 as si
 
 _log = logging.getLogger("remuda.si")
@@ -100,18 +101,17 @@ class _OneByOne:
 
     def __call__(self, question: NodesQuestion) -> NodesAnswer:
         """Return the first node for which the callback does not raise."""
-        refusals: list[str] = []
-        for index, node_id in enumerate(question.node_ids):
-            args = si.PredicatesArgs(
-                allocationKey=question.allocation_key, nodeID=node_id, allocate=question.allocate
-            )
-            try:
-                self._ask(args)
-            except Exception as error:  # noqa: BLE001 - raising is how a predicate says no
-                refusals.append(_text_of(error))
-            else:
-                return NodesAnswer(index, tuple(refusals))
-        return NodesAnswer(-1, tuple(refusals))
+        return one_by_one(question, partial(self._refusal, question))
+
+    def _refusal(self, question: NodesQuestion, node_id: str) -> str:
+        args = si.PredicatesArgs(
+            allocationKey=question.allocation_key, nodeID=node_id, allocate=question.allocate
+        )
+        try:
+            self._ask(args)
+        except Exception as error:  # noqa: BLE001 - raising is how a predicate says no
+            return _text_of(error)
+        return ""
 
 
 class _Batched:

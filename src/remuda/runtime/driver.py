@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from remuda.base.message import message
+from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.core.messages.commands import (
     Command,
     RegisterResourceManager,
@@ -29,7 +30,6 @@ from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.delivery import Delivery, Session
 from remuda.runtime.errors import NotRegisteredError
 from remuda.runtime.ports import Clock, Recorder, SchedulerFactory
-from remuda.runtime.reservation import RESERVATION_DELAY_NS
 from remuda.runtime.rows import rows
 from remuda.runtime.timings import Timings
 

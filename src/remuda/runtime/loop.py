@@ -21,6 +21,7 @@ from functools import partial
 from time import perf_counter_ns
 from typing import Final, TypeVar
 
+from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.core.messages.commands import RegisterResourceManager
 from remuda.core.messages.effects import RegistrationAnswered
 from remuda.core.messages.queries import Query, View
@@ -36,7 +37,6 @@ from remuda.runtime.errors import LoopStoppedError
 from remuda.runtime.inbox import CAPACITY, Inbox
 from remuda.runtime.ports import Clock, EffectSink, Recorder, SchedulerFactory
 from remuda.runtime.requests import Request, weight
-from remuda.runtime.reservation import RESERVATION_DELAY_NS
 from remuda.runtime.timings import Stopwatch, Timings, TimingsView
 from remuda.runtime.users.choice import Resolvers
 from remuda.runtime.users.intake import Intake

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from remuda.base.duration import SECOND, parse_duration
+from remuda.base.duration import parse_duration
 from remuda.base.errors import UsageError
-from remuda.config.settings import read_switches
+from remuda.config.settings import RESERVATION_DELAY_NS, read_switches
 
-RESERVATION_DELAY_NS: Final = 2 * SECOND
 DEFAULT_DELAY: Final = "2s"
 
 # What is typed for a scheduler that never reserves.

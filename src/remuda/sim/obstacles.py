@@ -26,17 +26,7 @@ from remuda.runtime.rows import rows
 # In place of a gate for what the scheduler has not looked at.
 NOT_TRIED: Final = "not tried yet"
 
-_ORDER: Final = (
-    gates.STOPPED,
-    gates.TURN,
-    gates.BACKOFF,
-    gates.MAX_APPLICATIONS,
-    gates.USER_QUOTA,
-    gates.QUEUE_QUOTA,
-    gates.REQUIRED_NODE,
-    gates.NODES,
-    NOT_TRIED,
-)
+_ORDER: Final = (*gates.ORDER, NOT_TRIED)
 
 
 @message

@@ -7,9 +7,10 @@ the predicate port; here the RM is a table of models.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Final, final
 
-from remuda.core.ports import NodesAnswer, NodesQuestion, Predicates, always_true
+from remuda.core.ports import NodesAnswer, NodesQuestion, Predicates, always_true, one_by_one
 from remuda.sim.workload import NodeSpec, Task
 
 ANY_MODEL: Final = "any"
@@ -43,10 +44,10 @@ class ModelPredicates:
         accepted = self._accepted.get(question.allocation_key)
         if accepted is None:
             return always_true(question)
-        refusals: list[str] = []
-        for index, node_id in enumerate(question.node_ids):
-            model = self._models[node_id]
-            if model in accepted:
-                return NodesAnswer(index, tuple(refusals))
-            refusals.append(f"node model '{model}' is not one of {', '.join(sorted(accepted))}")
-        return NodesAnswer(-1, tuple(refusals))
+        return one_by_one(question, partial(self._refusal, accepted))
+
+    def _refusal(self, accepted: frozenset[str], node_id: str) -> str:
+        model = self._models[node_id]
+        if model in accepted:
+            return ""
+        return f"node model '{model}' is not one of {', '.join(sorted(accepted))}"

@@ -17,6 +17,7 @@ from typing import Final, Literal, TypeAlias, final
 from remuda.base.errors import UsageError
 from remuda.base.message import message
 from remuda.config.schema import USER_NAME
+from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.core.messages.commands import (
     CREATE,
     AllocationRelease,
@@ -42,7 +43,6 @@ from remuda.core.messages.effects import (
 from remuda.core.ports import always_true
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.ports import Door
-from remuda.runtime.reservation import RESERVATION_DELAY_NS
 from remuda.sim.obstacles import Obstacle, obstacles
 from remuda.sim.predicates import equivalence, predicates_for
 from remuda.sim.queues import QueuePlan

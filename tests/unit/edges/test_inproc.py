@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 
 import pytest
 
@@ -22,12 +21,6 @@ from tests.unit.edges.cluster import (
     registering,
     start,
 )
-
-
-@pytest.fixture
-def scheduler() -> Iterator[InProcessScheduler]:
-    with InProcessScheduler(load=load) as running:
-        yield running
 
 
 @pytest.mark.remuda_rule("SI-4", "SI-7", "SI-42", "SI-79", "RM-2")

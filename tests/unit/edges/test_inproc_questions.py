@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,12 +25,6 @@ from tests.unit.edges.cluster import (
     start,
 )
 from tests.unit.runtime.fakes import FakeScheduler
-
-
-@pytest.fixture
-def scheduler() -> Iterator[InProcessScheduler]:
-    with InProcessScheduler(load=load) as running:
-        yield running
 
 
 class PickyRm(Rm):

@@ -7,10 +7,10 @@ import inspect
 import pytest
 
 from remuda.base.errors import UsageError
+from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.reservation import (
     DEFAULT_DELAY,
-    RESERVATION_DELAY_NS,
     default_delay_ns,
     read_delay,
 )

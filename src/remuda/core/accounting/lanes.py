@@ -46,8 +46,7 @@ def enqueue(partition: Partition, request: Request) -> None:
     if group is None:
         strand = _strand(partition, application, shape)
         group = Group(application, strand)
-        application.request_groups[shape.number] = group
-        shape.groups += 1
+        _register(group, shape)
         strand.groups[application.number] = group
     group.requests[request.number] = request
     group.order.put(request.number, request.sort_key)
@@ -69,18 +68,10 @@ def dequeue(partition: Partition, request: Request) -> Group | None:
     del group.requests[request.number]
     group.order.drop(request.number)
     if not request.looked:
-        fresh = group.strand.fresh
-        del fresh[request.number]
-        if not fresh:
-            del group.strand.lane.fresh[group.strand.number]
+        _drop_fresh(group.strand, request)
     if group.requests:
         return group
-    shape = group.strand.lane.shape
-    del group.application.request_groups[shape.number]
-    _part(partition, group)
-    shape.groups -= 1
-    if shape.groups == 0:
-        del partition.shapes[shape.key]
+    _leave_shape(partition, group)
     return None
 
 
@@ -123,14 +114,8 @@ def move_group(partition: Partition, group: Group) -> bool:
     shape = _shape(partition, group.first())
     if shape.number in application.request_groups:
         return False
-    old = group.strand.lane.shape
-    _part(partition, group)
-    del application.request_groups[old.number]
-    old.groups -= 1
-    if old.groups == 0:
-        del partition.shapes[old.key]
-    application.request_groups[shape.number] = group
-    shape.groups += 1
+    _leave_shape(partition, group)
+    _register(group, shape)
     _join(partition, group, _strand(partition, application, shape))
     return True
 
@@ -207,6 +192,22 @@ def _stage(request: Request) -> int:
         if reservation.home:
             return HOME
     return PARTLY if request.wants_reservation() else RESERVED
+
+
+def _register(group: Group, shape: Shape) -> None:
+    """Note a group as its application's group of a shape."""
+    group.application.request_groups[shape.number] = group
+    shape.groups += 1
+
+
+def _leave_shape(partition: Partition, group: Group) -> None:
+    """Take a group out of its strand and its shape; that ends with its last group."""
+    shape = group.strand.lane.shape
+    del group.application.request_groups[shape.number]
+    _part(partition, group)
+    shape.groups -= 1
+    if shape.groups == 0:
+        del partition.shapes[shape.key]
 
 
 def _strand(partition: Partition, application: Application, shape: Shape) -> Strand:

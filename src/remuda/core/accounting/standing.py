@@ -48,8 +48,7 @@ def _update(queue: Queue, parent: Queue, *, parity: bool) -> None:
     pending = trimmed(queue.pending)
     if pending and queue.state != states.STOPPED:
         numbers = child_numbers(parent, queue, parity=parity)
-        ready = bool(queue.ready.keys) or queue.child_order.has_ready()
-        parent.child_order.put(queue.name, numbers, pending, ready)
+        parent.child_order.put(queue.name, numbers, pending, queue.has_ready())
     else:
         parent.child_order.drop(queue.name)
 
@@ -124,8 +123,7 @@ def place_strand(strand: Strand) -> None:
     if bound is None:
         lane = strand.lane
         lane.place(strand)
-        if not lane.parked:
-            lane.ranking.put(lane.shape.number, lane.first_key())
+        place_lane(lane)
     elif strand.held:
         bound.held.put(strand)
     elif isinstance(bound, QueueTracker):

@@ -6,7 +6,7 @@ Every change goes up the whole queue path in one call, so no observer sees half 
 from __future__ import annotations
 
 from remuda.config.queue_properties import FAIR, STATEAWARE
-from remuda.core.accounting.accounts import account_of, count_application, open_account
+from remuda.core.accounting.accounts import account_of, count_application
 from remuda.core.accounting.lanes import dequeue, enqueue, note_turn, regroup, restage
 from remuda.core.accounting.standing import place_group, update_application
 from remuda.core.accounting.waiting import (
@@ -56,7 +56,7 @@ def set_pending(partition: Partition, request: Request, pending: int) -> None:
     partition.unsettled[leaf.path] = leaf
 
 
-def charge(  # noqa: C901, PLR0912 - a call less where every allocation comes
+def charge(  # noqa: C901 - a call less where every allocation comes
     partition: Partition, allocation: Allocation, request: Request
 ) -> None:
     """Book an allocation on its application, queues, user, group and node; limits do not count.
@@ -68,9 +68,7 @@ def charge(  # noqa: C901, PLR0912 - a call less where every allocation comes
     leaf = application.queue
     assert leaf is not None
     amounts = allocation.amounts
-    account = application.account
-    if account is None or account.trackers or not application.counted:
-        _charge_quota(partition, application, amounts)
+    _charge_quota(partition, application, amounts)
     if request.pending and request.amounts is amounts:
         move(application.pending, application.allocated, amounts)
         for queue in leaf.path_up:
@@ -108,7 +106,7 @@ def charge(  # noqa: C901, PLR0912 - a call less where every allocation comes
 
 def _charge_quota(partition: Partition, application: Application, amounts: Amounts) -> None:
     """Book an allocation where its user and group are limited. Rules: LIM-32, LIM-36."""
-    account = application.account or open_account(partition, application)
+    account = account_of(partition, application)
     for tracker in account.trackers:
         add(tracker.allocated, amounts)
     if not application.counted:
@@ -220,9 +218,8 @@ def _unlist(partition: Partition, request: Request, *, used_more: bool) -> None:
 
 def count_unplaced(request: Request) -> None:
     """Count an ask as one that found no node, until nothing of it is pending. Rules: CYC-33."""
-    if not request.unplaced:
-        request.unplaced = True
-        request.application.unplaced += 1
+    request.unplaced = True
+    request.application.unplaced += 1
 
 
 def _set_priority(application: Application) -> None:

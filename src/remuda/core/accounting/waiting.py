@@ -140,6 +140,15 @@ def offer(partition: Partition, node: Node) -> None:
         wake_for_node(partition, node)
 
 
+def offer_anew(partition: Partition, node: Node) -> None:
+    """Offer a node that changed: what predicates refused before may be asked again.
+
+    Rules: NOD-13, NOD-14 (decision 3 of docs/spec).
+    """
+    node.refused.clear()
+    offer(partition, node)
+
+
 def wake_rebuffed(partition: Partition) -> None:
     """Wake the lanes whose best node to reserve was refused: another may be the best now.
 

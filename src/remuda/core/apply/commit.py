@@ -18,15 +18,7 @@ from remuda.core.apply.reservations import reserve, unreserve, unreserve_all
 from remuda.core.apply.tracking import look, usage_grew
 from remuda.core.apply.turn import Turn
 from remuda.core.messages.effects import AllocationNew, EventRecord
-from remuda.core.messages.events import (
-    ADD,
-    APP,
-    APP_ALLOC,
-    NODE,
-    NODE_ALLOC,
-    UG_USER_RESOURCE,
-    USERGROUP,
-)
+from remuda.core.messages.events import ADD, APP, APP_ALLOC, NODE, NODE_ALLOC
 from remuda.core.model import deadlines, states
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
@@ -108,7 +100,7 @@ def park_lane(turn: Turn, partition: Partition, decision: Park) -> None:
     best = decision.refusals.best
     if best is not None:
         partition.rebuffed[lane.number] = (lane, best)
-    if decision.limiting is None and lane.leaf.settings.backoff and not lane.shape.urgent:
+    if decision.counts:
         count_unplaced(request)
     if decision.pauses:
         back_off(turn, partition, request.application)
@@ -184,13 +176,6 @@ def enter(turn: Turn, partition: Partition, request: Request, allocation: Alloca
     charge(partition, allocation, request)
     if not application.seen:
         look(turn, partition, application)
-    account = application.account
-    if application.group or account is None or account.trackers:
-        usage_grew(turn, partition, application, resource)
-    else:
-        # What usage_grew does where nothing is limited, as it mostly is.
-        user, path = application.user, application.queue_path
-        kind, detail = USERGROUP, UG_USER_RESOURCE
-        emit(EventRecord(rm_id, name, kind, user, path, ADD, detail, now_ns, resource))
+    usage_grew(turn, partition, application, resource)
     application_id = application.record.application_id
     emit(EventRecord(rm_id, name, APP, application_id, identity, ADD, APP_ALLOC, now_ns, resource))

@@ -5,7 +5,7 @@ A foreign allocation only takes room on its node: no queue, user or partition co
 
 from __future__ import annotations
 
-from remuda.core.accounting.waiting import offer
+from remuda.core.accounting.waiting import offer_anew
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.messages.commands import AllocationRelease, Ask, ExistingAllocation
@@ -115,5 +115,4 @@ def _changed(turn: Turn, partition: Partition, node: Node) -> None:
     Rules: CYC-29, NOD-14.
     """
     tell_occupied(turn, partition, node)
-    node.refused.clear()
-    offer(partition, node)
+    offer_anew(partition, node)

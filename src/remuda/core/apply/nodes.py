@@ -11,7 +11,13 @@ from typing import Final
 
 from remuda.base.resources import Resource
 from remuda.core.accounting.usage import grow_capacity
-from remuda.core.accounting.waiting import offer, wake_at, wake_rebuffed, wake_to_reserve
+from remuda.core.accounting.waiting import (
+    offer,
+    offer_anew,
+    wake_at,
+    wake_rebuffed,
+    wake_to_reserve,
+)
 from remuda.core.apply.allocations import recover
 from remuda.core.apply.allocations import refusal as allocation_refusal
 from remuda.core.apply.foreign import tell_occupied
@@ -199,9 +205,8 @@ def _update(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) ->
         _set_capacity(turn, partition, node, partition.types.amounts(update.capacity))
     if update.occupied is not None and not node.itemised:
         _set_occupied(turn, partition, node, partition.types.amounts(update.occupied))
-    node.refused.clear()
     drop_unfit(turn, partition, list(node.reservations.values()))
-    offer(partition, node)
+    offer_anew(partition, node)
     wake_to_reserve(partition, node)
     return "", ""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from remuda.core.accounting.usage import refund
-from remuda.core.accounting.waiting import offer
+from remuda.core.accounting.waiting import offer_anew
 from remuda.core.apply.foreign import forget_foreign, release_foreign
 from remuda.core.apply.lifecycle import complete_if_idle, drop_requests, fire
 from remuda.core.apply.tracking import usage_shrank
@@ -81,7 +81,6 @@ def node_returns(turn: Turn, partition: Partition, allocation: Allocation) -> No
     """Give the node its room back, with the event, and wake who can use it. Rules: EVT-50."""
     node = allocation.node
     node.remove(allocation)
-    node.refused.clear()
     turn.event(
         partition,
         events.NODE,
@@ -91,7 +90,7 @@ def node_returns(turn: Turn, partition: Partition, allocation: Allocation) -> No
         allocation.allocation_id,
         allocation.amounts.resource,
     )
-    offer(partition, node)
+    offer_anew(partition, node)
 
 
 def end_on_node(turn: Turn, partition: Partition, node: Node) -> AllocationsReleased | None:

@@ -53,11 +53,8 @@ def unreserve(turn: Turn, partition: Partition, reservation: Reservation) -> Non
     Rules: RSV-8, RSV-9, RSV-11 (Ours), EVT-56. Emits: EventRecord.
     """
     number = reservation.number
-    request, node, claim = reservation.request, reservation.node, reservation.claim
-    del claim.reservations[number]
-    partition.claims_stale = True
-    if not claim.reservations:
-        del partition.claims[claim.key]
+    request, node = reservation.request, reservation.node
+    _leave_claim(partition, reservation)
     del partition.reservations[number]
     del node.reservations[number]
     del request.reservations[node.node_id]
@@ -90,8 +87,9 @@ def use_reservation(turn: Turn, partition: Partition, request: Request, node: No
 
 def trim_reservations(turn: Turn, partition: Partition, request: Request) -> None:
     """End what an ask has reserved beyond what it wants, oldest first. Rules: RSV-6, SI-33."""
-    while len(request.reservations) > request.reservation_limit():
-        unreserve(turn, partition, next(iter(request.reservations.values())))
+    beyond = len(request.reservations) - request.reservation_limit()
+    for reservation in list(request.reservations.values())[: max(0, beyond)]:
+        unreserve(turn, partition, reservation)
 
 
 def drop_unfit(turn: Turn, partition: Partition, reservations: list[Reservation]) -> None:
@@ -123,10 +121,7 @@ def review(turn: Turn, partition: Partition) -> None:
 def renew_claim(partition: Partition, request: Request) -> None:
     """Tie the reservations of an ask to the limits for its amounts, which changed. Rules: SI-33."""
     for reservation in request.reservations.values():
-        claim = reservation.claim
-        del claim.reservations[reservation.number]
-        if not claim.reservations:
-            del partition.claims[claim.key]
+        _leave_claim(partition, reservation)
         reservation.claim = _claim(partition, request)
         mates = reservation.claim.reservations
         mates[reservation.number] = reservation
@@ -162,6 +157,15 @@ def _claim(partition: Partition, request: Request) -> Claim:
         partition.claims[key] = claim
         partition.claims_stale = True
     return claim
+
+
+def _leave_claim(partition: Partition, reservation: Reservation) -> None:
+    """Take a reservation out of its claim, which ends with the last one."""
+    claim = reservation.claim
+    del claim.reservations[reservation.number]
+    partition.claims_stale = True
+    if not claim.reservations:
+        del partition.claims[claim.key]
 
 
 def _review_claims(turn: Turn, partition: Partition) -> None:

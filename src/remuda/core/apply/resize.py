@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from remuda.base.resources import Resource
 from remuda.core.accounting.resize import resize
-from remuda.core.accounting.waiting import offer
+from remuda.core.accounting.waiting import offer_anew
 from remuda.core.apply.tracking import usage_grew, usage_shrank
 from remuda.core.apply.turn import Turn
 from remuda.core.model.allocation import Allocation
@@ -32,8 +32,7 @@ def resize_allocation(
         return
     resize(partition, allocation, amounts)
     node = allocation.node
-    node.refused.clear()
-    offer(partition, node)
+    offer_anew(partition, node)
     less = _excess(before.resource, amounts.resource)
     if less:
         usage_shrank(turn, partition, allocation.application, less)

@@ -162,5 +162,6 @@ def _park(lane: Lane, limiting: Queue | None, refusals: Refusals) -> Park:
     backoff = lane.leaf.settings.backoff
     if backoff and limiting is None and not lane.shape.urgent:
         request = lane.first().first()
-        parked.pauses = not request.unplaced and request.application.unplaced + 1 >= backoff
+        parked.counts = not request.unplaced
+        parked.pauses = parked.counts and request.application.unplaced + 1 >= backoff
     return parked

@@ -150,10 +150,7 @@ class EventRecord:
     message: str = ""
 
 
-# SchedulingState of si.proto.
-SKIPPED: Final = 1
-SCHEDULED: Final = 2
-RESERVED: Final = 3
+# The SchedulingState of si.proto that is sent today: no node could take it.
 FAILED: Final = 4
 
 

@@ -1,7 +1,4 @@
-"""The gates an ask must pass to be placed: why one waits is the name of a gate.
-
-In the order in which they are asked (CYC-11, CYC-12).
-"""
+"""The gates an ask must pass to be placed: why one waits is the name of a gate."""
 
 from __future__ import annotations
 
@@ -15,3 +12,15 @@ USER_QUOTA: Final = "user quota"
 QUEUE_QUOTA: Final = "queue quota"
 REQUIRED_NODE: Final = "required node"
 NODES: Final = "nodes"
+
+# In the order in which they are asked (CYC-11, CYC-12).
+ORDER: Final = (
+    STOPPED,
+    TURN,
+    BACKOFF,
+    MAX_APPLICATIONS,
+    USER_QUOTA,
+    QUEUE_QUOTA,
+    REQUIRED_NODE,
+    NODES,
+)

@@ -106,17 +106,18 @@ class ConfigurationsQuery:
     """What each RM was configured with -> tuple[ConfigurationView, ...], by RM ID."""
 
 
-Query: TypeAlias = (
-    PartitionsQuery
-    | QueuesQuery
+# Those that name one partition.
+PartitionQuery: TypeAlias = (
+    QueuesQuery
     | NodesQuery
     | ApplicationsQuery
     | PlacementRulesQuery
     | UsageQuery
     | AccessQuery
     | UtilisationQuery
-    | ConfigurationsQuery
 )
+
+Query: TypeAlias = PartitionsQuery | ConfigurationsQuery | PartitionQuery
 
 
 @message

@@ -22,9 +22,6 @@ COMPLETING_TIMEOUT_NS: Final = 30 * SECOND_NS
 RETENTION_NS: Final = 3 * 24 * 3600 * SECOND_NS
 QUEUE_CLEANUP_NS: Final = 10 * SECOND_NS
 
-# How old an ask must be to reserve a node (RSV-3).
-RESERVATION_DELAY_NS: Final = 2 * SECOND_NS
-
 # How often asks that wait for a larger cluster are looked for (CYC-30).
 OUTSTANDING_NS: Final = SECOND_NS
 

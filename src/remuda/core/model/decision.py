@@ -77,17 +77,18 @@ class Park:
     """Nothing of a lane can be placed: a queue's limit is in the way, or no node takes it.
 
     ``limiting``: the first queue, leaf upwards, whose maximum is too small; None: no node.
-    ``others``: what stops new strands of the lane before that. ``pauses``: the application of the
-    first ask backs off (CYC-33).
+    ``others``: what stops new strands of the lane before that. ``counts``: the first ask is one
+    more of its application that found no node; ``pauses``: that backs off (CYC-33).
     """
 
-    __slots__ = ("lane", "limiting", "others", "pauses", "refusals")
+    __slots__ = ("counts", "lane", "limiting", "others", "pauses", "refusals")
 
     def __init__(self, lane: Lane, limiting: Queue | None, refusals: Refusals) -> None:
         self.lane = lane
         self.limiting = limiting
         self.refusals = refusals
         self.others: Sequence[Hold | Wait] = ()
+        self.counts: bool = False
         self.pauses: bool = False
 
 

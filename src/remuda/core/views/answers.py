@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
 from remuda.core.messages.queries import (
     AccessQuery,
     ApplicationsQuery,
     ConfigurationsQuery,
     NodesQuery,
+    PartitionQuery,
     PartitionsQuery,
     PlacementRulesQuery,
     Query,
@@ -26,16 +27,6 @@ from remuda.core.views.partitions import find_partition, partition_views, queue_
 from remuda.core.views.usage import usage_views
 from remuda.core.views.utilisation import utilisation_view
 
-_PartitionQuery: TypeAlias = (
-    QueuesQuery
-    | NodesQuery
-    | ApplicationsQuery
-    | PlacementRulesQuery
-    | UsageQuery
-    | AccessQuery
-    | UtilisationQuery
-)
-
 
 def answer(cluster: Cluster, query: Query) -> View:
     """Answer a read-only question with frozen records; None if its partition is unknown.
@@ -50,7 +41,7 @@ def answer(cluster: Cluster, query: Query) -> View:
     return None if partition is None else _answer(partition, query)
 
 
-def _answer(partition: Partition, query: _PartitionQuery) -> View:
+def _answer(partition: Partition, query: PartitionQuery) -> View:
     if isinstance(query, QueuesQuery):
         return queue_view(partition, partition.root)
     if isinstance(query, NodesQuery):

@@ -110,6 +110,22 @@ class Crowd(Caller):
         return {each.message: (each.count, each.last_ns) for each in self.request(key, app).log}
 
 
+def two_nodes() -> Crowd:
+    """Two nodes, n1 and n2, with 4 and 5 cores free."""
+    crowd = Crowd()
+    crowd.full(n1=4, n2=5)
+    return crowd
+
+
+def reserved_node() -> Crowd:
+    """``big`` of eight cores has reserved n1, of which 4 are free; root.b is empty."""
+    crowd = Crowd(leaf("a"), leaf("b"))
+    crowd.full(n1=4)
+    crowd.ask("app", "big", {"vcore": 8})
+    assert reserved(crowd.run(LATE)) == [("+", "n1", "big")]
+    return crowd
+
+
 class Reluctant:
     """An RM that refuses nodes: ``refused`` maps (key, node, allocate) to the text.
 

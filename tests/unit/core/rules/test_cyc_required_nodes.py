@@ -9,7 +9,7 @@ import pytest
 from remuda.core.messages import commands as c
 from remuda.core.messages import gates
 from tests.unit.core.door import DAY, REQUIRED_NODE, START, leaf, users
-from tests.unit.core.rules.crowd import DELAY, LATE, Crowd, Reluctant, reserved, went
+from tests.unit.core.rules.crowd import DELAY, LATE, Crowd, Reluctant, reserved, two_nodes, went
 
 ONE = {"vcore": 1}
 BIG = {"vcore": 8}
@@ -23,9 +23,7 @@ def pin(crowd: Crowd, key: str, node_id: str, cores: int, *args: Any, **other: A
 @pytest.fixture
 def crowd() -> Crowd:
     """Two nodes with 4 and 5 cores free."""
-    found = Crowd()
-    found.full(n1=4, n2=5)
-    return found
+    return two_nodes()
 
 
 @pytest.mark.remuda_rule("CYC-14")

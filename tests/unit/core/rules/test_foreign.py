@@ -11,8 +11,8 @@ from remuda.core.messages import effects as e
 from remuda.core.messages import queries as q
 from remuda.core.messages.effects import Effect
 from remuda.core.messages.events import NODE, NODE_OCCUPIED, SET
-from remuda.core.ports import NodesAnswer, NodesQuestion
 from tests.unit.core.door import SECOND, START, Caller, answers, leaf, of, partition
+from tests.unit.core.rules.crowd import Reluctant
 
 
 class Cluster(Caller):
@@ -312,17 +312,13 @@ def test_more_than_the_node_has_closes_it_for_that_type_only(door: Cluster) -> N
 
 @pytest.mark.remuda_rule("CYC-29", "SI-80")
 def test_a_node_that_was_refused_is_asked_about_again() -> None:
-    refuses = True
-
-    def predicate(question: NodesQuestion) -> NodesAnswer:
-        return NodesAnswer(-1, ("no",) * len(question.node_ids)) if refuses else NodesAnswer(0)
-
-    door = Cluster(leaf("a"), predicates=predicate)
+    rm = Reluctant({("*", "n1", True): "no"})
+    door = Cluster(leaf("a"), predicates=rm)
     door.node("n1", {"vcore": 10})
     door.app("app")
     door.ask("app", "k", {"vcore": 1}, equivalence="class")
     assert door.place() == []
-    refuses = False
+    rm.refused.clear()
     door.ask("app", "other", {"vcore": 20}, equivalence="class")
     assert door.place() == []
     door.foreign("daemon", "n1", {"vcore": 1})

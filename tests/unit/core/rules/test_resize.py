@@ -15,7 +15,6 @@ from remuda.core.messages.events import (
     UG_USER_RESOURCE,
     USERGROUP,
 )
-from remuda.core.ports import NodesAnswer, NodesQuestion
 from tests.unit.core.door import (
     SECOND,
     Caller,
@@ -28,6 +27,7 @@ from tests.unit.core.door import (
     partition,
     users,
 )
+from tests.unit.core.rules.crowd import Reluctant
 
 FAIR = {"application.sort.policy": "fair"}
 
@@ -302,18 +302,14 @@ def test_room_on_another_node_ends_the_reservation() -> None:
 
 @pytest.mark.remuda_rule("CYC-28", "SI-80")
 def test_a_node_that_was_refused_is_asked_about_again() -> None:
-    refuses = True
-
-    def predicate(question: NodesQuestion) -> NodesAnswer:
-        return NodesAnswer(-1, ("no",) * len(question.node_ids)) if refuses else NodesAnswer(0)
-
-    door = Checked(leaf("a"), predicates=predicate)
+    rm = Reluctant({("*", "n1", True): "no"})
+    door = Checked(leaf("a"), predicates=rm)
     door.node("n1", {"vcore": 10})
     door.app("app")
     door.existing("app", "runs", "n1", {"vcore": 1})
     door.ask("app", "k", {"vcore": 1}, equivalence="class")
     assert door.place() == []
-    refuses = False
+    rm.refused.clear()
     door.existing("app", "runs", "n1", {"vcore": 1})
     assert door.place() == []
     door.existing("app", "runs", "n1", {"vcore": 2})

@@ -8,7 +8,7 @@ import pytest
 
 from remuda.core.messages import commands as c
 from tests.unit.core.door import DAY, leaf
-from tests.unit.core.rules.crowd import LATE, Crowd, reserved, went
+from tests.unit.core.rules.crowd import Crowd, reserved, reserved_node, went
 
 BIG = {"vcore": 8}
 ONE = {"vcore": 1}
@@ -17,11 +17,7 @@ ONE = {"vcore": 1}
 @pytest.fixture
 def crowd() -> Crowd:
     """``big`` has reserved n1, of which 4 cores are free."""
-    found = Crowd(leaf("a"), leaf("b"))
-    found.full(n1=4)
-    found.ask("app", "big", BIG)
-    assert reserved(found.run(LATE)) == [("+", "n1", "big")]
-    return found
+    return reserved_node()
 
 
 @pytest.mark.remuda_rule("RSV-7", "CYC-15", "NOD-20")

@@ -11,7 +11,7 @@ from remuda.core.messages import commands as c
 from remuda.core.messages import events as ev
 from remuda.core.messages.effects import Effect
 from tests.unit.core.door import REQUIRED_NODE, events, leaf, partition
-from tests.unit.core.rules.crowd import LATE, Crowd, reserved, went
+from tests.unit.core.rules.crowd import LATE, Crowd, reserved, reserved_node, went
 
 BIG = {"vcore": 8}
 ONE = {"vcore": 1}
@@ -20,10 +20,7 @@ ONE = {"vcore": 1}
 @pytest.fixture
 def crowd() -> Crowd:
     """``big`` has reserved n1, of which 4 cores are free; ``small`` of another one waits for it."""
-    found = Crowd(leaf("a"), leaf("b"))
-    found.full(n1=4)
-    found.ask("app", "big", BIG)
-    assert reserved(found.run(LATE)) == [("+", "n1", "big")]
+    found = reserved_node()
     found.app("waiting", "root.b")
     found.ask("waiting", "small", ONE)
     assert went(found.run()) == []

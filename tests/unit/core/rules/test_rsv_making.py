@@ -9,7 +9,16 @@ from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.messages import events as ev
 from tests.unit.core.door import DAY, SECOND, START, groups, leaf, of, parent, users
-from tests.unit.core.rules.crowd import DELAY, LATE, Crowd, Reluctant, reserved, told, went
+from tests.unit.core.rules.crowd import (
+    DELAY,
+    LATE,
+    Crowd,
+    Reluctant,
+    reserved,
+    told,
+    two_nodes,
+    went,
+)
 
 BIG = {"vcore": 8}
 
@@ -17,9 +26,7 @@ BIG = {"vcore": 8}
 @pytest.fixture
 def crowd() -> Crowd:
     """Two nodes with 4 and 5 cores free."""
-    found = Crowd()
-    found.full(n1=4, n2=5)
-    return found
+    return two_nodes()
 
 
 @pytest.mark.remuda_rule("RSV-3", "CYC-32")

@@ -8,7 +8,7 @@ from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.messages import events as ev
 from tests.unit.core.door import DAY, START, leaf, of, parent, users
-from tests.unit.core.rules.crowd import LATE, Crowd, Reluctant, reserved, went
+from tests.unit.core.rules.crowd import LATE, Crowd, Reluctant, reserved, reserved_node, went
 
 BIG = {"vcore": 8}
 ONE = {"vcore": 1}
@@ -17,11 +17,7 @@ ONE = {"vcore": 1}
 @pytest.fixture
 def crowd() -> Crowd:
     """``big`` has reserved n1, of which 4 cores are free."""
-    found = Crowd(leaf("a"), leaf("b"))
-    found.full(n1=4)
-    found.ask("app", "big", BIG)
-    assert reserved(found.run(LATE)) == [("+", "n1", "big")]
-    return found
+    return reserved_node()
 
 
 @pytest.mark.remuda_rule("RSV-8", "CYC-6", "CYC-20", "EVT-56", "CYC-5")
