@@ -21,11 +21,13 @@ from remuda.core.messages.effects import (
     ApplicationsAnswered,
     ApplicationUpdated,
     AsksRejected,
+    AsksReleased,
     ConfigurationAnswered,
     ContainerStateUpdated,
     Effect,
     EventRecord,
     NodesAnswered,
+    ObjectStateAnswered,
     RegistrationAnswered,
     RequestRefused,
 )
@@ -190,10 +192,12 @@ _Single: TypeAlias = (
     | RequestRefused
     | ApplicationsAnswered
     | AllocationsReleased
+    | AsksReleased
     | AsksRejected
     | AllocationsRejected
     | NodesAnswered
     | ConfigurationAnswered
+    | ObjectStateAnswered
     | ContainerStateUpdated
     | EventRecord
 )
@@ -208,6 +212,8 @@ def _single(effect: _Single) -> Response | None:
             return _node_verdicts(effect)
         case AllocationsReleased():
             return _released(effect)
+        case AsksReleased():
+            return _released_asks(effect)
         case AsksRejected():
             return _rejected_asks(effect)
         case AllocationsRejected():
@@ -215,7 +221,7 @@ def _single(effect: _Single) -> Response | None:
         case RequestRefused():
             _log.warning("request of %r refused: %s (%s)", effect.rm_id, effect.reason, effect.rule)
             return None
-        case RegistrationAnswered() | ConfigurationAnswered():
+        case RegistrationAnswered() | ConfigurationAnswered() | ObjectStateAnswered():
             return None
         case ContainerStateUpdated() | EventRecord():
             return None
@@ -263,6 +269,19 @@ def _released(effect: AllocationsReleased) -> si.AllocationResponse:
             applicationID=released.application_id,
             UUID=released.allocation_id,
             allocationID=released.allocation_id,
+            allocationKey=released.allocation_key,
+            terminationType=si.TerminationType.ValueType(released.termination_type),
+            message=released.message,
+        )
+    return response
+
+
+def _released_asks(effect: AsksReleased) -> si.AllocationResponse:
+    response = si.AllocationResponse()
+    for released in effect.released:
+        response.releasedAsks.add(
+            partitionName=released.partition,
+            applicationID=released.application_id,
             allocationKey=released.allocation_key,
             terminationType=si.TerminationType.ValueType(released.termination_type),
             message=released.message,

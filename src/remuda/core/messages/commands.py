@@ -47,9 +47,47 @@ class RegisterResourceManager:
 
 @message
 class UnregisterResourceManager:
-    """An RM leaves for good; everything it owns is dropped (RM-19). No answer."""
+    """An RM leaves, or stayed away too long: all it owns ends (RM-17, RM-19). No answer."""
 
     rm_id: str
+
+
+@message
+class PauseResourceManager:
+    """The connection to an RM is lost: nothing is decided for it, its timers stand still (RM-15).
+
+    No answer. Repeating is harmless.
+    """
+
+    rm_id: str
+
+
+@message
+class ResumeResourceManager:
+    """The connection to an RM is back: scheduling goes on, timers with what they had left (RM-15).
+
+    No answer. Repeating is harmless.
+    """
+
+    rm_id: str
+
+
+# What ChangeObjectState asks for, as ChangeObjectStateRequest.Action of extension.proto.
+START: Final = 1
+STOP: Final = 2
+
+
+@message
+class ChangeObjectState:
+    """An operator starts or stops a queue, or a partition if ``queue`` is empty (OBJ-4, EXT-25).
+
+    Answered by ObjectStateAnswered.
+    """
+
+    rm_id: str
+    partition: str = ""
+    queue: str = ""
+    action: int = 0
 
 
 @message

@@ -46,6 +46,17 @@ class ConfigurationAnswered:
 
 
 @message
+class ObjectStateAnswered:
+    """Answer to ChangeObjectState; an empty reason means ``current`` is its state now (OBJ-4)."""
+
+    rm_id: str
+    reason: str
+    rule: str = ""
+    previous: str = ""
+    current: str = ""
+
+
+@message
 class RequestRefused:
     """The whole request was refused because its RM is not registered (SI-1)."""
 
@@ -103,6 +114,25 @@ class AllocationsReleased:
 
     rm_id: str
     released: tuple[ReleasedAllocation, ...]
+
+
+@message
+class ReleasedAsk:
+    """One ask that the core dropped on its own (SI-70)."""
+
+    partition: str
+    application_id: str
+    allocation_key: str
+    termination_type: int
+    message: str
+
+
+@message
+class AsksReleased:
+    """Asks the core dropped at a timeout; one response (GANG-23, SI-70)."""
+
+    rm_id: str
+    released: tuple[ReleasedAsk, ...]
 
 
 @message
@@ -171,11 +201,13 @@ class ContainerStateUpdated:
 Effect: TypeAlias = (
     RegistrationAnswered
     | ConfigurationAnswered
+    | ObjectStateAnswered
     | RequestRefused
     | ApplicationsAnswered
     | ApplicationUpdated
     | AllocationNew
     | AllocationsReleased
+    | AsksReleased
     | AsksRejected
     | AllocationsRejected
     | NodesAnswered

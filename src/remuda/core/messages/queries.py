@@ -8,6 +8,7 @@ by ID, path or name (REST-20). Times are Unix nanoseconds, 0 means never.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import TypeAlias
 
 from remuda.base.message import message
@@ -139,6 +140,7 @@ class PartitionView:
     preemption: bool
     quota_preemption: bool
     user_group_resolver: str
+    placeholders: int = 0
 
 
 @message
@@ -228,7 +230,7 @@ class LogEntryView:
 
 @message
 class RequestView:
-    """One ask that still has something pending (REST-79).
+    """One ask that still has something pending (REST-79). ``task_group`` "": of no gang.
 
     ``log``: by message. ``finding`` None: it was not looked at yet. ``reservations``: node IDs,
     oldest reservation first.
@@ -249,11 +251,19 @@ class RequestView:
     log: tuple[LogEntryView, ...]
     finding: FindingView | None
     reservations: tuple[str, ...]
+    task_group: str = ""
+    placeholder: bool = False
 
 
 @message
 class AllocationView:
-    """One allocation (REST-80)."""
+    """One allocation (REST-80).
+
+    ``placeholder_used``: it took the place of a placeholder, which was asked for at
+    ``placeholder_request_time_ns`` (GANG-36). ``ordered``: why it was ordered out and is not
+    confirmed yet, a TerminationType, 0 if it was not (SI-69). ``replacement``: the allocation that
+    waits for the end of this placeholder (GANG-14).
+    """
 
     allocation_key: str
     allocation_id: str
@@ -266,12 +276,35 @@ class AllocationView:
     application_id: str
     partition: str
     originator: bool
+    task_group: str = ""
+    placeholder: bool = False
+    placeholder_used: bool = False
+    placeholder_request_time_ns: int = 0
+    ordered: int = 0
+    replacement: str = ""
+
+
+@message
+class PlaceholderView:
+    """One task group of a gang application (GANG-35).
+
+    ``minimum``: the size of the first placeholder seen. ``count``: distinct members asked for or
+    recovered; ``replaced``: confirmed swaps; ``timed_out``: members that went otherwise.
+    """
+
+    task_group: str
+    minimum: Resource
+    count: int
+    replaced: int
+    timed_out: int
 
 
 @message
 class ApplicationView:
     """One application (REST-77). ``state_log``: (time, state) pairs, oldest first.
 
+    ``used``: real allocations; ``placeholder``: those that only keep room. ``placeholder_data``: by
+    task group. ``placeholder_deadline_ns``: when the reservation times out, 0: no timer (GANG-20).
     ``backoff_deadline_ns``: until when none of its asks is tried (CYC-33), 0: they are.
     """
 
@@ -293,6 +326,9 @@ class ApplicationView:
     backoff_deadline_ns: int
     requests: tuple[RequestView, ...]
     allocations: tuple[AllocationView, ...]
+    placeholder: Resource = field(default_factory=dict)
+    placeholder_deadline_ns: int = 0
+    placeholder_data: tuple[PlaceholderView, ...] = ()
 
 
 @message

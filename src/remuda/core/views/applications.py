@@ -43,6 +43,8 @@ def allocation_view(partition: Partition, allocation: Allocation) -> AllocationV
         node_id=allocation.node.node_id,
         application_id=ask.application_id,
         partition=partition.name,
+        task_group=ask.task_group,
+        placeholder=ask.placeholder,
         originator=ask.originator,
     )
 
@@ -87,6 +89,8 @@ def _request_view(partition: Partition, request: Request) -> RequestView:
         required_node=request.required_node(),
         application_id=ask.application_id,
         partition=partition.name,
+        task_group=ask.task_group,
+        placeholder=ask.placeholder,
         originator=ask.originator,
         scheduling_attempted=request.attempted,
         triggered_scale_up=request.reported,
