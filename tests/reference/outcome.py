@@ -66,7 +66,7 @@ def outcome(effect: e.Effect) -> Outcome:
             return (kind, effect.rm_id, effect.reference_id, effect.object_id)
         case e.ContainerStateUpdated():
             raise TypeError("hints to users are not compared")
-        case e.AsksReleased() | e.ObjectStateAnswered():
+        case e.AsksReleased() | e.ReleaseRefused() | e.ObjectStateAnswered():
             raise TypeError("gangs and operators are not part of these workloads")
         case _:
             return verdict(effect)

@@ -213,7 +213,6 @@ GANG_ADMISSION: Final = Property(
     ("GANG-4", "QUE-18"),
     "application.gang.admission: greedy",
     choices=(QUOTA, GREEDY),
-    built=False,
 )
 
 QUOTA_PREEMPTION_DELAY: Final = Property(

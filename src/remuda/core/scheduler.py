@@ -15,7 +15,8 @@ from remuda.core.accounting.waiting import wake_volatile
 from remuda.core.apply.allocations import recover_allocations
 from remuda.core.apply.applications import update_applications
 from remuda.core.apply.asks import add_asks, release_asks
-from remuda.core.apply.commit import allocate, hold_back, keep_node, let_pause, let_wait, park_lane
+from remuda.core.apply.commit import allocate
+from remuda.core.apply.decisions import carry_out
 from remuda.core.apply.expiry import expire_due
 from remuda.core.apply.nodes import update_nodes
 from remuda.core.apply.outstanding import plan_look
@@ -38,7 +39,7 @@ from remuda.core.messages.commands import (
 from remuda.core.messages.effects import Effect, RequestRefused
 from remuda.core.messages.queries import Query, View
 from remuda.core.model.cluster import Cluster
-from remuda.core.model.decision import Allocate, Hold, Park, Reserve, Wait
+from remuda.core.model.decision import Allocate
 from remuda.core.model.partition import Partition
 from remuda.core.ports import Predicates, always_true
 from remuda.core.views.answers import answer
@@ -106,16 +107,8 @@ class Scheduler:
                 allocate(turn, partition, decision)
                 alone = len(self._partitions) == 1
                 self._after = 1 if alone else self._partitions.index(partition) + 1
-            elif isinstance(decision, Reserve):
-                keep_node(turn, partition, decision)
-            elif isinstance(decision, Park):
-                park_lane(turn, partition, decision)
-            elif isinstance(decision, Wait):
-                let_wait(turn, partition, decision)
-            elif isinstance(decision, Hold):
-                hold_back(turn, partition, decision)
             else:
-                let_pause(partition, decision)
+                carry_out(turn, partition, decision)
             if partition.claims or partition.shaken:
                 review(turn, partition)
             if partition.outstanding.leaves:

@@ -29,6 +29,7 @@ from remuda.core.messages.effects import (
     NodesAnswered,
     ObjectStateAnswered,
     RegistrationAnswered,
+    ReleaseRefused,
     RequestRefused,
 )
 from remuda.si.pb import si_pb2 as si
@@ -190,6 +191,7 @@ def split_encoded(response: Response, bytes_limit: int) -> list[bytes]:
 _Single: TypeAlias = (
     RegistrationAnswered
     | RequestRefused
+    | ReleaseRefused
     | ApplicationsAnswered
     | AllocationsReleased
     | AsksReleased
@@ -218,7 +220,7 @@ def _single(effect: _Single) -> Response | None:
             return _rejected_asks(effect)
         case AllocationsRejected():
             return _rejected_allocations(effect)
-        case RequestRefused():
+        case RequestRefused() | ReleaseRefused():
             _log.warning("request of %r refused: %s (%s)", effect.rm_id, effect.reason, effect.rule)
             return None
         case RegistrationAnswered() | ConfigurationAnswered() | ObjectStateAnswered():

@@ -46,11 +46,12 @@ def test_one_answer_with_both_verdicts() -> None:
         c.NewApplication("nobody", "root.a"),
         c.NewApplication("", "root.a", user="ann"),
         c.NewApplication("gang", "root.a", user="ann", placeholder_ask=ONE),
+        c.NewApplication("less", "root.a", user="ann", placeholder_ask={"vcore": -1}),
         c.NewApplication("nested", "root.p.q", user="ann"),
     )
     found = door.send(c.UpdateApplications(door.rm, new))
-    bad = ["old", "lost", "parent", "missing", "nobody", "", "gang"]
-    assert verdict(found) == (["good", "nested"], bad)
+    bad = ["old", "lost", "parent", "missing", "nobody", "", "less"]
+    assert verdict(found) == (["good", "gang", "nested"], bad)
     (answer,) = of(found, e.ApplicationsAnswered)
     assert all(rejection.reason for rejection in answer.rejected)
     assert states(found) == []

@@ -63,12 +63,9 @@ def test_a_queue_in_use_again_outlives_the_cleaner_and_goes_later(door: Caller) 
     [
         (TemplateConfig(maximum=ONE), 2),  # more than the queue may ever hold
         (TemplateConfig(properties={"application.sort.policy": "fair"}), 1),
-        (None, 1),  # gangs are not built yet
     ],
 )
-def test_a_queue_made_for_one_that_is_refused_goes(
-    template: TemplateConfig | None, wanted: int
-) -> None:
+def test_a_queue_made_for_one_that_is_refused_goes(template: TemplateConfig, wanted: int) -> None:
     door = Caller(parent("p", template=template), placement_rules=(CREATING,))
     new = c.NewApplication(
         "gang", "root.p.x.y", user="ann", placeholder_ask={"vcore": wanted, "gpu": 0}

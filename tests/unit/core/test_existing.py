@@ -185,3 +185,12 @@ def test_the_creation_time_is_the_age_of_the_ask(door: Caller) -> None:
         "young": START + 5 * SECOND,
     }
     assert door.order() == ["old", "middle", "young"]
+
+
+@pytest.mark.remuda_rule("SI-35", "CYC-18")
+def test_a_reported_identity_is_not_given_out_again_while_its_key_is_known(door: Caller) -> None:
+    for identity in ("k-1", "k-2", "k-007"):
+        door.existing("app", identity, "n1", {"vcore": 1}, key="k")
+    door.release("app", "k-2")
+    door.ask("app", "k", {"vcore": 1}, count=6)
+    assert [identity for identity, _ in placed(door.step())] == ["k-3", "k-4", "k-5"]

@@ -232,8 +232,9 @@ def test_a_gang_is_tested_with_its_quota_which_is_not_stored(door: Caller) -> No
     for quota in (5, 20):
         effects = door.send(gang({"memory": 15}, "root.ns", tags={QUOTA: text(memory=quota)}))
         (answer,) = of(effects, e.ApplicationsAnswered)
-        refusals.append("larger than max queue allocation" in answer.rejected[0].reason)
-        assert limits(door)[0] == {"memory": 10}
+        refused = [bad.reason for bad in answer.rejected]
+        refusals.append(any("larger than max queue allocation" in each for each in refused))
+        assert limits(door)[0] == {"memory": 10 if refused else 20}  # PLC-81: of those accepted
     assert refusals == [True, False]
 
 

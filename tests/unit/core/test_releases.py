@@ -103,7 +103,8 @@ def test_a_confirmation_is_executed_and_not_answered(door: Caller, kind: int) ->
 @pytest.mark.remuda_rule("SI-64")
 @pytest.mark.parametrize("identity", ["k-1", ""])
 def test_a_replacement_of_what_is_no_placeholder_is_refused(door: Caller, identity: str) -> None:
-    assert answers(door.release("app", identity, kind=c.PLACEHOLDER_REPLACED)) == []
+    (refused,) = answers(door.release("app", identity, kind=c.PLACEHOLDER_REPLACED))
+    assert isinstance(refused, e.ReleaseRefused)
     assert left(door) == ["j-0", "k-0", "k-1", "k-2"]
 
 

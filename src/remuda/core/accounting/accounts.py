@@ -40,8 +40,9 @@ def open_account(partition: Partition, application: Application) -> Account:
     account = _account(partition, tuple(trackers))
     account.references += 1
     application.account = account
+    usage = application.usage()
     for tracker in account.trackers:
-        add_vector(tracker.allocated, application.allocated)
+        add_vector(tracker.allocated, usage)
         tracker.running += application.counted
     return account
 
@@ -55,8 +56,9 @@ def close_account(partition: Partition, application: Application) -> None:
     if account is None:
         return
     application.account = None
+    usage = application.usage()
     for tracker in account.trackers:
-        subtract_vector(tracker.allocated, application.allocated)
+        subtract_vector(tracker.allocated, usage)
         tracker.running -= application.counted
     account.references -= 1
     if account.references:

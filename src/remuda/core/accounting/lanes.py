@@ -161,7 +161,9 @@ def _shape(partition: Partition, request: Request) -> Shape:
     shape = partition.shapes.get(key)
     if shape is None:
         volatile = partition.predicates and not request.ask.equivalence
-        shape = Shape(partition.next_number(), key, request.amounts, volatile)
+        gang = request.application.gang
+        total = gang.total if gang is not None and key[8] else None
+        shape = Shape(partition.next_number(), key, request.amounts, total, volatile)
         partition.shapes[key] = shape
     return shape
 
@@ -169,7 +171,7 @@ def _shape(partition: Partition, request: Request) -> Shape:
 def _shape_key(partition: Partition, request: Request) -> ShapeKey:
     """Return what makes asks of a partition equal. In a leaf with back-off each ask is alone.
 
-    Rules: CYC-15, NOD-13, NOD-23, CYC-33.
+    Rules: CYC-15, NOD-13, NOD-23, CYC-33, GANG-4, GANG-11.
     """
     ask = request.ask
     application = request.application
@@ -183,7 +185,13 @@ def _shape_key(partition: Partition, request: Request) -> ShapeKey:
     leaf = application.queue
     alone = stage == HOME or (leaf is not None and leaf.settings.backoff > 0)
     own = request.number if alone else 0
-    return (request.amounts.number, required, constraint, application.node_policy, stage, own)
+    gated = 0
+    gang = application.gang
+    if ask.placeholder and gang is not None and gang.gated and gang.total is not None:
+        gated = gang.total.number
+    group = "" if ask.placeholder else ask.task_group
+    number, policy = request.amounts.number, application.node_policy
+    return (number, required, constraint, policy, stage, own, group, ask.placeholder, gated)
 
 
 def _stage(request: Request) -> int:
@@ -232,9 +240,12 @@ def gate_of(application: Application, account: Account, lane: Lane) -> int:
     """Return how the asks of an application in a lane are let through.
 
     Turns and back-off concern the regular pass only; what waits for a node anyway goes on waiting.
-    Rules: APP-12, CYC-11, CYC-19, CYC-33, QUE-24, QUE-25, QUE-41.
+    Rules: APP-12, CYC-11, CYC-19, CYC-33, QUE-24, QUE-25, QUE-41, GANG-6, GANG-11.
     """
-    if application.state == states.FAILING:
+    if application.state in (states.FAILING, states.RESUMING):
+        return CLOSED
+    gang, shape = application.gang, lane.shape
+    if gang is not None and not shape.placeholder and gang.holds_back(shape.task_group):
         return CLOSED
     leaf = lane.leaf
     accepted = application.state == states.ACCEPTED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from remuda.core.accounting.gangs import renew_gang
 from remuda.core.accounting.lanes import note_turn, regroup, restage
 from remuda.core.accounting.standing import (
     place_group,
@@ -29,7 +30,7 @@ def renew_orders(partition: Partition) -> None:
 
     Places by one policy cannot be compared with those by another, so every order begins empty.
     Every lane is tried again, and every ask is in the lane it belongs to now.
-    Rules: QUE-21 (Ours), QUE-30 (Ours), QUE-41, RLD-23, CYC-33, KV-5.
+    Rules: QUE-21 (Ours), QUE-30 (Ours), QUE-41, RLD-23, CYC-33, GANG-4, KV-5.
     """
     wake_all(partition)
     for queue in partition.queues(partition.root):
@@ -47,6 +48,7 @@ def renew_orders(partition: Partition) -> None:
             place_group(group)
     for application in list(partition.applications.values()):
         note_turn(partition, application)
+        renew_gang(partition, application)
         regroup(partition, application)
         for request in application.requests.values():
             restage(partition, request)

@@ -31,8 +31,8 @@ def settle(partition: Partition) -> None:
         _renew_shares(partition)
     elif partition.unsettled:
         for leaf in partition.unsettled.values():
-            if leaf.urgent.keys or partition.urgent:
-                _settle_urgent(partition, leaf)
+            if leaf.urgent.keys or partition.urgent or leaf.swaps.order.keys or partition.swapping:
+                _settle_passes(partition, leaf)
             for queue in leaf.path_up:
                 if queue.parent is not None:
                     _update(queue, queue.parent, parity=partition.parity)
@@ -79,6 +79,8 @@ def update_application(application: Application) -> bool:
     if standing == application.standing:
         return False
     application.standing = standing
+    if application.number in leaf.swaps.order.keys:
+        leaf.swaps.put(application)
     for group in application.request_groups.values():
         place_group(group)
     return True
@@ -143,16 +145,24 @@ def _renew_shares(partition: Partition) -> None:
         fair[queue.path] = fair_maximum(queue, above)
         queue.divisors = divisors(queue, fair[queue.path])
     for queue in reversed(queues):
-        _settle_urgent(partition, queue)
+        _settle_passes(partition, queue)
         if queue.parent is not None:
             _update(queue, queue.parent, parity=partition.parity)
     partition.root.priority = partition.root.priorities.highest
 
 
-def _settle_urgent(partition: Partition, leaf: Queue) -> None:
-    """Note whether the reserved pass has something to try there. Rules: CYC-5, CYC-19, QUE-4."""
+def _settle_passes(partition: Partition, leaf: Queue) -> None:
+    """Note whether the reserved pass, and that of placeholders, have something to try there.
+
+    Rules: CYC-5, CYC-19, CYC-23, QUE-4.
+    """
     stopped = [queue for queue in leaf.path_up if queue.state == states.STOPPED]
-    if leaf.urgent.keys and not stopped:
-        partition.urgent[leaf.path] = leaf
-    elif partition.urgent:
-        partition.urgent.pop(leaf.path, None)
+    _mark(partition.urgent, leaf, present=bool(leaf.urgent.keys) and not stopped)
+    _mark(partition.swapping, leaf, present=bool(leaf.swaps.order.keys) and not stopped)
+
+
+def _mark(leaves: dict[str, Queue], leaf: Queue, *, present: bool) -> None:
+    if present:
+        leaves[leaf.path] = leaf
+    elif leaves:
+        leaves.pop(leaf.path, None)

@@ -7,6 +7,13 @@ from __future__ import annotations
 
 from remuda.config.queue_properties import FAIR, STATEAWARE
 from remuda.core.accounting.accounts import account_of, count_application
+from remuda.core.accounting.gangs import (
+    await_placeholders,
+    give_room,
+    keep_room,
+    list_member,
+    unlist_member,
+)
 from remuda.core.accounting.lanes import dequeue, enqueue, note_turn, regroup, restage
 from remuda.core.accounting.standing import place_group, update_application
 from remuda.core.accounting.waiting import (
@@ -36,17 +43,10 @@ def set_pending(partition: Partition, request: Request, pending: int) -> None:
     add_times(application.pending, amounts, pending - before)
     for queue in leaf.path_up:
         add_times(queue.pending, amounts, pending - before)
+    if request.ask.placeholder:
+        await_placeholders(partition, application, pending - before)
     if before == 0 and pending > 0:
-        if not request.ages and partition.reservation_delay_ns is not None:
-            request.ages = True
-            partition.ages.add(request.created_ns + partition.reservation_delay_ns + 1, request)
-        application.priorities.add(request.ask.priority)
-        if application.priority != application.priorities.highest:
-            _set_priority(application)
-            update_application(application)
-        enqueue(partition, request)
-        if request.attempted:
-            partition.outstanding.add(request)
+        _list(partition, request)
     elif before > 0 and pending == 0:
         _unlist(partition, request, used_more=False)
     elif request.reservations:
@@ -68,8 +68,9 @@ def charge(  # noqa: C901 - a call less where every allocation comes
     leaf = application.queue
     assert leaf is not None
     amounts = allocation.amounts
+    placeholder = allocation.ask.placeholder
     _charge_quota(partition, application, amounts)
-    if request.pending and request.amounts is amounts:
+    if request.pending and request.amounts is amounts and not placeholder:
         move(application.pending, application.allocated, amounts)
         for queue in leaf.path_up:
             move(queue.pending, queue.allocated, amounts)
@@ -77,10 +78,13 @@ def charge(  # noqa: C901 - a call less where every allocation comes
     else:
         if request.pending:
             set_pending(partition, request, request.pending - 1)
-        add(application.allocated, amounts)
+        if not placeholder:
+            add(application.allocated, amounts)
         for queue in leaf.path_up:
             add(queue.allocated, amounts)
     application.allocations[allocation.allocation_id] = allocation
+    if placeholder:
+        keep_room(partition, allocation)
     partition.allocation_count += 1
     partition.claims_stale = True
     group = request.group
@@ -93,6 +97,11 @@ def charge(  # noqa: C901 - a call less where every allocation comes
     if group is not None and group.strand.account.limited:
         pass_on(partition, group.strand)
     partition.unsettled[leaf.path] = leaf
+    take_room(partition, allocation)
+
+
+def take_room(partition: Partition, allocation: Allocation) -> None:
+    """Let an allocation take room on its node, be there some or not. Rules: NOD-2, NOD-14."""
     node = allocation.node
     node.put(allocation)
     node.refused.clear()
@@ -129,9 +138,12 @@ def refund(partition: Partition, allocation: Allocation) -> None:
         subtract(queue.allocated, amounts)
     for tracker in trackers:
         subtract(tracker.allocated, amounts)
-    application.note_peak(amounts)
-    subtract(application.allocated, amounts)
     del application.allocations[allocation.allocation_id]
+    if allocation.ask.placeholder:
+        give_room(partition, allocation)
+    else:
+        application.note_peak(amounts)
+        subtract(application.allocated, amounts)
     partition.allocation_count -= 1
     partition.claims_stale = True
     if leaf.settings.application_sort == FAIR:
@@ -154,12 +166,13 @@ def count_running(partition: Partition, application: Application, change: int) -
 
 
 def count_starter(partition: Partition, application: Application) -> None:
-    """Count an application in Accepted at its queues while it holds a reservation.
+    """Count an application in Accepted at its queues while it holds room.
 
-    Rules: QUE-24 (Ours), APP-19, LIM-70.
+    That is a reservation or a placeholder. Rules: QUE-24 (Ours), APP-19, LIM-70.
     """
-    leaf = application.queue
-    starter = application.state == states.ACCEPTED and len(application.reservations) > 0
+    leaf, gang = application.queue, application.gang
+    holds = bool(application.reservations) or (gang is not None and bool(gang.placeholders))
+    starter = application.state == states.ACCEPTED and holds
     if leaf is None or starter == application.starter:
         return
     application.starter = starter
@@ -191,6 +204,23 @@ def grow_capacity(partition: Partition, amounts: Amounts, sign: int) -> None:
             capacity.types &= ~(1 << index)
 
 
+def _list(partition: Partition, request: Request) -> None:
+    """Put an ask that has something pending now into its lane and its application's priorities."""
+    application = request.application
+    if not request.ages and partition.reservation_delay_ns is not None:
+        request.ages = True
+        partition.ages.add(request.created_ns + partition.reservation_delay_ns + 1, request)
+    application.priorities.add(request.ask.priority)
+    if application.priority != application.priorities.highest:
+        _set_priority(application)
+        update_application(application)
+    enqueue(partition, request)
+    if request.is_member():
+        list_member(partition, request)
+    if request.attempted:
+        partition.outstanding.add(request)
+
+
 def _unlist(partition: Partition, request: Request, *, used_more: bool) -> None:
     """Take an ask without pending out of its lane and its application's priorities.
 
@@ -202,6 +232,8 @@ def _unlist(partition: Partition, request: Request, *, used_more: bool) -> None:
         application.unplaced -= 1
     if request.outstanding:
         partition.outstanding.discard(request)
+    if request.is_member():
+        unlist_member(partition, request)
     group = dequeue(partition, request)
     application.priorities.remove(request.ask.priority)
     leaf = application.queue

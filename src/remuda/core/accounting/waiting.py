@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from remuda.core.accounting.standing import place_lane, place_strand
+from remuda.core.accounting.swaps import retry_swaps
 from remuda.core.model.bound import Bound, WaitKey, Waitlist
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
@@ -74,10 +75,10 @@ def hold_again(partition: Partition, bound: Bound) -> None:
 
 
 def wake_at(partition: Partition, queue: Queue) -> None:
-    """Wake the lanes a queue's limit stopped and that now fit it. Rules: CYC-25."""
+    """Wake the lanes a queue's limit stopped and that now fit it. Rules: CYC-25, GANG-4."""
     for lanes in list(queue.waiting.values()):
         waiting = list(lanes.values())
-        if queue.fits(waiting[0].shape.amounts):
+        if queue.lets_in(waiting[0].shape):
             for lane in waiting:
                 wake(partition, lane)
 
@@ -138,6 +139,8 @@ def offer(partition: Partition, node: Node) -> None:
         partition.put_node(node)
     if partition.starved.shapes and not node.held:
         wake_for_node(partition, node)
+    if partition.stuck:
+        retry_swaps(partition)
 
 
 def offer_anew(partition: Partition, node: Node) -> None:
@@ -196,6 +199,8 @@ def wake_volatile(partition: Partition) -> None:
     for shape in list(partition.starved.shapes.values()):
         if shape.volatile:
             _wake_shape(partition, shape)
+    if partition.stuck:
+        retry_swaps(partition)
     for reservation in partition.reservations.values():
         if reservation.refusal:
             reservation.refusal = ""

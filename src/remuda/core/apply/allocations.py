@@ -6,9 +6,12 @@ that is known already is resized, and what is foreign only takes room on its nod
 
 from __future__ import annotations
 
+from remuda.core.accounting.gangs import enlist
 from remuda.core.apply.commit import enter
 from remuda.core.apply.foreign import foreign_identity, foreign_refusal, report_foreign
+from remuda.core.apply.identities import note_identity
 from remuda.core.apply.lifecycle import admit
+from remuda.core.apply.orders import limit_execution, reported_timeout_ms
 from remuda.core.apply.reservations import use_reservation
 from remuda.core.apply.resize import resize_allocation, resize_refusal
 from remuda.core.apply.turn import Turn
@@ -84,15 +87,16 @@ def _content_refusal(
     partition: Partition, application: Application, existing: ExistingAllocation, node_id: str
 ) -> tuple[str, str]:
     ask = existing.ask
-    if ask.placeholder:
-        if not ask.task_group:
-            return f"placeholder '{existing.allocation_id}' has no task group name", "SI-40"
-        return "gang scheduling is not built yet: placeholders are refused", "GANG-40"
+    if ask.placeholder and not ask.task_group:
+        return f"placeholder '{existing.allocation_id}' has no task group name", "SI-40"
     if any(amount < 0 for amount in ask.resource.values()):
         return f"allocation '{existing.allocation_id}' has a negative amount", "SI-40"
     if not partition.types.room_for(ask.resource):
         return f"more than {TYPES_LIMIT} different resource types", "SI-40"
     known = application.allocations.get(existing.allocation_id)
+    if known is None and _in_flight(application, existing.allocation_id):
+        text = f"allocation '{existing.allocation_id}' waits for the end of its placeholder"
+        return text, "SI-43"
     if known is None:
         return "", ""
     if known.node.node_id != node_id:
@@ -125,5 +129,16 @@ def recover(turn: Turn, partition: Partition, existing: ExistingAllocation, node
         request = Request(number, ask, amounts, application, created_ns(ask.tags, turn.now_ns))
         admit(partition, request)
     allocation.requested_ns = request.created_ns
-    enter(turn, partition, request, allocation)
+    note_identity(request, existing.allocation_id)
+    if ask.placeholder and not (request.pending and request.ask.placeholder):
+        enlist(partition, application, ask.task_group, amounts, 1)
+    enter(turn, partition, request, allocation, created_ns(ask.tags, turn.now_ns))
+    limit_execution(turn, partition, allocation, reported_timeout_ms(allocation))
     use_reservation(turn, partition, request, node)
+
+
+def _in_flight(application: Application, allocation_id: str) -> bool:
+    gang = application.gang
+    if gang is None:
+        return False
+    return any(each.allocation_id == allocation_id for each in gang.replacing.values())

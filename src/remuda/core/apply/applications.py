@@ -6,6 +6,7 @@ from typing import Final, TypeAlias
 
 from remuda.config.findings import cut
 from remuda.config.schema import NODE_SORT_BINPACKING, NODE_SORT_FAIR, RECOVERY_QUEUE, USER_NAME
+from remuda.core.accounting.gangs import renew_gang
 from remuda.core.accounting.standing import update_application
 from remuda.core.apply.creation import creation_fault, make_queues
 from remuda.core.apply.lifecycle import drop_requests, fire, leave_queue, plan_cleanup
@@ -25,8 +26,10 @@ from remuda.core.messages.tags import NODE_SORT_POLICY
 from remuda.core.model import states
 from remuda.core.model.application import Application
 from remuda.core.model.cluster import unknown_partition
+from remuda.core.model.gang import Gang
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
+from remuda.core.model.vectors import TYPES_LIMIT
 from remuda.core.policy.gang import gang_fault, is_gang
 from remuda.core.policy.placement import Placement, forced, place
 from remuda.core.policy.tag_quota import tag_quota
@@ -84,6 +87,10 @@ def _refusal(partition: Partition, application: Application) -> Refusal | None:
     fault, rule = _identify(application)
     if fault:
         return f"user of application {application_id}: {fault}", rule
+    if any(amount < 0 for amount in application.record.placeholder_ask.values()):
+        return f"placeholder ask of application {application_id} has a negative amount", "GANG-1"
+    if not partition.types.room_for(application.record.placeholder_ask):
+        return f"application {application_id}: more than {TYPES_LIMIT} resource types", "RES-1"
     if partition.state != states.ACTIVE:
         reason = f"partition is stopped ({partition.name} is {partition.state})"
         return f"{reason}: application {application_id} cannot be added", "OBJ-8"
@@ -127,7 +134,7 @@ def _admit(turn: Turn, partition: Partition, application: Application) -> Refusa
         return refusal
     leaf = partition.queue(application.queue_path)
     assert leaf is not None
-    refusal = _unsupported(application.record) or _order_refusal(application)
+    refusal = _order_refusal(application)
     if refusal is not None:
         _leave_unused(turn, partition, leaf)
         return refusal
@@ -162,14 +169,6 @@ def _find_leaf(
     return None
 
 
-def _unsupported(record: NewApplication) -> Refusal | None:
-    """Return what an application asks for that does not exist yet. Rules: GANG-1."""
-    application_id = record.application_id
-    if is_gang(record):
-        return f"gang application {application_id}: gang scheduling is not built yet", "GANG-1"
-    return None
-
-
 def _order_refusal(application: Application) -> Refusal | None:
     """Return what is wrong with an application's own order of nodes. Rules: NOD-23."""
     policy = application.node_policy
@@ -190,6 +189,9 @@ def _enter(turn: Turn, partition: Partition, application: Application, leaf: Que
     """Add an application to its leaf; its tags may limit the leaf. Rules: SI-21, EVT-65, PLC-81."""
     application_id = application.application_id
     application.queue = leaf
+    if is_gang(application.record):
+        application.gang = Gang(partition.types.amounts(application.record.placeholder_ask))
+        renew_gang(partition, application)
     leaf.applications[application_id] = application
     partition.applications[application_id] = application
     update_application(application)
@@ -209,10 +211,12 @@ def _remove(turn: Turn, rm_id: str, removal: ApplicationRemoval) -> None:
     drop_requests(turn, partition, application)
     if not application.allocations and application.state != states.COMPLETING:
         fire(turn, partition, application, states.COMPLETE)
+    if application.gang is not None:
+        application.gang.timer = None
     partition.applications.pop(application.application_id, None)
     leave_queue(turn, partition, application)
     allocations = list(application.allocations.values())
-    held = partition.types.resource(application.allocated)
+    held = partition.types.resource(application.usage())
     for allocation in allocations:
         note_removal(turn, partition, allocation, events.ALLOC_CANCEL)
     if allocations:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from remuda.core.accounting.gangs import enlist, lose
 from remuda.core.accounting.usage import set_pending
-from remuda.core.apply.lifecycle import admit, complete_if_idle, drop_request, drop_requests, fire
+from remuda.core.apply.lifecycle import admit, asks_left, drop_request, drop_requests, fire
 from remuda.core.apply.reservations import (
     drop_unfit,
     renew_claim,
     trim_reservations,
+    unreserve,
     unreserve_all,
 )
 from remuda.core.apply.tracking import end_if_idle
@@ -20,7 +22,7 @@ from remuda.core.model.application import Application
 from remuda.core.model.cluster import unknown_partition
 from remuda.core.model.deadlines import created_ns
 from remuda.core.model.partition import Partition
-from remuda.core.model.request import Request
+from remuda.core.model.request import CLOSED, Request
 from remuda.core.model.vectors import TYPES_LIMIT
 
 
@@ -54,8 +56,6 @@ def refusal(partition: Partition | None, ask: Ask) -> tuple[str, str]:
         return "allocation key is empty", "SI-12"
     if ask.placeholder and not ask.task_group:
         return f"placeholder ask '{ask.allocation_key}' has no task group name", "SI-31"
-    if ask.placeholder:
-        return "gang scheduling is not built yet: placeholder asks are refused", "GANG-1"
     return _amount_refusal(partition, ask)
 
 
@@ -89,7 +89,7 @@ def release_asks(turn: Turn, rm_id: str, releases: tuple[AskRelease, ...]) -> No
             drop_request(turn, partition, application, release.allocation_key)
         else:
             continue
-        complete_if_idle(turn, partition, application)
+        asks_left(turn, partition, application)
 
 
 def _add(turn: Turn, partition: Partition, application: Application, ask: Ask) -> None:
@@ -98,6 +98,7 @@ def _add(turn: Turn, partition: Partition, application: Application, ask: Ask) -
     Rules: SI-32 to SI-34, QUE-42, QUE-44, QUE-46, APP-4.
     """
     request = application.requests.get(ask.allocation_key)
+    before = None if request is None else (request.ask, members_of(request))
     if request is None:
         amounts = partition.types.amounts(ask.resource)
         number = partition.next_number()
@@ -113,6 +114,8 @@ def _add(turn: Turn, partition: Partition, application: Application, ask: Ask) -
         set_pending(partition, request, pending)
         if request.reservations:
             trim_reservations(turn, partition, request)
+    if ask.placeholder or before is not None:
+        _count_members(turn, partition, request, before)
     if not application.request_groups:
         end_if_idle(turn, partition, application)
     # Built here and not by turn.event: every ask comes this way.
@@ -129,6 +132,37 @@ def _add(turn: Turn, partition: Partition, application: Application, ask: Ask) -
             request.amounts.resource,
         )
     )
+
+
+def members_of(request: Request) -> int:
+    """Return how many placeholders an ask has got and still wants. Rules: GANG-9, GANG-35."""
+    return request.made + request.pending if request.ask.placeholder else 0
+
+
+def _count_members(
+    turn: Turn, partition: Partition, request: Request, before: tuple[Ask, int] | None
+) -> None:
+    """Count the members a placeholder ask stands for; one that changed is counted by difference.
+
+    Real asks that have to wait for the placeholders keep no nodes meanwhile.
+    Rules: GANG-6, GANG-9, GANG-11, GANG-35, SI-33.
+    """
+    ask, application = request.ask, request.application
+    was = 0
+    if before is not None and before[0].placeholder:
+        was = before[1]
+        if not ask.placeholder or before[0].task_group != ask.task_group:
+            lose(partition, application, before[0].task_group, was - request.made)
+            was = request.made
+    more = members_of(request) - was
+    if ask.placeholder and more > 0:
+        enlist(partition, application, ask.task_group, request.amounts, more)
+    elif ask.placeholder and more < 0:
+        lose(partition, application, ask.task_group, -more)
+    for reservation in list(application.reservations.values()):
+        group = reservation.request.group
+        if group is not None and group.strand.gate == CLOSED:
+            unreserve(turn, partition, reservation)
 
 
 def _replace(turn: Turn, partition: Partition, request: Request, ask: Ask) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from remuda.core.accounting.lanes import mark_looked, regroup
 from remuda.core.accounting.usage import charge, count_unplaced
 from remuda.core.accounting.waiting import hold, park, wait
-from remuda.core.apply.lifecycle import allocation_added
+from remuda.core.apply.gangs import placeholder_entered
+from remuda.core.apply.identities import next_allocation_id
+from remuda.core.apply.lifecycle import allocation_added, first_ask_came
 from remuda.core.apply.looking import (
     look_at_held,
     look_at_parked,
@@ -14,6 +16,7 @@ from remuda.core.apply.looking import (
     note_refusals,
     tell_refusals,
 )
+from remuda.core.apply.orders import limit_execution
 from remuda.core.apply.reservations import reserve, unreserve, unreserve_all
 from remuda.core.apply.tracking import look, usage_grew
 from remuda.core.apply.turn import Turn
@@ -54,6 +57,8 @@ def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
     )
     allocation.requested_ns = request.created_ns
     enter(turn, partition, request, allocation)
+    if request.ask.execution_timeout_ms:
+        limit_execution(turn, partition, allocation, request.ask.execution_timeout_ms)
     if request.pending:
         partition.outstanding.add(request)
     if decision.reservation is not None:
@@ -135,29 +140,18 @@ def let_pause(partition: Partition, decision: Pause) -> None:
     regroup(partition, decision.application)
 
 
-def next_allocation_id(request: Request) -> str:
-    """Return the identity of an ask's next allocation, never one given out before.
+def enter(
+    turn: Turn,
+    partition: Partition,
+    request: Request,
+    allocation: Allocation,
+    since_ns: int | None = None,
+) -> None:
+    """Book an allocation, move the application's state, tell everybody.
 
-    Rules: CYC-18, SI-35. A recovered allocation, or one of an earlier ask with this key, may bear
-    an identity of this form.
-    """
-    live = request.application.allocations
-    key = request.ask.allocation_key
-    number = request.next_identity
-    if request.made > number:
-        number = request.made
-    allocation_id = f"{key}-{number}"
-    while allocation_id in live:
-        number += 1
-        allocation_id = f"{key}-{number}"
-    request.next_identity = number + 1
-    return allocation_id
-
-
-def enter(turn: Turn, partition: Partition, request: Request, allocation: Allocation) -> None:
-    """Book an allocation, move the application's state, tell everybody. Rules: APP-4, EVT-84.
-
-    The state is announced with the total before this allocation (EVT-86).
+    The state is announced with the total before this allocation (EVT-86). ``since_ns``: since when
+    a reported one has been there, None if it is new.
+    Rules: APP-4, GANG-5, GANG-21, EVT-84, EVT-85.
     """
     application = request.application
     identity = allocation.allocation_id
@@ -171,11 +165,15 @@ def enter(turn: Turn, partition: Partition, request: Request, allocation: Alloca
     # Built here and not by turn.event: this is the one path where a call less is worth it.
     emit = turn.effects.append
     emit(EventRecord(rm_id, name, NODE, node_id, identity, ADD, NODE_ALLOC, now_ns, resource))
-    if application.state != states.RUNNING:
+    if allocation.ask.placeholder:
+        first_ask_came(turn, partition, application)
+    elif application.state != states.RUNNING:
         allocation_added(turn, partition, application)
     charge(partition, allocation, request)
     if not application.seen:
         look(turn, partition, application)
     usage_grew(turn, partition, application, resource)
+    if allocation.ask.placeholder:
+        placeholder_entered(turn, partition, allocation, since_ns)
     application_id = application.record.application_id
     emit(EventRecord(rm_id, name, APP, application_id, identity, ADD, APP_ALLOC, now_ns, resource))

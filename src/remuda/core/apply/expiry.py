@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
 from remuda.core.accounting.lanes import regroup
 from remuda.core.apply.ages import grow_old
+from remuda.core.apply.gangs import end_left_over, end_running_time, give_up_waiting
 from remuda.core.apply.lifecycle import fire
+from remuda.core.apply.orders import end_execution, repeat_order
 from remuda.core.apply.outstanding import report_outstanding
 from remuda.core.apply.partitions import go_on_draining
 from remuda.core.apply.queues import remove_empty_queues
@@ -32,20 +37,37 @@ def _run(turn: Turn, partition: Partition, deadline: Deadline) -> None:
     Nothing for CLAIM: it is set so that there is a call when a reservation gets too old, and each
     call ends with a review of reservations.
     """
-    application = deadline.application
-    if deadline.what == deadlines.AGE:
-        grow_old(turn, partition)
-    elif deadline.what == deadlines.OUTSTANDING:
-        report_outstanding(turn, partition)
-    elif deadline.what == deadlines.QUEUES:
-        if partition.state == states.DRAINING:
-            go_on_draining(turn, partition)
-        else:
-            remove_empty_queues(turn, partition)
-    elif application is not None and deadline.what == deadlines.BACKOFF:
+    if deadline.what in _OF_PARTITIONS:
+        _OF_PARTITIONS[deadline.what](turn, partition)
+    elif deadline.what in _OF_ALLOCATIONS:
+        _OF_ALLOCATIONS[deadline.what](turn, partition, deadline)
+    elif deadline.application is not None:
+        _of_application(turn, partition, deadline, deadline.application)
+
+
+def _of_application(
+    turn: Turn, partition: Partition, deadline: Deadline, application: Application
+) -> None:
+    """Do what a timer of an application is for, if it still concerns it. Rules: APP-17."""
+    live = partition.applications.get(application.application_id) is application
+    if deadline.what == deadlines.BACKOFF:
         _try_again(turn, partition, application)
-    elif application is not None and application.generation == deadline.generation:
-        _leave_state(turn, partition, application)
+    elif deadline.what == deadlines.PLACEHOLDERS:
+        if live and application.gang is not None and application.gang.timer is deadline:
+            give_up_waiting(turn, partition, application)
+    elif deadline.what == deadlines.LIMIT:
+        if live:
+            end_running_time(turn, partition, application)
+    elif application.generation == deadline.generation:
+        _leave_state(turn, partition, application, live=live)
+
+
+def _look_after_queues(turn: Turn, partition: Partition) -> None:
+    """Let empty queues go, or the next portion of a partition that goes. Rules: OBJ-5, OBJ-9."""
+    if partition.state == states.DRAINING:
+        go_on_draining(turn, partition)
+    else:
+        remove_empty_queues(turn, partition)
 
 
 def _try_again(turn: Turn, partition: Partition, application: Application) -> None:
@@ -55,18 +77,34 @@ def _try_again(turn: Turn, partition: Partition, application: Application) -> No
         regroup(partition, application)
 
 
-def _leave_state(turn: Turn, partition: Partition, application: Application) -> None:
-    """End the state a timer was set for; an ended application is deleted. Rules: APP-15 to APP-18.
+def _leave_state(turn: Turn, partition: Partition, application: Application, *, live: bool) -> None:
+    """End the state a timer was set for; an ended application is deleted.
 
-    One that the RM removed is in no list, and nothing happens to it any more.
+    One that the RM removed is in no list, and nothing happens to it any more. One that completes
+    ends its placeholders first. Rules: APP-15 to APP-18, APP-8 (e), GANG-30.
     """
     number = application.number
+    gang = application.gang
     if number in partition.ended or number in partition.rejected:
         partition.ended.pop(number, None)
         partition.rejected.pop(number, None)
         fire(turn, partition, application, states.EXPIRE)
-    elif partition.applications.get(application.application_id) is application:
-        if application.state == states.STARTING:
-            fire(turn, partition, application, states.RUN)
-        elif application.state == states.COMPLETING:
+    elif live and application.state == states.STARTING:
+        fire(turn, partition, application, states.RUN)
+    elif live and application.state == states.COMPLETING:
+        if gang is not None and gang.placeholders:
+            end_left_over(turn, partition, application)
+        else:
             fire(turn, partition, application, states.COMPLETE)
+
+
+_OF_PARTITIONS: Final[dict[str, Callable[[Turn, Partition], None]]] = {
+    deadlines.AGE: grow_old,
+    deadlines.OUTSTANDING: report_outstanding,
+    deadlines.QUEUES: _look_after_queues,
+}
+
+_OF_ALLOCATIONS: Final[dict[str, Callable[[Turn, Partition, Deadline], None]]] = {
+    deadlines.EXECUTION: end_execution,
+    deadlines.CONFIRM: repeat_order,
+}

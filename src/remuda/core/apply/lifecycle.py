@@ -1,13 +1,19 @@
-"""Moves applications between states, with what entering and leaving a state does."""
+"""Moves applications between states, with what entering and leaving a state does.
+
+What moves one on is told here: asks and allocations that came or left. The states and the ways
+between them are the table in ``model.states``.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
+from remuda.core.accounting.gangs import lose, renew_gang
 from remuda.core.accounting.lanes import note_turn, pass_turn, regroup
 from remuda.core.accounting.standing import update_application
 from remuda.core.accounting.usage import count_running, count_starter, set_pending
 from remuda.core.apply.reservations import unreserve_all
+from remuda.core.apply.swaps import cancel_swaps, cancel_swaps_of
 from remuda.core.apply.tracking import end_if_idle
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
@@ -51,7 +57,7 @@ def fire(
 def _pass_gates(partition: Partition, application: Application, left: str) -> None:
     """Let the asks of an application through as its new state says.
 
-    Rules: APP-12, QUE-24, QUE-25, QUE-41.
+    Rules: APP-12, GANG-6, QUE-24, QUE-25, QUE-41.
     """
     leaf = application.queue
     entered = application.state
@@ -61,26 +67,78 @@ def _pass_gates(partition: Partition, application: Application, left: str) -> No
         leaf.turns.starting += 1 if entered == states.STARTING else -1
         pass_turn(partition, leaf)
     note_turn(partition, application)
-    if left == states.ACCEPTED or entered == states.FAILING:
+    if left in (states.ACCEPTED, states.RESUMING) or entered in (states.FAILING, states.RESUMING):
         regroup(partition, application)
+    renew_gang(partition, application)
+
+
+def first_ask_came(turn: Turn, partition: Partition, application: Application) -> None:
+    """Accept a new application: its first ask or allocation came. Rules: APP-4, APP-6."""
+    if application.state == states.NEW:
+        fire(turn, partition, application, states.RUN)
 
 
 def allocation_added(turn: Turn, partition: Partition, application: Application) -> None:
-    """Move an application on because a real allocation came. Rules: APP-4, APP-6.
+    """Move an application on because a real allocation came. Rules: APP-4, APP-6, APP-12 (Ours).
 
-    One that comes before any ask takes a new application through Accepted.
+    One that comes before any ask takes a new application through Accepted. One that waits for the
+    end of its placeholders goes on waiting.
     """
-    if application.state == states.NEW:
-        fire(turn, partition, application, states.RUN)
-    if application.state != states.RUNNING:
+    first_ask_came(turn, partition, application)
+    if application.state not in (states.RUNNING, states.RESUMING):
         fire(turn, partition, application, states.RUN)
 
 
-def complete_if_idle(turn: Turn, partition: Partition, application: Application) -> None:
-    """Fire completeApplication when nothing is pending and nothing allocated. Rules: APP-8."""
-    if not application.idle():
-        return
-    if application.state not in (states.FAILING, states.COMPLETING):
+def member_arrived(
+    turn: Turn, partition: Partition, application: Application, *, first: bool
+) -> None:
+    """Move an application on because a real allocation took the place of a placeholder.
+
+    The first one does not, for the last placeholder did, unless it never got so far or was about
+    to complete. Rules: APP-7 (Ours).
+    """
+    state = application.state
+    if state in (states.ACCEPTED, states.COMPLETING) or (state == states.STARTING and not first):
+        fire(turn, partition, application, states.RUN)
+
+
+def asks_left(turn: Turn, partition: Partition, application: Application) -> None:
+    """Move an application on because asks went: nothing at all may be left.
+
+    Rules: APP-8 (a), APP-11 (Ours), SI-51.
+    """
+    if application.idle():
+        if application.state == states.FAILING:
+            fire(turn, partition, application, states.FAIL)
+        elif application.state != states.COMPLETING:
+            fire(turn, partition, application, states.COMPLETE)
+
+
+def allocation_left(
+    turn: Turn, partition: Partition, application: Application, *, placeholder: bool
+) -> None:
+    """Move an application on because an allocation went; of placeholders only the last one counts.
+
+    Rules: APP-4 (g), APP-8 (b, c, d, f), APP-10 (Ours), APP-11 (Ours), GANG-25, GANG-27, GANG-31,
+    GANG-33.
+    """
+    gang = application.gang
+    if placeholder and gang is not None:
+        if gang.placeholders:
+            return
+        gang.timer = None
+    state = application.state
+    if state == states.FAILING:
+        if application.idle():
+            fire(turn, partition, application, states.FAIL)
+    elif state == states.RESUMING and placeholder:
+        fire(turn, partition, application, states.RUN)
+        if application.real_count():
+            fire(turn, partition, application, states.RUN)
+    elif state == states.COMPLETING:
+        if placeholder and gang is not None and gang.ending and application.at_rest():
+            fire(turn, partition, application, states.COMPLETE)
+    elif application.at_rest():
         fire(turn, partition, application, states.COMPLETE)
 
 
@@ -98,24 +156,43 @@ def admit(partition: Partition, request: Request) -> None:
 
 
 def drop_requests(turn: Turn, partition: Partition, application: Application) -> None:
-    """Forget all asks of an application, with an event for each. Rules: EVT-18, EVT-30."""
+    """Forget all asks of an application, with an event for each.
+
+    What takes the place of placeholders is given up. Rules: EVT-18, EVT-30, SI-29, SI-53.
+    """
+    cancel_swaps(turn, partition, application, again=False)
     for key in list(application.requests):
         drop_request(turn, partition, application, key)
 
 
-def drop_request(turn: Turn, partition: Partition, application: Application, key: str) -> None:
-    """Forget one ask: its pending goes up the path, its key may be used anew. Rules: SI-51."""
-    request = application.requests.pop(key)
+def drop_request(
+    turn: Turn,
+    partition: Partition,
+    application: Application,
+    key: str,
+    detail: int = events.REQUEST_CANCEL,
+) -> None:
+    """Forget one ask: its pending goes up the path, its key may be used anew.
+
+    A placeholder that never came is a member that timed out.
+    Rules: SI-51, SI-53 (Ours), GANG-35, EVT-18, EVT-19.
+    """
+    request = application.requests[key]
+    cancel_swaps_of(turn, partition, request)
+    del application.requests[key]
     if request.pending:
         unreserve_all(turn, partition, list(request.reservations.values()))
+        members = request.pending if request.ask.placeholder else 0
         set_pending(partition, request, 0)
+        if members:
+            lose(partition, application, request.ask.task_group, members)
     if request.allocation_ids:
         application.detached[key] = request.allocation_ids
     turn.application_event(
         partition,
         application,
         events.REMOVE,
-        events.REQUEST_CANCEL,
+        detail,
         key,
         request.amounts.resource,
     )
@@ -128,6 +205,9 @@ def leave_queue(turn: Turn, partition: Partition, application: Application) -> N
     if leaf is None or application.application_id not in leaf.applications:
         return
     del leaf.applications[application.application_id]
+    leaf.swaps.drop(application)
+    partition.stuck.pop(application.number, None)
+    partition.unsettled[leaf.path] = leaf
     turn.event(
         partition,
         events.QUEUE,
@@ -185,9 +265,16 @@ def _enter(turn: Turn, partition: Partition, application: Application, left: str
         quick = application_tag(application.record.tags, STATEAWARE_DISABLE) != ""
         delay = 0 if quick else deadlines.STARTING_TIMEOUT_NS
         turn.set_timer(partition, deadlines.STATE, delay, application)
+        limit_ms = application.record.execution_timeout_ms
+        plain = application.gang is None or application.gang.total is None
+        if partition.enforce_timeouts and plain and 0 < limit_ms <= deadlines.TIMEOUT_MS_LIMIT:
+            delay = limit_ms * deadlines.MILLISECOND_NS
+            turn.set_timer(partition, deadlines.LIMIT, delay, application)
     elif entered == states.RUNNING and left == states.COMPLETING:
         count_running(partition, application, 1)
     elif entered == states.COMPLETING:
+        if application.gang is not None:
+            application.gang.ending = False
         delay = deadlines.COMPLETING_TIMEOUT_NS
         turn.set_timer(partition, deadlines.STATE, delay, application)
     elif entered in (states.COMPLETED, states.FAILED):
@@ -202,6 +289,8 @@ def _finish(turn: Turn, partition: Partition, application: Application) -> None:
     """Leave the active list and the queue in the same step. Rules: APP-3, APP-14."""
     application.finished_ns = turn.now_ns
     application.requests.clear()
+    if application.gang is not None:
+        application.gang.timer = None
     leave_queue(turn, partition, application)
     live = partition.applications.get(application.application_id)
     if live is application:

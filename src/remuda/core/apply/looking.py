@@ -14,6 +14,7 @@ from remuda.core.accounting.lanes import mark_looked
 from remuda.core.apply.tracking import look
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events, gates
+from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
 from remuda.core.model.deadlines import SECOND_NS
 from remuda.core.model.decision import Hold, Park, Refusals, Wait
@@ -27,6 +28,7 @@ from remuda.core.policy.tally import count_reasons, tally
 
 NO_USER_QUOTA: Final = "Not enough user quota"
 NO_QUEUE_QUOTA: Final = "Not enough queue quota"
+NO_GANG_QUOTA: Final = "Not enough queue quota for the whole gang"
 
 # Predicate classes remembered per node; beyond it the memory starts anew, and they are asked again.
 CLASSES_LIMIT: Final = 256
@@ -68,15 +70,21 @@ def look_at_parked(turn: Turn, partition: Partition, decision: Park) -> None:
             _waits(turn, request)
         _note_no_node(turn, partition, first, decision)
         return
+    gate = gates.QUEUE_QUOTA
+    if lane.shape.total is not None and limiting.fits(lane.shape.amounts):
+        gate = gates.GANG
     left = "" if lane.shape.urgent else _left(partition, headroom(lane.leaf))
     for request in requests:
         _look_at(turn, partition, request, None)
         _waits(turn, request)
+        if gate == gates.GANG:
+            request.log = noted(request.log, NO_GANG_QUOTA, 1, turn.now_ns)
+            continue
         _note_attempt(partition, request)
         if not lane.shape.urgent:
             _over_queue_quota(turn, partition, request, left)
     room = partition.types.resource(room_at(limiting))
-    finding = Finding(gates.QUEUE_QUOTA, limiting.path, room, None, turn.now_ns)
+    finding = Finding(gate, limiting.path, room, None, turn.now_ns)
     lane.finding = finding.after(lane.finding)
 
 
@@ -154,6 +162,34 @@ def note_refusals(turn: Turn, partition: Partition, request: Request, refusals: 
             node.refused[group.strand.lane.shape.constraint] = reason
             if node.reservations:
                 partition.shaken[node.node_id] = node
+
+
+def note_reason(turn: Turn, request: Request, reason: str) -> None:
+    """Log why an ask may not take the place of a placeholder. Rules: SI-80, CYC-24."""
+    request.log = noted(request.log, reason, 1, turn.now_ns)
+
+
+def tell_mismatch(
+    turn: Turn, partition: Partition, request: Request, placeholder: Allocation
+) -> None:
+    """Tell that a placeholder is too small for a real ask. Rules: EVT-41, EVT-45, GANG-15."""
+    application_id = request.application.application_id
+    wanted, held = printable(request.amounts.resource), printable(placeholder.amounts.resource)
+    key = placeholder.ask.allocation_key
+    text = (
+        f"Task group '{request.ask.task_group}' in application '{application_id}': allocation "
+        f"resources '{wanted}' are not matching placeholder '{held}' allocation with ID '{key}'"
+    )
+    turn.event(
+        partition,
+        events.REQUEST,
+        key,
+        events.NONE,
+        events.DETAILS_NONE,
+        application_id,
+        request.amounts.resource,
+        text,
+    )
 
 
 def tell_refusals(turn: Turn, partition: Partition, request: Request, refusals: Refusals) -> None:

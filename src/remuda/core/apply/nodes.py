@@ -21,8 +21,8 @@ from remuda.core.accounting.waiting import (
 from remuda.core.apply.allocations import recover
 from remuda.core.apply.allocations import refusal as allocation_refusal
 from remuda.core.apply.foreign import tell_occupied
-from remuda.core.apply.lifecycle import allocation_added, complete_if_idle
-from remuda.core.apply.releases import end_on_node
+from remuda.core.apply.lifecycle import allocation_added, allocation_left, first_ask_came
+from remuda.core.apply.releases import end_on_node, tell_node_gone
 from remuda.core.apply.reservations import drop_unfit, unreserve_all
 from remuda.core.apply.resize import resize_refusal
 from remuda.core.apply.turn import Turn
@@ -173,17 +173,21 @@ def _take_back(turn: Turn, partition: Partition, sound: tuple[ExistingAllocation
     Adding them and taking them back leaves every counter and ask as it was, so neither is done;
     an application that has nothing else goes to Completing. Rules: NODE-6, APP-6, APP-8.
     """
-    new: dict[tuple[int, str], Application] = {}
+    new: dict[tuple[int, str], tuple[Application, bool]] = {}
     for existing in sound:
         if is_foreign(existing.ask):
             continue
         application = partition.applications[existing.ask.application_id]
         if existing.allocation_id not in application.allocations:
-            new[(application.number, existing.allocation_id)] = application
-    for application in new.values():
-        allocation_added(turn, partition, application)
-    for application in new.values():
-        complete_if_idle(turn, partition, application)
+            entry = (application, existing.ask.placeholder)
+            new[(application.number, existing.allocation_id)] = entry
+    for application, placeholder in new.values():
+        if placeholder:
+            first_ask_came(turn, partition, application)
+        else:
+            allocation_added(turn, partition, application)
+    for application, _ in new.values():
+        allocation_left(turn, partition, application, placeholder=False)
 
 
 def _update(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) -> tuple[str, str]:
@@ -280,7 +284,7 @@ def remove_node(turn: Turn, partition: Partition, node: Node) -> None:
     partition.utilisation.part(node)
     partition.shaken.pop(node.node_id, None)
     unreserve_all(turn, partition, list(node.reservations.values()))
-    released = end_on_node(turn, partition, node)
+    ended, arrived = end_on_node(turn, partition, node)
     _resize_partition(turn, partition, node.total, None)
     turn.event(
         partition,
@@ -290,8 +294,7 @@ def remove_node(turn: Turn, partition: Partition, node: Node) -> None:
         events.NODE_DECOMISSION,
         message="Node removed from the scheduler",
     )
-    if released is not None:
-        turn.emit(released)
+    tell_node_gone(turn, partition, node, ended, arrived)
 
 
 _CREATES: Final = (commands.CREATE, commands.CREATE_DRAIN)

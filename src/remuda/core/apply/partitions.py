@@ -49,7 +49,7 @@ def build_partition(turn: Turn, manager: ResourceManager, config: PartitionConfi
 def set_extra(partition: Partition, extra_config: Mapping[str, str]) -> bool:
     """Put what the extra map says in force; whether queues must be ordered anew.
 
-    Rules: KV-1, KV-5, RSV-10 (Ours).
+    Rules: KV-1, KV-5, RSV-10 (Ours), SI-69, APP-30.
     """
     settings, _ = read_settings(extra_config)
     if partition.reservation_limit_ns != settings.reservation_limit_ns:
@@ -57,6 +57,8 @@ def set_extra(partition: Partition, extra_config: Mapping[str, str]) -> bool:
         partition.claims_stale = True
         for reservation in partition.reservations.values():
             reservation.timed = False
+    partition.confirm_timeout_ns = settings.rm_confirm_timeout_ns
+    partition.enforce_timeouts = settings.enforce_execution_timeout
     changed = partition.parity != settings.parity
     partition.parity = settings.parity
     return changed

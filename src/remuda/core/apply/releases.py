@@ -1,13 +1,21 @@
-"""Ends allocations (rules: chapter 70 section 7)."""
+"""Ends allocations (rules: chapter 70 section 7).
+
+The RM ends them, or confirms what the core ordered; a node or an application goes and takes them
+along. A placeholder that ends makes room for the real allocation that waits for it, if one does.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
-from remuda.core.accounting.usage import refund
+from remuda.core.accounting.gangs import lose
+from remuda.core.accounting.usage import count_starter, refund
 from remuda.core.accounting.waiting import offer_anew
 from remuda.core.apply.foreign import forget_foreign, release_foreign
-from remuda.core.apply.lifecycle import complete_if_idle, drop_requests, fire
+from remuda.core.apply.gangs import complete_swap, tell_new
+from remuda.core.apply.lifecycle import allocation_left, asks_left, drop_requests, fire
+from remuda.core.apply.orders import released_allocation
+from remuda.core.apply.swaps import cancel_swap, cancel_swaps
 from remuda.core.apply.tracking import usage_shrank
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
@@ -18,7 +26,7 @@ from remuda.core.messages.commands import (
     TIMEOUT,
     AllocationRelease,
 )
-from remuda.core.messages.effects import AllocationsReleased, ReleasedAllocation
+from remuda.core.messages.effects import AllocationsReleased, ReleaseRefused
 from remuda.core.model import states
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
@@ -29,7 +37,11 @@ from remuda.core.model.partition import Partition
 REMOVAL_DETAIL: Final = {
     TIMEOUT: events.ALLOC_TIMEOUT,
     PREEMPTED_BY_SCHEDULER: events.ALLOC_PREEMPT,
+    PLACEHOLDER_REPLACED: events.ALLOC_REPLACED,
 }
+
+# What the RM confirms with these is not answered (SI-60, SI-68).
+CONFIRMATIONS: Final = (TIMEOUT, PREEMPTED_BY_SCHEDULER, PLACEHOLDER_REPLACED)
 
 RELEASED_BY_RM: Final = "allocation remove as per RM request"
 
@@ -37,24 +49,62 @@ RELEASED_BY_RM: Final = "allocation remove as per RM request"
 def release_allocations(turn: Turn, rm_id: str, releases: tuple[AllocationRelease, ...]) -> None:
     """End allocations on demand of the RM, or after it confirmed.
 
-    A release without application is one of a foreign allocation. Rules: SI-60 to SI-65, CYC-29.
-    Emits: EventRecord, ApplicationUpdated, AllocationsReleased.
+    A release without application is one of a foreign allocation. Rules: SI-60 to SI-69, CYC-29.
+    Emits: EventRecord, ApplicationUpdated, AllocationsReleased, AllocationNew, ReleaseRefused.
     """
     for release in releases:
         partition = turn.cluster.partition(rm_id, release.partition)
-        if not partition or release.termination_type == PLACEHOLDER_REPLACED:
-            continue  # SI-64: there is no placeholder this could confirm
+        if not partition:
+            continue
         if not release.application_id:
-            release_foreign(turn, partition, release)
+            if release.termination_type != PLACEHOLDER_REPLACED:
+                release_foreign(turn, partition, release)
+            continue
         application = partition.applications.get(release.application_id)
         if not application:
             continue
-        allocations = named_allocations(application, release)
-        for allocation in allocations:
+        fault = _replacement_fault(application, release)
+        if fault:
+            turn.emit(ReleaseRefused(rm_id, fault, "SI-64"))
+            continue
+        _release(turn, partition, application, release)
+
+
+def _replacement_fault(application: Application, release: AllocationRelease) -> str:
+    """Return why a release cannot confirm the end of a placeholder. Rules: SI-64 (Ours)."""
+    if release.termination_type != PLACEHOLDER_REPLACED:
+        return ""
+    if not release.allocation_id:
+        return f"application '{application.application_id}': replaced placeholder without ID"
+    found = application.allocations.get(release.allocation_id)
+    if found is not None and not found.ask.placeholder:
+        return f"allocation '{release.allocation_id}' is no placeholder and cannot be replaced"
+    return ""
+
+
+def _release(
+    turn: Turn, partition: Partition, application: Application, release: AllocationRelease
+) -> None:
+    """End what one release means; a placeholder that was to be replaced is, whatever the type.
+
+    When everything of an application ends, nothing takes the place of anything.
+    Rules: SI-60, SI-61, SI-63, SI-65 to SI-67 (Ours), GANG-19.
+    """
+    if not release.allocation_id and not release.allocation_key:
+        cancel_swaps(turn, partition, application, again=True)
+    allocations = named_allocations(application, release)
+    gang = application.gang
+    arrived: list[Allocation] = []
+    for allocation in allocations:
+        if gang is not None and allocation.allocation_id in gang.replacing:
+            arrived.append(complete_swap(turn, partition, allocation))
+        else:
             detail = REMOVAL_DETAIL.get(release.termination_type, events.ALLOC_CANCEL)
             _end(turn, partition, allocation, detail)
-        if allocations and release.termination_type not in (TIMEOUT, PREEMPTED_BY_SCHEDULER):
-            turn.emit(released_by_rm(partition, allocations, RELEASED_BY_RM))
+    if allocations and release.termination_type not in CONFIRMATIONS:
+        turn.emit(released_by_rm(partition, allocations, RELEASED_BY_RM))
+    for real in arrived:
+        tell_new(turn, partition, real)
 
 
 def named_allocations(application: Application, release: AllocationRelease) -> list[Allocation]:
@@ -93,18 +143,58 @@ def node_returns(turn: Turn, partition: Partition, allocation: Allocation) -> No
     offer_anew(partition, node)
 
 
-def end_on_node(turn: Turn, partition: Partition, node: Node) -> AllocationsReleased | None:
-    """End everything on a node that goes away; None if there was nothing of ours.
+def end_on_node(
+    turn: Turn, partition: Partition, node: Node
+) -> tuple[list[Allocation], list[Allocation]]:
+    """End everything on a node that goes away.
 
-    Rules: NODE-13, NODE-14, SI-69.
+    Real allocations whose placeholder goes take its place if they are on another node; those that
+    were to come to this one are undone.
+
+    Returns: what ended, and what took the place of a placeholder.
+    Rules: NODE-13, NODE-14, NOD-6, GANG-18, SI-69.
     """
     forget_foreign(partition, node)
-    message = f"Node {node.node_id} Removed"
-    released: list[ReleasedAllocation] = []
+    _undo_on_node(turn, partition, node)
+    ended: list[Allocation] = []
+    arrived: list[Allocation] = []
     for allocation in list(node.allocations.values()):
-        _end(turn, partition, allocation, events.ALLOC_NODEREMOVED)
-        released.append(_released(partition, allocation, message))
-    return AllocationsReleased(partition.rm_id, tuple(released)) if released else None
+        ended.append(allocation)
+        gang = allocation.application.gang
+        if gang is not None and allocation.allocation_id in gang.replacing:
+            arrived.append(complete_swap(turn, partition, allocation))
+        else:
+            _end(turn, partition, allocation, events.ALLOC_NODEREMOVED)
+    return ended, arrived
+
+
+def _undo_on_node(turn: Turn, partition: Partition, node: Node) -> None:
+    """Undo the replacements by allocations on a node that goes away. Rules: GANG-18."""
+    for allocation in list(node.allocations.values()):
+        if allocation.replaces is not None:
+            cancel_swap(turn, partition, allocation.replaces, again=True)
+            continue
+        gang = allocation.application.gang
+        real = None if gang is None else gang.replacing.get(allocation.allocation_id)
+        if real is not None and real.node is node:
+            cancel_swap(turn, partition, allocation, again=True)
+
+
+def tell_node_gone(
+    turn: Turn,
+    partition: Partition,
+    node: Node,
+    ended: list[Allocation],
+    arrived: list[Allocation],
+) -> None:
+    """Tell the RM what ended with a node, and what took the place of placeholders there.
+
+    Rules: NODE-13, GANG-18. Emits: AllocationsReleased, AllocationNew.
+    """
+    if ended:
+        turn.emit(released_by_rm(partition, ended, f"Node {node.node_id} Removed"))
+    for real in arrived:
+        tell_new(turn, partition, real)
 
 
 def fail_application(
@@ -117,37 +207,42 @@ def fail_application(
     fire(turn, partition, application, states.FAIL, cause)
     drop_requests(turn, partition, application)
     allocations = list(application.allocations.values())
-    for allocation in allocations:
-        _end(turn, partition, allocation, events.ALLOC_CANCEL)
     if allocations:
         turn.emit(released_by_rm(partition, allocations, cause))
-    fire(turn, partition, application, states.FAIL, cause)
+    for allocation in allocations:
+        _end(turn, partition, allocation, events.ALLOC_CANCEL)
+    asks_left(turn, partition, application)
 
 
 def released_by_rm(
     partition: Partition, allocations: list[Allocation], message: str
 ) -> AllocationsReleased:
     """Return the answer that these allocations were ended by the RM. Rules: SI-60, SI-77."""
-    released = tuple([_released(partition, each, message) for each in allocations])
+    released = tuple(
+        [released_allocation(partition, each, STOPPED_BY_RM, message) for each in allocations]
+    )
     return AllocationsReleased(partition.rm_id, released)
 
 
 def _end(turn: Turn, partition: Partition, allocation: Allocation, detail: int) -> None:
-    """End one allocation: application, its state, node, in the order of EVT-87."""
+    """End one allocation: application, its state, node, in the order of EVT-87.
+
+    Rules: GANG-33, SI-60, SI-112.
+    """
+    application, ask = allocation.application, allocation.ask
     _refund(partition, allocation)
-    usage_shrank(turn, partition, allocation.application, allocation.amounts.resource)
-    complete_if_idle(turn, partition, allocation.application)
+    usage_shrank(turn, partition, application, allocation.amounts.resource)
+    if ask.placeholder:
+        lose(partition, application, ask.task_group, 1)
+        count_starter(partition, application)
+    allocation_left(turn, partition, application, placeholder=ask.placeholder)
     _removal_event(turn, partition, allocation, detail)
     node_returns(turn, partition, allocation)
 
 
 def _refund(partition: Partition, allocation: Allocation) -> None:
     refund(partition, allocation)
-    application = allocation.application
-    key = allocation.ask.allocation_key
-    application.identities(key).pop(allocation.allocation_id, None)
-    if key in application.detached and not application.detached[key]:
-        del application.detached[key]
+    allocation.application.forget(allocation)
 
 
 def _removal_event(turn: Turn, partition: Partition, allocation: Allocation, detail: int) -> None:
@@ -158,15 +253,4 @@ def _removal_event(turn: Turn, partition: Partition, allocation: Allocation, det
         detail,
         allocation.allocation_id,
         allocation.amounts.resource,
-    )
-
-
-def _released(partition: Partition, allocation: Allocation, message: str) -> ReleasedAllocation:
-    return ReleasedAllocation(
-        partition.name,
-        allocation.application.application_id,
-        allocation.allocation_id,
-        allocation.ask.allocation_key,
-        STOPPED_BY_RM,
-        message,
     )

@@ -52,7 +52,7 @@ def tell_group_usage(
     turn: Turn, partition: Partition, application: Application, change: int
 ) -> None:
     """Tell that all an application uses came to, or went from, its group. Rules: EVT-79, D-U7."""
-    held = partition.types.resource(application.allocated)
+    held = partition.types.resource(application.usage())
     _group_usage_event(turn, partition, application, change, held)
 
 
@@ -66,6 +66,14 @@ def usage_shrank(
     _user_usage_event(turn, partition, application, events.REMOVE, resource)
     end_if_idle(turn, partition, application)
     _group_usage_event(turn, partition, application, events.REMOVE, resource)
+
+
+def tell_usage(
+    turn: Turn, partition: Partition, application: Application, change: int, resource: Resource
+) -> None:
+    """Tell one side of a swap, by which an application does not become idle. Rules: EVT-88."""
+    _user_usage_event(turn, partition, application, change, resource)
+    _group_usage_event(turn, partition, application, change, resource)
 
 
 def end_if_idle(turn: Turn, partition: Partition, application: Application) -> None:

@@ -76,7 +76,8 @@ class Turn:
         what: str,
         delay_ns: int,
         application: Application | None = None,
-    ) -> None:
-        """Set a timer that far from now. Rules: APP-16."""
+    ) -> Deadline:
+        """Set a timer that far from now, and return it. Rules: APP-16."""
         deadline = Deadline(partition, what, application)
         self.cluster.deadlines.set(self.now_ns + delay_ns, deadline)
+        return deadline

@@ -1,7 +1,8 @@
 """One decision of one partition: which ask goes to which node (rules: CYC-5, CYC-10 to CYC-21).
 
-1. Take the leaf the reserved pass looks at first, if that has something to try; else walk from
-   root to the leaf that is owed most (child order of each parent).
+1. Take the leaf the reserved pass looks at first, if that has something to try; else let real asks
+   take the place of placeholders (``swap``); else walk from root to the leaf that is owed most
+   (child order of each parent).
 2. Take the first ask of the leaf's first lane: application order, then ask order.
 3. See whether its application may start, if it has not.
 4. Check the limits of its user and group, leaf upwards.
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 from remuda.core.cycle.search import Search
 from remuda.core.cycle.stops import stop_of, stops_of_others
+from remuda.core.cycle.swap import decide_swap, first_leaf
 from remuda.core.model import states
 from remuda.core.model.decision import (
     NO_REFUSALS,
@@ -41,14 +43,16 @@ def has_work(partition: Partition) -> bool:
     """
     if partition.root.maximum is None or partition.state != states.ACTIVE:
         return False
-    return bool(partition.urgent) or partition.root.has_ready()
+    return bool(partition.urgent or partition.swapping) or partition.root.has_ready()
 
 
 def decide(partition: Partition, predicates: Predicates) -> Decision:
     """Return the next decision of a partition that has work.
 
-    Rules: CYC-5, CYC-10, CYC-11, CYC-12, CYC-20, LIM-54, LIM-71.
+    Rules: CYC-5, CYC-10, CYC-11, CYC-12, CYC-20, CYC-23, GANG-4, LIM-54, LIM-71.
     """
+    if partition.swapping and not partition.urgent:
+        return decide_swap(partition, predicates)
     lane = _first_urgent(partition) if partition.urgent else _first_lane(partition.root)
     strand = lane.first()
     if lane.leaf.settings.backoff and not lane.shape.urgent:
@@ -59,11 +63,14 @@ def decide(partition: Partition, predicates: Predicates) -> Decision:
         stop = stop_of(strand)
         if stop is not None:
             return stop
-    amounts = lane.shape.amounts
+    shape = lane.shape
+    amounts = shape.amounts
     for queue in lane.leaf.path_up:
         if queue.maximum is not None and not queue.fits(amounts):
             return _park(lane, queue, NO_REFUSALS)
-    shape = lane.shape
+    full = None if shape.total is None else _no_room_for_gang(lane)
+    if full is not None:
+        return _park(lane, full, NO_REFUSALS)
     if not partition.predicates and shape.stage == YOUNG and not shape.node_policy:
         # What Search would do, without it: this is the one path where that is worth it.
         found = partition.node_order.first_fit(amounts)
@@ -85,19 +92,20 @@ def _first_lane(root: Queue) -> Lane:
 
 
 def _first_urgent(partition: Partition) -> Lane:
-    """Walk to the lane that is served next in the reserved pass. Rules: CYC-19, RLD-27.
+    """Walk to the lane that is served next in the reserved pass. Rules: CYC-19, RLD-27."""
+    leaf = first_leaf(partition, partition.urgent)
+    return leaf.lanes[leaf.urgent.first()]
 
-    Only few leaves have one, so the way is chosen among those that lead there.
+
+def _no_room_for_gang(lane: Lane) -> Queue | None:
+    """Return the first queue, leaf upwards, whose quota has no room for a whole gang.
+
+    Rules: GANG-4.
     """
-    leads: dict[str, dict[str, None]] = {}
-    for leaf in partition.urgent.values():
-        for queue in leaf.path_up:
-            if queue.parent is not None:
-                leads.setdefault(queue.parent.path, {})[queue.name] = None
-    queue = partition.root
-    while queue.path in leads:
-        queue = queue.children[queue.child_order.first_among(leads[queue.path])]
-    return queue.lanes[queue.urgent.first()]
+    for queue in lane.leaf.path_up:
+        if not queue.lets_in(lane.shape):
+            return queue
+    return None
 
 
 def _find(partition: Partition, lane: Lane, request: Request, predicates: Predicates) -> Decision:

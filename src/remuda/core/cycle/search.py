@@ -19,9 +19,12 @@ NO_ANSWER: Final = "no answer"
 
 @final
 class Search:
-    """The search for a node for one ask; ``refusals`` is what it met on the way."""
+    """The search for a node for one ask; ``refusals`` is what it met on the way.
 
-    __slots__ = ("_partition", "_predicates", "_request", "_shape", "refusals")
+    ``reasons``: why nodes of placeholders were refused.
+    """
+
+    __slots__ = ("_partition", "_predicates", "_request", "_shape", "reasons", "refusals")
 
     def __init__(
         self, partition: Partition, shape: Shape, request: Request, predicates: Predicates
@@ -31,6 +34,7 @@ class Search:
         self._request = request
         self._predicates = predicates
         self.refusals = Refusals()
+        self.reasons: list[str] = []
 
     def open_node(self) -> Node | None:
         """Return the first open node in order that fits and is acceptable, None if there is none.
@@ -89,6 +93,21 @@ class Search:
         self.refusals.best = node
         self.refusals.to_reserve = answer.refusals[0] if answer.refusals else NO_ANSWER
         return None
+
+    def first_agreeing(self, nodes: list[Node]) -> int:
+        """Return the index of the first node where an ask may take a placeholder's place, else -1.
+
+        Room is no question there. Rules: GANG-13, SI-80.
+        """
+        if not self._partition.predicates:
+            return 0 if nodes else -1
+        for start in range(0, len(nodes), BATCH_LIMIT):
+            batch = nodes[start : start + BATCH_LIMIT]
+            answer = self._ask(batch, allocate=False)
+            self.reasons += answer.refusals
+            if 0 <= answer.passed < len(batch):
+                return start + answer.passed
+        return -1
 
     def _ask(self, nodes: list[Node], *, allocate: bool) -> NodesAnswer:
         ask = self._request.ask

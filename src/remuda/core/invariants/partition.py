@@ -6,13 +6,14 @@ other half of each pair. It is slow on purpose and changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final
 
 from remuda.config.schema import WILDCARD
 from remuda.core.accounting.lanes import gate_of
+from remuda.core.invariants.gangs import check_gangs
 from remuda.core.invariants.outstanding import check_outstanding, check_utilisation
-from remuda.core.invariants.require import require
+from remuda.core.invariants.require import require, same
 from remuda.core.invariants.reservations import check_reservations
 from remuda.core.model import states
 from remuda.core.model.application import Application
@@ -51,19 +52,13 @@ def check(cluster: Cluster) -> None:
             one(partition)
 
 
-def _same(partition: Partition, what: str, kept: Vector, parts: Iterable[Amounts]) -> None:
-    total = Vector()
-    for amounts in parts:
-        add(total, amounts)
-    require(equal(kept, total), partition, f"{what} is {kept.amounts}, not {total.amounts}")
-
-
 def _applications(partition: Partition) -> None:
     """Usage, pending and priorities of applications are those of their parts."""
     for application in partition.applications.values():
         name = f"application {application.application_id}"
         allocations = application.allocations.values()
-        _same(partition, f"{name} allocated", application.allocated, _amounts(application))
+        real = [each.amounts for each in allocations if not each.ask.placeholder]
+        same(partition, f"{name} allocated", application.allocated, real)
         for allocation in allocations:
             held = allocation.node.allocations.get(allocation.key())
             require(held is allocation, partition, f"{name}: an allocation is not on its node")
@@ -118,7 +113,7 @@ def _nodes(partition: Partition) -> None:
     for node in partition.nodes.values():
         name = f"node {node.node_id}"
         parts = [allocation.amounts for allocation in node.allocations.values()]
-        _same(partition, f"{name} allocated", node.allocated, parts)
+        same(partition, f"{name} allocated", node.allocated, parts)
         free = Vector()
         add(free, node.total)
         subtract_vector(free, node.occupied)
@@ -126,11 +121,13 @@ def _nodes(partition: Partition) -> None:
             subtract(free, amounts)
         require(equal(node.available, free), partition, f"{name} available is wrong")
         for allocation in node.allocations.values():
+            if allocation.replaces is not None:
+                continue  # checked with its placeholder
             kept = allocation.application.allocations.get(allocation.allocation_id)
             require(kept is allocation, partition, f"{name}: an allocation without application")
-        count += len(parts)
+            count += 1
     require(count == partition.allocation_count, partition, "the allocation count is wrong")
-    _same(partition, "capacity", partition.capacity, [n.total for n in partition.nodes.values()])
+    same(partition, "capacity", partition.capacity, [n.total for n in partition.nodes.values()])
     maximum = partition.root.maximum
     limited = maximum is partition.capacity if positive(partition.capacity) else maximum is None
     require(limited, partition, "root's maximum is not the capacity")
@@ -143,7 +140,7 @@ def _foreign(partition: Partition) -> None:
         name = f"node {node.node_id}"
         parts = [foreign.amounts for foreign in node.foreign.values()]
         if node.itemised:
-            _same(partition, f"{name} occupied", node.occupied, parts)
+            same(partition, f"{name} occupied", node.occupied, parts)
         require(node.itemised or not parts, partition, f"{name} does not sum up others' usage")
         for identity, foreign in node.foreign.items():
             right = foreign.node is node and partition.foreign.get(identity) is foreign
@@ -182,7 +179,7 @@ def _queues(partition: Partition) -> None:
         name = f"queue {queue.path}"
         below = _applications_below(queue)
         parts = [amounts for application in below for amounts in _amounts(application)]
-        _same(partition, f"{name} allocated", queue.allocated, parts)
+        same(partition, f"{name} allocated", queue.allocated, parts)
         wanted = Vector()
         for application in below:
             for request in application.requests.values():
@@ -276,7 +273,7 @@ def _lane(partition: Partition, lane: Lane, name: str) -> None:
     if queue is not None:
         listed = queue.waiting.get(lane.shape.number, {}).get(lane.number)
         require(listed is lane, partition, f"{name} waits at no queue")
-        blocked = not queue.fits(lane.shape.amounts)
+        blocked = not queue.lets_in(lane.shape)
         require(blocked, partition, f"{name} waits at {queue.path} though it fits")
         return
     listed = lane.shape.waiting.get(lane.number)
@@ -367,7 +364,7 @@ def _trackers(partition: Partition) -> None:
     require(kept == sorted(used), partition, f"trackers are {kept}, not {sorted(used)}")
     for key, tracker in partition.trackers.items():
         parts = [amounts for application in used[key] for amounts in _amounts(application)]
-        _same(partition, f"tracker {key} allocated", tracker.allocated, parts)
+        same(partition, f"tracker {key} allocated", tracker.allocated, parts)
         running = len([each for each in used[key] if each.counted])
         require(tracker.running == running, partition, f"tracker {key} counts {tracker.running}")
     for account in partition.accounts.values():
@@ -413,4 +410,5 @@ _CHECKS: Final[tuple[Callable[[Partition], None], ...]] = (
     check_reservations,
     check_outstanding,
     check_utilisation,
+    check_gangs,
 )

@@ -66,6 +66,15 @@ class RequestRefused:
 
 
 @message
+class ReleaseRefused:
+    """A release that cannot mean what it says; nothing happened, and the RM is not told (SI-64)."""
+
+    rm_id: str
+    reason: str
+    rule: str
+
+
+@message
 class ApplicationsAnswered:
     """The verdicts on one request's new applications (SI-21). ``subject`` is the ID."""
 
@@ -203,6 +212,7 @@ Effect: TypeAlias = (
     | ConfigurationAnswered
     | ObjectStateAnswered
     | RequestRefused
+    | ReleaseRefused
     | ApplicationsAnswered
     | ApplicationUpdated
     | AllocationNew

@@ -10,6 +10,7 @@ BACKOFF: Final = "back-off"
 MAX_APPLICATIONS: Final = "max applications"
 USER_QUOTA: Final = "user quota"
 QUEUE_QUOTA: Final = "queue quota"
+GANG: Final = "gang"
 REQUIRED_NODE: Final = "required node"
 NODES: Final = "nodes"
 
@@ -21,6 +22,7 @@ ORDER: Final = (
     MAX_APPLICATIONS,
     USER_QUOTA,
     QUEUE_QUOTA,
+    GANG,
     REQUIRED_NODE,
     NODES,
 )

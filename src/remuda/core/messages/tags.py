@@ -11,6 +11,7 @@ from typing import Final
 # Tags of asks and existing allocations.
 REQUIRED_NODE: Final = "yunikorn.apache.org/requiredNode"
 CREATION_TIME: Final = "creationTime"
+EXECUTION_TIMEOUT: Final = "remuda/executionTimeout"
 FOREIGN: Final = "foreign"
 STATIC: Final = "static"
 

@@ -9,12 +9,19 @@ from remuda.core.model.vectors import Amounts
 
 if TYPE_CHECKING:
     from remuda.core.model.application import Application
+    from remuda.core.model.deadlines import Deadline
     from remuda.core.model.node import Node
 
 
 @final
 class Allocation:
-    """One placed part of an ask (SI-35, REST-80). Times are Unix nanoseconds."""
+    """One placed part of an ask (SI-35, REST-80). Times are Unix nanoseconds.
+
+    ``ordered``: why the RM was told to end it, a TerminationType, 0 if it was not (SI-69);
+    ``order`` is the timer that repeats that. ``replaces``: the placeholder whose place it waits
+    for, in flight (GANG-14). ``placeholder_ns``: when the placeholder it replaced was allocated, 0
+    if it replaced none (GANG-17).
+    """
 
     __slots__ = (
         "allocation_id",
@@ -23,6 +30,10 @@ class Allocation:
         "ask",
         "created_ns",
         "node",
+        "order",
+        "ordered",
+        "placeholder_ns",
+        "replaces",
         "requested_ns",
     )
 
@@ -36,6 +47,10 @@ class Allocation:
         self.node = node
         self.requested_ns: int = 0
         self.created_ns: int = 0
+        self.ordered: int = 0
+        self.order: Deadline | None = None
+        self.replaces: Allocation | None = None
+        self.placeholder_ns: int = 0
 
     def key(self) -> tuple[int, str]:
         """Return what identifies it within the partition."""

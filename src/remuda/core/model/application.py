@@ -8,11 +8,12 @@ from remuda.core.messages.commands import NewApplication
 from remuda.core.messages.tags import NODE_SORT_POLICY, application_tag
 from remuda.core.model import states
 from remuda.core.model.allocation import Allocation
+from remuda.core.model.gang import Gang
 from remuda.core.model.priorities import MIN_PRIORITY, PriorityCount
 from remuda.core.model.ranking import SortKey
 from remuda.core.model.request import Group, Request
 from remuda.core.model.reservation import Reservation
-from remuda.core.model.vectors import Amounts, Vector, amount_at, copy, define
+from remuda.core.model.vectors import Amounts, Vector, add_vector, amount_at, copy, define
 
 if TYPE_CHECKING:
     from remuda.core.model.queue import Queue
@@ -41,6 +42,9 @@ class Application:
     number, oldest first; ``starter``: it counts at its queues for them (QUE-24).
     ``backoff_until_ns``: until when none of its asks is tried, 0: they are (CYC-33); ``unplaced``:
     how many of them found no node and are pending, where that counts.
+
+    ``allocations``: all, placeholders included; ``allocated``: what the real ones hold; ``gang``:
+    its placeholders and task groups, None until it names one.
     """
 
     __slots__ = (
@@ -51,6 +55,7 @@ class Application:
         "counted",
         "detached",
         "finished_ns",
+        "gang",
         "generation",
         "group",
         "linked",
@@ -119,10 +124,25 @@ class Application:
         self.starter: bool = False
         self.backoff_until_ns: int = 0
         self.unplaced: int = 0
+        self.gang: Gang | None = None
 
     def idle(self) -> bool:
         """Whether it has nothing allocated and nothing pending. Rules: APP-8, LIM-36."""
         return not self.allocations and not self.request_groups
+
+    def at_rest(self) -> bool:
+        """Whether nothing is pending and nothing real allocated or in flight.
+
+        Placeholders may be left: they are not active allocations. Rules: APP-8, APP-9, GANG-32.
+        """
+        return not self.request_groups and self.real_count() == 0
+
+    def real_count(self) -> int:
+        """Return how many real allocations it has, those in flight included. Rules: APP-9."""
+        gang = self.gang
+        if gang is None:
+            return len(self.allocations)
+        return len(self.allocations) - len(gang.placeholders) + len(gang.replacing)
 
     def note_peak(self, amounts: Amounts) -> None:
         """Remember what is held of some types, before it gets less: it may be the most ever."""
@@ -147,6 +167,13 @@ class Application:
         """The ID the RM gave it."""
         return self.record.application_id
 
+    def usage(self) -> Vector:
+        """Return what all it has holds, placeholders included, as a copy. Rules: GANG-7."""
+        used = copy(self.allocated)
+        if self.gang is not None:
+            add_vector(used, self.gang.usage)
+        return used
+
     def identities(self, allocation_key: str) -> dict[str, None]:
         """Return the IDs of the live allocations of a key, oldest first.
 
@@ -156,6 +183,13 @@ class Application:
         if request is not None:
             return request.allocation_ids
         return self.detached.get(allocation_key, {})
+
+    def forget(self, allocation: Allocation) -> None:
+        """Take an allocation that ended off the list of its key."""
+        key = allocation.ask.allocation_key
+        self.identities(key).pop(allocation.allocation_id, None)
+        if key in self.detached and not self.detached[key]:
+            del self.detached[key]
 
     def admit(self, request: Request) -> None:
         """Take a new ask in, with what is still allocated under its key."""

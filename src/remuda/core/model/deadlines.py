@@ -13,44 +13,67 @@ from typing import TYPE_CHECKING, Final, final
 from remuda.core.messages.tags import CREATION_TIME
 
 if TYPE_CHECKING:
+    from remuda.core.model.allocation import Allocation
     from remuda.core.model.application import Application
     from remuda.core.model.partition import Partition
 
+MILLISECOND_NS: Final = 1_000_000
 SECOND_NS: Final = 1_000_000_000
 STARTING_TIMEOUT_NS: Final = 300 * SECOND_NS
 COMPLETING_TIMEOUT_NS: Final = 30 * SECOND_NS
+RESERVATION_TIMEOUT_NS: Final = 900 * SECOND_NS
 RETENTION_NS: Final = 3 * 24 * 3600 * SECOND_NS
 QUEUE_CLEANUP_NS: Final = 10 * SECOND_NS
 
 # How often asks that wait for a larger cluster are looked for (CYC-30).
 OUTSTANDING_NS: Final = SECOND_NS
 
+# The longest timeout that is understood, in milliseconds: as nanoseconds it fits 64 bits (SI-28).
+TIMEOUT_MS_LIMIT: Final = (2**63 - 1) // MILLISECOND_NS
 
 # What a timer is for: an application leaves its state; one tries again after a pause (CYC-33);
 # empty queues go, or the next portion of a partition; asks are old enough to reserve (RSV-3);
-# a reservation is old enough to go (RSV-10); asks may wait for a larger cluster (CYC-30).
+# a reservation is old enough to go (RSV-10); asks may wait for a larger cluster (CYC-30);
+# placeholders wait too long (GANG-20), an application runs too long (APP-30), an allocation does
+# (SI-37); an order is not confirmed (SI-69).
 STATE: Final = "state"
 BACKOFF: Final = "back-off"
 QUEUES: Final = "queues"
 AGE: Final = "age"
 CLAIM: Final = "claim"
 OUTSTANDING: Final = "outstanding"
+PLACEHOLDERS: Final = "placeholders"
+LIMIT: Final = "limit"
+EXECUTION: Final = "execution"
+CONFIRM: Final = "confirm"
 
 
 @final
 class Deadline:
-    """One timer of a partition, or of one of its applications.
+    """One timer of a partition, or of one of its applications or allocations.
 
     It refers to the objects, not to their names: a later object of the same name is another one.
+    ``at_ns``: when it runs out; ``period_ns``: after how long it comes again, 0 never.
     """
 
-    __slots__ = ("application", "generation", "partition", "what")
+    __slots__ = (
+        "allocation",
+        "application",
+        "at_ns",
+        "generation",
+        "partition",
+        "period_ns",
+        "what",
+    )
 
     def __init__(self, partition: Partition, what: str, application: Application | None) -> None:
         self.partition = partition
         self.what = what
         self.application = application
         self.generation: int = 0 if application is None else application.generation
+        self.allocation: Allocation | None = None
+        self.at_ns: int = 0
+        self.period_ns: int = 0
 
 
 @final
@@ -66,6 +89,7 @@ class Deadlines:
     def set(self, at_ns: int, deadline: Deadline) -> None:
         """Add a timer. Cost: O(log n)."""
         self._number += 1
+        deadline.at_ns = at_ns
         heappush(self._heap, (at_ns, self._number, deadline))
 
     def forget(self, partitions: Collection[Partition]) -> None:

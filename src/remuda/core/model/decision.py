@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeAlias, final
 
+from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
 from remuda.core.model.node import Node
 from remuda.core.model.queue import Queue
@@ -125,4 +126,37 @@ class Pause:
         self.application = application
 
 
-Decision: TypeAlias = Allocate | Reserve | Park | Wait | Hold | Pause
+@final
+class Swap:
+    """What becomes of placeholders of an application (GANG-10).
+
+    ``request`` takes the place of ``placeholder`` on ``node``; all None: nothing can be replaced.
+    ``tried``: for whom another node was looked for.
+    ``discarded``: placeholders that are too small for an ask that could take their place, with it
+    (GANG-15). ``reasons``: why predicates refused nodes of placeholders, by ask; ``refusals``: what
+    was met on the way to another node.
+    """
+
+    __slots__ = (
+        "application",
+        "discarded",
+        "node",
+        "placeholder",
+        "reasons",
+        "refusals",
+        "request",
+        "tried",
+    )
+
+    def __init__(self, application: Application) -> None:
+        self.application = application
+        self.tried: Request | None = None
+        self.request: Request | None = None
+        self.placeholder: Allocation | None = None
+        self.node: Node | None = None
+        self.discarded: list[tuple[Request, Allocation]] = []
+        self.reasons: list[tuple[Request, str]] = []
+        self.refusals: Refusals = NO_REFUSALS
+
+
+Decision: TypeAlias = Allocate | Reserve | Park | Wait | Hold | Pause | Swap

@@ -43,7 +43,10 @@ class Partition:
     may not reserve yet. ``parity``: queues are ordered as 1.5 did (KV-5). ``trackers``: of users
     and groups that are limited and have something here; ``accounts``: by the numbers of their
     trackers. ``utilisation``: how full the nodes are. ``outstanding``: asks the RM may have to be
-    told of (CYC-30).
+    told of (CYC-30). ``swapping``: leaves with applications that may replace placeholders, by path;
+    ``stuck``: those that could not, by number. ``placeholder_count``: allocated ones (GANG-37).
+    ``confirm_timeout_ns``: after which an order is repeated, 0 never (SI-69); ``enforce_timeouts``:
+    running time of applications is limited (APP-30).
     """
 
     __slots__ = (
@@ -58,7 +61,9 @@ class Partition:
         "cleanup_set",
         "closed_nodes",
         "config",
+        "confirm_timeout_ns",
         "ended",
+        "enforce_timeouts",
         "foreign",
         "name",
         "node_order",
@@ -68,6 +73,7 @@ class Partition:
         "numbers",
         "outstanding",
         "parity",
+        "placeholder_count",
         "predicates",
         "rebuffed",
         "rejected",
@@ -83,6 +89,8 @@ class Partition:
         "starved",
         "state",
         "state_ns",
+        "stuck",
+        "swapping",
         "trackers",
         "types",
         "unsettled",
@@ -140,6 +148,11 @@ class Partition:
         self.accounts: dict[tuple[int, ...], Account] = {}
         self.numbers: int = 0
         self.outstanding = Outstanding()
+        self.swapping: dict[str, Queue] = {}
+        self.stuck: dict[int, Application] = {}
+        self.placeholder_count: int = 0
+        self.confirm_timeout_ns: int = 0
+        self.enforce_timeouts: bool = False
 
     def set_config(self, config: PartitionConfig) -> None:
         """Take over a configuration, what it says about queues and nodes apart.

@@ -17,9 +17,10 @@ from remuda.core.model import states
 from remuda.core.model.application import Application
 from remuda.core.model.bound import Bound
 from remuda.core.model.child_order import ChildOrder
+from remuda.core.model.gang import Swaps
 from remuda.core.model.priorities import MIN_PRIORITY, PriorityCount
 from remuda.core.model.ranking import Ranking
-from remuda.core.model.request import Lane
+from remuda.core.model.request import Lane, Shape
 from remuda.core.model.trackers import Limit
 from remuda.core.model.turns import Turns
 from remuda.core.model.vectors import Vector
@@ -85,7 +86,8 @@ class Queue(Bound):
     divided by to get the share, -1 where the type has no part in it (RES-52). ``priorities``: of
     the applications (leaf) and the visible ones of the children, ``priority`` the highest of them.
     ``lanes``: by shape number; ``ready``: those of them with something to try in the regular pass,
-    ``urgent``: in the reserved pass. ``turns``: see QUE-41. ``waiting``: lanes
+    ``urgent``: in the reserved pass; ``swaps``: applications with something to try in the pass
+    between. ``turns``: see QUE-41. ``waiting``: lanes
     below that its maximum stopped, by shape number, then lane number.
     """
 
@@ -114,6 +116,7 @@ class Queue(Bound):
         "shown_priority",
         "state",
         "submit_access",
+        "swaps",
         "template",
         "turns",
         "urgent",
@@ -151,8 +154,17 @@ class Queue(Bound):
         self.lanes: dict[int, Lane] = {}
         self.ready = Ranking()
         self.urgent = Ranking()
+        self.swaps = Swaps()
         self.turns = Turns()
         self.waiting: dict[int, dict[int, Lane]] = {}
+
+    def lets_in(self, shape: Shape) -> bool:
+        """Whether its maximum has room for one ask of a shape, and the quota for its whole gang.
+
+        Rules: QUE-8, GANG-4 (root's maximum is the size of the cluster, no quota).
+        """
+        total = None if self.parent is None else shape.total
+        return self.fits(shape.amounts) and (total is None or self.fits(total))
 
     def has_ready(self) -> bool:
         """Whether the regular pass has something to try in or below this queue."""

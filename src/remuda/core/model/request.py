@@ -47,8 +47,9 @@ CLOSED: Final = 3
 NO_RESERVATIONS: Final[dict[str, Reservation]] = {}
 
 # Number of the amounts, required node, predicate class, node order ("": the partition's), stage,
-# number of the ask if it is alone, else 0.
-ShapeKey: TypeAlias = tuple[int, str, str, str, int, int]
+# number of the ask if it is alone, else 0; task group of a real ask, whether it is a placeholder,
+# number of the amounts of the whole gang if it is gated, else 0.
+ShapeKey: TypeAlias = tuple[int, str, str, str, int, int, str, bool, int]
 
 # Number of the account, gate.
 StrandKey: TypeAlias = tuple[int, int]
@@ -62,6 +63,8 @@ class Shape:
     names none has one of its own. With ``volatile`` the answers may change on their own, so every
     request of the RM wakes the shape. ``node_policy`` "": that of the partition (NOD-23).
     ``urgent``: served in the reserved pass. ``may_reserve``: may have one reservation more.
+    ``task_group``: of real asks, "" for none; ``placeholder``: they keep room for such.
+    ``total``: what the whole gang needs, if quotas must have room for that first (GANG-4).
     ``waiting``: lanes parked because no node took them.
     """
 
@@ -73,14 +76,19 @@ class Shape:
         "may_reserve",
         "node_policy",
         "number",
+        "placeholder",
         "required_node",
         "stage",
+        "task_group",
+        "total",
         "urgent",
         "volatile",
         "waiting",
     )
 
-    def __init__(self, number: int, key: ShapeKey, amounts: Amounts, volatile: bool) -> None:
+    def __init__(
+        self, number: int, key: ShapeKey, amounts: Amounts, total: Amounts | None, volatile: bool
+    ) -> None:
         self.number = number
         self.key = key
         self.amounts = amounts
@@ -88,6 +96,9 @@ class Shape:
         self.constraint: str = key[2]
         self.node_policy: str = key[3]
         self.stage: int = key[4]
+        self.task_group: str = key[6]
+        self.placeholder: bool = key[7]
+        self.total = total
         self.urgent: bool = self.stage >= RESERVED
         self.may_reserve: bool = self.stage in (AGED, PARTLY)
         self.volatile = volatile
@@ -199,6 +210,10 @@ class Request:
         self.fits_user = True
         self.waits_since_ns = 0
         self.log = ()
+
+    def is_member(self) -> bool:
+        """Whether it is a real ask of a task group. Rules: GANG-10."""
+        return self.ask.task_group != "" and not self.ask.placeholder
 
     def required_node(self) -> str:
         """Return the one node it may go to, "" if it may go to any. Rules: SI-39."""

@@ -19,21 +19,25 @@ COMPLETING: Final = "Completing"
 COMPLETED: Final = "Completed"
 FAILING: Final = "Failing"
 FAILED: Final = "Failed"
+RESUMING: Final = "Resuming"
 EXPIRED: Final = "Expired"
 
 RUN: Final = "runApplication"
 REJECT: Final = "rejectApplication"
 COMPLETE: Final = "completeApplication"
 FAIL: Final = "failApplication"
+RESUME: Final = "resumeApplication"
 EXPIRE: Final = "expireApplication"
 
 APPLICATION: Final[dict[tuple[str, str], str]] = {
     (NEW, RUN): ACCEPTED,
     (NEW, REJECT): REJECTED,
     (NEW, FAIL): FAILING,
+    (NEW, RESUME): RESUMING,
     (ACCEPTED, RUN): STARTING,
     (ACCEPTED, COMPLETE): COMPLETING,
     (ACCEPTED, FAIL): FAILING,
+    (ACCEPTED, RESUME): RESUMING,
     (STARTING, RUN): RUNNING,
     (STARTING, COMPLETE): COMPLETING,
     (STARTING, FAIL): FAILING,
@@ -43,6 +47,9 @@ APPLICATION: Final[dict[tuple[str, str], str]] = {
     (COMPLETING, RUN): RUNNING,
     (COMPLETING, COMPLETE): COMPLETED,
     (COMPLETING, FAIL): FAILING,
+    (RESUMING, RUN): ACCEPTED,
+    (RESUMING, COMPLETE): COMPLETING,
+    (RESUMING, FAIL): FAILING,
     (FAILING, FAIL): FAILED,
     (COMPLETED, EXPIRE): EXPIRED,
     (FAILED, EXPIRE): EXPIRED,
@@ -59,6 +66,7 @@ STATE_DETAIL: Final[dict[str, int]] = {
     COMPLETED: events.APP_COMPLETED,
     FAILING: events.APP_FAILING,
     FAILED: events.APP_FAILED,
+    RESUMING: events.APP_RESUMING,
     EXPIRED: events.APP_EXPIRED,
 }
 

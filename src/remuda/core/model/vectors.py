@@ -216,6 +216,23 @@ def fits(free: Vector, amounts: Amounts) -> bool:
     return True
 
 
+def covers(have: Vector, amounts: Amounts) -> bool:
+    """Whether there is at least as much as amounts, of each type they name. Rules: GANG-5."""
+    for index, amount in amounts.pairs:
+        if amount_at(have, index) < amount:
+            return False
+    return True
+
+
+def smaller(left: Amounts, right: Amounts) -> bool:
+    """Whether the left amounts are below the right ones in any type. Rules: GANG-15."""
+    have = dict(left.pairs)
+    for index, amount in right.pairs:
+        if have.get(index, 0) < amount:
+            return True
+    return False
+
+
 def fit_within(total: Amounts, amounts: Amounts) -> bool:
     """Whether amounts fit others; a type that is not there counts as 0. Rules: RES-29, NOD-9."""
     if amounts.need_types & ~total.types:

@@ -226,7 +226,7 @@ class _Search:
 
         ``asks``: those to find in its leaf, None if there are none. Rules: CYC-12, CYC-30.
         """
-        tried = _tried(application)
+        tried = _tried(application, rooms)
         mine = [each for each in tried if each.outstanding]
         if asks is not None:
             self._ahead -= len(mine)
@@ -311,14 +311,24 @@ def _take_all(rooms: list[_Room], application: Application, tried: list[Request]
             room.take(request.amounts, request.pending)
 
 
-def _tried(application: Application) -> list[Request]:
-    """Return the pending asks somebody tried to place. Rules: CYC-12 (step 3)."""
-    return [
-        request
-        for group in application.request_groups.values()
-        for request in group.requests.values()
-        if request.attempted and application.state != states.FAILING
-    ]
+def _tried(application: Application, rooms: list[_Room]) -> list[Request]:
+    """Return the pending asks somebody tried to place, and would try now.
+
+    Those that gang rules hold back are none of them. Rules: APP-12, CYC-12 (steps 0, 3), CYC-30.
+    """
+    if application.state in (states.FAILING, states.RESUMING):
+        return []
+    gang = application.gang
+    found: list[Request] = []
+    for group in application.request_groups.values():
+        shape = group.strand.lane.shape
+        if gang is not None:
+            if not shape.placeholder and gang.holds_back(shape.task_group):
+                continue
+            if shape.total is not None and not _all_fit(rooms, shape.total):
+                continue
+        found += [each for each in group.requests.values() if each.attempted]
+    return found
 
 
 def _ask_key(request: Request) -> SortKey:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from remuda.core.messages.queries import (
     AllocationView,
     ApplicationView,
+    PlaceholderView,
     RequestView,
     UnknownQueue,
 )
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
+from remuda.core.model.gang import Gang
 from remuda.core.model.partition import Partition
 from remuda.core.model.request import Request
 from remuda.core.views.findings import finding_view, log_view
@@ -36,7 +38,7 @@ def allocation_view(partition: Partition, allocation: Allocation) -> AllocationV
         allocation_key=ask.allocation_key,
         allocation_id=allocation.allocation_id,
         tags=dict(ask.tags),
-        request_time_ns=allocation.requested_ns,
+        request_time_ns=allocation.placeholder_ns or allocation.requested_ns,
         allocation_time_ns=allocation.created_ns,
         resource=dict(allocation.amounts.resource),
         priority=ask.priority,
@@ -45,8 +47,30 @@ def allocation_view(partition: Partition, allocation: Allocation) -> AllocationV
         partition=partition.name,
         task_group=ask.task_group,
         placeholder=ask.placeholder,
+        placeholder_used=allocation.placeholder_ns > 0,
+        placeholder_request_time_ns=allocation.placeholder_ns,
+        ordered=allocation.ordered,
+        replacement=_replacement(allocation),
         originator=ask.originator,
     )
+
+
+def _replacement(allocation: Allocation) -> str:
+    """Return the ID of what waits to take the place of a placeholder. Rules: GANG-14."""
+    gang = allocation.application.gang
+    real = None if gang is None else gang.replacing.get(allocation.allocation_id)
+    return "" if real is None else real.allocation_id
+
+
+def _placeholder_data(gang: Gang) -> tuple[PlaceholderView, ...]:
+    """Return the task groups that had placeholders, by name. Rules: GANG-35."""
+    found: list[PlaceholderView] = []
+    for name, group in sorted(gang.groups.items()):
+        if group.minimum is not None:
+            size = dict(group.minimum.resource)
+            counts = (group.count, group.replaced, group.timed_out)
+            found.append(PlaceholderView(name, size, *counts))
+    return tuple(found)
 
 
 def _application_view(partition: Partition, application: Application) -> ApplicationView:
@@ -55,6 +79,7 @@ def _application_view(partition: Partition, application: Application) -> Applica
     pending = [each for each in application.requests.values() if each.pending]
     pending.sort(key=lambda each: each.ask.allocation_key)
     allocations = sorted(application.allocations.values(), key=lambda each: each.allocation_id)
+    gang = application.gang
     return ApplicationView(
         application_id=record.application_id,
         partition=partition.name,
@@ -72,6 +97,9 @@ def _application_view(partition: Partition, application: Application) -> Applica
         max_request_priority=application.priority,
         state_log=tuple(application.state_log),
         backoff_deadline_ns=application.backoff_until_ns,
+        placeholder={} if gang is None else types.resource(gang.usage),
+        placeholder_deadline_ns=0 if gang is None or gang.timer is None else gang.timer.at_ns,
+        placeholder_data=() if gang is None else _placeholder_data(gang),
         requests=tuple([_request_view(partition, each) for each in pending]),
         allocations=tuple([allocation_view(partition, each) for each in allocations]),
     )

@@ -6,7 +6,6 @@ from remuda.config.queue_properties import STATEAWARE
 from remuda.core.messages import gates
 from remuda.core.messages.queries import FindingView, LogEntryView, NodeTallyView
 from remuda.core.model import states
-from remuda.core.model.application import Application
 from remuda.core.model.finding import Finding, NodeTally
 from remuda.core.model.request import CLOSED, Request, Strand
 
@@ -45,10 +44,13 @@ def _view(request: Request, finding: Finding | None) -> FindingView | None:
     if finding is None:
         return None
     available = finding.available
+    requested, group = request.amounts, request.group
+    if finding.gate == gates.GANG and group is not None:
+        requested = group.strand.lane.shape.total or requested
     return FindingView(
         gate=finding.gate,
         subject=finding.subject,
-        requested=dict(request.amounts.resource),
+        requested=dict(requested.resource),
         available=None if available is None else dict(available),
         nodes=None if finding.nodes is None else _tally_view(finding.nodes),
         since_ns=request.waits_since_ns or finding.last_ns,
@@ -72,7 +74,7 @@ def _tally_view(tally: NodeTally) -> NodeTallyView:
 def _closed_view(request: Request) -> FindingView:
     """Return why none of an application's asks is tried, whatever they want."""
     application = request.application
-    gate, subject = _closed_by(application)
+    gate, subject = _closed_by(request)
     return FindingView(
         gate=gate,
         subject=subject,
@@ -86,11 +88,19 @@ def _closed_view(request: Request) -> FindingView:
     )
 
 
-def _closed_by(application: Application) -> tuple[str, str]:
-    """Return the first gate that closes an application, and its subject. Rules: QUE-41, CYC-33."""
-    leaf = application.queue
+def _closed_by(request: Request) -> tuple[str, str]:
+    """Return the first gate that closes an ask, and its subject.
+
+    Rules: QUE-41, CYC-33, APP-12, GANG-6, GANG-11.
+    """
+    application = request.application
+    leaf, gang = application.queue, application.gang
     if leaf is None or application.state == states.FAILING:
         return gates.STOPPED, application.application_id
+    group = "" if request.ask.placeholder else request.ask.task_group
+    holds = gang is not None and not request.ask.placeholder and gang.holds_back(group)
+    if holds or application.state == states.RESUMING:
+        return gates.GANG, group or application.application_id
     accepted = application.state == states.ACCEPTED
     holder = leaf.turns.holder
     if accepted and leaf.settings.application_sort == STATEAWARE and holder is not application:

@@ -87,6 +87,7 @@ def _partition_view(partition: Partition) -> PartitionView:
         total_nodes=len(nodes),
         total_containers=partition.allocation_count,
         reservations=len(partition.reservations),
+        placeholders=partition.placeholder_count,
         applications=dict(sorted(counts.items())),
         preemption=partition.config.preemption,
         quota_preemption=partition.config.quota_preemption,

@@ -73,7 +73,7 @@ def _tree(
     applications = by_path.get(queue.path, [])
     used = Vector()
     for application in applications:
-        add_vector(used, application.allocated)
+        add_vector(used, application.usage())
     limit = _limit(queue, name, groups=groups)
     children = [queue.children[child] for child in sorted(queue.children)]
     return QueueUsageView(

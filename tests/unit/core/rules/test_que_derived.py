@@ -130,6 +130,7 @@ def test_the_maximum_headroom_of_the_example(size: dict[str, int], *, fits: bool
 
 def too_large(door: Caller, placeholders: dict[str, int], queue: str) -> bool:
     """Whether a gang of this size is refused because the queue could never hold it."""
+    door.send(c.UpdateApplications(door.rm, remove=(c.ApplicationRemoval("gang"),)))
     gang = c.NewApplication("gang", queue, user="ann", placeholder_ask=placeholders)
     (answer,) = of(door.send(c.UpdateApplications(door.rm, (gang,))), ApplicationsAnswered)
     return any("larger than max queue allocation" in bad.reason for bad in answer.rejected)

@@ -1,0 +1,152 @@
+"""Counts placeholders and what takes their place, and lets asks through accordingly.
+
+A placeholder is an allocation like any other for queues, users and nodes (GANG-7); here is what
+its application keeps of it besides. Every function leaves usage right on all levels at once, so
+that no view shows half a swap (GANG-17).
+"""
+
+from __future__ import annotations
+
+from remuda.config.queue_properties import GREEDY
+from remuda.core.accounting.lanes import move_group, regroup, restage
+from remuda.core.accounting.swaps import place_swaps
+from remuda.core.model.allocation import Allocation
+from remuda.core.model.application import Application
+from remuda.core.model.gang import Gang
+from remuda.core.model.partition import Partition
+from remuda.core.model.request import Request
+from remuda.core.model.vectors import Amounts, add, subtract
+
+
+def gang_of(application: Application) -> Gang:
+    """Return what an application has of placeholders, from its first task group on."""
+    if application.gang is None:
+        application.gang = Gang(None)
+    return application.gang
+
+
+def keep_room(partition: Partition, allocation: Allocation) -> None:
+    """Note a placeholder that was allocated. Rules: GANG-7, GANG-10, GANG-37."""
+    application = allocation.application
+    gang = gang_of(application)
+    gang.placeholders[allocation.allocation_id] = allocation
+    add(gang.usage, allocation.amounts)
+    group = gang.group(allocation.ask.task_group)
+    if not allocation.ordered:
+        group.free[allocation.allocation_id] = allocation
+    partition.placeholder_count += 1
+    _renew_group(partition, application, group.name)
+
+
+def give_room(partition: Partition, allocation: Allocation) -> None:
+    """Note that a placeholder is no more. Rules: GANG-7, GANG-37."""
+    application = allocation.application
+    gang = gang_of(application)
+    del gang.placeholders[allocation.allocation_id]
+    subtract(gang.usage, allocation.amounts)
+    group = gang.group(allocation.ask.task_group)
+    group.free.pop(allocation.allocation_id, None)
+    partition.placeholder_count -= 1
+    _renew_group(partition, application, group.name)
+
+
+def list_member(partition: Partition, request: Request) -> None:
+    """Note an ask of a task group that has something pending now. Rules: GANG-10."""
+    application = request.application
+    group = gang_of(application).group(request.ask.task_group)
+    group.asks[request.number] = request
+    group.order.put(request.number, request.sort_key)
+    _renew_group(partition, application, group.name)
+
+
+def unlist_member(partition: Partition, request: Request) -> None:
+    """Note that nothing of an ask of a task group is pending any more. Rules: GANG-10."""
+    application = request.application
+    group = gang_of(application).group(request.ask.task_group)
+    del group.asks[request.number]
+    group.order.drop(request.number)
+    _renew_group(partition, application, group.name)
+
+
+def await_placeholders(partition: Partition, application: Application, change: int) -> None:
+    """Count placeholders that are asked for and not placed. Rules: GANG-6, GANG-32."""
+    gang_of(application).pending += change
+    renew_gang(partition, application)
+
+
+def enlist(
+    partition: Partition, application: Application, task_group: str, amounts: Amounts, members: int
+) -> None:
+    """Count members of a task group that were asked for or recovered. Rules: GANG-9, GANG-35."""
+    group = gang_of(application).group(task_group)
+    group.enlist(amounts, members)
+    _renew_group(partition, application, group.name)
+
+
+def lose(partition: Partition, application: Application, task_group: str, members: int) -> None:
+    """Count members that went without being replaced. Rules: GANG-35, SI-60, SI-112."""
+    gang_of(application).group(task_group).lose(members)
+    _renew_group(partition, application, task_group)
+
+
+def replaced(partition: Partition, placeholder: Allocation) -> None:
+    """Count a member whose placeholder made room for it. Rules: GANG-17, GANG-35."""
+    application = placeholder.application
+    group = gang_of(application).group(placeholder.ask.task_group)
+    group.replaced += 1
+    group.timed_out = min(group.timed_out, group.count - group.replaced)
+    _renew_group(partition, application, group.name)
+
+
+def time_out(partition: Partition, application: Application) -> None:
+    """Count all members that were neither replaced nor are about to be. Rules: GANG-23."""
+    gang = gang_of(application)
+    for group in list(gang.groups.values()):
+        reals = gang.replacing.values()
+        coming = len([each for each in reals if each.ask.task_group == group.name])
+        group.timed_out = max(group.timed_out, group.count - group.replaced - coming)
+        _renew_group(partition, application, group.name)
+
+
+def order_out(partition: Partition, allocation: Allocation, termination_type: int) -> None:
+    """Note that the RM was told to end an allocation; a placeholder is not replaced any more.
+
+    Rules: SI-69, GANG-10, GANG-22.
+    """
+    allocation.ordered = termination_type
+    if allocation.ask.placeholder:
+        application = allocation.application
+        group = gang_of(application).group(allocation.ask.task_group)
+        group.free.pop(allocation.allocation_id, None)
+        _renew_group(partition, application, group.name)
+
+
+def renew_gang(partition: Partition, application: Application) -> None:
+    """Let the asks of an application through as its placeholders and its state now say.
+
+    Rules: GANG-4, GANG-6, GANG-10, APP-12.
+    """
+    gang = application.gang
+    leaf = application.queue
+    if gang is None or leaf is None:
+        return
+    greedy = leaf.settings.gang_admission == GREEDY
+    gated, holding = gang.renew(application.state, greedy=greedy)
+    if gated:
+        for group in list(application.request_groups.values()):
+            if group.strand.lane.shape.placeholder and not move_group(partition, group):
+                for request in list(group.requests.values()):
+                    restage(partition, request)
+    if holding:
+        regroup(partition, application)
+    place_swaps(partition, application)
+
+
+def _renew_group(partition: Partition, application: Application, name: str) -> None:
+    """Take note of a change in one task group: what failed before may work now."""
+    gang = gang_of(application)
+    partition.stuck.pop(application.number, None)
+    gang.stuck = False
+    if gang.note(gang.group(name)):
+        regroup(partition, application)
+    renew_gang(partition, application)

@@ -1,0 +1,35 @@
+"""Carries out the decisions that place nothing by themselves; ``commit.allocate`` has the others.
+
+Apart from it so that the common decision finds its way without being compared with all kinds.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from remuda.core.apply.commit import hold_back, keep_node, let_pause, let_wait, park_lane
+from remuda.core.apply.gangs import swap_placeholders
+from remuda.core.apply.turn import Turn
+from remuda.core.model.decision import Hold, Park, Pause, Reserve, Swap, Wait
+from remuda.core.model.partition import Partition
+
+
+def carry_out(
+    turn: Turn, partition: Partition, decision: Reserve | Park | Wait | Hold | Pause | Swap
+) -> None:
+    """Do what was decided. Rules: CYC-6, CYC-12, CYC-23, CYC-33."""
+    match decision:
+        case Reserve():
+            keep_node(turn, partition, decision)
+        case Park():
+            park_lane(turn, partition, decision)
+        case Wait():
+            let_wait(turn, partition, decision)
+        case Hold():
+            hold_back(turn, partition, decision)
+        case Swap():
+            swap_placeholders(turn, partition, decision)
+        case Pause():
+            let_pause(partition, decision)
+        case _:
+            assert_never(decision)

@@ -1,0 +1,50 @@
+"""Takes back what was to take the place of a placeholder (rules: SI-53, GANG-18)."""
+
+from __future__ import annotations
+
+from remuda.core.accounting.replacement import undo_replacement
+from remuda.core.apply.turn import Turn
+from remuda.core.messages import events
+from remuda.core.model.allocation import Allocation
+from remuda.core.model.application import Application
+from remuda.core.model.partition import Partition
+from remuda.core.model.request import Request
+
+
+def cancel_swap(turn: Turn, partition: Partition, placeholder: Allocation, *, again: bool) -> None:
+    """Undo a replacement in flight, on its node too; the placeholder stays ordered out.
+
+    ``again``: the ask wants the allocation once more. Rules: GANG-18. Emits: EventRecord.
+    """
+    real = undo_replacement(partition, placeholder, again=again)
+    if real.node is not placeholder.node:
+        turn.event(
+            partition,
+            events.NODE,
+            real.node.node_id,
+            events.REMOVE,
+            events.NODE_ALLOC,
+            real.allocation_id,
+            real.amounts.resource,
+        )
+
+
+def cancel_swaps(
+    turn: Turn, partition: Partition, application: Application, *, again: bool
+) -> None:
+    """Undo all replacements of an application. Rules: SI-29, GANG-19. Emits: EventRecord."""
+    if application.gang is not None:
+        for real in list(application.gang.replacing.values()):
+            assert real.replaces is not None
+            cancel_swap(turn, partition, real.replaces, again=again)
+
+
+def cancel_swaps_of(turn: Turn, partition: Partition, request: Request) -> None:
+    """Undo the replacements of an ask that goes. Rules: SI-53 (Ours). Emits: EventRecord."""
+    gang = request.application.gang
+    if gang is None or not gang.replacing:
+        return
+    key = request.ask.allocation_key
+    for real in [each for each in gang.replacing.values() if each.ask.allocation_key == key]:
+        assert real.replaces is not None
+        cancel_swap(turn, partition, real.replaces, again=False)
