@@ -123,8 +123,10 @@ class Reference:
             self.update_applications(command)
         elif isinstance(command, c.UpdateAllocations):
             self.update_allocations(command)
-        else:
+        elif isinstance(command, c.UpdateNodes):
             nodes.update(self, command)
+        else:
+            raise TypeError(f"no pauses and operators here: {command}")
 
     def step(self, now_ns: int, limit: int) -> list[Outcome]:
         """Fire due timers, then decide at most ``limit`` times, with timers due in between."""

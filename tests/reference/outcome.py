@@ -64,10 +64,14 @@ def outcome(effect: e.Effect) -> Outcome:
         case e.EventRecord():
             kind = "reserved" if effect.change == ev.ADD else "unreserved"
             return (kind, effect.rm_id, effect.reference_id, effect.object_id)
-        case e.ContainerStateUpdated():
-            raise TypeError("hints to users are not compared")
-        case e.AsksReleased() | e.ReleaseRefused() | e.ObjectStateAnswered():
-            raise TypeError("gangs and operators are not part of these workloads")
+        case (
+            e.ContainerStateUpdated()
+            | e.AsksReleased()
+            | e.ReleaseRefused()
+            | e.ObjectStateAnswered()
+            | e.ResourceManagerStopped()
+        ):
+            raise TypeError("hints, gangs, pauses and operators are not compared")
         case _:
             return verdict(effect)
 

@@ -19,8 +19,10 @@ from remuda.core.apply.commit import allocate
 from remuda.core.apply.decisions import carry_out
 from remuda.core.apply.expiry import expire_due
 from remuda.core.apply.nodes import update_nodes
+from remuda.core.apply.object_states import change_object_state
 from remuda.core.apply.outstanding import plan_look
-from remuda.core.apply.registration import register, unregister
+from remuda.core.apply.pauses import pause, resume, stop_overdue
+from remuda.core.apply.registration import register, stop_manager
 from remuda.core.apply.releases import release_allocations
 from remuda.core.apply.reload import update_configuration
 from remuda.core.apply.reservations import review
@@ -28,8 +30,11 @@ from remuda.core.apply.turn import Turn
 from remuda.core.cycle.decide import decide, has_work
 from remuda.core.invariants.partition import check
 from remuda.core.messages.commands import (
+    ChangeObjectState,
     Command,
+    PauseResourceManager,
     RegisterResourceManager,
+    ResumeResourceManager,
     UnregisterResourceManager,
     UpdateAllocations,
     UpdateApplications,
@@ -80,7 +85,13 @@ class Scheduler:
             reason = f"resource manager '{command.rm_id}' is not registered"
             turn.emit(RequestRefused(command.rm_id, reason, "SI-1"))
         elif isinstance(command, UnregisterResourceManager):
-            unregister(turn, command.rm_id)
+            stop_manager(turn, command.rm_id)
+        elif isinstance(command, PauseResourceManager):
+            pause(turn, command)
+        elif isinstance(command, ResumeResourceManager):
+            resume(turn, command)
+        elif isinstance(command, ChangeObjectState):
+            change_object_state(turn, command)
         elif isinstance(command, UpdateConfiguration):
             update_configuration(turn, command)
         else:
@@ -119,7 +130,7 @@ class Scheduler:
 
     def next_deadline(self) -> int | None:
         """Return when step must be called even if nothing happens, None for never."""
-        return self._cluster.deadlines.earliest()
+        return self._cluster.next_deadline()
 
     def has_work(self) -> bool:
         """Whether step would find an ask worth trying. Rules: CYC-4, CYC-5."""
@@ -145,9 +156,10 @@ class Scheduler:
         return None
 
     def _run_timers(self, turn: Turn) -> None:
-        """Do what is due by now. Rules: APP-16."""
-        earliest = self._cluster.deadlines.earliest()
+        """Do what is due by now. Rules: APP-16, RM-18."""
+        earliest = self._cluster.next_deadline()
         if earliest is not None and earliest <= turn.now_ns:
+            stop_overdue(turn)
             expire_due(turn)
             self._settle(turn)
 

@@ -6,6 +6,7 @@ virtual times of their own and do not use this module.
 
 from __future__ import annotations
 
+import threading
 import time
 
 
@@ -14,8 +15,10 @@ class WallClock:
 
     def __init__(self) -> None:
         self._latest_ns = 0
+        self._lock = threading.Lock()
 
     def now_ns(self) -> int:
-        """Unix time in nanoseconds; one thread only."""
-        self._latest_ns = max(self._latest_ns, time.time_ns())
-        return self._latest_ns
+        """Unix time in nanoseconds."""
+        with self._lock:
+            self._latest_ns = max(self._latest_ns, time.time_ns())
+            return self._latest_ns

@@ -28,12 +28,21 @@ def no_sink(effects: Sequence[Effect]) -> None:
     """The sink of an RM that wants no answers."""
 
 
+def nobody() -> None:
+    """Told of the end of a registration that nobody cares about."""
+
+
 @dataclass(slots=True)
 class Session:
-    """What the runtime knows of one registered RM."""
+    """What the runtime knows of one registered RM.
+
+    ``ended`` is called once, on the core thread, when the registration is over, whatever the cause:
+    another one in its place, a shutdown, a pause that lasted too long (RM-9, RM-17).
+    """
 
     sink: EffectSink = no_sink
     predicates: Predicates | None = None
+    ended: Callable[[], None] = nobody
 
 
 class Delivery:
@@ -42,30 +51,12 @@ class Delivery:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._sessions: dict[str, Session] = {}
-        self._registering: dict[str, int] = {}
         self._observers: tuple[EffectSink, ...] = ()
         self.asks_predicates = False
 
-    def announce(self, rm_id: str) -> None:
-        """A registration is on its way: requests are refused until it is answered (RM-2)."""
-        with self._lock:
-            self._registering[rm_id] = self._registering.get(rm_id, 0) + 1
-
-    def settle(self, rm_id: str) -> None:
-        """A registration announced before was answered, or will never be."""
-        with self._lock:
-            left = self._registering.pop(rm_id, 1) - 1
-            if left:
-                self._registering[rm_id] = left
-
-    def registered(self, rm_id: str) -> bool:
-        """Whether requests of this RM are taken now. Any thread. Rules: SI-1, RM-2."""
-        with self._lock:
-            return rm_id in self._sessions and rm_id not in self._registering
-
-    def known(self, rm_id: str) -> bool:
-        """Whether this RM has a session, whatever is on its way. Core thread."""
-        return rm_id in self._sessions
+    def session(self, rm_id: str) -> Session | None:
+        """Return the session of an RM, whatever is on its way. Core thread."""
+        return self._sessions.get(rm_id)
 
     def open(self, rm_id: str, session: Session) -> None:
         """Route the effects of ``rm_id`` to ``session`` from now on. Core thread."""
@@ -76,8 +67,13 @@ class Delivery:
     def close(self, rm_id: str) -> None:
         """Stop routing to this RM; its sink hears nothing more (RM-9). Core thread."""
         with self._lock:
-            self._sessions.pop(rm_id, None)
+            session = self._sessions.pop(rm_id, None)
             self._find_predicates()
+        if session is not None:
+            try:
+                session.ended()
+            except Exception as error:  # noqa: BLE001 - theirs, not ours (SI-8)
+                _log.error("the end of a registration could not be told, ignored: %r", error)
 
     def _find_predicates(self) -> None:
         self.asks_predicates = any(s.predicates is not None for s in self._sessions.values())

@@ -6,17 +6,20 @@ of handling, recording and handing out in another. Only the core thread calls th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from remuda.base.message import message
 from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.core.messages.commands import (
     Command,
+    PauseResourceManager,
     RegisterResourceManager,
+    ResumeResourceManager,
     UnregisterResourceManager,
 )
-from remuda.core.messages.effects import Effect, RegistrationAnswered
+from remuda.core.messages.effects import Effect, RegistrationAnswered, ResourceManagerStopped
 from remuda.core.messages.queries import (
     ApplicationsQuery,
     ApplicationView,
@@ -29,9 +32,12 @@ from remuda.runtime.configuration.configurations import Configurations
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.delivery import Delivery, Session
 from remuda.runtime.errors import NotRegisteredError
-from remuda.runtime.ports import Clock, Recorder, SchedulerFactory
+from remuda.runtime.ports import Clock, EffectSink, Recorder, SchedulerFactory
+from remuda.runtime.roster import IN_PROCESS, Roster
 from remuda.runtime.rows import rows
 from remuda.runtime.timings import Timings
+
+_log = logging.getLogger("remuda.runtime")
 
 # Decisions per step: about 10 ms of work, the longest the core thread keeps the interpreter
 # and the longest an input or a query waits for its turn.
@@ -47,8 +53,15 @@ class Removed:
     nodes: int
 
 
+def nobody_left(rm_id: str) -> None:
+    """Told of an RM that is gone, where nobody cares."""
+
+
 class Driver:
-    """A scheduler, its clock and its recorder, and the effects not handed out yet."""
+    """A scheduler, its clock and its recorder, and the effects not handed out yet.
+
+    ``left`` is told of each RM that was given up because it stayed away (RM-18).
+    """
 
     def __init__(
         self,
@@ -60,6 +73,7 @@ class Driver:
         documents: StoredDocuments,
         reservation_delay_ns: int | None = RESERVATION_DELAY_NS,
         timings: Timings | None = None,
+        roster: Roster | None = None,
     ) -> None:
         self.timings = timings or Timings()
         predicates = self.timings.listen(delivery.predicates)
@@ -71,6 +85,9 @@ class Driver:
         self._clock = clock
         self._recorder = recorder
         self._outgoing: list[Effect] = []
+        self._roster = roster or Roster()
+        self.left: Callable[[str], None] = nobody_left
+        self._away: dict[str, None] = {}
         self.configurations = Configurations(self.handle, documents)
 
     def handle(self, command: Command) -> Sequence[Effect]:
@@ -124,7 +141,12 @@ class Driver:
         self._scheduler.check()
 
     def register(
-        self, command: RegisterResourceManager, session: Session, *, stored: bool = False
+        self,
+        command: RegisterResourceManager,
+        session: Session,
+        *,
+        stored: bool = False,
+        transport: str = IN_PROCESS,
     ) -> RegistrationAnswered:
         """Replace the RM's session by a new one, or by none on failure.
 
@@ -132,22 +154,25 @@ class Driver:
 
         Rules: RM-5, RM-9, RM-13.
         """
-        self._delivery.close(command.rm_id)
-        self.configurations.leave(command.rm_id)
+        self._close(command.rm_id)
         if stored:
             command = self.configurations.complete(command)
         effects = self.handle(command)
         answer = next(effect for effect in effects if isinstance(effect, RegistrationAnswered))
         if not answer.reason:
             self._delivery.open(command.rm_id, session)
-            self.configurations.enter(command, self._clock.now_ns(), stored=stored)
-        self._delivery.settle(command.rm_id)
+            now_ns = self._clock.now_ns()
+            self.configurations.enter(command, now_ns, stored=stored)
+            self._roster.run(command, transport, now_ns)
+        else:
+            self._roster.stop(command.rm_id, answer.reason, self._clock.now_ns())
+        self._roster.settle(command.rm_id)
         self.hand_out()
         return answer
 
     def unregister(self, rm_id: str) -> Removed:
-        """Remove an RM and count what it owned. Rules: RM-19."""
-        if not self._delivery.known(rm_id):
+        """Remove an RM and count what it owned. Rules: RM-17, RM-19."""
+        if self._delivery.session(rm_id) is None:
             raise NotRegisteredError(rm_id)
         views = rows(PartitionView, self._scheduler.view(PartitionsQuery()))
         own = [view for view in views if view.rm_id == rm_id]
@@ -156,11 +181,63 @@ class Driver:
             applications=sum(self._live_applications(view) for view in own),
             nodes=sum(view.total_nodes for view in own),
         )
-        self._delivery.close(rm_id)
-        self.configurations.leave(rm_id)
+        self._close(rm_id)
         self.handle(UnregisterResourceManager(rm_id))
+        self._roster.stop(rm_id, "unregistered", self._clock.now_ns())
         self.hand_out()
         return removed
+
+    def connection_lost(self, rm_id: str, cause: str, sink: EffectSink | None) -> bool:
+        """Pause an RM until its connection is back; whether it is still there then.
+
+        ``sink``: of which registration the connection was, None: of whichever there is.
+        Rules: RM-14, RM-15, RM-18.
+        """
+        if not self._has(rm_id, sink):
+            return False
+        if self._roster.pause(rm_id, cause, self._clock.now_ns()):
+            self._away[rm_id] = None
+            self.handle(PauseResourceManager(rm_id))
+        self.hand_out()
+        return self._has(rm_id, sink)
+
+    def connection_back(self, rm_id: str, sink: EffectSink | None) -> bool:
+        """Let an RM go on; False if it is not registered any more. Rules: RM-15."""
+        if not self._has(rm_id, sink):
+            return False
+        if self._roster.resume(rm_id, self._clock.now_ns()):
+            del self._away[rm_id]
+            self.handle(ResumeResourceManager(rm_id))
+        return True
+
+    def hold(self, rm_id: str, sink: EffectSink | None, *, on: bool) -> bool:
+        """Stop or go on deciding for an RM; False if it is not registered. Rules: EXT-6."""
+        if not self._has(rm_id, sink):
+            return False
+        kind = PauseResourceManager if on else ResumeResourceManager
+        self.handle(kind(rm_id, timers=False))
+        return True
+
+    def _has(self, rm_id: str, sink: EffectSink | None) -> bool:
+        """Whether an RM is registered, and that by the registration with this sink."""
+        session = self._delivery.session(rm_id)
+        return session is not None and (sink is None or session.sink is sink)
+
+    def _close(self, rm_id: str) -> None:
+        """End what there is of an RM outside the core."""
+        self._away.pop(rm_id, None)
+        self._delivery.close(rm_id)
+        self.configurations.leave(rm_id)
+
+    def _give_up(self, effects: Sequence[Effect]) -> None:
+        """End the RMs that the core gave up because they stayed away. Rules: RM-17, RM-18."""
+        for effect in effects:
+            if isinstance(effect, ResourceManagerStopped):
+                self._close(effect.rm_id)
+                self.left(effect.rm_id)
+                cause = "stayed away longer than rm.pauseTimeout"
+                self._roster.stop(effect.rm_id, cause, self._clock.now_ns())
+                _log.warning("resource manager %r is stopped: %s", effect.rm_id, cause)
 
     def _live_applications(self, partition: PartitionView) -> int:
         query = ApplicationsQuery(partition.name, rm_id=partition.rm_id)
@@ -174,5 +251,7 @@ class Driver:
     def _note(self, effects: Sequence[Effect]) -> Sequence[Effect]:
         if self._recorder is not None:
             self._recorder.effects(effects)
+        if self._away:
+            self._give_up(effects)
         self._outgoing.extend(effects)
         return effects

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from remuda.base.errors import RemudaError
 
@@ -51,3 +51,11 @@ class Errand(Generic[T_co]):
     def give_up(self, error: Exception) -> None:
         """Tell whoever waits that the work will not be done."""
         self.future.set_exception(error)
+
+
+class Send(Protocol):
+    """Puts an errand between the inputs of the core thread."""
+
+    def __call__(self, errand: Errand[T]) -> Future[T]:
+        """Return the future of the errand, which fails if the core thread has ended."""
+        ...

@@ -30,13 +30,15 @@ from remuda.core.scheduler import Scheduler
 from remuda.runtime.clock import WallClock
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.configuration.errands import ConfigurationErrands
-from remuda.runtime.delivery import Delivery, Session, no_sink
+from remuda.runtime.connections import Connections
+from remuda.runtime.delivery import Delivery, Session, no_sink, nobody
 from remuda.runtime.driver import Driver, Removed
 from remuda.runtime.errand import Errand, promise
 from remuda.runtime.errors import LoopStoppedError
 from remuda.runtime.inbox import CAPACITY, Inbox
 from remuda.runtime.ports import Clock, EffectSink, Recorder, SchedulerFactory
 from remuda.runtime.requests import Request, weight
+from remuda.runtime.roster import IN_PROCESS, Roster
 from remuda.runtime.timings import Stopwatch, Timings, TimingsView
 from remuda.runtime.users.choice import Resolvers
 from remuda.runtime.users.intake import Intake
@@ -70,8 +72,9 @@ class SchedulerLoop:
         reservation_delay_ns: how old an ask must be to reserve a node; None: never (RSV-3).
         stopwatch: what measures the core, see timings.py.
 
-    ``configurations`` changes configurations while it runs. ``intake`` holds the requests that
-    wait for lookups. ``timings()`` tells how long steps, cycles and predicates took so far.
+    ``configurations`` changes configurations while it runs. ``connections`` is told when one breaks
+    or comes back, ``roster`` tells the states of all RMs. ``intake`` holds the requests that wait
+    for lookups. ``timings()`` tells how long steps, cycles and predicates took so far.
 
     Rules: CYC-31, SI-2, SI-6, SI-7, SI-9, SI-10, SI-24, SI-88, RM-2, RM-4, RM-9, RM-11, RM-20.
     """
@@ -92,21 +95,26 @@ class SchedulerLoop:
         self.documents = documents or StoredDocuments()
         self.resolvers = resolvers or Resolvers()
         self._delivery = Delivery()
+        self._clock = clock or WallClock()
+        self.roster = Roster()
         self._driver = Driver(
             make_scheduler,
             self._delivery,
-            clock or WallClock(),
+            self._clock,
             recorder,
             documents=self.documents,
             reservation_delay_ns=reservation_delay_ns,
             timings=Timings(stopwatch),
+            roster=self.roster,
         )
         self.timings: Final[Callable[[], TimingsView]] = self._driver.timings.view
         self.configurations = ConfigurationErrands(
             self._driver.configurations, self._driver.hand_out, self._send
         )
+        self.connections = Connections(self._driver, self._send)
         self._inbox: Inbox[Request | Errand[object]] = Inbox(inbox_capacity)
         self.intake = Intake(self._inbox.put_now, self.resolvers, line_capacity)
+        self._driver.left = self.intake.close
         self.configurations.watch(self.intake.configure)
         self._batch: deque[Request | Errand[object]] = deque()
         self._idle_waiters: list[Future[None]] = []
@@ -172,7 +180,7 @@ class SchedulerLoop:
 
     def registered(self, rm_id: str) -> bool:
         """Whether requests of this RM are taken at this moment (SI-1, RM-2)."""
-        return self._delivery.registered(rm_id)
+        return self.roster.registered(rm_id)
 
     def register(
         self,
@@ -181,17 +189,21 @@ class SchedulerLoop:
         predicates: Predicates | None = None,
         *,
         stored: bool = False,
+        transport: str = IN_PROCESS,
+        ended: Callable[[], None] = nobody,
     ) -> Future[RegistrationAnswered]:
         """Register an RM; afterwards ``sink`` gets its effects, in order, on the core thread.
 
         An earlier sink of the same RM hears nothing from the moment the registration is
         handled (RM-9). ``predicates`` is asked when ``command.predicates`` is set. ``stored``:
         whatever ``command.config`` says, the document of the policy group counts (RM-5).
+        ``transport``: how the RM is connected, see roster.py. ``ended`` is called on the core
+        thread when this registration is over, whatever the cause; not if it fails.
         """
-        session = Session(sink or no_sink, predicates if command.predicates else None)
-        work = partial(self._driver.register, command, session, stored=stored)
+        session = Session(sink or no_sink, predicates if command.predicates else None, ended)
+        work = partial(self._driver.register, command, session, stored=stored, transport=transport)
         errand = Errand(work, touches_core=True)
-        self._delivery.announce(command.rm_id)
+        self.roster.announce(command.rm_id, transport, self._clock.now_ns())
         self.intake.close(command.rm_id)
         return self._send(errand)
 

@@ -47,7 +47,7 @@ class Clock(Protocol):
     """Where the loop reads the time."""
 
     def now_ns(self) -> int:
-        """Unix time in nanoseconds, never going back."""
+        """Unix time in nanoseconds, never going back. Any thread."""
         ...
 
 

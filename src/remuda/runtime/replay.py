@@ -17,8 +17,11 @@ import msgspec
 from remuda.base.errors import UsageError
 from remuda.base.message import message
 from remuda.core.messages.commands import (
+    ChangeObjectState,
     Command,
+    PauseResourceManager,
     RegisterResourceManager,
+    ResumeResourceManager,
     UnregisterResourceManager,
     UpdateAllocations,
     UpdateApplications,
@@ -53,6 +56,9 @@ _COMMANDS: Final[dict[str, type[Command]]] = {
     for kind in (
         RegisterResourceManager,
         UnregisterResourceManager,
+        PauseResourceManager,
+        ResumeResourceManager,
+        ChangeObjectState,
         UpdateConfiguration,
         UpdateApplications,
         UpdateAllocations,

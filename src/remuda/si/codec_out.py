@@ -31,6 +31,7 @@ from remuda.core.messages.effects import (
     RegistrationAnswered,
     ReleaseRefused,
     RequestRefused,
+    ResourceManagerStopped,
 )
 from remuda.si.pb import si_pb2 as si
 from remuda.si.wire import Response, resource
@@ -200,6 +201,7 @@ _Single: TypeAlias = (
     | NodesAnswered
     | ConfigurationAnswered
     | ObjectStateAnswered
+    | ResourceManagerStopped
     | ContainerStateUpdated
     | EventRecord
 )
@@ -225,7 +227,7 @@ def _single(effect: _Single) -> Response | None:
             return None
         case RegistrationAnswered() | ConfigurationAnswered() | ObjectStateAnswered():
             return None
-        case ContainerStateUpdated() | EventRecord():
+        case ResourceManagerStopped() | ContainerStateUpdated() | EventRecord():
             return None
         case _:
             assert_never(effect)

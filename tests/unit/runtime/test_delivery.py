@@ -6,10 +6,8 @@ import asyncio
 import threading
 from collections.abc import Sequence
 
-import pytest
-
 from remuda.core.messages.effects import ApplicationsAnswered, Effect, EventRecord
-from remuda.runtime.delivery import Delivery, EdgeHandover, Session
+from remuda.runtime.delivery import EdgeHandover
 from remuda.runtime.event_feed import EventFeed
 
 
@@ -79,26 +77,6 @@ def test_too_much_waiting_is_reported_once_and_ends_the_hand_over() -> None:
         return log
 
     assert asyncio.run(overflow()) == ["overflowed"]
-
-
-@pytest.mark.remuda_rule("RM-2", "SI-1")
-def test_requests_are_refused_while_a_registration_is_on_its_way() -> None:
-    delivery = Delivery()
-    delivery.announce("rm")
-    assert not delivery.registered("rm")
-    delivery.open("rm", Session())
-    delivery.settle("rm")
-    assert delivery.registered("rm")
-
-    delivery.announce("rm")
-    delivery.announce("rm")
-    assert not delivery.registered("rm")
-    delivery.settle("rm")
-    assert not delivery.registered("rm")
-    delivery.settle("rm")
-    assert delivery.registered("rm")
-    delivery.close("rm")
-    assert not delivery.registered("rm")
 
 
 def test_a_closed_edge_is_no_error() -> None:

@@ -62,8 +62,9 @@ def existing_identity(existing: ExistingAllocation) -> str:
 def refusal(
     partition: Partition | None, existing: ExistingAllocation, node_id: str
 ) -> tuple[str, str]:
-    """Return why an existing allocation is refused, with the rule. Rules: SI-40, SI-43, CYC-28.
+    """Return why an existing allocation is refused, with the rule.
 
+    Rules: SI-40, SI-43, CYC-28, OBJ-8.
     ``node_id``: the node it goes to, "" if that is unknown.
     """
     ask = existing.ask
@@ -71,6 +72,8 @@ def refusal(
         return foreign_refusal(partition, existing, node_id)
     if partition is None:
         return unknown_partition(ask.partition), "SI-40"
+    if partition.state == states.STOPPED:
+        return f"partition '{partition.name}' is stopped", "OBJ-8"
     if not existing.allocation_id:
         return f"allocation of key '{ask.allocation_key}' has no allocation ID", "SI-40"
     if not ask.allocation_key:

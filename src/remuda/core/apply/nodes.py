@@ -30,6 +30,7 @@ from remuda.core.messages import commands, events
 from remuda.core.messages.commands import ExistingAllocation, NodeUpdate, UpdateNodes
 from remuda.core.messages.effects import NodesAnswered, Rejection
 from remuda.core.messages.tags import NODE_PARTITION
+from remuda.core.model import states
 from remuda.core.model.application import Application
 from remuda.core.model.cluster import plain_name, unknown_partition
 from remuda.core.model.foreign import is_foreign
@@ -125,9 +126,12 @@ def _create(turn: Turn, partition: Partition, update: NodeUpdate) -> tuple[str, 
 
 
 def _create_refusal(partition: Partition, update: NodeUpdate) -> tuple[str, str]:
-    """Return why a node is refused, whatever runs on it. Rules: NODE-1, SI-12."""
+    """Return why a node is refused, whatever runs on it. Rules: NODE-1, SI-12, OBJ-8."""
     if not update.node_id:
         return "node ID is empty", "SI-12"
+    if partition.state != states.ACTIVE:
+        reason = f"partition {partition.name} is {partition.state}"
+        return f"{reason}: node '{update.node_id}' cannot be added", "OBJ-8"
     if update.node_id in partition.nodes:
         return f"node '{update.node_id}' exists already", "NODE-1"
     return "", ""

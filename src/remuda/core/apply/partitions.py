@@ -37,6 +37,7 @@ def build_partition(turn: Turn, manager: ResourceManager, config: PartitionConfi
     order = NodeOrder(scorer(config.node_sort_policy))
     partition = Partition(manager.record.rm_id, config, types, root, order)
     partition.state_ns = turn.now_ns
+    partition.resting = manager.resting()
     partition.predicates = manager.record.predicates
     partition.reservation_delay_ns = turn.cluster.reservation_delay_ns
     set_extra(partition, manager.extra_config)
@@ -101,9 +102,22 @@ def drain_partition(turn: Turn, manager: ResourceManager, partition: Partition) 
     """Take a partition away from its RM and begin to end what is in it. Rules: OBJ-9, SI-87."""
     del manager.partitions[partition.name]
     manager.leaving.append(partition)
-    partition.state = states.DRAINING
-    partition.state_ns = turn.now_ns
+    change_state(turn, partition, states.REMOVE)
     turn.set_timer(partition, deadlines.QUEUES, 0)
+
+
+def change_state(turn: Turn, partition: Partition, event: str) -> bool:
+    """Send an event to a partition's state machine; False: refused, nothing changed.
+
+    Rules: OBJ-8, OBJ-10.
+    """
+    entered = states.OBJECT.get((partition.state, event))
+    if entered is None:
+        return False
+    if entered != partition.state:
+        partition.state = entered
+        partition.state_ns = turn.now_ns
+    return True
 
 
 def end_partition(turn: Turn, partition: Partition) -> None:

@@ -44,11 +44,13 @@ def is_leaf(config: QueueConfig, parent: Queue | None) -> bool:
 def configure(types: ResourceTypes, queue: Queue, config: QueueConfig) -> None:
     """Give one queue everything its configuration says; all earlier settings are gone.
 
-    Rules: QUE-5, QUE-6, QUE-20, PRP-7 (Ours), RLD-21 to RLD-25, RLD-29, TPL-5, LIM-8 (Ours).
+    It goes on if it was draining; one that was stopped stays so.
+    Rules: QUE-5, QUE-6, QUE-20, PRP-7 (Ours), RLD-21 to RLD-25, RLD-29, TPL-5, LIM-8 (Ours), OBJ-2.
     """
     parent = queue.parent
     queue.managed = True
-    queue.state = states.ACTIVE
+    if queue.state == states.DRAINING:
+        queue.state = states.OBJECT[queue.state, states.START]
     queue.leaf = is_leaf(config, parent)
     above = {} if parent is None else parent.properties
     queue.properties = inherited(above, config.properties)

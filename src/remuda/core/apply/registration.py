@@ -1,13 +1,17 @@
-"""Registers resource managers (rules: RM-1 to RM-13, RM-19)."""
+"""Registers resource managers and removes them (rules: RM-1 to RM-13, RM-17, RM-19)."""
 
 from __future__ import annotations
 
 from remuda.base.names import name_fault
-from remuda.core.apply.partitions import build_partition
+from remuda.core.apply.partitions import PARTITION_REMOVED, build_partition
 from remuda.core.apply.turn import Turn
+from remuda.core.messages import events
 from remuda.core.messages.commands import RegisterResourceManager
 from remuda.core.messages.effects import RegistrationAnswered
+from remuda.core.model import states
+from remuda.core.model.application import Application
 from remuda.core.model.cluster import ResourceManager
+from remuda.core.model.partition import Partition
 
 
 def register(turn: Turn, command: RegisterResourceManager) -> None:
@@ -19,7 +23,7 @@ def register(turn: Turn, command: RegisterResourceManager) -> None:
     if reason:
         turn.emit(RegistrationAnswered(command.rm_id, reason, "RM-1"))
         return
-    unregister(turn, command.rm_id)
+    _forget(turn, command.rm_id)
     manager = ResourceManager(command)
     turn.cluster.managers[command.rm_id] = manager
     for config in command.config.partitions:
@@ -27,11 +31,39 @@ def register(turn: Turn, command: RegisterResourceManager) -> None:
     turn.emit(RegistrationAnswered(command.rm_id, ""))
 
 
-def unregister(turn: Turn, rm_id: str) -> None:
-    """Drop an RM with everything it has; nothing is sent. Rules: RM-9, RM-19."""
+def stop_manager(turn: Turn, rm_id: str) -> None:
+    """Drop an RM with everything it has; its applications are told of as failed.
+
+    Nothing of that is sent to the RM. Rules: RM-17, RM-19, EVT-16, EVT-26. Emits: EventRecord.
+    """
+    for partition in turn.cluster.managers[rm_id].own():
+        for application in partition.applications.values():
+            _tell_failed(turn, partition, application)
+    _forget(turn, rm_id)
+
+
+def _tell_failed(turn: Turn, partition: Partition, application: Application) -> None:
+    """Tell the states that an application still goes through when its partition is removed."""
+    allocated = partition.types.resource(application.allocated)
+    state = application.state
+    while (entered := states.APPLICATION.get((state, states.FAIL))) is not None:
+        state = entered
+        turn.application_event(
+            partition,
+            application,
+            events.SET,
+            states.STATE_DETAIL[state],
+            resource=allocated if state == states.FAILING else None,
+            message=PARTITION_REMOVED,
+        )
+
+
+def _forget(turn: Turn, rm_id: str) -> None:
+    """Drop an RM with everything it has, silently. Rules: RM-9."""
     manager = turn.cluster.managers.pop(rm_id, None)
     if manager is not None:
-        turn.cluster.deadlines.forget([*manager.partitions.values(), *manager.leaving])
+        turn.cluster.deadlines.thaw(rm_id, turn.now_ns)
+        turn.cluster.deadlines.forget(manager.own())
 
 
 def rm_id_fault(rm_id: str) -> str:

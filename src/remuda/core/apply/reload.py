@@ -21,6 +21,7 @@ from remuda.core.apply.partitions import (
     end_partition,
     set_extra,
 )
+from remuda.core.apply.pauses import plan_stop
 from remuda.core.apply.queues import (
     amounts_of,
     announce_queues,
@@ -59,6 +60,7 @@ def update_configuration(turn: Turn, command: UpdateConfiguration) -> None:
     if not command.dry_run:
         if command.extra_config is not None:
             _set_extra(manager, command.extra_config)
+            plan_stop(manager)
         if not same:
             _apply(turn, manager, command)
     turn.emit(ConfigurationAnswered(command.rm_id, ""))
@@ -67,7 +69,7 @@ def update_configuration(turn: Turn, command: UpdateConfiguration) -> None:
 def _set_extra(manager: ResourceManager, extra_config: Mapping[str, str]) -> None:
     """Replace the extra map as a whole. Rules: CFG-4, RM-7, KV-1, KV-5."""
     manager.extra_config = extra_config
-    for partition in (*manager.partitions.values(), *manager.leaving):
+    for partition in manager.own():
         if set_extra(partition, extra_config):
             renew_orders(partition)
 
@@ -168,7 +170,7 @@ def _drain(turn: Turn, partition: Partition, queue: Queue) -> None:
     Rules: RLD-28, OBJ-2, LIM-63.
     """
     if queue.managed:
-        queue.state = states.DRAINING
+        queue.state = states.OBJECT[queue.state, states.REMOVE]
         queue.user_limits = {}
         queue.group_limits = {}
         plan_cleanup(turn, partition, queue)

@@ -79,5 +79,5 @@ class Turn:
     ) -> Deadline:
         """Set a timer that far from now, and return it. Rules: APP-16."""
         deadline = Deadline(partition, what, application)
-        self.cluster.deadlines.set(self.now_ns + delay_ns, deadline)
+        self.cluster.deadlines.set(self.now_ns, delay_ns, deadline)
         return deadline

@@ -37,13 +37,16 @@ from remuda.core.ports import Predicates
 
 
 def has_work(partition: Partition) -> bool:
-    """Whether a partition has an ask worth trying; one that leaves has none.
+    """Whether a partition has an ask worth trying; one that leaves, is stopped or rests has none.
 
-    Rules: CYC-4, CYC-5, OBJ-9.
+    Rules: CYC-4, CYC-5, OBJ-4, OBJ-8, OBJ-9, RM-15.
     """
-    if partition.root.maximum is None or partition.state != states.ACTIVE:
+    root = partition.root
+    if root.maximum is None or partition.state != states.ACTIVE or partition.resting:
         return False
-    return bool(partition.urgent or partition.swapping) or partition.root.has_ready()
+    if root.state == states.STOPPED:
+        return False
+    return bool(partition.urgent or partition.swapping) or root.has_ready()
 
 
 def decide(partition: Partition, predicates: Predicates) -> Decision:

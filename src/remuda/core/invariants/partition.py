@@ -13,6 +13,7 @@ from remuda.config.schema import WILDCARD
 from remuda.core.accounting.lanes import gate_of
 from remuda.core.invariants.gangs import check_gangs
 from remuda.core.invariants.outstanding import check_outstanding, check_utilisation
+from remuda.core.invariants.pauses import check_pauses
 from remuda.core.invariants.require import require, same
 from remuda.core.invariants.reservations import check_reservations
 from remuda.core.model import states
@@ -42,8 +43,9 @@ from remuda.core.policy.standing import application_key, child_numbers, shown_pr
 def check(cluster: Cluster) -> None:
     """Check everything. Raises: InvariantViolation naming the object and the difference.
 
-    Rules: QUE-2, QUE-6, QUE-27, QUE-28, NOD-2, NOD-15, RES-16.
+    Rules: QUE-2, QUE-6, QUE-27, QUE-28, NOD-2, NOD-15, RES-16, RM-15.
     """
+    check_pauses(cluster)
     for partition in cluster.partitions():
         stale = partition.shares_stale and trimmed(partition.root.pending)
         settled = not stale and not partition.unsettled

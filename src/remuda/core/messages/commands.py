@@ -54,22 +54,27 @@ class UnregisterResourceManager:
 
 @message
 class PauseResourceManager:
-    """The connection to an RM is lost: nothing is decided for it, its timers stand still (RM-15).
+    """Nothing is decided for an RM until it is resumed. No answer. Repeating is harmless.
 
-    No answer. Repeating is harmless.
+    ``timers``: its connection is lost, its timers stand still, too, and it is stopped when that
+    lasts too long (RM-15, RM-18). False: it only takes nothing at the moment (EXT-6). An RM may be
+    paused in both ways, and each ends by itself.
     """
 
     rm_id: str
+    timers: bool = True
 
 
 @message
 class ResumeResourceManager:
-    """The connection to an RM is back: scheduling goes on, timers with what they had left (RM-15).
+    """A pause of an RM is over; timers go on with what they had left. No answer.
 
-    No answer. Repeating is harmless.
+    ``timers``: which of the two pauses, as in PauseResourceManager. Repeating is harmless. Rules:
+    RM-15, EXT-6.
     """
 
     rm_id: str
+    timers: bool = True
 
 
 # What ChangeObjectState asks for, as ChangeObjectStateRequest.Action of extension.proto.
@@ -245,6 +250,9 @@ class UpdateNodes:
 Command: TypeAlias = (
     RegisterResourceManager
     | UnregisterResourceManager
+    | PauseResourceManager
+    | ResumeResourceManager
+    | ChangeObjectState
     | UpdateConfiguration
     | UpdateApplications
     | UpdateAllocations

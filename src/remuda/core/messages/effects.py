@@ -57,6 +57,13 @@ class ObjectStateAnswered:
 
 
 @message
+class ResourceManagerStopped:
+    """An RM was paused for too long: all it had is gone, and nothing of that is told it (RM-17)."""
+
+    rm_id: str
+
+
+@message
 class RequestRefused:
     """The whole request was refused because its RM is not registered (SI-1)."""
 
@@ -211,6 +218,7 @@ Effect: TypeAlias = (
     RegistrationAnswered
     | ConfigurationAnswered
     | ObjectStateAnswered
+    | ResourceManagerStopped
     | RequestRefused
     | ReleaseRefused
     | ApplicationsAnswered

@@ -15,10 +15,21 @@ class ResourceManager:
     """One registered RM and its partitions by plain name (RM-10).
 
     ``config`` and ``extra_config`` are those in force. ``leaving``: partitions that are configured
-    no more and not empty yet; nobody can name them (OBJ-9).
+    no more and not empty yet; nobody can name them (OBJ-9). ``away_since_ns``: when its connection
+    was lost, None while it is there (RM-15); ``stop_ns``: when it is given up, None: never (RM-18).
+    ``held``: it takes nothing at the moment (EXT-6).
     """
 
-    __slots__ = ("config", "extra_config", "leaving", "partitions", "record")
+    __slots__ = (
+        "away_since_ns",
+        "config",
+        "extra_config",
+        "held",
+        "leaving",
+        "partitions",
+        "record",
+        "stop_ns",
+    )
 
     def __init__(self, record: RegisterResourceManager) -> None:
         self.record = record
@@ -26,6 +37,17 @@ class ResourceManager:
         self.extra_config: Mapping[str, str] = record.extra_config
         self.partitions: dict[str, Partition] = {}
         self.leaving: list[Partition] = []
+        self.away_since_ns: int | None = None
+        self.stop_ns: int | None = None
+        self.held: bool = False
+
+    def own(self) -> list[Partition]:
+        """Return all its partitions, those that are leaving after the others."""
+        return [*self.partitions.values(), *self.leaving]
+
+    def resting(self) -> bool:
+        """Whether nothing is decided for it. Rules: RM-15, EXT-6."""
+        return self.held or self.away_since_ns is not None
 
     def has(self, partition: Partition) -> bool:
         """Whether this very partition is one of the RM, be it leaving. Rules: OBJ-9."""
@@ -55,6 +77,26 @@ class Cluster:
             found += [manager.partitions[name] for name in sorted(manager.partitions)]
             found += manager.leaving
         return found
+
+    def next_stop(self) -> tuple[int, str] | None:
+        """Return when which RM is given up next, None for never. Rules: RM-18.
+
+        Cost: O(RMs that are away), which are told by their frozen timers.
+        """
+        found: tuple[int, str] | None = None
+        for rm_id in self.deadlines.frozen():
+            stop_ns = self.managers[rm_id].stop_ns
+            if stop_ns is not None and (found is None or (stop_ns, rm_id) < found):
+                found = (stop_ns, rm_id)
+        return found
+
+    def next_deadline(self) -> int | None:
+        """Return when a timer runs out, or an RM is given up; None: never. Rules: APP-16, RM-18."""
+        stop = self.next_stop()
+        earliest = self.deadlines.earliest()
+        if stop is None or (earliest is not None and earliest < stop[0]):
+            return earliest
+        return stop[0]
 
     def has(self, partition: Partition) -> bool:
         """Whether a partition still exists; its RM may have come back. Rules: RM-9, OBJ-9."""

@@ -1,7 +1,8 @@
 """Timers as data: what must happen when, in a heap.
 
 A timer is cancelled by moving on: it carries the generation of the thing it was set for and
-acts only if that still is the current one (APP-17).
+acts only if that still is the current one (APP-17). While an RM is away its timers stand still,
+outside the heap, each with the time it has left (RM-15).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Final, final
 
 from remuda.core.messages.tags import CREATION_TIME
+from remuda.core.model import states
 
 if TYPE_CHECKING:
     from remuda.core.model.allocation import Allocation
@@ -75,22 +77,70 @@ class Deadline:
         self.at_ns: int = 0
         self.period_ns: int = 0
 
+    def stands_still(self) -> bool:
+        """Whether the timer waits while its RM is away: all but those that clean up. Rules: RM-15.
+
+        These are the expiry of applications that are over, and the cleaner of queues and
+        partitions.
+        """
+        if self.what == QUEUES:
+            return False
+        ended = self.application is not None and self.application.state in states.TERMINATED
+        return not (ended and self.what == STATE)
+
 
 @final
 class Deadlines:
-    """All timers of the scheduler, earliest first, equal ones in the order they were set."""
+    """All timers of the scheduler, earliest first, equal ones in the order they were set.
 
-    __slots__ = ("_heap", "_number")
+    ``_frozen``: those that stand still, by RM, with what they have left instead of their time.
+    """
+
+    __slots__ = ("_frozen", "_heap", "_number")
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, Deadline]] = []
+        self._frozen: dict[str, list[tuple[int, int, Deadline]]] = {}
         self._number = 0
 
-    def set(self, at_ns: int, deadline: Deadline) -> None:
-        """Add a timer. Cost: O(log n)."""
+    def set(self, now_ns: int, delay_ns: int, deadline: Deadline) -> None:
+        """Add a timer; of an RM that is away it does not run yet. Cost: O(log n). Rules: RM-15."""
         self._number += 1
-        deadline.at_ns = at_ns
-        heappush(self._heap, (at_ns, self._number, deadline))
+        frozen = self._frozen.get(deadline.partition.rm_id) if self._frozen else None
+        if frozen is not None and deadline.stands_still():
+            frozen.append((delay_ns, self._number, deadline))
+        else:
+            deadline.at_ns = now_ns + delay_ns
+            heappush(self._heap, (deadline.at_ns, self._number, deadline))
+
+    def freeze(self, rm_id: str, now_ns: int) -> None:
+        """Let the timers of an RM stand still. Rules: RM-15. Cost: O(timers)."""
+        if rm_id in self._frozen:
+            return
+        frozen = self._frozen[rm_id] = []
+        running: list[tuple[int, int, Deadline]] = []
+        for entry in self._heap:
+            at_ns, number, deadline = entry
+            if deadline.partition.rm_id == rm_id and deadline.stands_still():
+                frozen.append((max(0, at_ns - now_ns), number, deadline))
+            else:
+                running.append(entry)
+        heapify(running)
+        self._heap = running
+
+    def thaw(self, rm_id: str, now_ns: int) -> None:
+        """Let the timers of an RM go on with what they have left. Rules: RM-15."""
+        for rest_ns, number, deadline in self._frozen.pop(rm_id, []):
+            deadline.at_ns = now_ns + rest_ns
+            heappush(self._heap, (deadline.at_ns, number, deadline))
+
+    def frozen(self) -> list[str]:
+        """Return the RMs whose timers stand still, in the order in which they went."""
+        return list(self._frozen)
+
+    def running(self) -> list[Deadline]:
+        """Return all timers that do not stand still, in no particular order."""
+        return [each[2] for each in self._heap]
 
     def forget(self, partitions: Collection[Partition]) -> None:
         """Drop the timers of partitions that are gone, and with them what they refer to.
@@ -99,6 +149,8 @@ class Deadlines:
         """
         self._heap = [each for each in self._heap if each[2].partition not in partitions]
         heapify(self._heap)
+        for rm_id, frozen in self._frozen.items():
+            self._frozen[rm_id] = [each for each in frozen if each[2].partition not in partitions]
 
     def earliest(self) -> int | None:
         """Return the time of the next timer, None when there is none."""

@@ -47,6 +47,7 @@ class Partition:
     ``stuck``: those that could not, by number. ``placeholder_count``: allocated ones (GANG-37).
     ``confirm_timeout_ns``: after which an order is repeated, 0 never (SI-69); ``enforce_timeouts``:
     running time of applications is limited (APP-30).
+    ``resting``: nothing is decided here, for the RM is paused (RM-15, EXT-6).
     """
 
     __slots__ = (
@@ -80,6 +81,7 @@ class Partition:
         "reservation_delay_ns",
         "reservation_limit_ns",
         "reservations",
+        "resting",
         "rm_id",
         "root",
         "rules",
@@ -115,6 +117,7 @@ class Partition:
         self.set_config(config)
         self.state: str = states.ACTIVE
         self.state_ns: int = 0
+        self.resting: bool = False
         self.node_sort_weights: Mapping[str, float] = {}
         self.node_order = node_order
         self.node_orders: dict[str, NodeOrder] = {}

@@ -1,4 +1,4 @@
-"""The life of an application as one table (rules: chapter 80 section 1).
+"""The lives of applications, and of queues and partitions, as a table each (rules: chapter 80).
 
 An event that has no row for the current state is refused and changes nothing. The names are
 those the RM and the REST API show.
@@ -70,7 +70,25 @@ STATE_DETAIL: Final[dict[str, int]] = {
     EXPIRED: events.APP_EXPIRED,
 }
 
-# States of queues and partitions (chapter 80 section 2). Nothing stops one yet.
+# Those that are over, and are kept for a while (APP-15).
+TERMINATED: Final = (COMPLETED, FAILED, REJECTED, EXPIRED)
+
+# States of queues and partitions (chapter 80 section 2).
 ACTIVE: Final = "Active"
 DRAINING: Final = "Draining"
 STOPPED: Final = "Stopped"
+
+REMOVE: Final = "Remove"
+START: Final = "Start"
+STOP: Final = "Stop"
+
+OBJECT: Final[dict[tuple[str, str], str]] = {
+    (ACTIVE, REMOVE): DRAINING,
+    (ACTIVE, START): ACTIVE,
+    (ACTIVE, STOP): STOPPED,
+    (DRAINING, REMOVE): DRAINING,
+    (DRAINING, START): ACTIVE,
+    (STOPPED, REMOVE): DRAINING,
+    (STOPPED, START): ACTIVE,
+    (STOPPED, STOP): STOPPED,
+}

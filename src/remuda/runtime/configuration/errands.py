@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from remuda.core.messages.commands import UpdateConfiguration
 from remuda.runtime.configuration.configurations import (
@@ -18,15 +18,9 @@ from remuda.runtime.configuration.configurations import (
     NewDocument,
     Registered,
 )
-from remuda.runtime.errand import Errand
+from remuda.runtime.errand import Errand, Send
 
 T = TypeVar("T")
-
-
-class _Send(Protocol):
-    """Puts an errand between the inputs of the core thread."""
-
-    def __call__(self, errand: Errand[T]) -> Future[T]: ...
 
 
 class ConfigurationErrands:
@@ -39,7 +33,7 @@ class ConfigurationErrands:
     """
 
     def __init__(
-        self, configurations: Configurations, hand_out: Callable[[], None], send: _Send
+        self, configurations: Configurations, hand_out: Callable[[], None], send: Send
     ) -> None:
         self._configurations = configurations
         self._hand_out = hand_out
