@@ -25,7 +25,7 @@ from tests.unit.core.rules.gang import (
 
 MILLI = 1_000_000
 SHORT = 20 * SECOND  # less than what Completing and Starting last
-QUICK = {"execution_timeout_ms": 20_000}
+QUICK = 20_000
 
 
 @pytest.mark.remuda_rule("SI-28", "GANG-20")
@@ -133,7 +133,7 @@ def test_later_only_the_unused_placeholders_go(style: str, state: str, length: i
 def test_what_timed_out_while_completing_is_not_ordered_out_again(confirmed_after: int) -> None:
     gang = Gang()
     gang.nodes(n1=10)
-    gang.submit("app", TWO, "Hard", **QUICK)
+    gang.submit("app", TWO, "Hard", execution_timeout_ms=QUICK)
     gang.hold("p1", "p2")
     gang.want("r1")
     gang.run()
@@ -253,7 +253,7 @@ def test_after_a_soft_timeout_it_is_an_ordinary_application() -> None:
     gang.nodes(n2=10)
     # No gate: there is room for one only. No hold: real asks need not wait for placeholders.
     gang.hold("p3")
-    gang.want("r1", priority=1)
+    gang.want("r1", group="", priority=1)
     gang.want("r2", group="")
     lines = gang.run()
     assert lines == ["updated[app Starting]", "new[r1-0 n2]"]
@@ -279,7 +279,7 @@ def test_without_any_placeholder_nothing_times_out(style: str) -> None:
     gang.run(TIMEOUT - 1)
     gang.now += 1
     gang.confirm("p1-0", kind=c.STOPPED_BY_RM)
-    assert gang.step(0) == []
+    assert heard(gang.step(0)) == []
     assert gang.state("app") == "Accepted"
 
 
@@ -301,32 +301,44 @@ def test_the_timer_and_the_last_replacement_may_meet_in_either_order() -> None:
         assert (gang.state("app"), gang.data()) == ("Running", (2, 2, 0))
 
 
-@pytest.mark.remuda_rule("APP-19", "GANG-23", "GANG-25", "QUE-24")
-@pytest.mark.parametrize("style", ["Hard", "Soft"])
-def test_a_gang_that_times_out_gives_its_place_among_the_running_back(style: str) -> None:
+@pytest.mark.remuda_rule("APP-19", "GANG-23", "GANG-25", "QUE-24", "SI-29")
+@pytest.mark.parametrize("style", ["Hard", "Soft", "removed"])
+def test_a_gang_that_leaves_gives_its_place_among_the_running_back(style: str) -> None:
     gang = Gang(parent("p", leaf("a", max_applications=1), max_applications=1))
     gang.nodes(n1=1)
-    for turn in range(3):
-        app = f"app{turn}"
+    for app in ("one", "two", "three"):
         gang.submit(app, TWO, style, queue="root.p.a")
-        gang.hold(f"{app}.p1", f"{app}.p2", app=app)
-        assert gang.run() == [f"new[{app}.p1-0 n1]"]
-        gang.submit("next", queue="root.p.a")
-        gang.want("k", app="next", group="")
-        gang.node("n2", TWO)
-        assert gang.run(SECOND)[-1:] == [f"new[{app}.p2-0 n2]"]
-        assert gang.state("next") == "Accepted"
-        gang.remove(app)
-        gang.remove("next")
-        gang.node("n2", action=c.DECOMISSION)
-        gang.submit(app, TWO, style, queue="root.p.a")
-        gang.hold(f"{app}.q1", f"{app}.q2", app=app)
-        gang.run()
-        gang.run(TIMEOUT)
-        gang.timed_out(f"{app}.q1-0", app=app)
+        gang.hold(f"p{app}", f"q{app}", app=app)
+        assert gang.run() == [f"new[p{app}-0 n1]"]
+        if style == "removed":
+            gang.remove(app)
+        else:
+            gang.run(TIMEOUT)
+            gang.timed_out(f"p{app}-0", app=app)
+    for path in ("root", "root.p", "root.p.a"):
+        assert gang.queue(path).running_applications == 0
     gang.submit("last", queue="root.p.a")
     gang.want("z", app="last", group="")
     assert gang.run() == ["updated[last Starting]", "new[z-0 n1]"]
+
+
+@pytest.mark.remuda_rule("QUE-22", "QUE-24", "GANG-25")
+def test_a_gang_that_began_is_the_one_application_that_may_run() -> None:
+    gang = Gang(parent("p", leaf("a"), leaf("b"), max_applications=1))
+    gang.nodes(n1=1)
+    gang.submit("app", TWO, queue="root.p.a")
+    gang.hold("p1", "p2")
+    gang.run()
+    gang.nodes(n2=10)
+    gang.node("n2", action=c.DRAIN_NODE)
+    gang.submit("next", queue="root.p.b")
+    gang.want("k", app="next", group="")
+    gang.node("n2", action=c.DRAIN_TO_SCHEDULABLE)
+    # The gang is complete now, and counts as running.
+    assert gang.run() == ["updated[app Starting]", "new[p2-0 n2]"]
+    gang.confirm("p1-0", "p2-0", kind=c.STOPPED_BY_RM)
+    assert gang.state("app") == "Completing"
+    assert gang.run()[0] == "updated[next Starting]"
 
 
 @pytest.mark.remuda_rule("LIM-36", "D-U11")
@@ -351,7 +363,7 @@ def test_the_events_of_the_placeholders_come_with_their_confirmation() -> None:
 
 @pytest.mark.remuda_rule("SI-28", "APP-30")
 def test_the_timeout_of_a_gang_does_not_end_what_runs() -> None:
-    gang = pair(**QUICK)
+    gang = pair(execution_timeout_ms=QUICK)
     gang.want("r1", "r2")
     gang.run()
     gang.confirm("p1-0", "p2-0")
