@@ -37,6 +37,8 @@ NAMES = {
     c.PREEMPTED_BY_SCHEDULER: "PREEMPTED",
     c.PLACEHOLDER_REPLACED: "REPLACED",
 }
+# States that are told with a cause, and the causes with a fixed text (SI-78).
+CAUSED = ("Failing", "Resuming")
 CAUSES = ("ResourceReservationTimeout", "PartitionRemoved", "ExecutionTimeout")
 
 
@@ -234,7 +236,8 @@ def _lines(effect: Effect) -> list[str]:
         pairs = (("accepted", effect.accepted), ("rejected", refused))
         return [f"{word}[{', '.join(subjects)}]" for word, subjects in pairs if subjects]
     if isinstance(effect, e.ApplicationUpdated):
-        cause = f" {effect.message}" if effect.message in CAUSES else ""
+        known = effect.state in CAUSED and effect.message in CAUSES
+        cause = f" {effect.message}" if known else ""
         return [f"updated[{effect.application_id} {effect.state}{cause}]"]
     if isinstance(effect, e.AllocationNew):
         return [f"new[{effect.allocation_id} {effect.node_id}]"]
