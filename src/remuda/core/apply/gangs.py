@@ -71,8 +71,7 @@ def _start_timer(
     """
     start_ns = turn.now_ns if since_ns is None else since_ns
     if len(gang.placeholders) == 1:
-        running = (states.STARTING, states.RUNNING) if since_ns is not None else ()
-        if application.state not in (states.ACCEPTED, *running):
+        if application.state not in (states.ACCEPTED, states.STARTING, states.RUNNING):
             return
     elif gang.timer is None or start_ns >= gang.since_ns:
         return
@@ -103,7 +102,6 @@ def swap_placeholders(turn: Turn, partition: Partition, swap: Swap) -> None:
             set_stuck(partition, swap.application)
         return
     mark_looked(request)
-    request.attempted = True
     identity = next_allocation_id(request)
     real = Allocation(identity, request.ask, request.amounts, swap.application, swap.node)
     real.requested_ns = request.created_ns

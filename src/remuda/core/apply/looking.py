@@ -71,7 +71,8 @@ def look_at_parked(turn: Turn, partition: Partition, decision: Park) -> None:
         _note_no_node(turn, partition, first, decision)
         return
     gate = gates.QUEUE_QUOTA
-    if lane.shape.total is not None and limiting.fits(lane.shape.amounts):
+    total = lane.shape.total
+    if total is not None and limiting.parent is not None and not limiting.fits(total):
         gate = gates.GANG
     left = "" if lane.shape.urgent else _left(partition, headroom(lane.leaf))
     for request in requests:

@@ -204,7 +204,8 @@ def fail_application(
 
     Emits: EventRecord, ApplicationUpdated, AllocationsReleased.
     """
-    fire(turn, partition, application, states.FAIL, cause)
+    if application.state != states.FAILING:
+        fire(turn, partition, application, states.FAIL, cause)
     drop_requests(turn, partition, application)
     allocations = list(application.allocations.values())
     if allocations:

@@ -4,7 +4,7 @@
    take the place of placeholders (``swap``); else walk from root to the leaf that is owed most
    (child order of each parent).
 2. Take the first ask of the leaf's first lane: application order, then ask order.
-3. See whether its application may start, if it has not.
+3. See whether its application may start, if it has not, and whether quotas hold its whole gang.
 4. Check the limits of its user and group, leaf upwards.
 5. Check the limits of the queue path, leaf upwards.
 6. Take the first node in node order that fits and whose predicates agree.
@@ -24,6 +24,7 @@ from remuda.core.model.decision import (
     NO_REFUSALS,
     Allocate,
     Decision,
+    Hold,
     Park,
     Pause,
     Refusals,
@@ -32,7 +33,7 @@ from remuda.core.model.decision import (
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
 from remuda.core.model.request import HOME, YOUNG, Lane, Request
-from remuda.core.model.vectors import fits
+from remuda.core.model.vectors import Amounts, fits
 from remuda.core.ports import Predicates
 
 
@@ -62,18 +63,18 @@ def decide(partition: Partition, predicates: Predicates) -> Decision:
         application = strand.first().application
         if application.backoff_until_ns:
             return Pause(application)
-    if strand.gate or strand.account.limited:
-        stop = stop_of(strand)
-        if stop is not None:
-            return stop
+    stop = stop_of(strand) if strand.gate or strand.account.limited else None
     shape = lane.shape
+    if shape.total is not None and not isinstance(stop, Hold):
+        full = _no_room_for_gang(lane.leaf, shape.total)
+        if full is not None:
+            return _park(lane, full, NO_REFUSALS)
+    if stop is not None:
+        return stop
     amounts = shape.amounts
     for queue in lane.leaf.path_up:
         if queue.maximum is not None and not queue.fits(amounts):
             return _park(lane, queue, NO_REFUSALS)
-    full = None if shape.total is None else _no_room_for_gang(lane)
-    if full is not None:
-        return _park(lane, full, NO_REFUSALS)
     if not partition.predicates and shape.stage == YOUNG and not shape.node_policy:
         # What Search would do, without it: this is the one path where that is worth it.
         found = partition.node_order.first_fit(amounts)
@@ -100,13 +101,13 @@ def _first_urgent(partition: Partition) -> Lane:
     return leaf.lanes[leaf.urgent.first()]
 
 
-def _no_room_for_gang(lane: Lane) -> Queue | None:
+def _no_room_for_gang(leaf: Queue, total: Amounts) -> Queue | None:
     """Return the first queue, leaf upwards, whose quota has no room for a whole gang.
 
-    Rules: GANG-4.
+    Root's maximum is the size of the cluster and no quota. Rules: GANG-4.
     """
-    for queue in lane.leaf.path_up:
-        if not queue.lets_in(lane.shape):
+    for queue in leaf.path_up:
+        if queue.parent is not None and not queue.fits(total):
             return queue
     return None
 

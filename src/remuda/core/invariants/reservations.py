@@ -66,12 +66,17 @@ def _reservation(partition: Partition, reservation: Reservation) -> None:
 
 
 def _starters(partition: Partition, queue: Queue) -> None:
-    """Applications in Accepted with a reservation count at their queues. Rules: QUE-24."""
+    """Applications in Accepted with a reservation or a placeholder count at their queues.
+
+    Rules: QUE-24, APP-19.
+    """
     count = 0
     for application in partition.applications.values():
         if application.queue is None or queue not in application.queue.path_up:
             continue
-        right = application.state == states.ACCEPTED and len(application.reservations) > 0
+        placeholders = [a for a in application.allocations.values() if a.ask.placeholder]
+        holds = len(application.reservations) > 0 or len(placeholders) > 0
+        right = application.state == states.ACCEPTED and holds
         require(application.starter == right, partition, f"{application.application_id}: starter")
         count += right
     require(queue.starters == count, partition, f"{queue.path} miscounts its starters")
