@@ -81,7 +81,7 @@ def refusal(
     if not node_id:
         return f"node '{existing.node_id}' is not known in the partition", "SI-40"
     application = partition.applications.get(ask.application_id)
-    if application is None or application.state == states.FAILING:
+    if application is None:
         return f"application '{ask.application_id}' is not live in the partition", "SI-40"
     return _content_refusal(partition, application, existing, node_id)
 

@@ -51,7 +51,7 @@ def refusal(partition: Partition | None, ask: Ask) -> tuple[str, str]:
     if application is None:
         return f"application '{ask.application_id}' is not known in the partition", "SI-31"
     if application.state == states.FAILING:
-        return f"application '{ask.application_id}' is failing", "SI-31"
+        return f"application '{ask.application_id}' is Failing and takes no asks", "SI-31"
     if not ask.allocation_key:
         return "allocation key is empty", "SI-12"
     if ask.placeholder and not ask.task_group:
