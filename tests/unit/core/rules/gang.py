@@ -16,7 +16,7 @@ from remuda.core.messages import effects as e
 from remuda.core.messages import queries as q
 from remuda.core.messages.effects import Effect
 from remuda.core.ports import Predicates, always_true
-from tests.unit.core.door import MINUTE, SECOND, Caller, leaf, of
+from tests.unit.core.door import MINUTE, SECOND, Caller, groups, leaf, of
 from tests.unit.core.rules.crowd import Reluctant
 
 ONE: Resource = {"vcore": 1}
@@ -52,7 +52,7 @@ class Gang(Caller):
         self, *queues: QueueConfig, predicates: Predicates = always_true, **other: Any
     ) -> None:
         self.last: list[Effect] = []
-        super().__init__(*(queues or (leaf("a"),)), predicates=predicates, **other)
+        super().__init__(*(queues or (counting("a"),)), predicates=predicates, **other)
 
     # -------------------------------------------------------------------------- commands
 
@@ -206,6 +206,11 @@ class Gang(Caller):
         )
         for child in view.children:
             self._of_queues(child, found)
+
+
+def counting(name: str) -> QueueConfig:
+    """A leaf in which what the group staff uses is counted; its limit is out of reach."""
+    return leaf(name, limits=(groups("staff", {"vcore": 1_000_000}),))
 
 
 def amounts(resource: Mapping[str, int] | None) -> dict[str, int]:

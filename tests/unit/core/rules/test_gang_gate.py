@@ -155,7 +155,12 @@ def test_its_own_real_asks_wait_with_it() -> None:
     gang.want("r2", group="")
     assert gang.run() == []
     gang.release("other", "y")
-    assert gang.run()[-3:] == ["new[p6-0 n1]", "released[p1-0 REPLACED]", "new[r2-0 n1]"]
+    assert gang.run()[-4:] == [
+        "new[p6-0 n1]",
+        "released[p1-0 REPLACED]",
+        "updated[app Running]",
+        "new[r2-0 n1]",
+    ]
 
 
 @pytest.mark.remuda_rule("GANG-4", "GANG-8", "CYC-12")

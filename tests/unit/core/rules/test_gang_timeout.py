@@ -297,7 +297,7 @@ def test_the_timer_and_the_last_replacement_may_meet_in_either_order() -> None:
         heard_then += gang.confirm("p2-0")
         heard_then += heard(gang.step(0))
         assert "new[r2-0 n2]" in heard_then
-        assert not [line for line in heard_then if line.startswith("released")]
+        assert "released[p2-0 TIMEOUT]" not in heard_then
         assert (gang.state("app"), gang.data()) == ("Running", (2, 2, 0))
 
 
