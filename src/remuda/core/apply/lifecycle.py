@@ -12,6 +12,7 @@ from remuda.core.accounting.gangs import lose, renew_gang
 from remuda.core.accounting.lanes import note_turn, pass_turn, regroup
 from remuda.core.accounting.standing import update_application
 from remuda.core.accounting.usage import count_running, count_starter, set_pending
+from remuda.core.apply.identities import note_identity
 from remuda.core.apply.reservations import unreserve_all
 from remuda.core.apply.swaps import cancel_swaps, cancel_swaps_of
 from remuda.core.apply.tracking import end_if_idle
@@ -145,10 +146,13 @@ def allocation_left(
 def admit(partition: Partition, request: Request) -> None:
     """Take a new ask into its application, which is as old as its oldest ask.
 
-    Rules: QUE-42 [>=1.7] (decision 54 of docs/spec).
+    What still runs under its key keeps its identity for itself.
+    Rules: QUE-42 [>=1.7] (decision 54 of docs/spec), SI-35.
     """
     application = request.application
     application.admit(request)
+    for identity in request.allocation_ids:
+        note_identity(request, identity)
     if request.created_ns < application.submitted_ns:
         application.submitted_ns = request.created_ns
         update_application(application)

@@ -48,7 +48,7 @@ def decide_swap(partition: Partition, predicates: Predicates) -> Swap:
             if first is None and fitting:
                 first = (request, fitting[0])
         swap.reasons += [(request, reason) for reason in search.reasons]
-    if first is not None:
+    if first is not None and first[1].allocation_id not in gone:
         _try_elsewhere(partition, swap, first, predicates)
     return swap
 
