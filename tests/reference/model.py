@@ -282,7 +282,7 @@ class Reference:
                 self.remove_application(partition, removal.application_id)
 
     def add_application(self, rm_id: str, new: c.NewApplication) -> bool:
-        """SI-20; gangs are refused because this release does not schedule them."""
+        """SI-20. Gangs have tests of their own."""
         partition = self.partition(rm_id, new.partition)
         if partition is None or not new.application_id:
             return False
@@ -310,8 +310,6 @@ class Reference:
         if path is None:
             return False
         app.queue = path
-        if any(new.placeholder_ask.values()):
-            return False
         self.records += queues.create_missing(partition, path)
         if app.node_policy not in ("", "fair", "binpacking"):
             return False
@@ -426,7 +424,7 @@ class Reference:
         return min(int(text) * SECOND, self.now) if told else self.now
 
     def add_ask(self, rm_id: str, ask: c.Ask) -> bool:
-        """SI-31 to SI-34; placeholders are refused because this release has no gangs."""
+        """SI-31 to SI-34; placeholders are refused because none here names a task group."""
         partition = self.partition(rm_id, ask.partition)
         app = self.application(rm_id, ask.partition, ask.application_id)
         if partition is None or app is None or not ask.allocation_key or ask.placeholder:

@@ -40,7 +40,7 @@ def outcomes(effects: Iterable[e.Effect]) -> list[Outcome]:
     return [
         outcome(effect)
         for effect in effects
-        if not isinstance(effect, (e.EventRecord, e.ContainerStateUpdated))
+        if not isinstance(effect, (e.EventRecord, e.ContainerStateUpdated, e.ReleaseRefused))
         or (isinstance(effect, e.EventRecord) and effect.detail == ev.NODE_RESERVATION)
     ]
 

@@ -8,15 +8,13 @@ open is not generated.
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from remuda.config.schema import Configuration
 from remuda.core.messages import commands as c
-from tests.reference import configurations, placement
-from tests.reference.access import identify, is_forced
+from tests.reference import configurations
 from tests.reference.manners import CROWDED, LARGE, Manner
 from tests.reference.model import SECOND, Reference
 from tests.reference.outcome import Outcome, Record
@@ -276,7 +274,7 @@ class Author:
         again = bool(known) and self.rng.random() < 0.05
         user = self.rng.choices(list(configurations.USERS), self.manner.users)[0]
         unknown = self.rng.random() < 0.04
-        new = c.NewApplication(
+        return c.NewApplication(
             self.rng.choice(known) if again else self.name("app", partition),
             queue="" if queue == "root" else self.rng.choice((queue, queue.upper())),
             partition=partition.name if self.rng.random() < 0.97 else "nowhere",
@@ -285,17 +283,6 @@ class Author:
             tags=self.tags(),
             user_fault="no such user" if unknown else "",
         )
-        if self.rng.random() < 0.03 and not self.makes_queues(partition, new):
-            return dataclasses.replace(new, placeholder_ask={"vcore": 1})
-        return new
-
-    def makes_queues(self, partition: Partition, new: c.NewApplication) -> bool:
-        """Whether an application would be put into a queue that is not there yet."""
-        if is_forced(new.tags):
-            return True
-        user, groups = identify(new) or ("", ())
-        who = placement.Applicant(user, groups, new.queue, new.tags)
-        return placement.place(partition, who) not in partition.queues
 
     def tags(self) -> dict[str, str]:
         """A namespace, now and then with a quota, and now and then the tag that forces."""
@@ -342,6 +329,7 @@ class Author:
 
     def new_ask(self, partition: Partition, app: Application) -> c.Ask:
         """One ask under a fresh key, now and then one that must be refused."""
+        placeholder = self.rng.random() < 0.02
         low, high = self.rng.choice(self.manner.sizes)
         low = self.rng.choices((low, 0, -1), (40, 2, 1))[0]
         group = self.rng.choice("xyzXYZ")
@@ -353,8 +341,8 @@ class Author:
             max_allocations=self.rng.choice(self.manner.counts),
             priority=self.priority(),
             tags=self.required_node(partition) | self.creation_time(),
-            placeholder=self.rng.random() < 0.02,
-            task_group="group",
+            placeholder=placeholder,
+            task_group="" if placeholder else "group",
             equivalence=f"class {group}" if group.isupper() else "",
         )
 

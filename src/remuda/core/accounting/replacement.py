@@ -68,6 +68,7 @@ def end_replacement(partition: Partition, placeholder: Allocation) -> Allocation
     for holder in (*leaf.path_up, *trackers):
         subtract(holder.allocated, placeholder.amounts)
         add(holder.allocated, real.amounts)
+    application.note_peak(placeholder.amounts)
     del application.allocations[placeholder.allocation_id]
     application.forget(placeholder)
     placeholder.node.remove(placeholder)

@@ -24,10 +24,10 @@ def resize(partition: Partition, allocation: Allocation, amounts: Amounts) -> No
     allocation.node.exchange(allocation, amounts)
     allocation.amounts = amounts
     trackers = account_of(partition, application).trackers
+    application.note_peak(before)
     if allocation.ask.placeholder and application.gang is not None:
         _exchange(application.gang.usage, before, amounts)
     else:
-        application.note_peak(before)
         _exchange(application.allocated, before, amounts)
     for queue in leaf.path_up:
         _exchange(queue.allocated, before, amounts)

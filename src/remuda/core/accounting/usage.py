@@ -138,11 +138,11 @@ def refund(partition: Partition, allocation: Allocation) -> None:
         subtract(queue.allocated, amounts)
     for tracker in trackers:
         subtract(tracker.allocated, amounts)
+    application.note_peak(amounts)
     del application.allocations[allocation.allocation_id]
     if allocation.ask.placeholder:
         give_room(partition, allocation)
     else:
-        application.note_peak(amounts)
         subtract(application.allocated, amounts)
     partition.allocation_count -= 1
     partition.claims_stale = True

@@ -253,6 +253,7 @@ class RequestView:
     reservations: tuple[str, ...]
     task_group: str = ""
     placeholder: bool = False
+    execution_timeout_ms: int = 0
 
 
 @message

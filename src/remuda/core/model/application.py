@@ -145,19 +145,25 @@ class Application:
         return len(self.allocations) - len(gang.placeholders) + len(gang.replacing)
 
     def note_peak(self, amounts: Amounts) -> None:
-        """Remember what is held of some types, before it gets less: it may be the most ever."""
+        """Remember what is held of some types, before it gets less: it may be the most ever.
+
+        Placeholders count. Rules: REST-135.
+        """
         most = self.max_allocated
         define(most, amounts.types)
         for index, _ in amounts.pairs:
             held = amount_at(self.allocated, index)
+            if self.gang is not None:
+                held += amount_at(self.gang.usage, index)
             if held > most.amounts[index]:
                 most.amounts[index] = held
 
     def peak(self) -> Vector:
-        """Return the most it ever held, per type. Rules: REST-77."""
+        """Return the most it ever held, placeholders included. Rules: REST-77, REST-135."""
         peak = copy(self.max_allocated)
-        define(peak, self.allocated.types)
-        for index, held in enumerate(self.allocated.amounts):
+        usage = self.usage()
+        define(peak, usage.types)
+        for index, held in enumerate(usage.amounts):
             if held > peak.amounts[index]:
                 peak.amounts[index] = held
         return peak

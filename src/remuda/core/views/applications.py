@@ -119,6 +119,7 @@ def _request_view(partition: Partition, request: Request) -> RequestView:
         partition=partition.name,
         task_group=ask.task_group,
         placeholder=ask.placeholder,
+        execution_timeout_ms=ask.execution_timeout_ms,
         originator=ask.originator,
         scheduling_attempted=request.attempted,
         triggered_scale_up=request.reported,

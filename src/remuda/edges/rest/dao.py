@@ -24,6 +24,7 @@ from remuda.core.messages.queries import (
     ForeignAllocationView,
     NodeView,
     PartitionView,
+    PlaceholderView,
     QueueView,
     RequestView,
 )
@@ -141,6 +142,9 @@ class Request(Shape, kw_only=True):
     required_node_id: str = ""
     application_id: str = ""
     partition: str = ""
+    placeholder: bool = False
+    placeholder_timeout: int = 0
+    task_group_name: str = ""
     allocation_log: list[LogEntry] = msgspec.field(default_factory=list)
     originator: bool = False
     scheduling_attempted: bool = False
@@ -162,7 +166,20 @@ class Allocation(Shape, kw_only=True):
     node_id: str = ""
     application_id: str = ""
     partition: str = ""
+    placeholder: bool = False
+    placeholder_used: bool = False
+    task_group_name: str = ""
     originator: bool = False
+
+
+class PlaceholderData(Shape, kw_only=True):
+    """One task group of an application (REST-77, GANG-35)."""
+
+    task_group_name: str = ""
+    count: int = 0
+    min_resource: dict[str, int] = amounts()
+    replaced: int = 0
+    timedout: int = 0
 
 
 class StateLogEntry(Shape, kw_only=True):
@@ -190,6 +207,7 @@ class Application(Shape, kw_only=True):
     groups: list[str] = msgspec.field(default_factory=list)
     rejected_message: str = ""
     state_log: list[StateLogEntry] = msgspec.field(default_factory=list)
+    placeholder_data: list[PlaceholderData] = msgspec.field(default_factory=list)
     has_reserved: bool = False
     reservations: list[str] = msgspec.field(default_factory=list)
     max_request_priority: int = 0
@@ -327,7 +345,7 @@ def _template(template: TemplateConfig | None) -> QueueTemplate | None:
 
 
 def application(view: ApplicationView) -> Application:
-    """Dress one application (REST-77, REST-78).
+    """Dress one application (REST-77, REST-78, REST-135).
 
     What it has reserved is sorted by node; a node lists the other half of the pair (REST-137).
     """
@@ -351,6 +369,7 @@ def application(view: ApplicationView) -> Application:
             StateLogEntry(time=time_ns, application_state=state)
             for time_ns, state in view.state_log
         ],
+        placeholder_data=[_placeholders(group) for group in view.placeholder_data],
         has_reserved=bool(held),
         reservations=[f"{node_id}|{key}" for node_id, key in held],
         max_request_priority=view.max_request_priority,
@@ -406,6 +425,9 @@ def _request(view: RequestView) -> Request:
         required_node_id=view.required_node,
         application_id=view.application_id,
         partition=view.partition,
+        placeholder=view.placeholder,
+        placeholder_timeout=view.execution_timeout_ms * 1_000_000 if view.placeholder else 0,
+        task_group_name=view.task_group,
         allocation_log=[
             LogEntry(
                 message=entry.message,
@@ -435,7 +457,20 @@ def _allocation(view: AllocationView) -> Allocation:
         node_id=view.node_id,
         application_id=view.application_id,
         partition=view.partition,
+        placeholder=view.placeholder,
+        placeholder_used=view.placeholder_used,
+        task_group_name=view.task_group,
         originator=view.originator,
+    )
+
+
+def _placeholders(view: PlaceholderView) -> PlaceholderData:
+    return PlaceholderData(
+        task_group_name=view.task_group,
+        count=view.count,
+        min_resource=plain(view.minimum),
+        replaced=view.replaced,
+        timedout=view.timed_out,
     )
 
 
