@@ -69,8 +69,9 @@ def test_a_placeholder_must_name_its_group() -> None:
 
 @pytest.mark.remuda_rule("GANG-40")
 @pytest.mark.parametrize("group", ["", "g"])
-def test_without_the_flag_it_is_an_ordinary_allocation(group: str) -> None:
-    gang = restarted()
+@pytest.mark.parametrize("total", [{}, TWO])
+def test_without_the_flag_it_is_an_ordinary_allocation(group: str, total: Resource) -> None:
+    gang = restarted(total)
     gang.recover(existing("app", "p1-0", "n1", group))
     assert (gang.state("app"), gang.runs(), gang.holds()) == ("Starting", ["p1-0"], [])
     gang.want("r1")

@@ -16,7 +16,7 @@ from remuda.core.messages.effects import Effect
 from remuda.core.ports import Predicates, always_true
 from tests.unit.core.door import MINUTE, SECOND, leaf
 from tests.unit.core.rules.crowd import Reluctant
-from tests.unit.core.rules.gang import GREEDY, TIMEOUT, WAITING, Gang, amounts
+from tests.unit.core.rules.gang import GREEDY, TIMEOUT, WAITING, Gang, amounts, existing, heard
 
 NODES = ("n1", "n2", "n3")
 APPS = ("one", "two", "three")
@@ -47,6 +47,7 @@ class Listener:
         self.ordered: dict[Known, int] = {}
         self.live: set[str] = set()
         self.asked: list[tuple[str, str]] = []
+        self.reported: Known | None = None
         self.number = 0
 
     def hear(self, effects: list[Effect]) -> None:
@@ -55,7 +56,8 @@ class Listener:
         for effect in effects:
             if isinstance(effect, e.AllocationNew):
                 known = (effect.ask.application_id, effect.allocation_id)
-                assert known not in self.where, "told twice of one allocation"
+                again = known == self.reported
+                assert again or known not in self.where, "told twice of one allocation"
                 self.where[known] = effect.node_id
             elif isinstance(effect, e.AllocationsReleased):
                 for gone in effect.released:
@@ -112,7 +114,7 @@ class Listener:
             + [self.hold, self.want] * 5
             + [self.confirm] * 8
             + [self.stop, self.drop, self.wait, self.node] * 2
-            + [self.remove]
+            + [self.remove, self.report, self.reload, self.pause]
         )
         what()
         self.compare()
@@ -124,8 +126,7 @@ class Listener:
         app = self.draw.choice(APPS)
         ask = {"vcore": self.draw.choice([0, 2, 4, 6])}
         style = self.draw.choice(["Hard", "Soft"])
-        if app not in self.live:
-            self.gang.submit(app, ask, style)
+        if app not in self.live and self.gang.submit(app, ask, style) == [f"accepted[{app}]"]:
             self.live.add(app)
 
     def _asks(self, placeholder: bool) -> None:
@@ -143,6 +144,7 @@ class Listener:
             placeholder=placeholder,
             max_allocations=self.draw.choice([1, 1, 2]),
             priority=self.draw.choice([0, 0, 5]),
+            execution_timeout_ms=self.draw.choice([0, 0, 0, 20_000]),
         )
         self.hear(self.gang.last)
 
@@ -210,6 +212,41 @@ class Listener:
             for known in [known for known in self.where if known[0] == app]:
                 self.forget(known)
             self.gang.remove(app)
+
+    def report(self) -> None:
+        """Report something that runs, perhaps with another size, or something new."""
+        nodes = sorted(self.gang.node_views())
+        if not (self.live and nodes):
+            return
+        app = self.draw.choice(sorted(self.live))
+        self.number += 1
+        kind = self.draw.choice("pr")
+        identity, node = f"{app}{kind}{self.number % 40}-x", self.draw.choice(nodes)
+        known = [k for k in sorted(self.where) if k[0] == app]
+        if known and self.draw.random() < 0.5:
+            identity = self.draw.choice(known)[1]
+            node = self.where[app, identity]
+        size = {"vcore": self.draw.choice([1, 2, 4])}
+        held = [a for a in self.gang.apps()[app].allocations if a.allocation_id == identity]
+        placeholder = held[0].placeholder if held else kind == "p"
+        self.reported = (app, identity)
+        self.gang.recover(existing(app, identity, node, "g", size, placeholder=placeholder))
+        self.hear(self.gang.last)
+        self.reported = None
+
+    def reload(self) -> None:
+        """Change the quota, the way gangs are let in, and the order of the queue."""
+        maximum = self.draw.choice([None, {"vcore": 6}, {"vcore": 12}])
+        order = {"application.sort.policy": self.draw.choice(["fifo", "fair", "stateaware"])}
+        properties = {**self.draw.choice([{}, GREEDY]), **order}
+        self.hear(self.gang.reload(leaf("a", maximum, properties=properties)))
+
+    def pause(self) -> None:
+        """The connection is lost for a while; meanwhile nothing is told."""
+        self.gang.send(c.PauseResourceManager(self.gang.rm))
+        self.gang.now += self.draw.choice([SECOND, MINUTE, 4 * MINUTE])
+        assert heard(self.gang.step()) == []
+        self.hear(self.gang.send(c.ResumeResourceManager(self.gang.rm)))
 
     def finish(self) -> None:
         """Confirm everything, ask for nothing more, and wait."""
