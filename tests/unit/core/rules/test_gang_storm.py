@@ -39,7 +39,8 @@ class Listener:
             for number in range(40)
             for node in self.draw.sample(NODES, 2)
         }
-        judge: Predicates = Reluctant(refused) if choose([True, False]) else always_true
+        self.reluctant = Reluctant(refused)
+        judge: Predicates = self.reluctant if choose([True, False]) else always_true
         maximum = choose([None, {"vcore": 12}])
         queue = leaf("a", maximum, properties=choose([{}, GREEDY]))
         self.gang = Gang(queue, predicates=judge)
@@ -248,6 +249,20 @@ class Listener:
         assert heard(self.gang.step()) == []
         self.hear(self.gang.send(c.ResumeResourceManager(self.gang.rm)))
 
+    def calm(self) -> None:
+        """Room for everything, nothing refused, every order confirmed at once, for an hour."""
+        self.reluctant.refused.clear()
+        self.hear(self.gang.reload(leaf("a")))
+        self.hear(self.gang.node("big", {"vcore": 100_000}))
+        for _ in range(60):
+            self.hear(self.gang.step())
+            for known in sorted(self.ordered):
+                if known in self.ordered:
+                    self.end(known, self.ordered[known])
+            self.hear(self.gang.step())
+            self.compare()
+            self.gang.now += MINUTE
+
     def finish(self) -> None:
         """Confirm everything, ask for nothing more, and wait."""
         for app in sorted(self.live):
@@ -282,6 +297,18 @@ def test_the_rm_knows_all_the_time_what_there_is(seed: int) -> None:
     assert root.running_applications == 0
     assert (gang.of_user(), gang.of_group()) == ({}, {})
     assert all(gang.on(node_id) == {} for node_id in gang.node_views())
+
+
+@pytest.mark.remuda_rule("GANG-4", "GANG-6", "GANG-11", "GANG-15", "GANG-23", "SI-112")
+@pytest.mark.parametrize("seed", range(1000, 1020))
+def test_with_room_for_all_nobody_waits_for_ever(seed: int) -> None:
+    rm = Listener(seed)
+    for _ in range(60):
+        rm.act()
+    rm.calm()
+    waiting = {app: rm.gang.pending(app) for app in rm.live if rm.gang.pending(app)}
+    assert waiting == {}
+    assert {rm.gang.state(app) for app in rm.live} <= {"New", "Accepted", "Starting", "Running"}
 
 
 @pytest.mark.remuda_rule("CYC-3", "GANG-10")
