@@ -7,7 +7,7 @@ import pytest
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.messages import events as ev
-from tests.unit.core.door import SECOND, START, leaf, of, users
+from tests.unit.core.door import REQUIRED_NODE, SECOND, START, leaf, of, users
 from tests.unit.core.rules.crowd import LATE, Reluctant
 from tests.unit.core.rules.gang import (
     ALLOC_REPLACED,
@@ -376,3 +376,15 @@ def test_observers_see_the_swap_in_its_order() -> None:
     assert users_told == [(ev.REMOVE, TWO), (ev.ADD, ONE)]
     order = [r.detail for r in of(gang.last, e.EventRecord) if r.detail in kinds]
     assert order == [kinds[0], kinds[1], kinds[2], kinds[2], kinds[0], kinds[3]]
+
+
+@pytest.mark.remuda_rule("SI-39", "GANG-13", "GANG-16")
+def test_an_ask_that_requires_a_node_runs_nowhere_else() -> None:
+    gang = pair()
+    gang.want("r1", tags={REQUIRED_NODE: "n2"})
+    assert gang.run() == ["released[p2-0 REPLACED]"]
+    assert gang.confirm("p2-0") == ["new[r1-0 n2]"]
+    gang.want("r2", tags={REQUIRED_NODE: "n2"})
+    gang.run()
+    if gang.allocation("p1-0").ordered:
+        assert gang.confirm("p1-0")[-1] == "new[r2-0 n2]"
