@@ -147,6 +147,7 @@ def _renew_group(partition: Partition, application: Application, name: str) -> N
     gang = gang_of(application)
     partition.stuck.pop(application.number, None)
     gang.stuck = False
+    gang.looked_until = ()
     if gang.note(gang.group(name)):
         regroup(partition, application)
     renew_gang(partition, application)

@@ -97,8 +97,11 @@ def swap_placeholders(turn: Turn, partition: Partition, swap: Swap) -> None:
     if swap.tried is not None:
         note_refusals(turn, partition, swap.tried, swap.refusals)
     request, placeholder = swap.request, swap.placeholder
+    gang = swap.application.gang
+    assert gang is not None
+    gang.looked_until = () if swap.discarded or request else swap.looked_until
     if request is None or placeholder is None or swap.node is None:
-        if not swap.discarded:
+        if not swap.discarded and not gang.looked_until:
             set_stuck(partition, swap.application)
         return
     mark_looked(request)

@@ -9,19 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import TypeAlias
+from typing import Final, final
 
 from remuda.core.cycle.search import BATCH, BATCH_LIMIT, Search
 from remuda.core.model.allocation import Allocation
+from remuda.core.model.application import Application
 from remuda.core.model.decision import Swap
 from remuda.core.model.gang import Gang
+from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
+from remuda.core.model.ranking import SortKey
 from remuda.core.model.request import Request
-from remuda.core.model.vectors import smaller
+from remuda.core.model.vectors import fits, smaller
 from remuda.core.ports import Predicates
 
-_Pair: TypeAlias = tuple[Request, Allocation]
+# Nodes an RM is asked about in one decision; what is left of an application comes in the next.
+QUESTIONS_LIMIT: Final = 4_096
 
 
 def decide_swap(partition: Partition, predicates: Predicates) -> Swap:
@@ -30,61 +34,131 @@ def decide_swap(partition: Partition, predicates: Predicates) -> Swap:
     Rules: CYC-23, GANG-10, GANG-13, GANG-15, GANG-16.
     """
     application = first_leaf(partition, partition.swapping).swaps.first()
-    gang = application.gang
-    assert gang is not None
-    swap = Swap(application)
-    gone: dict[str, None] = {}
-    first: _Pair | None = None
-    for request in _asks_in_order(gang):
-        search = _search(partition, request, predicates)
-        for chunk in _chunks(partition, gang, request, gone):
+    return _Attempt(partition, application, predicates).result()
+
+
+@final
+class _Attempt:
+    """One attempt to replace a placeholder of one application.
+
+    ``_gone``: placeholders given up on the way. ``_first``: the first pair that was found, be it
+    refused. ``_shapes``: of asks that were refused everywhere; equal ones are not asked about.
+    ``_asked``: on how many nodes.
+    """
+
+    __slots__ = (
+        "_asked",
+        "_first",
+        "_gang",
+        "_gone",
+        "_partition",
+        "_predicates",
+        "_shapes",
+        "_swap",
+    )
+
+    def __init__(
+        self, partition: Partition, application: Application, predicates: Predicates
+    ) -> None:
+        assert application.gang is not None
+        self._partition = partition
+        self._predicates = predicates
+        self._gang: Gang = application.gang
+        self._swap = Swap(application)
+        self._gone: dict[str, None] = {}
+        self._first: tuple[Request, Allocation] | None = None
+        self._shapes: dict[int, None] = {}
+        self._asked: int = 0
+
+    def result(self) -> Swap:
+        """Look through the asks in their order, then for another node. Rules: GANG-10, GANG-16."""
+        for request in _asks_in_order(self._gang):
+            if self._asked >= QUESTIONS_LIMIT:
+                break
+            self._swap.looked_until = request.sort_key
+            group = request.group
+            assert group is not None
+            if group.strand.lane.shape.number not in self._shapes:
+                self._shapes[group.strand.lane.shape.number] = None
+                self._try(request)
+            if self._swap.request is not None:
+                return self._swap
+        else:
+            self._swap.looked_until = ()
+        if self._first is not None and self._first[1].allocation_id not in self._gone:
+            self._try_elsewhere(*self._first)
+        return self._swap
+
+    def _try(self, request: Request) -> None:
+        """Look for a placeholder whose place an ask can take. Rules: GANG-13, GANG-15, SI-39."""
+        search = self._search(request)
+        required = request.required_node()
+        asked: dict[str, None] = {}
+        for chunk in self._chunks(request):
             fitting = [each for each in chunk if not smaller(each.amounts, request.amounts)]
-            found = search.first_agreeing([each.node for each in fitting])
-            taken = fitting[found] if found >= 0 else None
-            _discard(swap, gone, request, chunk, taken)
+            if self._first is None and fitting:
+                self._first = (request, fitting[0])
+            fitting = [each for each in fitting if required in ("", each.node.node_id)]
+            nodes = {e.node.node_id: e for e in reversed(fitting) if e.node.node_id not in asked}
+            asked.update(dict.fromkeys(nodes))
+            found = [each for each in fitting if nodes.get(each.node.node_id) is each]
+            passed = search.first_agreeing([each.node for each in found])
+            self._asked += len(found)
+            taken = found[passed] if passed >= 0 else None
+            self._discard(request, chunk, taken)
             if taken is not None:
-                swap.request, swap.placeholder, swap.node = request, taken, taken.node
-                return swap
-            if first is None and fitting:
-                first = (request, fitting[0])
-        swap.reasons += [(request, reason) for reason in search.reasons]
-    if first is not None and first[1].allocation_id not in gone:
-        _try_elsewhere(partition, swap, first, predicates)
-    return swap
+                self._take(request, taken, taken.node)
+                return
+        self._swap.reasons += [(request, reason) for reason in search.reasons]
 
+    def _chunks(self, request: Request) -> Iterator[list[Allocation]]:
+        """Yield the placeholders an ask may replace, oldest first, as many as are asked about.
 
-def _chunks(
-    partition: Partition, gang: Gang, request: Request, gone: Mapping[str, None]
-) -> Iterator[list[Allocation]]:
-    """Yield the placeholders an ask may replace, oldest first, as many as are asked about at once.
+        Without predicates the first that is large enough will do. Rules: GANG-10, EXT-13.
+        """
+        free = self._gang.groups[request.ask.task_group].free
+        left = (each for each in free.values() if each.allocation_id not in self._gone)
+        several = self._partition.predicates
+        size = BATCH if several else 1
+        while chunk := list(islice(left, size)):
+            yield chunk
+            size = min(size * 4, BATCH_LIMIT) if several else 1
 
-    Without predicates the first that is large enough will do. Rules: GANG-10, EXT-13.
-    """
-    free = gang.groups[request.ask.task_group].free
-    left = (each for each in free.values() if each.allocation_id not in gone)
-    size = BATCH if partition.predicates else 1
-    while chunk := list(islice(left, size)):
-        yield chunk
-        size = min(size * 4, BATCH_LIMIT) if partition.predicates else 1
+    def _discard(self, request: Request, chunk: list[Allocation], taken: Allocation | None) -> None:
+        """Give up the placeholders that are too small for an ask, up to the one it takes.
 
+        Rules: GANG-15.
+        """
+        for placeholder in chunk:
+            if placeholder is taken:
+                return
+            if smaller(placeholder.amounts, request.amounts):
+                self._swap.discarded.append((request, placeholder))
+                self._gone[placeholder.allocation_id] = None
 
-def _discard(
-    swap: Swap,
-    gone: dict[str, None],
-    request: Request,
-    chunk: list[Allocation],
-    taken: Allocation | None,
-) -> None:
-    """Give up the placeholders that are too small for an ask, up to the one it takes.
+    def _try_elsewhere(self, request: Request, placeholder: Allocation) -> None:
+        """Look for another node for the first pair; its room is charged at once.
 
-    Rules: GANG-15.
-    """
-    for placeholder in chunk:
-        if placeholder is taken:
-            return
-        if smaller(placeholder.amounts, request.amounts):
-            swap.discarded.append((request, placeholder))
-            gone[placeholder.allocation_id] = None
+        Rules: GANG-16, SI-39, NOD-8.
+        """
+        search = self._search(request)
+        required = self._partition.nodes.get(request.required_node())
+        node: Node | None = None
+        if not request.required_node():
+            node = search.open_node()
+        elif required is not None and fits(required.available, request.amounts):
+            node = search.first_accepted([required])
+        self._swap.tried, self._swap.refusals = request, search.refusals
+        if node is not None:
+            self._take(request, placeholder, node)
+
+    def _take(self, request: Request, placeholder: Allocation, node: Node) -> None:
+        self._swap.request, self._swap.placeholder, self._swap.node = request, placeholder, node
+
+    def _search(self, request: Request) -> Search:
+        group = request.group
+        assert group is not None
+        return Search(self._partition, group.strand.lane.shape, request, self._predicates)
 
 
 def first_leaf(partition: Partition, leaves: Mapping[str, Queue]) -> Queue:
@@ -106,27 +180,17 @@ def first_leaf(partition: Partition, leaves: Mapping[str, Queue]) -> Queue:
 def _asks_in_order(gang: Gang) -> Iterator[Request]:
     """Yield the real asks of groups with a free placeholder, in ask order. Rules: GANG-10.
 
-    Mostly the first one is all that is needed, so only then all are put in order.
+    Mostly the first one is all that is needed, so only then all are put in order. Those that were
+    looked at in the last decision, without success, are left out.
     """
     able = [gang.groups[name] for name in gang.able]
-    firsts = [group.asks[group.order.first()] for group in able]
-    first = min(firsts, key=lambda each: each.sort_key)
-    yield first
-    asks = [each for group in able for each in group.asks.values() if each is not first]
-    yield from sorted(asks, key=lambda each: each.sort_key)
+    if not gang.looked_until:
+        yield min([group.asks[group.order.first()] for group in able], key=_sort_key)
+    asks = [each for group in able for each in group.asks.values()]
+    if gang.looked_until:
+        asks = [each for each in asks if each.sort_key > gang.looked_until]
+    yield from sorted(asks, key=_sort_key)
 
 
-def _search(partition: Partition, request: Request, predicates: Predicates) -> Search:
-    group = request.group
-    assert group is not None
-    return Search(partition, group.strand.lane.shape, request, predicates)
-
-
-def _try_elsewhere(partition: Partition, swap: Swap, pair: _Pair, predicates: Predicates) -> None:
-    """Look for another node for the first pair; its room is charged at once. Rules: GANG-16."""
-    request, placeholder = pair
-    search = _search(partition, request, predicates)
-    node = search.open_node()
-    swap.tried, swap.refusals = request, search.refusals
-    if node is not None:
-        swap.request, swap.placeholder, swap.node = request, placeholder, node
+def _sort_key(request: Request) -> SortKey:
+    return request.sort_key

@@ -20,7 +20,8 @@ def check_gangs(partition: Partition) -> None:
     able: dict[str, list[int]] = {}
     for application in partition.applications.values():
         gang = application.gang
-        named = [each for each in application.requests.values() if each.ask.task_group]
+        asks = application.requests.values()
+        named = [each for each in asks if each.ask.task_group and each.pending]
         name = f"application {application.application_id}"
         require(gang is not None or not named, partition, f"{name} knows no task groups")
         if gang is None:

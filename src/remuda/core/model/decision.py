@@ -9,6 +9,7 @@ from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
 from remuda.core.model.node import Node
 from remuda.core.model.queue import Queue
+from remuda.core.model.ranking import SortKey
 from remuda.core.model.request import Lane, Request, Strand
 from remuda.core.model.reservation import Reservation
 from remuda.core.model.trackers import QueueTracker
@@ -131,7 +132,8 @@ class Swap:
     """What becomes of placeholders of an application (GANG-10).
 
     ``request`` takes the place of ``placeholder`` on ``node``; all None: nothing can be replaced.
-    ``tried``: for whom another node was looked for.
+    ``tried``: for whom another node was looked for. ``looked_until``: the place of the last ask
+    that was looked at if there are more, else empty.
     ``discarded``: placeholders that are too small for an ask that could take their place, with it
     (GANG-15). ``reasons``: why predicates refused nodes of placeholders, by ask; ``refusals``: what
     was met on the way to another node.
@@ -140,6 +142,7 @@ class Swap:
     __slots__ = (
         "application",
         "discarded",
+        "looked_until",
         "node",
         "placeholder",
         "reasons",
@@ -151,6 +154,7 @@ class Swap:
     def __init__(self, application: Application) -> None:
         self.application = application
         self.tried: Request | None = None
+        self.looked_until: SortKey = ()
         self.request: Request | None = None
         self.placeholder: Allocation | None = None
         self.node: Node | None = None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, final
 
 from remuda.core.model import states
-from remuda.core.model.ranking import Ranking
+from remuda.core.model.ranking import Ranking, SortKey
 from remuda.core.model.vectors import Amounts, Vector, covers
 
 if TYPE_CHECKING:
@@ -73,7 +73,8 @@ class Gang:
 
     What the asks in their lanes were let through by: ``gated``, ``holding``, see ``renew``;
     ``expecting``: groups with placeholders to come or to replace. ``able``: groups with a free
-    placeholder and an ask for it; ``stuck``: none could be replaced at the last try.
+    placeholder and an ask for it; ``stuck``: none could be replaced at the last try;
+    ``looked_until``: the place of the ask at which a long try is to go on, empty for none.
     """
 
     __slots__ = (
@@ -84,6 +85,7 @@ class Gang:
         "gated",
         "groups",
         "holding",
+        "looked_until",
         "over",
         "pending",
         "placeholders",
@@ -112,6 +114,7 @@ class Gang:
         self.expecting: dict[str, None] = {}
         self.able: dict[str, None] = {}
         self.stuck: bool = False
+        self.looked_until: SortKey = ()
 
     def group(self, name: str) -> TaskGroup:
         """Return a task group; the first time it is named it begins. Rules: GANG-9."""
