@@ -110,7 +110,7 @@ class InProcessScheduler:
         Raises: ConfigError, ProtocolError with the cause. Rules: RM-1, RM-2, RM-9, RM-13.
         """
         self._refuse_on_core_thread("register_resource_manager")
-        binding = _Binding(request.rmID, callback)
+        binding = _Binding(self._core, request.rmID, callback)
         try:
             command = registration(request, self._load, predicates=binding.predicates is not None)
         except (ConfigError, ProtocolError):
@@ -118,7 +118,11 @@ class InProcessScheduler:
             raise
         with self._registering:
             answer = self._core.register(
-                command, binding.receive, binding.predicates, stored=not request.config
+                command,
+                binding.receive,
+                binding.predicates,
+                stored=not request.config,
+                ended=binding.end,
             ).result()
             self._replace_binding(request.rmID, None if answer.reason else binding)
         if answer.reason:
@@ -141,21 +145,24 @@ class InProcessScheduler:
 
         Raises: ProtocolError, LoopStoppedError. Rules: SI-1, SI-20, SI-29.
         """
-        self._core.submit(self._reader(request.rmID).applications(request))
+        binding = self._binding(request.rmID)
+        self._core.submit(binding.reader.applications(request), binding.check)
 
     def update_allocation(self, request: si.AllocationRequest) -> None:
         """Ask, report what runs, release and confirm.
 
         Raises: ProtocolError, LoopStoppedError. Rules: SI-1, SI-31, SI-40, SI-50, SI-60.
         """
-        self._core.submit(self._reader(request.rmID).allocations(request))
+        binding = self._binding(request.rmID)
+        self._core.submit(binding.reader.allocations(request), binding.check)
 
     def update_node(self, request: si.NodeRequest) -> None:
         """Add, change, drain and remove nodes.
 
         Raises: ProtocolError, LoopStoppedError. Rules: SI-1, NODE-1 to NODE-14.
         """
-        self._core.submit(self._reader(request.rmID).nodes(request))
+        binding = self._binding(request.rmID)
+        self._core.submit(binding.reader.nodes(request), binding.check)
 
     def update_configuration(self, request: si.UpdateConfigurationRequest) -> ConfigurationChange:
         """Replace the configuration of an RM while it runs; returns when all is in force.
@@ -167,7 +174,7 @@ class InProcessScheduler:
         Rules: SI-85 to SI-88, RM-5, CFG-3, CFG-4, CHK-5.
         """
         self._refuse_on_core_thread("update_configuration")
-        self._reader(request.rmID)
+        self._binding(request.rmID)
         command = configuration_update(request, self._load)
         stored = not request.config
         change = self._core.configurations.update(command, stored=stored).result()
@@ -191,8 +198,11 @@ class InProcessScheduler:
         """
         if self._owned:
             self._core.stop()
-        for rm_id in list(self._bindings):
-            self._forget(rm_id)
+        for rm_id, binding in list(self._bindings.items()):
+            if binding.over:
+                self._replace_binding(rm_id, None)
+            else:
+                self._forget(rm_id)
 
     def __enter__(self) -> Self:
         return self
@@ -205,14 +215,12 @@ class InProcessScheduler:
     ) -> None:
         self.stop()
 
-    def _reader(self, rm_id: str) -> RequestReader:
+    def _binding(self, rm_id: str) -> _Binding:
         binding = self._bindings.get(rm_id)
-        if binding is None or not self._core.registered(rm_id):
-            raise ProtocolError(
-                f"resource manager {rm_id!r} is not registered; "
-                "call register_resource_manager first (RM-2)"
-            )
-        return binding.reader
+        if binding is None:
+            raise _not_registered(rm_id)
+        binding.check()
+        return binding
 
     def _forget(self, rm_id: str) -> None:
         """Unregister an RM of ours if it still is one. Rules: RM-13."""
@@ -234,10 +242,19 @@ class InProcessScheduler:
             )
 
 
-class _Binding:
-    """One RM in this process: its callback, and the translation in both directions."""
+def _not_registered(rm_id: str) -> ProtocolError:
+    return ProtocolError(
+        f"resource manager {rm_id!r} is not registered; call register_resource_manager first (RM-2)"
+    )
 
-    def __init__(self, rm_id: str, callback: object) -> None:
+
+class _Binding:
+    """One registration of an RM in this process: its callback, and the translation both ways."""
+
+    def __init__(self, core: SchedulerLoop, rm_id: str, callback: object) -> None:
+        self._core = core
+        self._rm_id = rm_id
+        self.over = False
         self.reader = RequestReader(rm_id)
         self._writer = ResponseWriter()
         self._calls: dict[type[Response], Callable[[Any], object]] = {}
@@ -253,6 +270,15 @@ class _Binding:
         self.predicates = port_of(callback)
         send = getattr(callback, "send_event", None)
         self._events = None if send is None else EventFeed(_sender(send))
+
+    def end(self) -> None:
+        """The registration is over, by whatever; what comes belongs to another one. Core thread."""
+        self.over = True
+
+    def check(self) -> None:
+        """Raise ProtocolError unless requests to this registration are taken. Rules: RM-2, RM-9."""
+        if self.over or not self._core.registered(self._rm_id):
+            raise _not_registered(self._rm_id)
 
     def receive(self, effects: Sequence[Effect]) -> None:
         """Call back with what these effects make, in order. Core thread. Rules: SI-7, SI-82."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
 from remuda.runtime.errors import LoopStoppedError
@@ -17,6 +18,10 @@ T = TypeVar("T")
 
 # Elements waiting in the inbox before senders block: about 100 MB of asks.
 CAPACITY: Final = 200_000
+
+
+def anything() -> None:
+    """The check of those who have none: whatever is handed over gets in."""
 
 
 class Inbox(Generic[T]):
@@ -31,26 +36,31 @@ class Inbox(Generic[T]):
         self._filled = threading.Condition(self._lock)
         self._drained = threading.Condition(self._lock)
 
-    def put(self, entry: T, weight: int = 1) -> None:
+    def put(self, entry: T, weight: int = 1, check: Callable[[], None] = anything) -> None:
         """Hand ``entry`` over, waiting while the inbox is full.
 
-        Raises: LoopStoppedError if the inbox is closed, also while waiting.
+        ``check`` is called when there is room; nothing gets in between it and the entry.
+
+        Raises: LoopStoppedError if the inbox is closed, also while waiting; what ``check`` raises.
         """
         with self._lock:
             while self._weight >= self._capacity and not self._closed:
                 self._drained.wait()
+            check()
             self._append(entry, weight)
 
-    def put_now(self, entry: T, weight: int = 1) -> None:
-        """Hand ``entry`` over without waiting, beyond the bound if need be."""
+    def put_now(self, entry: T, weight: int = 1, check: Callable[[], None] = anything) -> None:
+        """Hand ``entry`` over without waiting, beyond the bound if need be; see ``put``."""
         with self._lock:
+            check()
             self._append(entry, weight)
 
-    def offer(self, entry: T, weight: int = 1) -> bool:
-        """Hand ``entry`` over if there is room, and say whether there was."""
+    def offer(self, entry: T, weight: int = 1, check: Callable[[], None] = anything) -> bool:
+        """Hand ``entry`` over if there is room, and say whether there was; see ``put``."""
         with self._lock:
             if self._weight >= self._capacity and not self._closed:
                 return False
+            check()
             self._append(entry, weight)
             return True
 

@@ -35,7 +35,7 @@ from remuda.runtime.delivery import Delivery, Session, no_sink, nobody
 from remuda.runtime.driver import Driver, Removed
 from remuda.runtime.errand import Errand, promise
 from remuda.runtime.errors import LoopStoppedError
-from remuda.runtime.inbox import CAPACITY, Inbox
+from remuda.runtime.inbox import CAPACITY, Inbox, anything
 from remuda.runtime.ports import Clock, EffectSink, Recorder, SchedulerFactory
 from remuda.runtime.requests import Request, weight
 from remuda.runtime.roster import IN_PROCESS, Roster
@@ -152,31 +152,31 @@ class SchedulerLoop:
         """Whether the caller runs on the core thread, where waiting for the core is a deadlock."""
         return threading.get_ident() == self._thread.ident
 
-    def submit(self, request: Request) -> None:
+    def submit(self, request: Request, check: Callable[[], None] = anything) -> None:
         """Queue a request; waits while there is no room, except on the core thread (SI-6).
 
         While users are looked up, this and later requests of the RM wait in a line (SI-2, SI-24).
+        ``check`` is called at the last moment, and its error keeps the request out: what was sent
+        to one registration must not get into the next (RM-9). It may be called on any thread, more
+        than once, and must return at once.
 
-        Raises: LoopStoppedError.
+        Raises: LoopStoppedError; what ``check`` raises.
         """
         may_wait = not self.on_core_thread()
-        ready = self.intake.admit(request, wait=may_wait)
+        ready = self.intake.admit(request, check, wait=may_wait)
         if ready is None:
             return
         if may_wait:
-            self._inbox.put(ready, weight(ready))
+            self._inbox.put(ready, weight(ready), check)
         else:
-            self._inbox.put_now(ready, weight(ready))
+            self._inbox.put_now(ready, weight(ready), check)
 
-    def try_submit(self, request: Request) -> bool:
-        """Queue a request if there is room now; False if not. Never waits.
-
-        Raises: LoopStoppedError.
-        """
+    def try_submit(self, request: Request, check: Callable[[], None] = anything) -> bool:
+        """Queue a request if there is room now; False if not. Never waits; else as ``submit``."""
         if self.intake.room(request.rm_id) is not None:
             return False
-        ready = self.intake.admit(request, wait=False)
-        return ready is None or self._inbox.offer(ready, weight(ready))
+        ready = self.intake.admit(request, check, wait=False)
+        return ready is None or self._inbox.offer(ready, weight(ready), check)
 
     def registered(self, rm_id: str) -> bool:
         """Whether requests of this RM are taken at this moment (SI-1, RM-2)."""

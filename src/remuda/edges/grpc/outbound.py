@@ -1,9 +1,10 @@
 """Responses on their way to one RM, in one queue over three streams.
 
-Responses wait here while their stream is closed (SI-103), up to a limit; when that is passed,
-what the RM knows can no longer be completed, so the session is lost and only a new registration
-helps (RM-16). A response is given to its stream after all earlier ones of the other kinds were
-given to theirs, as far as those streams are open and take them (SI-104).
+Responses wait here while their stream is closed (SI-103), up to a limit: that of the RM while it
+has no stream at all (``rm.outboundLimit``), else that of the server, if it is higher. When it is
+passed, what the RM knows can no longer be completed, so the session is lost and only a new
+registration helps (RM-16). A response is given to its stream after all earlier ones of the other
+kinds were given to theirs, as far as those streams are open and take them (SI-104).
 
 Everything here runs on the edge's event loop.
 """
@@ -49,10 +50,16 @@ class _Lane:
 
 
 class Outbound:
-    """The outbound queue of one RM. Rules: RM-16, SI-7, SI-103, SI-104."""
+    """The outbound queue of one RM.
+
+    ``limit``: what its extra map says may wait while it is gone, None if that says nothing.
+
+    Rules: RM-15, RM-16, SI-7, SI-103, SI-104.
+    """
 
     def __init__(self, settings: GrpcSettings) -> None:
         self._settings = settings
+        self.limit: int | None = None
         self._writer = ResponseWriter()
         self._lanes = {kind: _Lane() for kind in Kind}
         self._number = 0
@@ -71,11 +78,7 @@ class Outbound:
                 lane.waiting.append((self._number, encoded))
                 self._messages += 1
                 self._bytes += len(encoded)
-        if (
-            self._messages > self._settings.outbound_messages_limit
-            or self._bytes > self._settings.outbound_bytes_limit
-        ):
-            self.overflow()
+        self._bound()
         self._wake()
 
     def overflow(self) -> None:
@@ -101,6 +104,7 @@ class Outbound:
         """No stream of this kind takes responses any more."""
         self._lanes[kind].open = False
         self._lanes[kind].writing = False
+        self._bound()
         self._wake()
 
     async def drained(self, kind: Kind) -> None:
@@ -138,6 +142,15 @@ class Outbound:
             for other, lane in self._lanes.items()
             if other is not kind
         )
+
+    def _bound(self) -> None:
+        """Give up if too much waits. Rules: RM-15, RM-16."""
+        most = self._settings.outbound_messages_limit
+        if self.limit is not None:
+            is_open = any(lane.open for lane in self._lanes.values())
+            most = max(self.limit, most) if is_open else self.limit
+        if self._messages > most or self._bytes > self._settings.outbound_bytes_limit:
+            self.overflow()
 
     def _wake(self) -> None:
         for lane in self._lanes.values():

@@ -11,6 +11,7 @@ from google.protobuf.message import DecodeError
 
 from remuda.base.errors import ConfigError, ProtocolError
 from remuda.runtime.errors import LoopStoppedError, NotRegisteredError
+from remuda.runtime.roster import RmState, RmStatus
 from remuda.si.errors import MessageTooLargeError
 
 Context: TypeAlias = grpc.aio.ServicerContext[bytes, bytes]
@@ -50,6 +51,18 @@ def refusing() -> Iterator[None]:
 async def abort(context: Context, refusal: RefusalError) -> NoReturn:
     """End a call with the status of a refusal."""
     await context.abort(refusal.code, refusal.detail[:_DETAIL_LENGTH_LIMIT])
+
+
+def not_registered(rm_id: str, status: RmStatus | None) -> RefusalError:
+    """Say that requests of an RM are not taken, and what to do about it. Rules: RM-2, SI-101."""
+    name = f"resource manager {rm_id[:300]!r}"
+    if status is None:
+        text = f"{name} is not registered; call RegisterResourceManager first"
+    elif status.state is RmState.INIT:
+        text = f"{name} is not registered yet; wait for the answer to its registration"
+    else:
+        text = f"{name} is not registered any more ({status.cause}); register again"
+    return RefusalError(grpc.StatusCode.FAILED_PRECONDITION, text)
 
 
 def one_line(error: ConfigError) -> str:

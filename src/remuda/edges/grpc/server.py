@@ -8,24 +8,28 @@ the core thread but the inbox and the hand-over of effects.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Final
 
 import grpc
 import grpc.aio
 
 from remuda.base.errors import ConfigError, ProtocolError, UsageError
-from remuda.config.schema import Load
+from remuda.config.schema import Configuration, Load
+from remuda.config.settings import read_settings
 from remuda.edges.grpc.admin import AdminService
 from remuda.edges.grpc.extension import ExtensionService
 from remuda.edges.grpc.outbound import Kind
-from remuda.edges.grpc.refusals import Context, RefusalError, abort, one_line
-from remuda.edges.grpc.sessions import Session, lost
+from remuda.edges.grpc.refusals import Context, RefusalError, abort, not_registered, one_line
+from remuda.edges.grpc.sessions import Session
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.edges.grpc.streams import Stream
 from remuda.edges.grpc.unary import unary
 from remuda.runtime.driver import Removed
 from remuda.runtime.loop import SchedulerLoop
+from remuda.runtime.roster import STREAMS
 from remuda.si import limits
 from remuda.si.codec_in import registration
 from remuda.si.pb import si_pb2 as si
@@ -59,8 +63,12 @@ class GrpcServer:
             options=(
                 ("grpc.max_receive_message_length", self._settings.receive_bytes_limit),
                 ("grpc.so_reuseport", 0),
+                ("grpc.keepalive_time_ms", self._settings.keepalive_seconds * 1_000),
+                ("grpc.keepalive_timeout_ms", self._settings.keepalive_seconds * 1_000),
+                ("grpc.http2.max_pings_without_data", 0),
             )
         )
+        core.configurations.watch(self._note_limit)
         extension = ExtensionService(core, load, self._unregister)
         admin = AdminService(core, load, self._waiting)
         self._server.add_generic_rpc_handlers(
@@ -117,16 +125,23 @@ class GrpcServer:
             raise RefusalError(grpc.StatusCode.INVALID_ARGUMENT, one_line(error)) from None
         # Before the core knows, so that nothing of the old life gets into the new one.
         self._end_session(rm_id)
-        session = Session(rm_id, self._settings)
+        session = Session(rm_id, self._settings, self._core)
+        self._sessions[rm_id] = session
         answer = await asyncio.wrap_future(
-            self._core.register(command, session.sink, stored=not request.config)
+            self._core.register(
+                command,
+                session.sink,
+                stored=not request.config,
+                transport=STREAMS,
+                ended=partial(self._over, session, asyncio.get_running_loop()),
+            )
         )
         if not answer.reason:
-            self._sessions[rm_id] = session
-        elif answer.rule == "RM-1":
+            return
+        self._drop(session)
+        if answer.rule == "RM-1":
             raise RefusalError(grpc.StatusCode.INVALID_ARGUMENT, answer.reason)
-        else:
-            raise RefusalError(grpc.StatusCode.FAILED_PRECONDITION, answer.reason)
+        raise RefusalError(grpc.StatusCode.FAILED_PRECONDITION, answer.reason)
 
     async def _unregister(self, rm_id: str) -> Removed:
         """Remove an RM, and the session it may have here. Rules: RM-19."""
@@ -139,6 +154,30 @@ class GrpcServer:
         old = self._sessions.pop(rm_id, None)
         if old is not None:
             old.finish()
+
+    def _over(self, session: Session, loop: asyncio.AbstractEventLoop) -> None:
+        """A registration is over, whoever ended it: so are its streams. Core thread.
+
+        Rules: RM-9, RM-17.
+        """
+        session.forbid()
+        with contextlib.suppress(RuntimeError):  # the server may have ended
+            loop.call_soon_threadsafe(self._drop, session)
+
+    def _drop(self, session: Session) -> None:
+        session.finish()
+        if self._sessions.get(session.rm_id) is session:
+            del self._sessions[session.rm_id]
+
+    def _note_limit(
+        self, rm_id: str, _config: Configuration, extra: Mapping[str, str] | None
+    ) -> None:
+        """Remember how much an RM wants kept while it is gone. Core thread. Rules: RM-15, KV-1."""
+        session = self._sessions.get(rm_id)
+        if session is not None and extra is not None:
+            settings, _ = read_settings(extra)
+            own = "rm.outboundLimit" in extra
+            session.outbound.limit = settings.rm_outbound_limit if own else None
 
     def _waiting(self, rm_id: str) -> int | None:
         """How many responses wait for an RM, None if it registered elsewhere."""
@@ -158,12 +197,7 @@ class GrpcServer:
     def _find(self, rm_id: str) -> Session:
         """Return the session of an RM. Raises: RefusalError if it has none. Rules: SI-101."""
         session = self._sessions.get(rm_id)
-        if session is None or not self._core.registered(rm_id):
-            raise RefusalError(
-                grpc.StatusCode.FAILED_PRECONDITION,
-                f"resource manager {rm_id[:300]!r} is not registered; "
-                "call RegisterResourceManager first",
-            )
-        if session.outbound.overflowed:
-            raise lost(rm_id)
+        if session is None:
+            raise not_registered(rm_id, self._core.roster.find(rm_id))
+        session.check_usable()
         return session

@@ -2,7 +2,8 @@
 
 A session begins with a registration and ends with the next one of the same RM. It owns the
 outbound queue, so what was queued for the old life is dropped with it (RM-9), and it knows the
-stream of each kind, so that a newer one can take over (SI-102).
+stream of each kind, so that a newer one can take over (SI-102) and the end of the last one is
+known as the loss of the connection (RM-14).
 """
 
 from __future__ import annotations
@@ -14,59 +15,98 @@ import grpc
 
 from remuda.core.messages.effects import Effect
 from remuda.edges.grpc.outbound import Kind, Outbound
-from remuda.edges.grpc.refusals import RefusalError
+from remuda.edges.grpc.refusals import RefusalError, not_registered
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.runtime.delivery import EdgeHandover
+from remuda.runtime.errors import NotRegisteredError
+from remuda.runtime.loop import SchedulerLoop
 from remuda.si.codec_in import RequestReader
 
 
 class Session:
-    """One registered RM on this edge. Rules: RM-9, SI-102, SI-103."""
+    """One registered RM on this edge. Event loop of the server, unless said otherwise.
 
-    def __init__(self, rm_id: str, settings: GrpcSettings) -> None:
+    An RM that has not opened a stream yet is not away.
+
+    Rules: RM-9, RM-14, RM-15, SI-102, SI-103.
+    """
+
+    def __init__(self, rm_id: str, settings: GrpcSettings, core: SchedulerLoop) -> None:
         self.rm_id = rm_id
         self.reader = RequestReader(rm_id)
         self.outbound = Outbound(settings)
         self.sink = EdgeHandover(asyncio.get_running_loop(), self._take, self._lose)
+        self._core = core
         self._streams: dict[Kind, asyncio.Future[RefusalError]] = {}
-        self._ended: RefusalError | None = None
+        self._over = False
 
     def attach(self, kind: Kind) -> asyncio.Future[RefusalError]:
         """Make the caller the stream of ``kind``; the result completes when it has to end.
 
-        Rules: SI-102.
+        The first one brings an RM back that was away. Rules: SI-102, RM-15.
         """
-        self._dismiss(
-            kind,
-            RefusalError(
-                grpc.StatusCode.ABORTED, f"a newer {kind.value} stream of this RM took over"
-            ),
-        )
+        older = self._streams.get(kind)
+        if not self._streams:
+            self._core.connections.back(self.rm_id, self.sink)
         end: asyncio.Future[RefusalError] = asyncio.get_running_loop().create_future()
         self._streams[kind] = end
         self.outbound.open(kind)
+        if older is not None:
+            text = f"a newer {kind.value} stream of this RM took over"
+            older.set_result(RefusalError(grpc.StatusCode.ABORTED, text))
         return end
 
     def detach(self, kind: Kind, end: asyncio.Future[RefusalError]) -> None:
-        """The stream that got ``end`` is over; nothing happens if another took over before."""
-        if self._streams.get(kind) is end:
-            del self._streams[kind]
-            self.outbound.close(kind)
+        """The stream that got ``end`` is over; nothing happens if another took over before.
+
+        With the last one the connection is lost, whatever its status. Rules: RM-14.
+        """
+        if self._streams.get(kind) is not end:
+            return
+        del self._streams[kind]
+        self.outbound.close(kind)
+        if self._streams or self._over:
+            return
+        if self.outbound.overflowed:
+            self._report_loss("its last stream ended, and too many responses waited")
+        else:
+            self._report_loss("its last stream ended")
 
     def finish(self) -> None:
-        """End all streams because the RM registered again or left (RM-9)."""
-        self._ended = RefusalError(
-            grpc.StatusCode.ABORTED, "the registration of this stream has ended"
+        """End all streams because the RM registered again or left (RM-9). Repeating is harmless."""
+        self._over = True
+        self._dismiss(
+            RefusalError(grpc.StatusCode.ABORTED, "the registration of this stream has ended")
         )
-        for kind in Kind:
-            self._dismiss(kind, self._ended)
+
+    def forbid(self) -> None:
+        """Take no more requests: the registration has ended. Any thread."""
+        self._over = True
 
     def check_alive(self) -> None:
         """Raise RefusalError if the registration has ended; a stream may learn of it late."""
-        if self._ended is not None:
-            raise self._ended
+        if self._over:
+            raise RefusalError(grpc.StatusCode.ABORTED, "the registration of this stream has ended")
+
+    def check_current(self) -> None:
+        """Raise NotRegisteredError unless a request sent to this registration may still be taken.
+
+        Any thread. Rules: RM-2, RM-9.
+        """
+        if self._over or not self._core.registered(self.rm_id):
+            raise NotRegisteredError(self.rm_id)
+
+    def check_usable(self) -> None:
+        """Raise RefusalError if a stream cannot be opened. Rules: RM-2, RM-16, SI-101."""
+        if not self._core.registered(self.rm_id):
+            raise not_registered(self.rm_id, self._core.roster.find(self.rm_id))
+        self.check_alive()
+        if self.outbound.overflowed:
+            raise lost(self.rm_id)
 
     def _take(self, effects: Sequence[Effect]) -> None:
+        if self._over:
+            return
         self.outbound.add(effects)
         if self.outbound.overflowed:
             self._lose()
@@ -74,12 +114,16 @@ class Session:
     def _lose(self) -> None:
         """Too much waits for the RM: end its streams and open none again (RM-16)."""
         self.outbound.overflow()
-        for kind in Kind:
-            self._dismiss(kind, lost(self.rm_id))
+        self._dismiss(lost(self.rm_id))
+        if not self._over:
+            self._report_loss("too many responses waited")
 
-    def _dismiss(self, kind: Kind, refusal: RefusalError) -> None:
-        end = self._streams.pop(kind, None)
-        if end is not None:
+    def _report_loss(self, cause: str) -> None:
+        self._core.connections.lost(self.rm_id, cause, self.sink)
+
+    def _dismiss(self, refusal: RefusalError) -> None:
+        streams, self._streams = self._streams, {}
+        for kind, end in streams.items():
             self.outbound.close(kind)
             if not end.done():
                 end.set_result(refusal)

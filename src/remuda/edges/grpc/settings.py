@@ -15,8 +15,11 @@ class GrpcSettings:
         receive_bytes_limit: longest message accepted; longer: RESOURCE_EXHAUSTED (SI-105).
         elements_limit: elements in one message; more: RESOURCE_EXHAUSTED.
         send_bytes_limit: longer responses are cut in several; clients take 4 MiB by default.
-        outbound_messages_limit: responses that may wait for an RM (RM-15, RM-16).
-        outbound_bytes_limit: bytes that may wait for an RM, as above.
+        outbound_messages_limit: responses that may wait for an RM (RM-16); for one that is gone
+            its own ``rm.outboundLimit`` counts instead, if it set one (RM-15).
+        outbound_bytes_limit: bytes that may wait for an RM.
+        keepalive_seconds: a connection without traffic is tried that often, so that a peer that
+            vanished without a word is known to be gone (RM-14).
     """
 
     receive_bytes_limit: int = 64 * 1024 * 1024
@@ -24,3 +27,4 @@ class GrpcSettings:
     send_bytes_limit: int = 3 * 1024 * 1024
     outbound_messages_limit: int = 100_000
     outbound_bytes_limit: int = 256 * 1024 * 1024
+    keepalive_seconds: int = 30

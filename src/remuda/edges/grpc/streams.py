@@ -89,7 +89,7 @@ class Stream:
         """Read and write until the first of both, or the session, ends the stream."""
         tasks: list[asyncio.Future[None]] = [
             asyncio.create_task(self._take_requests(session, first)),
-            asyncio.create_task(self._give_responses(session)),
+            asyncio.create_task(self._give_responses(session, end)),
             asyncio.create_task(_raise(end)),
         ]
         try:
@@ -113,8 +113,7 @@ class Stream:
                     grpc.StatusCode.INVALID_ARGUMENT,
                     f"this stream belongs to {session.rm_id!r}, not to {request.rmID!r} (SI-101)",
                 )
-            session.check_alive()
-            self._find(session.rm_id)
+            self._check(session)
             with refusing():
                 command = self._read(session.reader, request)
                 await self._submit(session, command)
@@ -129,20 +128,31 @@ class Stream:
         The line of an RM whose users are looked up may be full for long, so it is not waited for
         on one of the few threads that all RMs share.
         """
-        while not self._core.try_submit(command):
+        check = session.check_current
+        while not self._core.try_submit(command, check):
             room = self._core.intake.room(session.rm_id)
             if room is None:
-                await asyncio.to_thread(self._core.submit, command)
+                await asyncio.to_thread(self._core.submit, command, check)
                 return
             await asyncio.wrap_future(room)
-            session.check_alive()
-            self._find(session.rm_id)
+            self._check(session)
 
-    async def _give_responses(self, session: Session) -> None:
-        """Write responses in their turn for as long as the stream lives."""
+    def _check(self, session: Session) -> None:
+        """Raise RefusalError if the session is not that of the RM any more, or unusable."""
+        session.check_alive()
+        self._find(session.rm_id)
+
+    async def _give_responses(self, session: Session, end: asyncio.Future[RefusalError]) -> None:
+        """Write responses in their turn for as long as the stream lives.
+
+        What is written when a newer stream has taken over is given to that one again.
+        """
         outbound = session.outbound
         while True:
-            await self._context.write(await outbound.next(self._kind))
+            response = await outbound.next(self._kind)
+            await self._context.write(response)
+            if end.done():
+                return
             outbound.done(self._kind)
 
     async def _receive(self) -> Request | None:

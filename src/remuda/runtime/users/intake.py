@@ -7,12 +7,13 @@ with the configuration in force, told by the core thread at the moment it takes 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 
 from remuda.config.schema import Configuration
 from remuda.core.messages.commands import UpdateApplications
 from remuda.runtime.errand import promise
+from remuda.runtime.inbox import anything
 from remuda.runtime.requests import Request
 from remuda.runtime.users.cache import GroupCache
 from remuda.runtime.users.choice import Resolvers
@@ -89,9 +90,12 @@ class Intake:
         with self._lock:
             return self._lookups.setdefault(kind, Lookups(kind))
 
-    def admit(self, request: Request, *, wait: bool) -> Request | None:
+    def admit(
+        self, request: Request, check: Callable[[], None] = anything, *, wait: bool
+    ) -> Request | None:
         """Return the request, completed, if it can go on now; None: it goes by itself, later.
 
+        ``check`` keeps it out of the line of a later registration, see ``SchedulerLoop.submit``.
         ``wait``: the caller may be kept waiting while too much is in line (SI-6).
         """
         line = self._lines.get(request.rm_id)
@@ -99,6 +103,8 @@ class Intake:
             return request
         if wait and line.full:
             line.room().result()
+        # After the line was looked up: should it be closed now, it drops whatever comes.
+        check()
         return line.admit(request)
 
     def room(self, rm_id: str) -> Future[None] | None:
