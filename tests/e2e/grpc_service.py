@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
+from collections.abc import Mapping
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
@@ -85,8 +86,10 @@ class Service:
         self._thread.join(SECONDS)
         self.core.stop()
 
-    def register(self, rm_id: str = "rm", config: str = "") -> None:
-        request = si.RegisterResourceManagerRequest(rmID=rm_id, config=config)
+    def register(
+        self, rm_id: str = "rm", config: str = "", extra: Mapping[str, str] | None = None
+    ) -> None:
+        request = si.RegisterResourceManagerRequest(rmID=rm_id, config=config, extraConfig=extra)
         self.stub.RegisterResourceManager(request, timeout=SECONDS)
 
     def nodes(self, rm_id: str = "") -> Stream[si.NodeResponse]:

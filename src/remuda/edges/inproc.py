@@ -41,6 +41,7 @@ from remuda.runtime.driver import Removed
 from remuda.runtime.event_feed import EventFeed
 from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
+from remuda.runtime.roster import IN_PROCESS
 from remuda.runtime.users.choice import Resolvers
 from remuda.runtime.users.ldap_settings import DIRECTORY as LDAP_DIRECTORY
 from remuda.si.codec_in import RequestReader, configuration_update, registration
@@ -111,12 +112,15 @@ class InProcessScheduler:
         """
         self._refuse_on_core_thread("register_resource_manager")
         binding = _Binding(self._core, request.rmID, callback)
-        try:
-            command = registration(request, self._load, predicates=binding.predicates is not None)
-        except (ConfigError, ProtocolError):
-            self._forget(request.rmID)
-            raise
-        with self._registering:
+        with self._registering, self._core.connections.arriving(request.rmID, IN_PROCESS):
+            try:
+                command = registration(
+                    request, self._load, predicates=binding.predicates is not None
+                )
+            except (ConfigError, ProtocolError):
+                binding.close()
+                self._forget(request.rmID)
+                raise
             answer = self._core.register(
                 command,
                 binding.receive,
@@ -224,7 +228,7 @@ class InProcessScheduler:
 
     def _forget(self, rm_id: str) -> None:
         """Unregister an RM of ours if it still is one. Rules: RM-13."""
-        if self._core.registered(rm_id) and not self._core.on_core_thread():
+        if not self._core.on_core_thread():
             self._core.unregister(rm_id).exception()
         self._replace_binding(rm_id, None)
 

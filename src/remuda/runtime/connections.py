@@ -5,13 +5,15 @@ Kept apart from the loop because it is about who is there, not about what is sch
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from functools import partial
 
 from remuda.runtime.driver import Driver
 from remuda.runtime.errand import Errand, Send
-from remuda.runtime.ports import EffectSink
+from remuda.runtime.ports import Clock, EffectSink
+from remuda.runtime.roster import Roster
 
 
 class Connections:
@@ -24,11 +26,27 @@ class Connections:
     Args:
         driver: pauses and resumes on the core thread.
         send: brings an errand there.
+        roster: knows the states of the RMs.
+        clock: tells when they change.
     """
 
-    def __init__(self, driver: Driver, send: Send) -> None:
+    def __init__(self, driver: Driver, send: Send, roster: Roster, clock: Clock) -> None:
         self._driver = driver
         self._send = send
+        self._roster = roster
+        self._clock = clock
+
+    @contextmanager
+    def arriving(self, rm_id: str, transport: str) -> Iterator[None]:
+        """Meanwhile somebody looks at a registration: the RM is in INIT, its requests are refused.
+
+        Rules: RM-2.
+        """
+        self._roster.announce(rm_id, transport, self._clock.now_ns())
+        try:
+            yield
+        finally:
+            self._roster.settle(rm_id)
 
     def lost(
         self, rm_id: str, cause: str = "connection lost", sink: EffectSink | None = None

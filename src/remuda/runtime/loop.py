@@ -111,7 +111,7 @@ class SchedulerLoop:
         self.configurations = ConfigurationErrands(
             self._driver.configurations, self._driver.hand_out, self._send
         )
-        self.connections = Connections(self._driver, self._send)
+        self.connections = Connections(self._driver, self._send, self.roster, self._clock)
         self._inbox: Inbox[Request | Errand[object]] = Inbox(inbox_capacity)
         self.intake = Intake(self._inbox.put_now, self.resolvers, line_capacity)
         self._driver.left = self.intake.close

@@ -54,7 +54,7 @@ class RmStatus:
 class Roster:
     """All RMs that are registered, are about to be, or were.
 
-    Changes come from the core thread, but for ``announce``. Rules: RM-2, RM-14 to RM-19.
+    Only ``announce`` and ``settle`` may change it on any thread. Rules: RM-2, RM-14 to RM-19.
     """
 
     def __init__(self) -> None:
@@ -69,6 +69,14 @@ class Roster:
         with self._lock:
             count = self._coming[rm_id][0] if rm_id in self._coming else 0
             self._coming[rm_id] = (count + 1, RmStatus(rm_id, RmState.INIT, now_ns, transport))
+
+    def settle(self, rm_id: str) -> None:
+        """A registration announced before was answered, or will never be."""
+        with self._lock:
+            if rm_id in self._coming:
+                count, status = self._coming.pop(rm_id)
+                if count > 1:
+                    self._coming[rm_id] = (count - 1, status)
 
     def registered(self, rm_id: str) -> bool:
         """Whether requests of this RM are taken now. Rules: SI-1, RM-2."""
@@ -88,14 +96,6 @@ class Roster:
         return tuple(status for status in found if status is not None)
 
     # ------------------------------------------------------------------ core thread
-
-    def settle(self, rm_id: str) -> None:
-        """A registration announced before was answered, or will never be."""
-        with self._lock:
-            if rm_id in self._coming:
-                count, status = self._coming.pop(rm_id)
-                if count > 1:
-                    self._coming[rm_id] = (count - 1, status)
 
     def run(self, command: RegisterResourceManager, transport: str, now_ns: int) -> None:
         """A registration succeeded."""

@@ -28,6 +28,7 @@ from remuda.edges.grpc.settings import GrpcSettings
 from remuda.edges.grpc.streams import Stream
 from remuda.edges.grpc.unary import unary
 from remuda.runtime.driver import Removed
+from remuda.runtime.errors import NotRegisteredError
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.roster import STREAMS
 from remuda.si import limits
@@ -106,9 +107,10 @@ class GrpcServer:
     async def _register(
         self, request: si.RegisterResourceManagerRequest
     ) -> si.RegisterResourceManagerResponse:
-        """Serve RegisterResourceManager. Rules: RM-11, SI-100."""
+        """Serve RegisterResourceManager. Rules: RM-2, RM-11, SI-100."""
         async with self._registering:
-            await self._enroll(request)
+            with self._core.connections.arriving(request.rmID, STREAMS):
+                await self._enroll(request)
         return si.RegisterResourceManagerResponse()
 
     async def _enroll(self, request: si.RegisterResourceManagerRequest) -> None:
@@ -118,7 +120,7 @@ class GrpcServer:
             command = await asyncio.to_thread(registration, request, self._load)
         except (ConfigError, ProtocolError) as error:
             self._end_session(rm_id)
-            if self._core.registered(rm_id):
+            with contextlib.suppress(NotRegisteredError):
                 await asyncio.wrap_future(self._core.unregister(rm_id))
             if isinstance(error, ProtocolError):
                 raise
