@@ -5,6 +5,7 @@ Without a program that reads the marks they would soon be decoration, so this on
 
 - prints per chapter how many rules have a passing test (it runs the marked tests),
 - refuses a mark on a test without an assertion, and a mark naming an unknown rule (--check),
+- refuses a requirement of chapter 00 that has no test and is not listed as open (--check),
 - finds rule IDs that code and documents cite and no chapter defines (--check),
 - counts the rules per chapter and prefix (--counts).
 """
@@ -21,10 +22,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from tools import seeds
 from tools.marks import Mark, marks_of
 
 ROOT = Path(__file__).resolve().parent.parent
 SPEC = ROOT / "docs/spec"
+OVERVIEW = SPEC / "00-overview.md"
+OPEN = SPEC / "open.md"
 
 START = re.compile(r"^(?:[-|] (?:\*\*)?|\*\*)([A-Z]+-[A-Z]?\d+)\b(?!,|\.\.)")
 DEFECT = re.compile(r"\*\*(D-[A-Z]\d+)\*\*|\[(UPD-\d+)\]")
@@ -109,10 +113,26 @@ def all_marks() -> list[Mark]:
     ]
 
 
+def requirements(rules: dict[str, str]) -> list[seeds.Seed]:
+    """The lines of the checklist in chapter 00."""
+    return seeds.seeds(OVERVIEW.read_text(), rules.keys())
+
+
+def seed_faults(rules: dict[str, str], tested: set[str]) -> list[str]:
+    """One line for each requirement without test and reason, and each stale reason."""
+    return seeds.faults(requirements(rules), seeds.entries(OPEN.read_text()), tested)
+
+
 def check() -> int:
-    """Print what is wrong with marks and citations; 1 if anything is."""
+    """Print what is wrong with marks, citations and requirements; 1 if anything is."""
     rules = defined()
-    faults = [*mark_faults(all_marks(), rules), *dangling(citing_files(), rules)]
+    marks = all_marks()
+    tested = {rule for mark in marks for rule in mark.ids}
+    faults = [
+        *mark_faults(marks, rules),
+        *dangling(citing_files(), rules),
+        *seed_faults(rules, tested),
+    ]
     for fault in faults:
         print(fault)
     return int(bool(faults))
@@ -137,7 +157,11 @@ def verified() -> tuple[set[str], bool]:
 
 
 def table(rules: dict[str, str], covered: set[str], *, verbose: bool) -> list[str]:
-    """The lines of the report: per chapter covered and all rules, defects not counted."""
+    """The lines of the report: per chapter covered and all rules, defects not counted.
+
+    A requirement of chapter 00 is covered, too, when all rules it points to are.
+    """
+    shown = {seed.id for seed in requirements(rules) if seed.tied(covered)}
     lines = []
     for path in chapters():
         own = [
@@ -145,7 +169,7 @@ def table(rules: dict[str, str], covered: set[str], *, verbose: bool) -> list[st
             for rule, chapter in rules.items()
             if chapter == path.name and not rule.startswith(DEFECT_PREFIXES)
         ]
-        missing = [rule for rule in own if rule not in covered]
+        missing = [rule for rule in own if rule not in covered | shown]
         done = len(own) - len(missing)
         lines.append(f"{path.stem:<28}{done:>5} of {len(own):>4} rules have a passing test")
         if verbose and missing:

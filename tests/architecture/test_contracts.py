@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import subprocess
@@ -92,3 +93,26 @@ def test_a_violation_is_reported(
     assert f"{contract} BROKEN" in verdicts, f"{module} importing {imported or 'nothing'}"
     section = details.partition(f"{contract}\n---")[2]
     assert reported in " ".join(section.split())
+
+
+@pytest.mark.remuda_rule("SEED-211")
+def test_each_entity_is_one_class_and_the_model_has_it() -> None:
+    """No second form of a queue or a node for another part of the core, as a cache would be."""
+    core = ROOT / "src/remuda/core"
+    classes = [
+        (node.name, path.relative_to(core).parts[0])
+        for path in sorted(core.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+    ]
+    for entity in (
+        "Cluster",
+        "Partition",
+        "Queue",
+        "Node",
+        "Application",
+        "Request",
+        "Allocation",
+        "Reservation",
+    ):
+        assert [package for name, package in classes if name == entity] == ["model"], entity

@@ -194,7 +194,7 @@ def test_an_rm_leaves_with_all_it_has_and_its_streams_end(service: Service) -> N
                 pass
 
 
-@pytest.mark.remuda_rule("RM-4", "RM-8")
+@pytest.mark.remuda_rule("RM-3", "RM-4", "RM-8")
 def test_what_is_registered_is_listed(service: Service) -> None:
     register(service, "b", "science", MORE.replace("name: default", "name: gpu"))
     with InProcessScheduler(core=service.core) as inside:

@@ -66,7 +66,7 @@ def test_an_allocation_gets_another_size(service: Service, client: Client) -> No
     assert (view.allocated, view.available) == ({"vcore": 7}, {"vcore": 3})
 
 
-@pytest.mark.remuda_rule("CYC-29", "NODE-17")
+@pytest.mark.remuda_rule("SEED-3", "CYC-29", "NODE-17")
 def test_what_others_run_takes_room_until_it_is_released(service: Service, client: Client) -> None:
     answer = report(client, "", "daemon", {"vcore": 4}, foreign="static")
     assert (answer.allocationKey, answer.applicationID, answer.nodeID) == ("daemon", "", "n")

@@ -64,7 +64,7 @@ def ask(key: str) -> si.AllocationAsk:
     )
 
 
-@pytest.mark.remuda_rule("SI-21", "SI-76", "NODE-1")
+@pytest.mark.remuda_rule("SEED-10", "SI-21", "SI-76", "NODE-1")
 def test_a_client_in_another_process_receives_every_allocation_once() -> None:
     with Served(*FREE_PORTS) as served:
         done = subprocess.run(

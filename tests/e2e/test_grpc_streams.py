@@ -307,7 +307,7 @@ def test_maps_that_are_too_large_are_resource_exhausted(service: Service) -> Non
     assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
-@pytest.mark.remuda_rule("RM-16")
+@pytest.mark.remuda_rule("SEED-24", "RM-16")
 def test_an_rm_that_takes_no_responses_has_to_register_again() -> None:
     with Service(GrpcSettings(outbound_messages_limit=8)) as service:
         applications = prepare(service)

@@ -55,7 +55,7 @@ def test_an_empty_scheduler_serves_until_a_signal(number: int) -> None:
         assert served.end(number) == (0, "", "")
 
 
-@pytest.mark.remuda_rule("REST-28", "REST-29", "REST-30", "REST-31", "REST-33")
+@pytest.mark.remuda_rule("SEED-210", "REST-28", "REST-29", "REST-30", "REST-31", "REST-33")
 def test_demo_places_jobs_and_rest_shows_them() -> None:
     with Served(*FREE_PORTS, "--demo") as served:
         (partition,) = wait_for(

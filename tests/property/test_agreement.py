@@ -48,7 +48,9 @@ def first_difference(seeds: range, length: int = 50, crowd: int = 1) -> str:
     return ""
 
 
-@pytest.mark.remuda_rule("CYC-5", "CYC-10", "CYC-12", "CYC-15", "CYC-17", "QUE-33", "QUE-36")
+@pytest.mark.remuda_rule(
+    "SEED-210", "CYC-5", "CYC-10", "CYC-12", "CYC-15", "CYC-17", "QUE-33", "QUE-36"
+)
 @pytest.mark.remuda_rule("QUE-2", "QUE-13", "QUE-38", "QUE-40", "NOD-15", "NOD-16", "SI-3", "SI-4")
 @pytest.mark.remuda_rule(
     "PLC-55", "PLC-58", "PLC-59", "PLC-61", "PLC-62", "PLC-71", "TPL-4", "TPL-5"

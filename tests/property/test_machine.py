@@ -226,7 +226,9 @@ def check_machine(examples: int, steps: int) -> None:
     run_state_machine_as_test(AnyRequests, settings=chosen)
 
 
-@pytest.mark.remuda_rule("QUE-2", "QUE-28", "NOD-2", "NOD-15", "SI-34", "SI-35", "CYC-17")
+@pytest.mark.remuda_rule(
+    "SEED-224", "QUE-2", "QUE-28", "NOD-2", "NOD-15", "SI-34", "SI-35", "CYC-17"
+)
 @pytest.mark.remuda_rule("LIM-30", "QUE-23", "SI-86", "RLD-3", "D-U10")
 def test_every_counter_adds_up_after_any_requests() -> None:
     check_machine(50, 50)

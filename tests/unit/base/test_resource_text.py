@@ -7,7 +7,7 @@ import pytest
 from remuda.base.resource_text import ResourceTextError, parse_tag, printable
 
 
-@pytest.mark.remuda_rule("RES-12")
+@pytest.mark.remuda_rule("RES-12", "EVT-14")
 def test_printable_form() -> None:
     assert printable({"vcore": 2000, "memory": 10}) == "map[memory:10 vcore:2000]"
     assert printable({"m": -1}) == "map[m:-1]"

@@ -32,7 +32,7 @@ from tests.unit.config.verdicts import (
 EVERYBODY = AccessList(everybody=True)
 
 
-@pytest.mark.remuda_rule("CFG-42", "CFG-46", "CFG-47", "PAR-2", "TPL-2")
+@pytest.mark.remuda_rule("SEED-183", "CFG-42", "CFG-46", "CFG-47", "PAR-2", "TPL-2")
 def test_the_full_example() -> None:
     red = QueueConfig(
         name="red", maximum={"memory": 20_000_000_000}, guaranteed={"memory": 2_147_483_648}

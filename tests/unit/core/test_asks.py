@@ -191,7 +191,7 @@ def test_releasing_the_last_ask_completes_only_what_runs_nothing(door: Caller) -
     assert released(found) == [["k-0"]]
 
 
-@pytest.mark.remuda_rule("SI-3")
+@pytest.mark.remuda_rule("SEED-28", "SI-3")
 def test_the_lists_of_a_request_are_worked_in_order(door: Caller) -> None:
     door.existing("app", "old", "n1", ONE)
     request = c.UpdateAllocations(

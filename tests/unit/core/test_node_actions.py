@@ -67,7 +67,7 @@ def state_of(door: Caller, node_id: str) -> str:
     return SCHEDULABLE if views[node_id].schedulable else DRAINING
 
 
-@pytest.mark.remuda_rule("NODE-1", "NODE-9", "NODE-10", "NOD-4")
+@pytest.mark.remuda_rule("SEED-31", "SEED-52", "SEED-54", "NODE-1", "NODE-9", "NODE-10", "NOD-4")
 @pytest.mark.parametrize("before, action, after, answer", CASES)
 def test_the_table(before: str, action: int, after: str, answer: str) -> None:
     door = Caller(leaf("a"))
@@ -137,7 +137,7 @@ def test_update_moves_the_total_by_the_difference_and_evicts_nothing() -> None:
     assert door.place() == [("next-0", "n1")]
 
 
-@pytest.mark.remuda_rule("NODE-7", "NOD-2", "NODE-3")
+@pytest.mark.remuda_rule("SEED-3", "NODE-7", "NOD-2", "NODE-3")
 def test_occupied_replaces_the_old_value_and_leaves_totals_alone() -> None:
     door = Caller(leaf("a"))
     door.node("n1", SIZE, occupied={"vcore": 15, "gpu": 1})

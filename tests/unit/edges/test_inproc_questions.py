@@ -37,7 +37,7 @@ class PickyRm(Rm):
             raise ValueError(f"not on {args.nodeID}")
 
 
-@pytest.mark.remuda_rule("SI-9", "SI-80")
+@pytest.mark.remuda_rule("SEED-64", "SI-9", "SI-80")
 def test_predicates_are_asked_one_by_one_with_all_earlier_news_delivered(
     scheduler: InProcessScheduler,
 ) -> None:

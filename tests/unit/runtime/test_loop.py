@@ -41,7 +41,7 @@ def test_a_refused_registration_leaves_the_rm_unregistered(loop: SchedulerLoop) 
     assert not loop.registered("[x")
 
 
-@pytest.mark.remuda_rule("SI-2", "SI-7")
+@pytest.mark.remuda_rule("SEED-172", "SEED-223", "SI-2", "SI-7")
 def test_requests_are_handled_and_answered_in_order_on_one_thread(
     loop: SchedulerLoop, factory: Factory
 ) -> None:
