@@ -1,0 +1,144 @@
+"""A resource manager: registration, short ways to send, and the beginnings that many checks share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from remuda.conformance import requests
+from remuda.conformance.conversation import Conversation
+from remuda.conformance.expectations import (
+    accepted,
+    identity_of,
+    node_accepted,
+    placed,
+    updated,
+)
+from remuda.conformance.stream import Ended
+from remuda.conformance.wording import words
+from remuda.si.pb import si_pb2 as si
+
+# What only the node of a fence has.
+_FENCE: Final = {"fence": 1}
+
+
+class RM(Conversation):
+    """One resource manager of a check."""
+
+    def register(
+        self,
+        config: str = requests.QUEUES,
+        *,
+        extra: dict[str, str] | None = None,
+        build: dict[str, str] | None = None,
+        rule: str = "RM-2",
+    ) -> None:
+        """Register, which has to succeed; the streams are as they were.
+
+        Raises: CheckFailedError.
+        """
+        refused = self.try_register(config, extra=extra, build=build)
+        if refused is not None:
+            raise self.failure(rule, "the registration succeeds", [refused.text()])
+
+    def try_register(
+        self,
+        config: str = requests.QUEUES,
+        *,
+        extra: dict[str, str] | None = None,
+        build: dict[str, str] | None = None,
+        group: str = "",
+    ) -> Ended | None:
+        """Register; return how it was refused, None if it was not."""
+        request = si.RegisterResourceManagerRequest(
+            rmID=self.rm_id,
+            version="1.5.1",
+            policyGroup=group,
+            config=config,
+            extraConfig=extra or {},
+            buildInfo=build or {},
+        )
+        self.note("RegisterResourceManager", words(request))
+        return self.endpoint.register(request)
+
+    def nodes(self, *nodes: si.NodeInfo) -> None:
+        """Send a request with nodes."""
+        self.send(si.NodeRequest(nodes=nodes))
+
+    def applications(
+        self, *new: si.AddApplicationRequest, remove: Iterable[si.RemoveApplicationRequest] = ()
+    ) -> None:
+        """Send a request with applications to add and to remove."""
+        self.send(si.ApplicationRequest(new=new, remove=remove))
+
+    def remove(self, *names: str) -> None:
+        """Remove applications."""
+        self.applications(remove=[si.RemoveApplicationRequest(applicationID=n) for n in names])
+
+    def asks(self, *asks: si.AllocationAsk) -> None:
+        """Send a request with asks."""
+        self.send(si.AllocationRequest(asks=asks))
+
+    def existing(self, *allocations: si.Allocation) -> None:
+        """Send a request with allocations that exist already."""
+        self.send(si.AllocationRequest(allocations=allocations))
+
+    def release(self, *releases: si.AllocationRelease | si.AllocationAskRelease) -> None:
+        """Send a request with releases of allocations and asks."""
+        both = si.AllocationReleasesRequest(
+            allocationsToRelease=[r for r in releases if isinstance(r, si.AllocationRelease)],
+            allocationAsksToRelease=[r for r in releases if isinstance(r, si.AllocationAskRelease)],
+        )
+        self.send(si.AllocationRequest(releases=both))
+
+    def start(
+        self,
+        nodes: dict[str, requests.Amounts] | None = None,
+        apps: Sequence[str | si.AddApplicationRequest] = (),
+    ) -> None:
+        """Add nodes and applications; all have to be accepted.
+
+        Raises: CheckFailedError.
+        """
+        if nodes:
+            self.nodes(*(requests.node(name, size) for name, size in nodes.items()))
+            self.expect(*map(node_accepted, nodes), rule="NODE-1", any_order=True)
+        if apps:
+            new = [requests.application(app) if isinstance(app, str) else app for app in apps]
+            self.applications(*new)
+            names = [app.applicationID for app in new]
+            self.expect(*map(accepted, names), rule="SI-21", any_order=True)
+
+    def fence(self, rule: str = "", queue: str = "root.a") -> None:
+        """Wait until the scheduler had its chance to place what it can; it must not have done so.
+
+        A later application of the same queue asks for what only a node of its own has; in a queue
+        that is served first come, first served, whatever could be placed goes first.
+
+        Raises: CheckFailedError.
+        """
+        name = f"fence-{next(self.numbers)}"
+        self.start({name: _FENCE}, [requests.application(name, queue)])
+        self.asks(requests.ask(name, name, _FENCE))
+        self.expect(
+            updated(name, "Accepted"),
+            updated(name, "Starting"),
+            placed(name, name, _FENCE, name),
+            rule=rule,
+        )
+
+    def place(
+        self, app: str, key: str, size: requests.Amounts, node: str | None = None, count: int = 1
+    ) -> list[str]:
+        """Ask for the first allocations of an application, wait for them, return their identities.
+
+        Raises: CheckFailedError.
+        """
+        self.asks(requests.ask(app, key, size, count))
+        states = ("Accepted", "Starting", "Running")[: count + 1]
+        found = self.expect(
+            *(updated(app, state) for state in states),
+            *(placed(app, key, size, node, number=number) for number in range(count)),
+            rule="SI-32",
+        )
+        return [identity_of(heard.element) for heard in found[len(states) :]]

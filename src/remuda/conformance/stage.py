@@ -1,0 +1,124 @@
+"""Where one check plays: it hands out resource managers with names of their own, and tidies up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from remuda.conformance import requests
+from remuda.conformance.endpoint import Endpoint
+from remuda.conformance.failures import CheckFailedError, Failure, NotApplicableError
+from remuda.conformance.rm import RM
+from remuda.conformance.stream import Ended
+from remuda.conformance.wording import words
+from remuda.si.pb import extension_pb2 as ext
+from remuda.si.pb import si_pb2 as si
+
+A = TypeVar("A")
+
+
+class Stage:
+    """What one run of one check uses.
+
+    Args:
+        endpoint: the scheduler.
+        prefix: what the names of its resource managers start with; nobody else uses it.
+        rules: of the check; the first is named where an expectation names none.
+    """
+
+    def __init__(self, endpoint: Endpoint, prefix: str, rules: Sequence[str]) -> None:
+        self.endpoint = endpoint
+        self.prefix = prefix
+        self._rule = rules[0]
+        self._rules = " ".join(rules)
+        self._managers: list[RM] = []
+
+    def unregistered(self) -> RM:
+        """Return a resource manager with a new name that did not register yet."""
+        rm = RM(self.endpoint, f"{self.prefix}-{len(self._managers) + 1}", self._rule)
+        self._managers.append(rm)
+        return rm
+
+    def rm(
+        self,
+        nodes: dict[str, requests.Amounts] | None = None,
+        apps: Sequence[str | si.AddApplicationRequest] = (),
+        *,
+        config: str = requests.QUEUES,
+        extra: dict[str, str] | None = None,
+    ) -> RM:
+        """Return a registered resource manager with open streams, these nodes and applications.
+
+        Raises: CheckFailedError if any of that is refused.
+        """
+        rm = self.unregistered()
+        rm.register(config, extra=extra)
+        rm.open()
+        rm.start(nodes, apps)
+        return rm
+
+    def call(self, method: Callable[..., A], request: Any, rule: str) -> A:
+        """Return the answer of an extension service, which has to succeed.
+
+        Raises: CheckFailedError, NotApplicableError.
+        """
+        answer = self.endpoint.call(method, request)
+        if isinstance(answer, Ended):
+            self.fail(rule, "an answer", answer.text(), sent=_sent(request))
+        return answer
+
+    def refusal(self, method: Callable[..., A], request: Any, rule: str) -> Ended:
+        """Return how a call of an extension service was refused, which it has to be.
+
+        Raises: CheckFailedError, NotApplicableError.
+        """
+        answer = self.endpoint.call(method, request)
+        if not isinstance(answer, Ended):
+            self.fail(rule, "an error", "the call succeeded", sent=_sent(request))
+        return answer
+
+    def get(self, path: str, rm: RM, rule: str) -> Any:
+        """Return the body of a GET about a resource manager, which has to succeed.
+
+        Raises: CheckFailedError, NotApplicableError.
+        """
+        mark = "&" if "?" in path else "?"
+        address = f"{path}{mark}rm={rm.rm_id}"
+        try:
+            status, body = self.endpoint.get(address)
+        except (OSError, ValueError) as error:
+            self.fail(rule, "an answer in JSON", str(error), sent=f"GET {address}")
+        if status != 200:
+            self.fail(rule, "status 200", f"status {status}", sent=f"GET {address}")
+        return body
+
+    def require(self, truth: bool, rule: str, expected: str, came: object, sent: str = "") -> None:
+        """Fail the check if something is not so. Raises: CheckFailedError."""
+        if not truth:
+            self.fail(rule, expected, str(came), sent=sent)
+
+    def fail(self, rule: str, expected: str, came: str, *, sent: str = "") -> Any:
+        """Fail the check. Raises: CheckFailedError."""
+        raise CheckFailedError(Failure(rule, expected, (came,), (sent,) if sent else ()))
+
+    def audit(self) -> None:
+        """Look at what was said and not expected in the whole check. Raises: CheckFailedError."""
+        for rm in self._managers:
+            rm.quiet(self._rules)
+
+    def tidy_up(self) -> None:
+        """End what the check began, as far as the other side lets us."""
+        for rm in self._managers:
+            rm.hang_up()
+            if self.endpoint.capabilities is not None:
+                try:
+                    self.endpoint.call(
+                        self.endpoint.extension.UnregisterResourceManager,
+                        ext.UnregisterRequest(rm_id=rm.rm_id, reason="the check is over"),
+                    )
+                except NotApplicableError:
+                    return
+
+
+def _sent(request: Any) -> str:
+    return f"{type(request).__name__} {words(request)}"
