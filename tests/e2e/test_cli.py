@@ -11,7 +11,7 @@ import pytest
 import remuda
 from tests.e2e.serving import environment, run_remuda
 
-COMMANDS = ["serve", "validate", "simulate", "replay", "bench"]
+COMMANDS = ["serve", "validate", "simulate", "replay", "bench", "conformance"]
 
 
 def test_help_lists_all_commands_with_examples() -> None:

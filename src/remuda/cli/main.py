@@ -38,6 +38,7 @@ _COMMANDS: Final[Mapping[str, str]] = {
     "simulate": "Play a workload through the scheduler on a virtual clock.",
     "replay": "Repeat a recording and compare all decisions.",
     "bench": "Measure allocations per second on fixed shapes.",
+    "conformance": "Check that a scheduler keeps the rules of the scheduler interface.",
 }
 
 

@@ -10,10 +10,16 @@ from remuda.conformance.checks import (
     applications,
     asks,
     existing,
+    gang,
+    gang_ends,
     nodes,
+    pauses,
     processing,
+    recovery,
     registration,
     releases,
+    states,
+    streams,
 )
 from remuda.conformance.registry import Check, Level, Subject
 
@@ -25,6 +31,12 @@ SUBJECTS: Final[tuple[Subject, ...]] = (
     existing.SUBJECT,
     releases.SUBJECT,
     nodes.SUBJECT,
+    streams.SUBJECT,
+    pauses.SUBJECT,
+    states.SUBJECT,
+    gang.SUBJECT,
+    gang_ends.SUBJECT,
+    recovery.SUBJECT,
 )
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 import grpc
 
-from remuda.conformance.elements import KIND_OF, Expected, Heard, Kind, Request
+from remuda.conformance.elements import KIND_OF, OTHER_KIND, Expected, Heard, Kind, Request
 from remuda.conformance.endpoint import Endpoint
 from remuda.conformance.failures import CheckFailedError, Failure
 from remuda.conformance.probes import answers, probe
@@ -56,6 +56,27 @@ class Conversation:
             first = _REQUEST_OF[kind](rmID=self.rm_id)
             self._streams[kind] = Stream(kind, self.endpoint.method(kind), first)
 
+    def open_with(self, first: Request | None, kind: Kind | None = None) -> None:
+        """Open a stream with this first message, which gets the rmID.
+
+        ``first`` None: the stream of ``kind`` is opened by metadata alone.
+        """
+        if first is None:
+            assert kind is not None
+            method = self.endpoint.method(kind)
+            self._streams[kind] = Stream(kind, method, None, self.rm_id)
+            return
+        first.rmID = self.rm_id
+        opened = _kind_of(first)
+        self.note(opened.value, _content(first))
+        self._streams[opened] = Stream(opened, self.endpoint.method(opened), first)
+
+    def open_anonymously(self, kind: Kind) -> None:
+        """Open a stream whose first message names nobody."""
+        self.note(kind.value, "{}")
+        first = _REQUEST_OF[kind]()
+        self._streams[kind] = Stream(kind, self.endpoint.method(kind), first)
+
     def stream(self, kind: Kind) -> Stream:
         """Return the stream of a kind that was opened last."""
         return self._streams[kind]
@@ -84,8 +105,8 @@ class Conversation:
         """Send a request on its stream; ``rmID`` is filled in unless it is to go ``as_is``."""
         if not as_is:
             request.rmID = self.rm_id
-        kind = next(kind for kind, type_ in _REQUEST_OF.items() if isinstance(request, type_))
-        self.note(kind.value, words(request))
+        kind = _kind_of(request)
+        self.note(kind.value, words(request) if as_is else _content(request))
         self._streams[kind].send(request)
 
     def expect(
@@ -128,6 +149,16 @@ class Conversation:
             came = ended.text() if ended else f"it goes on after {self.endpoint.timeout:g} s"
             raise self.failure(rule, f"{kind.value} ends with {names}", [came])
 
+    def expect_takeover(self, older: Stream) -> None:
+        """Wait until an older stream ended because a newer one took over (SI-102).
+
+        Raises: CheckFailedError.
+        """
+        ended = older.end(self._deadline())
+        if ended is None or ended.code is not grpc.StatusCode.ABORTED:
+            came = ended.text() if ended else f"it goes on after {self.endpoint.timeout:g} s"
+            raise self.failure("SI-102", f"the older {older.kind.value} ends with ABORTED", [came])
+
     def quiet(self, rule: str = "") -> None:
         """Wait until all that was sent is processed; nothing may have come that was not expected.
 
@@ -164,7 +195,7 @@ class Conversation:
             came = [ended.text() if ended else f"nothing within {self.endpoint.timeout:g} s"]
         else:
             difference = wanted[0].difference(heard) if len(wanted) == 1 else ""
-            tail = f" ({difference})" if difference else ""
+            tail = f" ({difference})" if difference not in {"", OTHER_KIND} else ""
             came = [f"{heard.text()}{tail}", *(each.text() for each in stream.waiting())]
         for other in self._streams.values():
             if other is not stream:
@@ -192,6 +223,17 @@ class Conversation:
 
     def _deadline(self) -> float:
         return time.monotonic() + self.endpoint.timeout
+
+
+def _kind_of(request: Request) -> Kind:
+    return next(kind for kind, type_ in _REQUEST_OF.items() if isinstance(request, type_))
+
+
+def _content(request: Request) -> str:
+    """Return a request without the rmID, which is the same in all requests of a conversation."""
+    copy = type(request).FromString(request.SerializeToString())
+    copy.ClearField("rmID")
+    return words(copy)
 
 
 def _first(lines: Sequence[str]) -> tuple[str, ...]:

@@ -57,6 +57,10 @@ KIND_OF: Final[Mapping[What, Kind]] = {
 }
 
 
+# What is different about an element of another kind than the expected one.
+OTHER_KIND: Final = "another kind of element"
+
+
 @dataclass(frozen=True, slots=True)
 class Heard:
     """One element that came: what it is, in which response of its stream (from 1), and when.
@@ -129,7 +133,7 @@ class Expected:
     def difference(self, heard: Heard) -> str:
         """Return "" for the element that is expected, else what of it is different."""
         if heard.what is not self.what:
-            return "another kind of element"
+            return OTHER_KIND
         for name, value in self.fields.items():
             found = _plain(getattr(heard.element, name))
             if not _equal(value, found):
@@ -158,5 +162,7 @@ def _shown(name: str, value: object) -> str:
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{key}: {entry}' for key, entry in value.items())}}}"
     if name == "terminationType" and value in si.TerminationType.values():
-        return si.TerminationType.Name(cast("si.TerminationType", value))
-    return "''" if value == "" else str(value)  # noqa: PLC1901 - 0 and False are shown as they are
+        return si.TerminationType.Name(cast("si.TerminationType.ValueType", value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "''" if value == "" else str(value)

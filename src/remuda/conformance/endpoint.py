@@ -118,7 +118,9 @@ class Endpoint:
         except urllib.error.HTTPError as error:
             with error:
                 if error.code == 404 and error.headers.get_content_type() != "application/json":
-                    raise NotApplicableError(f"GET {path.partition('?')[0]} is not served") from None
+                    raise NotApplicableError(
+                        f"GET {path.partition('?')[0]} is not served"
+                    ) from None
                 return error.code, None
 
     def _fetch(self, path: str) -> Any:

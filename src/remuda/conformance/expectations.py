@@ -5,7 +5,7 @@ from __future__ import annotations
 from google.protobuf.message import Message
 
 from remuda.conformance.elements import Expected, Filled, OneOf, What
-from remuda.conformance.requests import Amounts
+from remuda.conformance.requests import Amounts, Termination
 from remuda.si.pb import si_pb2 as si
 
 
@@ -52,9 +52,9 @@ def placed(
 ) -> Expected:
     """The ask got its allocation of this number, counted from 0.
 
-    The identity is ``KEY-NUMBER``, or the key in the newer form of the interface (SI-35).
+    The identity is ``<key>-<number>``, or the key in the newer form of the interface (SI-35).
     """
-    return known(app, key, size, node, OneOf((f"{key}-{number}", key)), group)
+    return known(app, key, size, node, OneOf((f"{key}-{number}", key)), group=group)
 
 
 def placeholder_placed(
@@ -71,6 +71,7 @@ def known(
     size: Amounts,
     node: str | None,
     identity: object,
+    *,
     group: str = "",
 ) -> Expected:
     """An allocation with an identity is now known: both fields of it, and all it consists of."""
@@ -91,7 +92,7 @@ def known(
 def released(
     app: str,
     key: str,
-    type_: si.TerminationType = si.STOPPED_BY_RM,
+    type_: Termination = si.STOPPED_BY_RM,
     *,
     number: int = 0,
     identity: str = "",

@@ -43,10 +43,18 @@ class Check:
     seconds: float
     body: Body
 
+    @property
+    def word(self) -> str:
+        """Its name within its subject."""
+        return self.name.partition(".")[2]
+
     def matches(self, pattern: str) -> bool:
-        """Whether a pattern is its name, its subject, or one of its rules; ``*`` for any text."""
+        """Whether a pattern is its name, its subject, or one of its rules; ``*`` for any text.
+
+        Names have small letters and rules capital ones, so that a pattern means either.
+        """
         names = (self.name, self.name.partition(".")[0], *self.rules)
-        return any(fnmatchcase(name.lower(), pattern.lower()) for name in names)
+        return any(fnmatchcase(name, pattern) for name in names)
 
 
 class Subject:

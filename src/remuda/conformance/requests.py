@@ -9,6 +9,10 @@ from remuda.si.pb import si_pb2 as si
 
 Amounts: TypeAlias = Mapping[str, int]
 
+# In quotes, because only the stubs have these names.
+Termination: TypeAlias = "si.TerminationType.ValueType"
+Action: TypeAlias = "si.NodeInfo.ActionFromRM.ValueType"
+
 # One queue of each kind that checks need: leaves served first come, first served, so that it is
 # known whose turn it is; one with a maximum; a parent that is no leaf; one for ann alone.
 QUEUES: Final = """
@@ -30,6 +34,8 @@ partitions:
             resources: {max: {vcore: 4}}
           - name: fair
             properties: {application.sort.policy: fair}
+          - name: aware
+            properties: {application.sort.policy: stateaware}
           - name: parent
             parent: true
             queues:
@@ -83,7 +89,7 @@ def placeholder(app: str, key: str, size: Amounts, group: str = "g") -> si.Alloc
 
 
 def existing(app: str, key: str, node: str, size: Amounts, **fields: Any) -> si.Allocation:
-    """Return an allocation that runs already, with the identity ``KEY-0``."""
+    """Return an allocation that runs already, with the identity ``<key>-0``."""
     fields.setdefault("UUID", f"{key}-0")
     fields.setdefault("allocationID", f"{key}-0")
     return si.Allocation(
@@ -98,7 +104,7 @@ def existing(app: str, key: str, node: str, size: Amounts, **fields: Any) -> si.
 def release(
     app: str,
     identity: str = "",
-    type_: si.TerminationType = si.STOPPED_BY_RM,
+    type_: Termination = si.STOPPED_BY_RM,
     **fields: Any,
 ) -> si.AllocationRelease:
     """Return the release of one allocation, or of all of the application."""
@@ -116,7 +122,7 @@ def ask_release(app: str, key: str = "", **fields: Any) -> si.AllocationAskRelea
 def node(
     name: str,
     capacity: Amounts | None = None,
-    action: si.NodeInfo.ActionFromRM = si.NodeInfo.CREATE,
+    action: Action = si.NodeInfo.CREATE,
     **fields: Any,
 ) -> si.NodeInfo:
     """Return a node and what to do with it; without ``capacity`` none is sent."""

@@ -1,4 +1,4 @@
-"""A resource manager: registration, short ways to send, and the beginnings that many checks share."""
+"""A resource manager: how it registers, short ways to send, beginnings that many checks share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from remuda.conformance.expectations import (
     updated,
 )
 from remuda.conformance.stream import Ended
-from remuda.conformance.wording import words
+from remuda.conformance.wording import cut, words
 from remuda.si.pb import si_pb2 as si
 
 # What only the node of a fence has.
@@ -58,7 +58,11 @@ class RM(Conversation):
             extraConfig=extra or {},
             buildInfo=build or {},
         )
-        self.note("RegisterResourceManager", words(request))
+        shown = si.RegisterResourceManagerRequest(
+            rmID=self.rm_id, policyGroup=group, extraConfig=extra or {}, buildInfo=build or {}
+        )
+        queues = "" if config == requests.QUEUES else f" with config {config!r}"
+        self.note("RegisterResourceManager", cut(f"{words(shown)}{queues}"))
         return self.endpoint.register(request)
 
     def nodes(self, *nodes: si.NodeInfo) -> None:

@@ -64,7 +64,7 @@ class Stage:
         """
         answer = self.endpoint.call(method, request)
         if isinstance(answer, Ended):
-            self.fail(rule, "an answer", answer.text(), sent=_sent(request))
+            raise self.failure(rule, "an answer", answer.text(), _sent(request))
         return answer
 
     def refusal(self, method: Callable[..., A], request: Any, rule: str) -> Ended:
@@ -74,7 +74,7 @@ class Stage:
         """
         answer = self.endpoint.call(method, request)
         if not isinstance(answer, Ended):
-            self.fail(rule, "an error", "the call succeeded", sent=_sent(request))
+            raise self.failure(rule, "an error", "the call succeeded", _sent(request))
         return answer
 
     def get(self, path: str, rm: RM, rule: str) -> Any:
@@ -87,19 +87,19 @@ class Stage:
         try:
             status, body = self.endpoint.get(address)
         except (OSError, ValueError) as error:
-            self.fail(rule, "an answer in JSON", str(error), sent=f"GET {address}")
+            raise self.failure(rule, "an answer in JSON", str(error), f"GET {address}") from None
         if status != 200:
-            self.fail(rule, "status 200", f"status {status}", sent=f"GET {address}")
+            raise self.failure(rule, "status 200", f"status {status}", f"GET {address}")
         return body
 
     def require(self, truth: bool, rule: str, expected: str, came: object, sent: str = "") -> None:
         """Fail the check if something is not so. Raises: CheckFailedError."""
         if not truth:
-            self.fail(rule, expected, str(came), sent=sent)
+            raise self.failure(rule, expected, str(came), sent)
 
-    def fail(self, rule: str, expected: str, came: str, *, sent: str = "") -> Any:
-        """Fail the check. Raises: CheckFailedError."""
-        raise CheckFailedError(Failure(rule, expected, (came,), (sent,) if sent else ()))
+    def failure(self, rule: str, expected: str, came: str, sent: str = "") -> CheckFailedError:
+        """Return the error that says what was expected and what came instead."""
+        return CheckFailedError(Failure(rule, expected, (came,), (sent,) if sent else ()))
 
     def audit(self) -> None:
         """Look at what was said and not expected in the whole check. Raises: CheckFailedError."""

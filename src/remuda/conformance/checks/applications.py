@@ -1,4 +1,7 @@
-"""Adding and removing applications (SI-20 to SI-30)."""
+"""Adding and removing applications (SI-20 to SI-30).
+
+Reasons of rejections are free texts, so only that there is one is looked at.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +76,9 @@ def _groups(stage: Stage) -> None:
     rm.expect(accepted("in"), rejected("out"), any_order=True)
 
 
-@SUBJECT.check("twice", "a second application of the same ID is rejected, the first goes on", "SI-20")
+@SUBJECT.check(
+    "twice", "a second application of the same ID is rejected, the first goes on", "SI-20"
+)
 def _twice(stage: Stage) -> None:
     rm = stage.rm({"n": vcores(1)}, ["app"])
     rm.applications(application("app", "root.b"))
@@ -145,7 +150,9 @@ def _node_order(stage: Stage) -> None:
     )
 
 
-@SUBJECT.check("again", "an ID that was rejected or removed may be submitted again", "SI-23", "SI-29")
+@SUBJECT.check(
+    "again", "an ID that was rejected or removed may be submitted again", "SI-23", "SI-29"
+)
 def _again(stage: Stage) -> None:
     rm = stage.rm()
     rm.applications(application("app", "root.none"))

@@ -1,7 +1,11 @@
-"""Asks: what is refused, what replaces what, who is first, how long it lasts (SI-31 to SI-39)."""
+"""Asks: what is refused, what replaces what, who is first, how long it lasts (SI-31 to SI-39).
+
+An accepted ask is not answered; that it is there, or is not, shows when there is room for it.
+"""
 
 from __future__ import annotations
 
+import itertools
 from typing import Final
 
 from remuda.conformance.elements import Heard
@@ -89,7 +93,10 @@ def _several(stage: Stage) -> None:
 
 
 @SUBJECT.check(
-    "identities", "allocations are KEY-0, KEY-1, ..., and none is used twice", "SI-35", level=Level.REMUDA
+    "identities",
+    "allocations are named key-0, key-1, ..., and none is used twice",
+    "SI-35",
+    level=Level.REMUDA,
 )
 def _identities(stage: Stage) -> None:
     rm = stage.rm({"n": vcores(2)}, ["app"])
@@ -201,7 +208,7 @@ def _time_limit(stage: Stage) -> None:
         placed("app", "k", vcores(1), "n"), updated("app", "Accepted"), updated("app", "Starting")
     )
     orders = [heard[0], _order(rm, "app", "k"), _order(rm, "app", "k")]
-    for before, after in zip(orders, orders[1:], strict=False):
+    for before, after in itertools.pairwise(orders):
         millis = 1000 * (after.at - before.at)
         if millis < _SHORT - _TOLERANCE:
             raise rm.failure("SI-37", f"{_SHORT} ms in between", [f"{millis:.0f} ms"])

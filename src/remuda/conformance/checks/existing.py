@@ -122,7 +122,9 @@ def _rejected_ours(stage: Stage) -> None:
     rm.place("app", "k", vcores(4), "n")
 
 
-@SUBJECT.check("limits", "the maximum of the queue does not refuse it, and new ones wait", "SI-41", "REC-5")
+@SUBJECT.check(
+    "limits", "the maximum of the queue does not refuse it, and new ones wait", "SI-41", "REC-5"
+)
 def _limits(stage: Stage) -> None:
     rm = stage.rm({"n": vcores(8)}, [application("app", "root.small")])
     _recovered(rm, "app", "k", 6)

@@ -1,4 +1,7 @@
-"""Nodes: every cell of the table of chapter 70, and what a node may take (NODE-1 to NODE-17)."""
+"""Nodes: every cell of the table of chapter 70, and what a node may take (NODE-1 to NODE-17).
+
+Most actions are not answered when they succeed; what became of the node shows in what it takes.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,10 @@ def _create(stage: Stage) -> None:
 
 
 @SUBJECT.check(
-    "create-drain", "a node that is created draining takes no ask before it is schedulable", "NODE-1", "NODE-11"
+    "create-drain",
+    "a node that is created draining takes no ask before it is schedulable",
+    "NODE-1",
+    "NODE-11",
 )
 def _create_drain(stage: Stage) -> None:
     rm = _draining(stage)
@@ -184,7 +190,9 @@ def _capacity(stage: Stage) -> None:
     rm.expect(released("app", "k"), placed("app", "k2", vcores(1), "n"))
 
 
-@SUBJECT.check("occupied", "what others occupy takes room, from creation and by update", "NODE-3", "NODE-7")
+@SUBJECT.check(
+    "occupied", "what others occupy takes room, from creation and by update", "NODE-3", "NODE-7"
+)
 def _occupied(stage: Stage) -> None:
     rm = stage.rm(apps=["app"])
     rm.nodes(node("n", vcores(4), occupiedResource=resource(vcores(3))))

@@ -1,5 +1,7 @@
-"""In which order requests and their elements are processed, and what a response looks like (SI-1 to
-SI-13, SI-75 to SI-79)."""
+"""In which order requests are processed, and what responses look like (SI-1 to 13, SI-75 to 79).
+
+Between streams there is no order (SI-104), so only orders within one stream are looked at.
+"""
 
 from __future__ import annotations
 
@@ -139,9 +141,7 @@ def _neighbours(stage: Stage) -> None:
 )
 def _verdicts_together(stage: Stage) -> None:
     rm = stage.rm()
-    rm.applications(
-        application("a1"), application("bad", partitionName="none"), application("a2")
-    )
+    rm.applications(application("a1"), application("bad", partitionName="none"), application("a2"))
     heard = rm.expect(accepted("a1"), accepted("a2"), rejected("bad"), rule="SI-21", any_order=True)
     _one_response(rm, heard, "SI-21")
     elsewhere = {"si/node-partition": "none"}

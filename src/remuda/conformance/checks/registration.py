@@ -1,4 +1,8 @@
-"""Registration and its faults, several resource managers, and names of partitions (RM-1 to RM-25)."""
+"""Registration and its faults, several resource managers, names of partitions (RM-1 to RM-25).
+
+A failed registration is followed by an attempt to use it, since what counts is that nothing of it
+is there.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +25,11 @@ from remuda.conformance.expectations import (
 )
 from remuda.conformance.registry import Level, Needs, Subject
 from remuda.conformance.requests import (
-    QUEUES,
     application,
     ask,
     existing,
     node,
     release,
-    resource,
     vcores,
 )
 from remuda.conformance.rm import RM
@@ -38,7 +40,9 @@ from remuda.si.pb import si_pb2 as si
 
 SUBJECT: Final = Subject("registration", "Registration")
 
-_BAD: Final = "partitions: [{name: default, queues: [{name: root, queues: [{name: a}, {name: a}]}]}]"
+_BAD: Final = (
+    "partitions: [{name: default, queues: [{name: root, queues: [{name: a}, {name: a}]}]}]"
+)
 
 _TWO: Final = """
 partitions:
@@ -104,7 +108,9 @@ def _first(stage: Stage) -> None:
         rm.expect_end(kind, grpc.StatusCode.FAILED_PRECONDITION, rule="SI-101")
 
 
-@SUBJECT.check("version", "the version is not checked, a configuration not required", "RM-3", "RM-5")
+@SUBJECT.check(
+    "version", "the version is not checked, a configuration not required", "RM-3", "RM-5"
+)
 def _version(stage: Stage) -> None:
     rm = stage.unregistered()
     rm.register("", rule="RM-5")
@@ -249,9 +255,7 @@ def _unregister(stage: Stage) -> None:
     method = stage.endpoint.extension.UnregisterResourceManager
     request = ext.UnregisterRequest(rm_id=rm.rm_id, reason="leaving")
     answer = stage.call(method, request, "RM-19")
-    wanted = ext.UnregisterResponse(
-        removed_partitions=1, removed_applications=1, removed_nodes=2
-    )
+    wanted = ext.UnregisterResponse(removed_partitions=1, removed_applications=1, removed_nodes=2)
     stage.require(answer == wanted, "RM-19", str(wanted), answer, "UnregisterResourceManager")
     rm.hang_up()
     rm.open(Kind.NODE)
@@ -276,9 +280,7 @@ def _foreign_partition(stage: Stage) -> None:
     rm.asks(ask("app", "k2", vcores(1), partitionName=theirs))
     rm.expect(ask_rejected("app", "k2"), rule="RM-22")
     rm.release(release("app", "k-0", partitionName=theirs))
-    rm.applications(
-        remove=[si.RemoveApplicationRequest(applicationID="app", partitionName=theirs)]
-    )
+    rm.applications(remove=[si.RemoveApplicationRequest(applicationID="app", partitionName=theirs)])
     rm.quiet("RM-22")
     owner.quiet("RM-22")
     owner.release(release("app", "k-0"))

@@ -23,7 +23,9 @@ def _full(stage: Stage, count: int = 2) -> RM:
     return rm
 
 
-@SUBJECT.check("ask", "an ask that was released is never placed, and not answered", "SI-50", "SI-51")
+@SUBJECT.check(
+    "ask", "an ask that was released is never placed, and not answered", "SI-50", "SI-51"
+)
 def _ask(stage: Stage) -> None:
     rm = stage.rm(apps=["app"])
     rm.asks(ask("app", "gone", vcores(1), 5), ask("app", "stays", vcores(1)))
@@ -116,9 +118,7 @@ def _confirmations(stage: Stage) -> None:
     rm.expect(placed("app", "waits2", vcores(1), "n"))
 
 
-@SUBJECT.check(
-    "all", "without identity and key all allocations go, listed in one answer", "SI-61"
-)
+@SUBJECT.check("all", "without identity and key all allocations go, listed in one answer", "SI-61")
 def _all(stage: Stage) -> None:
     rm = stage.rm({"n": vcores(2)}, ["app"])
     rm.place("app", "k", vcores(1), "n", 2)
@@ -145,9 +145,15 @@ def _identity_counts(stage: Stage) -> None:
 def _one_name(stage: Stage) -> None:
     rm = stage.rm({"n": vcores(3)}, ["app"])
     rm.place("app", "k", vcores(1), "n", 3)
-    rm.release(si.AllocationRelease(applicationID="app", UUID="k-0", terminationType=1))
+    rm.release(
+        si.AllocationRelease(applicationID="app", UUID="k-0", terminationType=si.STOPPED_BY_RM)
+    )
     rm.expect(released("app", "k"))
-    rm.release(si.AllocationRelease(applicationID="app", allocationID="k-1", terminationType=1))
+    rm.release(
+        si.AllocationRelease(
+            applicationID="app", allocationID="k-1", terminationType=si.STOPPED_BY_RM
+        )
+    )
     rm.expect(released("app", "k", number=1))
 
 
@@ -182,9 +188,7 @@ def _by_key(stage: Stage) -> None:
     rm.expect(released("app", "other"), updated("app", "Completing"))
 
 
-@SUBJECT.check(
-    "unknown", "releases and confirmations of what is not known are ignored", "SI-62"
-)
+@SUBJECT.check("unknown", "releases and confirmations of what is not known are ignored", "SI-62")
 def _unknown(stage: Stage) -> None:
     rm = _full(stage)
     for type_ in si.TerminationType.values():
