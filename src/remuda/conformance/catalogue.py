@@ -9,6 +9,7 @@ from remuda.base.errors import UsageError
 from remuda.conformance.checks import (
     applications,
     asks,
+    configuration,
     existing,
     gang,
     gang_ends,
@@ -33,6 +34,7 @@ SUBJECTS: Final[tuple[Subject, ...]] = (
     nodes.SUBJECT,
     streams.SUBJECT,
     pauses.SUBJECT,
+    configuration.SUBJECT,
     states.SUBJECT,
     gang.SUBJECT,
     gang_ends.SUBJECT,

@@ -6,6 +6,7 @@ the first one and told in one line.
 
 from __future__ import annotations
 
+import http.client
 import json
 import socket
 import urllib.error
@@ -124,8 +125,11 @@ class Endpoint:
                 return error.code, None
 
     def _fetch(self, path: str) -> Any:
-        # The scheme was looked at when the option was read.
-        return urllib.request.urlopen(f"{self.rest}{path}", timeout=self.timeout)  # noqa: S310
+        try:
+            # The scheme was looked at when the option was read.
+            return urllib.request.urlopen(f"{self.rest}{path}", timeout=self.timeout)  # noqa: S310
+        except http.client.HTTPException as error:
+            raise OSError(f"the answer is not HTTP: {type(error).__name__}") from None
 
     def _connect(self) -> None:
         seconds = min(self.timeout, _CONNECT_SECONDS)

@@ -92,6 +92,16 @@ def _several(stage: Stage) -> None:
     rm.fence()
 
 
+@SUBJECT.check("thousand", "many asks in one request are placed once each", "SI-32", "SI-35")
+def _thousand(stage: Stage) -> None:
+    rm = stage.rm({f"n{number}": vcores(100) for number in range(10)}, ["app"])
+    rm.asks(*(ask("app", f"k{number}", vcores(1)) for number in range(1000)))
+    rm.expect(
+        *(placed("app", f"k{number}", vcores(1)) for number in range(1000)),
+        *(updated("app", state) for state in ("Accepted", "Starting", "Running")),
+    )
+
+
 @SUBJECT.check(
     "identities",
     "allocations are named key-0, key-1, ..., and none is used twice",
@@ -142,7 +152,7 @@ def _updated(stage: Stage) -> None:
 @SUBJECT.check("priority", "of an application the ask of highest priority goes first", "SI-32")
 def _priority(stage: Stage) -> None:
     rm = stage.rm(apps=["app"])
-    priorities = {"low": -5, "middle": 0, "high": 5}
+    priorities = {"low": -(2**31), "middle": 0, "high": 2**31 - 1}
     rm.asks(*(ask("app", key, vcores(1), priority=p) for key, p in priorities.items()))
     rm.expect(updated("app", "Accepted"))
     rm.nodes(node("n", vcores(3)))
@@ -163,6 +173,20 @@ def _age(stage: Stage) -> None:
     rm.quiet()
     rm.nodes(node("n", vcores(1)))
     rm.expect(node_accepted("n"), placed("app", "z", vcores(1), "n"), updated("app", "Starting"))
+
+
+@SUBJECT.check("updated-age", "an ask that is replaced keeps its age", "SI-33", level=Level.REMUDA)
+def _updated_age(stage: Stage) -> None:
+    rm = stage.rm(apps=["app"])
+    rm.asks(ask("app", "first", vcores(9)))
+    rm.expect(updated("app", "Accepted"))
+    rm.asks(ask("app", "second", vcores(1)))
+    rm.quiet()
+    rm.asks(ask("app", "first", vcores(1)))
+    rm.quiet()
+    rm.nodes(node("n", vcores(1)))
+    rm.expect(node_accepted("n"), placed("app", "first", vcores(1), "n"))
+    rm.expect(updated("app", "Starting"))
 
 
 @SUBJECT.check("required-node", "an ask that requires a node goes there and nowhere else", "SI-39")

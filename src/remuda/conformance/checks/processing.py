@@ -207,6 +207,19 @@ def _case(stage: Stage) -> None:
     )
 
 
+@SUBJECT.check("odd-names", "identifiers are opaque: any text is taken and told as it is", "SI-12")
+def _odd_names(stage: Stage) -> None:
+    odd = ("a b", "[x]/y.z", "\u00fc\U0001f40e", "'\"\\", "-", "x" * 200)
+    rm = stage.rm({name: vcores(1) for name in odd}, odd)
+    for name in odd:
+        rm.asks(ask(name, name, vcores(1), tags={"yunikorn.apache.org/requiredNode": name}))
+        rm.expect(
+            updated(name, "Accepted"),
+            updated(name, "Starting"),
+            placed(name, name, vcores(1), name),
+        )
+
+
 @SUBJECT.check("no-ids", "empty identifiers are rejected", "SI-12", level=Level.REMUDA)
 def _no_ids(stage: Stage) -> None:
     rm = stage.rm({"n": vcores(1)}, ["app"])

@@ -44,6 +44,22 @@ _BAD: Final = (
     "partitions: [{name: default, queues: [{name: root, queues: [{name: a}, {name: a}]}]}]"
 )
 
+_FOR_ALL: Final = """
+partitions:
+  - {{name: {name}, queues: [{{name: root, submitacl: "*", queues: [{{name: a}}]}}]}}
+"""
+
+# Of each user one application may run.
+_ONE_EACH: Final = """
+partitions:
+  - name: default
+    queues:
+      - name: root
+        submitacl: "*"
+        limits: [{limit: all, users: ["*"], maxapplications: 1}]
+        queues: [{name: a, properties: {application.sort.policy: fifo}}]
+"""
+
 _TWO: Final = """
 partitions:
   - {name: default, queues: [{name: root, submitacl: "*", queues: [{name: a}]}]}
@@ -154,6 +170,33 @@ def _again(stage: Stage) -> None:
     late = [each.text() for stream in before for each in stream.waiting()]
     if late:
         raise rm.failure("RM-9", "nothing about the removal on the old streams", late)
+
+
+@SUBJECT.check(
+    "again-usage", "what users had in the earlier life does not count in the next one", "RM-9"
+)
+def _again_usage(stage: Stage) -> None:
+    rm = stage.rm(config=_ONE_EACH)
+    for _ in range(2):
+        _life(rm)
+        rm.start(apps=["second"])
+        rm.asks(ask("second", "k", vcores(1)))
+        rm.expect(updated("second", "Accepted"))
+        rm.start({"m": vcores(1)})
+        rm.quiet("RM-9")
+        rm.hang_up()
+        rm.register(_ONE_EACH, rule="RM-9")
+        rm.open()
+
+
+@SUBJECT.check(
+    "default",
+    "a partition may be called Default in the configuration and is default",
+    "RM-24",
+)
+def _default(stage: Stage) -> None:
+    rm = stage.rm({"n": vcores(1)}, ["app"], config=_FOR_ALL.format(name="Default"))
+    rm.place("app", "k", vcores(1), "n")
 
 
 @SUBJECT.check(

@@ -20,6 +20,7 @@ from remuda.conformance.expectations import (
 )
 from remuda.conformance.registry import Level, Subject
 from remuda.conformance.requests import (
+    QUEUES,
     application,
     ask,
     ask_release,
@@ -241,6 +242,28 @@ def _no_run_time_limit(stage: Stage) -> None:
     rm.place("app", "k", vcores(1), "n")
     for _ in range(5):
         rm.fence("SI-28")
+
+
+@SUBJECT.check(
+    "running-limit",
+    "above the maximum of applications one waits in Accepted until another completes",
+    "APP-19",
+    "QUE-22",
+)
+def _running_limit(stage: Stage) -> None:
+    one = QUEUES.replace("- name: a\n", "- name: a\n            maxapplications: 1\n", 1)
+    rm = stage.rm({"n": vcores(4)}, ["first", "second"], config=one)
+    rm.place("first", "k", vcores(1), "n")
+    rm.asks(ask("second", "k", vcores(1)))
+    rm.expect(updated("second", "Accepted"))
+    rm.fence(queue="root.b")
+    rm.release(release("first", "k-0"))
+    rm.expect(
+        released("first", "k"),
+        placed("second", "k", vcores(1), "n"),
+        updated("first", "Completing"),
+        updated("second", "Starting"),
+    )
 
 
 @SUBJECT.check(
