@@ -9,6 +9,7 @@ from __future__ import annotations
 from remuda.core.accounting.gangs import enlist
 from remuda.core.apply.commit import enter
 from remuda.core.apply.foreign import foreign_identity, foreign_refusal, report_foreign
+from remuda.core.apply.gangs import turn_away
 from remuda.core.apply.identities import note_identity
 from remuda.core.apply.lifecycle import admit
 from remuda.core.apply.orders import limit_execution, reported_timeout_ms
@@ -48,6 +49,8 @@ def recover_allocations(
         recover(turn, partition, existing, node)
         identity, node_id = existing_identity(existing), existing.node_id
         turn.emit(AllocationNew(rm_id, partition.name, identity, node_id, ask))
+        if ask.placeholder:
+            turn_away(turn, partition, partition.applications[ask.application_id])
     if rejected:
         turn.emit(AllocationsRejected(rm_id, tuple(rejected)))
 

@@ -62,18 +62,31 @@ def placeholder_entered(
             fire(turn, partition, application, states.RUN)
 
 
+def turn_away(turn: Turn, partition: Partition, application: Application) -> None:
+    """Order out placeholders that were reported when all others were ordered out already.
+
+    Rules: GANG-23, GANG-30, GANG-43 (decision 62 of docs/spec). Emits: AllocationsReleased.
+    """
+    gang = application.gang
+    if gang is None:
+        return
+    late = application.state in (states.RESUMING, states.FAILING)
+    if late or (application.state == states.COMPLETING and gang.ending):
+        order(turn, partition, _not_ordered(gang), TIMEOUT, TIMED_OUT)
+
+
 def _start_timer(
     turn: Turn, partition: Partition, application: Application, gang: Gang, since_ns: int | None
 ) -> None:
     """Let the reservation time out that long after the first placeholder, or the oldest reported.
 
-    Rules: GANG-20 (Ours), GANG-21 (Ours), GANG-43, SI-28.
+    Rules: GANG-20 (Ours), GANG-21 (Ours), GANG-43, SI-28 (decisions 62 and 70 of docs/spec).
     """
     start_ns = turn.now_ns if since_ns is None else since_ns
-    if len(gang.placeholders) == 1:
+    if gang.timer is None:
         if application.state not in (states.ACCEPTED, states.STARTING, states.RUNNING):
             return
-    elif gang.timer is None or start_ns >= gang.since_ns:
+    elif start_ns >= gang.since_ns:
         return
     gang.since_ns = start_ns
     timeout_ms = application.record.execution_timeout_ms

@@ -21,6 +21,7 @@ from remuda.core.accounting.waiting import (
 from remuda.core.apply.allocations import recover
 from remuda.core.apply.allocations import refusal as allocation_refusal
 from remuda.core.apply.foreign import tell_occupied
+from remuda.core.apply.gangs import turn_away
 from remuda.core.apply.lifecycle import allocation_added, allocation_left, first_ask_came
 from remuda.core.apply.releases import end_on_node, tell_node_gone
 from remuda.core.apply.reservations import drop_unfit, unreserve_all
@@ -111,6 +112,8 @@ def _create(turn: Turn, partition: Partition, update: NodeUpdate) -> tuple[str, 
     _resize_partition(turn, partition, None, node.total)
     for existing in update.existing:
         recover(turn, partition, existing, node)
+        if existing.ask.placeholder:
+            turn_away(turn, partition, partition.applications[existing.ask.application_id])
     turn.event(
         partition,
         events.NODE,

@@ -278,3 +278,30 @@ def test_neither_the_gate_nor_the_quota_refuses_what_exists() -> None:
     assert gang.state("app") == "Starting"
     assert gang.in_queue() == {"vcore": 4}
     assert heard(gang.release("other")) != []
+
+
+@pytest.mark.remuda_rule("GANG-43", "GANG-25", "GANG-22")
+@pytest.mark.parametrize("style, state", [("Soft", "Accepted"), ("Hard", "Failed")])
+def test_a_placeholder_that_is_reported_after_the_timeout_goes_with_the_others(
+    style: str, state: str
+) -> None:
+    # Decision 62: else nobody would ever end it, and the application would wait for ever.
+    gang = restarted(style=style)
+    gang.recover(holder("p1"))
+    gang.run(TIMEOUT)
+    lines = gang.recover(holder("p2"))
+    assert lines == ["new[p2 n1]", "released[p2 TIMEOUT]"]
+    assert gang.timed_out("p1") == []
+    (line,) = gang.timed_out("p2")
+    assert line.startswith(f"updated[app {state}")
+
+
+@pytest.mark.remuda_rule("GANG-21", "GANG-22")
+def test_the_clock_starts_anew_for_a_placeholder_that_comes_after_it_ran_out() -> None:
+    gang = restarted()
+    gang.recover(holder("p1"), holder("p2"))
+    ended = ["released[p1 TIMEOUT]", "released[p2 TIMEOUT]"]
+    assert gang.run(TIMEOUT) == ["updated[app Running]", *ended]
+    gang.hold("p3")
+    gang.run()
+    assert gang.deadline() == gang.now + TIMEOUT
