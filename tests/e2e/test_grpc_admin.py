@@ -85,17 +85,20 @@ def test_capabilities_name_what_there_is(service: Service) -> None:
         assert answer.core_uuid != first.core_uuid
 
 
+@pytest.mark.remuda_rule("EXT-25")
 def test_what_is_not_built_says_so(service: Service) -> None:
-    extension, admin = SchedulerExtensionStub(service.channel), AdminStub(service.channel)
+    metrics = MetricsStub(service.channel)
     for call in (
-        lambda: list(extension.GetStateDump(ext.StateDumpRequest(), timeout=SECONDS)),
-        lambda: admin.SetLogLevel(ext.SetLogLevelRequest(), timeout=SECONDS),
-        lambda: admin.ChangeObjectState(ext.ChangeObjectStateRequest(), timeout=SECONDS),
-        lambda: MetricsStub(service.channel).GetHealth(ext.HealthRequest(), timeout=SECONDS),
+        lambda: metrics.GetSamples(ext.SampleFilter(), timeout=SECONDS),
+        lambda: list(metrics.WatchSamples(ext.WatchSamplesRequest(), timeout=SECONDS)),
+        lambda: metrics.GetUsage(ext.UsageRequest(), timeout=SECONDS),
+        lambda: metrics.GetHealth(ext.HealthRequest(), timeout=SECONDS),
+        lambda: list(metrics.WatchEvents(ext.WatchEventsRequest(), timeout=SECONDS)),
     ):
         with pytest.raises(grpc.RpcError) as caught:
             call()
         assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
+        assert "is not built yet" in str(caught.value.details())
 
 
 @pytest.mark.remuda_rule("SI-85", "SI-88", "CHK-5", "RM-5")

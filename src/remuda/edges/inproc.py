@@ -9,14 +9,16 @@
 Requests and responses are the messages of ``remuda.si.pb.si_pb2``. A callback is any object
 with some of the methods ``update_allocation(response)``, ``update_application(response)``,
 ``update_node(response)``, ``update_container_scheduling_state(request)``, ``predicates(args)``,
-``nodes_predicates(items)`` and ``send_event(records)``; one that is missing is not called.
+``nodes_predicates(items)``, ``send_event(records)`` and ``get_state_dump()``, which returns a JSON
+object as text; one that is missing is not called.
 Without both kinds of predicates every node is accepted; ``remuda.edges.predicates`` says how
 they are asked. ``update_container_scheduling_state`` gets each ask that waits only because the
 cluster is too small, once, as an UpdateContainerSchedulingStateRequest (SI-82).
 
 The update methods and predicates are called on the core thread, one after another, in the
 order of the decisions. They may send requests, which never waits there, but must not wait for
-the scheduler. ``send_event`` is called about every two seconds on a thread of its own.
+the scheduler. ``send_event`` is called about every two seconds on a thread of its own, and
+``get_state_dump`` on one whenever somebody asks for a dump.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -38,6 +41,7 @@ from remuda.runtime.configuration.configurations import ConfigurationChange
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.configuration.process_settings import ProcessSettings
 from remuda.runtime.driver import Removed
+from remuda.runtime.dumps import DumpSource, call_on_thread
 from remuda.runtime.event_feed import EventFeed
 from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
@@ -129,6 +133,10 @@ class InProcessScheduler:
                 ended=binding.end,
             ).result()
             self._replace_binding(request.rmID, None if answer.reason else binding)
+            if not answer.reason:
+                self._core.dumps.offer(request.rmID, binding.dump_source)
+                if binding.over:  # another one has taken over meanwhile
+                    self._core.dumps.withdraw(request.rmID, binding.dump_source)
         if answer.reason:
             binding.close()
             raise ProtocolError(f"{answer.reason} ({answer.rule})")
@@ -272,12 +280,16 @@ class _Binding:
                 self._calls[kind] = method
         self._tell_state = getattr(callback, "update_container_scheduling_state", None)
         self.predicates = port_of(callback)
+        self._tell_dump = getattr(callback, "get_state_dump", None)
+        self.dump_source: DumpSource | None = None if self._tell_dump is None else self._dump
+        self._dumping: Future[str] | None = None
         send = getattr(callback, "send_event", None)
         self._events = None if send is None else EventFeed(_sender(send))
 
     def end(self) -> None:
         """The registration is over, by whatever; what comes belongs to another one. Core thread."""
         self.over = True
+        self._core.dumps.withdraw(self._rm_id, self.dump_source)
 
     def check(self) -> None:
         """Raise ProtocolError unless requests to this registration are taken. Rules: RM-2, RM-9."""
@@ -304,6 +316,14 @@ class _Binding:
             call = self._calls.get(type(response))
             if call is not None:
                 _call(call, response)
+
+    def _dump(self, _budget_seconds: float) -> Future[str]:
+        """Call back for a state dump, on a thread of its own. Rules: SI-84."""
+        assert self._tell_dump is not None
+        if self._dumping is not None and not self._dumping.done():
+            raise ProtocolError("the last call of get_state_dump has not returned yet")
+        self._dumping = call_on_thread(self._tell_dump, "remuda-state-dump")
+        return self._dumping
 
     def flush_events(self) -> None:
         """Send at once the events that have gathered."""

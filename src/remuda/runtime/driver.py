@@ -13,13 +13,19 @@ from typing import Final
 from remuda.base.message import message
 from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.core.messages.commands import (
+    ChangeObjectState,
     Command,
     PauseResourceManager,
     RegisterResourceManager,
     ResumeResourceManager,
     UnregisterResourceManager,
 )
-from remuda.core.messages.effects import Effect, RegistrationAnswered, ResourceManagerStopped
+from remuda.core.messages.effects import (
+    Effect,
+    ObjectStateAnswered,
+    RegistrationAnswered,
+    ResourceManagerStopped,
+)
 from remuda.core.messages.queries import (
     ApplicationsQuery,
     ApplicationView,
@@ -135,6 +141,18 @@ class Driver:
     def view(self, query: Query) -> View:
         """Answer a read-only question."""
         return self._scheduler.view(query)
+
+    def views(self, queries: Sequence[Query]) -> tuple[View, ...]:
+        """Answer several questions about this moment."""
+        return tuple([self._scheduler.view(query) for query in queries])
+
+    def change_object_state(self, command: ChangeObjectState) -> ObjectStateAnswered:
+        """Start or stop a queue or a partition. Rules: OBJ-4, OBJ-8, EXT-25."""
+        if self._delivery.session(command.rm_id) is None:
+            raise NotRegisteredError(command.rm_id)
+        effects = self.handle(command)
+        self.hand_out()
+        return next(effect for effect in effects if isinstance(effect, ObjectStateAnswered))
 
     def check(self) -> None:
         """Let the core recompute all it counts; raises InvariantViolation."""

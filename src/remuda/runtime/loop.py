@@ -33,9 +33,11 @@ from remuda.runtime.configuration.errands import ConfigurationErrands
 from remuda.runtime.connections import Connections
 from remuda.runtime.delivery import Delivery, Session, no_sink, nobody
 from remuda.runtime.driver import Driver, Removed
+from remuda.runtime.dumps import DumpSources
 from remuda.runtime.errand import Errand, promise
 from remuda.runtime.errors import LoopStoppedError
 from remuda.runtime.inbox import CAPACITY, Inbox, anything
+from remuda.runtime.operations import Operations
 from remuda.runtime.ports import Clock, EffectSink, Recorder, SchedulerFactory
 from remuda.runtime.requests import Request, weight
 from remuda.runtime.roster import IN_PROCESS, Roster
@@ -72,8 +74,9 @@ class SchedulerLoop:
         reservation_delay_ns: how old an ask must be to reserve a node; None: never (RSV-3).
         stopwatch: what measures the core, see timings.py.
 
-    ``configurations`` changes configurations while it runs. ``connections`` is told when one breaks
-    or comes back, ``roster`` tells the states of all RMs. ``intake`` holds the requests that wait
+    ``configurations`` changes configurations while it runs, ``operations`` is for what else
+    operators want. ``connections`` is told when one breaks or comes back, ``roster`` tells the
+    states of all RMs, ``dumps`` asks them about themselves. ``intake`` holds the requests that wait
     for lookups. ``timings()`` tells how long steps, cycles and predicates took so far.
 
     Rules: CYC-31, SI-2, SI-6, SI-7, SI-9, SI-10, SI-24, SI-88, RM-2, RM-4, RM-9, RM-11, RM-20.
@@ -112,6 +115,8 @@ class SchedulerLoop:
             self._driver.configurations, self._driver.hand_out, self._send
         )
         self.connections = Connections(self._driver, self._send, self.roster, self._clock)
+        self.operations = Operations(self._driver, self._send)
+        self.dumps = DumpSources(self.roster)
         self._inbox: Inbox[Request | Errand[object]] = Inbox(inbox_capacity)
         self.intake = Intake(self._inbox.put_now, self.resolvers, line_capacity)
         self._driver.left = self.intake.close

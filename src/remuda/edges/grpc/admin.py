@@ -1,25 +1,31 @@
-"""The service for administrators: stored configurations, and what is registered.
+"""The service for administrators: stored configurations, who is registered, what is stopped.
 
-There is no authentication yet, so it listens where the scheduler interface listens, on loopback
-unless told otherwise, and whoever reaches it is an administrator. The calls that are not here
-are not built yet and answer UNIMPLEMENTED.
+It listens where the scheduler interface listens, on loopback unless told otherwise; without
+authentication (access.py) whoever reaches it is an administrator.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import logging
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 import grpc
 
-from remuda.base.errors import ConfigError
+from remuda.base.errors import ConfigError, ProtocolError
+from remuda.base.message import message
+from remuda.config.findings import cut
 from remuda.config.schema import Load
+from remuda.core.messages.commands import START, STOP, ChangeObjectState
 from remuda.core.messages.effects import ConfigurationAnswered
 from remuda.core.messages.queries import PartitionsQuery, PartitionView
-from remuda.edges.grpc.refusals import one_line
+from remuda.edges.grpc.extension import counted
+from remuda.edges.grpc.refusals import RefusalError, one_line
 from remuda.edges.grpc.unary import unary
 from remuda.runtime.configuration.configurations import ConfigurationChange, NewDocument
+from remuda.runtime.configuration.process_settings import change_level
+from remuda.runtime.driver import Removed
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.rows import rows
 from remuda.si import limits
@@ -27,7 +33,19 @@ from remuda.si.codec_in import texts
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.wire import resource
 
+_log = logging.getLogger("remuda.rpc")
+
 SERVICE: Final = "remuda.v1.Admin"
+
+_NOT_FOUND: Final = grpc.StatusCode.NOT_FOUND
+
+
+@message
+class Traffic:
+    """What is on its way to an RM: ``queued`` messages; ``unacked`` frames that it got already."""
+
+    queued: int = 0
+    unacked: int = 0
 
 
 class AdminService:
@@ -36,17 +54,23 @@ class AdminService:
     Args:
         core: the running loop.
         load: turns configuration text into records.
-        waiting: how many responses wait for an RM on this server, None if it is not here.
+        traffic: what is on its way to an RM on this server.
+        stop: removes an RM with its streams and counts what it owned.
 
-    Rules: EXT-24, RM-4, RM-5, RM-8, TOOL-2.
+    Rules: EXT-24, EXT-25, RM-4, RM-5, RM-8, RM-14 to RM-19, TOOL-2.
     """
 
     def __init__(
-        self, core: SchedulerLoop, load: Load, waiting: Callable[[str], int | None]
+        self,
+        core: SchedulerLoop,
+        load: Load,
+        traffic: Callable[[str], Traffic],
+        stop: Callable[[str], Awaitable[Removed]],
     ) -> None:
         self._core = core
         self._load = load
-        self._waiting = waiting
+        self._traffic = traffic
+        self._stop = stop
 
     def handlers(self) -> grpc.GenericRpcHandler:
         """Return the handlers of the service."""
@@ -63,7 +87,14 @@ class AdminService:
                 "ListResourceManagers": unary(
                     ext.ListResourceManagersRequest, self._resource_managers, limits.FLAT
                 ),
+                "StopResourceManager": unary(
+                    ext.StopResourceManagerRequest, self._stop_resource_manager, limits.FLAT
+                ),
                 "ListPartitions": unary(ext.ListPartitionsRequest, self._partitions, limits.FLAT),
+                "ChangeObjectState": unary(
+                    ext.ChangeObjectStateRequest, self._change_state, limits.FLAT
+                ),
+                "SetLogLevel": unary(ext.SetLogLevelRequest, self._set_log_level, limits.FLAT),
             },
         )
 
@@ -113,24 +144,36 @@ class AdminService:
     async def _resource_managers(
         self, request: ext.ListResourceManagersRequest
     ) -> ext.ListResourceManagersResponse:
-        """List the registered RMs, by ID. Rules: RM-4, RM-8."""
-        registered = await asyncio.wrap_future(self._core.configurations.registered())
+        """List the RMs by ID, those that stopped, too. Rules: RM-4, RM-8, RM-17."""
         partitions = await self._partition_views()
         response = ext.ListResourceManagersResponse()
-        for known in registered:
-            waiting = self._waiting(known.rm_id)
+        for known in self._core.roster.all():
+            traffic = self._traffic(known.rm_id)
             response.resource_managers.add(
                 rm_id=known.rm_id,
                 version=known.version,
                 policy_group=known.policy_group,
-                state=ext.ResourceManagerInfo.RUNNING,
+                state=ext.ResourceManagerInfo.State.Value(known.state.value),
                 state_since_unix_nano=known.since_ns,
                 build_info={**known.build_info, "rmId": known.rm_id},
                 partitions=[view.name for view in partitions if view.rm_id == known.rm_id],
-                transport="in-process" if waiting is None else "streams",
-                queued_messages=waiting or 0,
+                transport=known.transport,
+                unacked_frames=traffic.unacked,
+                queued_messages=traffic.queued,
             )
         return response
+
+    async def _stop_resource_manager(
+        self, request: ext.StopResourceManagerRequest
+    ) -> ext.UnregisterResponse:
+        """Remove an RM on behalf of an operator, and count what it had. Rules: RM-17, RM-19."""
+        removed = await self._stop(request.rm_id)
+        _log.warning(
+            "an operator stopped resource manager %r, reason: %r",
+            request.rm_id,
+            cut(request.reason),
+        )
+        return counted(removed)
 
     async def _partitions(self, request: ext.ListPartitionsRequest) -> ext.ListPartitionsResponse:
         """List the partitions of one RM, or of all if none is named."""
@@ -147,8 +190,36 @@ class AdminService:
                     applications_by_state=view.applications,
                     nodes=view.total_nodes,
                     allocations=view.total_containers,
+                    placeholder_allocations=view.placeholders,
+                    reservations=view.reservations,
                 )
         return response
+
+    async def _change_state(
+        self, request: ext.ChangeObjectStateRequest
+    ) -> ext.ChangeObjectStateResponse:
+        """Start or stop a queue, or a partition without one. Rules: EXT-25, OBJ-4, OBJ-8."""
+        if request.action not in (START, STOP):
+            raise ProtocolError(f"action {request.action} is none: {START} starts, {STOP} stops")
+        command = ChangeObjectState(
+            request.rm_id, request.partition, request.queue, int(request.action)
+        )
+        answer = await asyncio.wrap_future(self._core.operations.change_object_state(command))
+        if answer.reason:
+            code = grpc.StatusCode.FAILED_PRECONDITION if answer.previous else _NOT_FOUND
+            raise RefusalError(code, answer.reason)
+        _log.warning(
+            "an operator changed %s of resource manager %r from %s to %s",
+            f"queue {cut(request.queue)!r}" if request.queue else "a partition",
+            request.rm_id,
+            answer.previous,
+            answer.current,
+        )
+        return ext.ChangeObjectStateResponse(previous=answer.previous, current=answer.current)
+
+    async def _set_log_level(self, request: ext.SetLogLevelRequest) -> ext.SetLogLevelResponse:
+        """Change how much a logger says until somebody changes it again. Rules: KV-2."""
+        return ext.SetLogLevelResponse(previous=change_level(request.logger, request.level))
 
     async def _partition_views(self) -> list[PartitionView]:
         views = await asyncio.wrap_future(self._core.query(PartitionsQuery()))

@@ -1,7 +1,7 @@
 """The service that completes the three streams: what an RM can do besides scheduling requests.
 
 Registered with the server under its own name, so that clients of the plain scheduler interface
-never meet it. The calls that are not here are not built yet and answer UNIMPLEMENTED.
+never meet it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ import grpc
 import remuda
 from remuda.base.errors import ConfigError
 from remuda.config.schema import Load
-from remuda.edges.grpc.refusals import one_line
+from remuda.edges.grpc.refusals import Context, RefusalError, abort, one_line, refusing
 from remuda.edges.grpc.unary import unary
+from remuda.edges.rest.dump import dump
 from remuda.runtime.driver import Removed
+from remuda.runtime.dumps import BUDGET_SECONDS
 from remuda.runtime.errors import NotRegisteredError
 from remuda.runtime.loop import SchedulerLoop
 from remuda.si import limits
@@ -32,6 +34,12 @@ SERVICE: Final = "remuda.v1.SchedulerExtension"
 _SI_LEVEL: Final = "1.5.1"
 _VERSION: Final = ext.ProtocolVersion(major=1, minor=0)
 
+# Bytes of a piece of a dump, which fit a message of any client; how long it may take to write one;
+# and how long RMs may be given for their parts.
+_CHUNK_BYTES: Final = 1024 * 1024
+_CHUNK_SECONDS: Final = 30
+_BUDGET_SECONDS_LIMIT: Final = 60.0
+
 # Of the features in EXT-20 those that exist over gRPC.
 _FEATURES: Final = ("configuration",)
 
@@ -44,7 +52,7 @@ class ExtensionService:
         load: turns configuration text into records.
         unregister: removes an RM with its streams and counts what it owned.
 
-    Rules: RM-19, SI-85 to SI-88, EXT-20.
+    Rules: RM-19, SI-84 to SI-88, EXT-20.
     """
 
     def __init__(
@@ -54,6 +62,7 @@ class ExtensionService:
         self._load = load
         self._remove = unregister
         self._core_uuid = str(uuid.uuid4())
+        self._dumping = asyncio.Lock()
 
     def handlers(self) -> grpc.GenericRpcHandler:
         """Return the handlers of the service."""
@@ -67,6 +76,7 @@ class ExtensionService:
                 "UnregisterResourceManager": unary(
                     ext.UnregisterRequest, self._unregister, limits.FLAT
                 ),
+                "GetStateDump": grpc.unary_stream_rpc_method_handler(self._dump),
             },
         )
 
@@ -107,9 +117,40 @@ class ExtensionService:
 
     async def _unregister(self, request: ext.UnregisterRequest) -> ext.UnregisterResponse:
         """Remove an RM with all it owns, and count that. Rules: RM-19."""
-        removed = await self._remove(request.rm_id)
-        return ext.UnregisterResponse(
-            removed_partitions=removed.partitions,
-            removed_applications=removed.applications,
-            removed_nodes=removed.nodes,
-        )
+        return counted(await self._remove(request.rm_id))
+
+    async def _dump(self, data: bytes, context: Context) -> None:
+        """Send everything there is to see, in pieces; one dump at a time. Rules: SI-84, DMP-1.
+
+        A client that does not read would keep the others waiting, so it is left after a while.
+        """
+        try:
+            with refusing():
+                limits.refuse_too_many(data, limits.FLAT)
+                request = ext.StateDumpRequest.FromString(data)
+                async with self._dumping:
+                    await self._send_dump(request, context)
+        except RefusalError as refusal:
+            await abort(context, refusal)
+
+    async def _send_dump(self, request: ext.StateDumpRequest, context: Context) -> None:
+        budget = min(request.rm_budget_millis / 1_000 or BUDGET_SECONDS, _BUDGET_SECONDS_LIMIT)
+        pieces = dump(self._core, rm_budget_seconds=budget if request.include_rm else None)
+        async for piece in pieces:
+            for start in range(0, len(piece), _CHUNK_BYTES):
+                chunk = ext.StateDumpChunk(data=piece[start : start + _CHUNK_BYTES])
+                try:
+                    async with asyncio.timeout(_CHUNK_SECONDS):
+                        await context.write(chunk.SerializeToString())
+                except TimeoutError:
+                    text = f"the client took nothing of the dump for {_CHUNK_SECONDS} s"
+                    raise RefusalError(grpc.StatusCode.DEADLINE_EXCEEDED, text) from None
+
+
+def counted(removed: Removed) -> ext.UnregisterResponse:
+    """Return the answer to whoever removed an RM. Rules: RM-19."""
+    return ext.UnregisterResponse(
+        removed_partitions=removed.partitions,
+        removed_applications=removed.applications,
+        removed_nodes=removed.nodes,
+    )

@@ -19,7 +19,8 @@ import grpc.aio
 from remuda.base.errors import ConfigError, ProtocolError, UsageError
 from remuda.config.schema import Configuration, Load
 from remuda.config.settings import read_settings
-from remuda.edges.grpc.admin import AdminService
+from remuda.edges.grpc import metrics
+from remuda.edges.grpc.admin import AdminService, Traffic
 from remuda.edges.grpc.extension import ExtensionService
 from remuda.edges.grpc.outbound import Kind
 from remuda.edges.grpc.refusals import Context, RefusalError, abort, not_registered, one_line
@@ -71,9 +72,9 @@ class GrpcServer:
         )
         core.configurations.watch(self._note_limit)
         extension = ExtensionService(core, load, self._unregister)
-        admin = AdminService(core, load, self._waiting)
+        admin = AdminService(core, load, self._traffic, self._unregister)
         self._server.add_generic_rpc_handlers(
-            (self._handlers(), extension.handlers(), admin.handlers())
+            (self._handlers(), extension.handlers(), admin.handlers(), metrics.handlers())
         )
 
     async def start(self, address: str) -> str:
@@ -181,10 +182,10 @@ class GrpcServer:
             own = "rm.outboundLimit" in extra
             session.outbound.limit = settings.rm_outbound_limit if own else None
 
-    def _waiting(self, rm_id: str) -> int | None:
-        """How many responses wait for an RM, None if it registered elsewhere."""
+    def _traffic(self, rm_id: str) -> Traffic:
+        """Return how much waits for an RM here."""
         session = self._sessions.get(rm_id)
-        return None if session is None else session.outbound.waiting
+        return Traffic() if session is None else Traffic(queued=session.outbound.waiting)
 
     def _stream(self, kind: Kind) -> Callable[[object, Context], Awaitable[None]]:
         async def serve(_requests: object, context: Context) -> None:

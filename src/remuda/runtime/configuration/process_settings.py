@@ -14,6 +14,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from remuda.base.errors import ProtocolError
 from remuda.config import settings
 from remuda.config.findings import cut, one_line
 from remuda.config.schema import Configuration
@@ -66,6 +67,34 @@ def logger_name(core_name: str) -> str:
 
 
 _OURS: Final = frozenset({_ROOT, *[logger_name(f"core.{name}") for name in _LISTED]})
+
+
+def change_level(logger: str, level: str) -> str:
+    """Set the level of one logger until a map or somebody else changes it; return the old one.
+
+    ``logger``: as the specification calls it, or as Python does, "" all of ours. ``level``: as in
+    a map. What has no level of its own has that of the logger above it.
+
+    Raises: ProtocolError. Rules: KV-2.
+    """
+    name = logger_name(logger) or logger or _ROOT
+    if name != _ROOT and not name.startswith(f"{_ROOT}."):
+        raise ProtocolError(f"logger {cut(logger)!r} is not one of the scheduler")
+    if name not in _OURS and name not in logging.Logger.manager.loggerDict:
+        raise ProtocolError(f"there is no logger {cut(logger)!r}")
+    wanted = settings.parse_level(level) if level else None
+    if wanted is None:
+        raise ProtocolError(f"{cut(level)!r} is no level; use debug, info, warn or error")
+    changed = logging.getLogger(name)
+    before = _level_name(changed.getEffectiveLevel())
+    changed.setLevel(_LEVELS[wanted])
+    _log.info("level of logger %s: %s, was %s", name, _level_name(_LEVELS[wanted]), before)
+    return before
+
+
+def _level_name(level: int) -> str:
+    """Return the name of the specification for a level of Python. Rules: KV-2, DMP-9."""
+    return "warn" if level == logging.WARNING else logging.getLevelName(level).lower()
 
 
 class ProcessSettings:

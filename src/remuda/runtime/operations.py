@@ -1,0 +1,41 @@
+"""What operators ask of a running scheduler, apart from its configurations.
+
+Asked by any thread and carried out on the core thread, between two inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from functools import partial
+
+from remuda.core.messages.commands import ChangeObjectState
+from remuda.core.messages.effects import ObjectStateAnswered
+from remuda.core.messages.queries import Query, View
+from remuda.runtime.driver import Driver
+from remuda.runtime.errand import Errand, Send
+
+
+class Operations:
+    """The calls of operators. Any thread.
+
+    Args:
+        driver: does them on the core thread.
+        send: brings an errand there.
+    """
+
+    def __init__(self, driver: Driver, send: Send) -> None:
+        self._driver = driver
+        self._send = send
+
+    def change_object_state(self, command: ChangeObjectState) -> Future[ObjectStateAnswered]:
+        """Start or stop a queue or a partition; fails with ProtocolError if its RM is unknown.
+
+        Rules: OBJ-4, OBJ-8, EXT-25.
+        """
+        work = partial(self._driver.change_object_state, command)
+        return self._send(Errand(work, touches_core=True))
+
+    def snapshot(self, queries: Sequence[Query]) -> Future[tuple[View, ...]]:
+        """Answer several questions about one moment. Rules: DMP-15."""
+        return self._send(Errand(partial(self._driver.views, tuple(queries))))
