@@ -69,8 +69,9 @@ def charge(  # noqa: C901 - a call less where every allocation comes
     assert leaf is not None
     amounts = allocation.amounts
     placeholder = allocation.ask.placeholder
+    plain = not placeholder and not request.ask.placeholder
     _charge_quota(partition, application, amounts)
-    if request.pending and request.amounts is amounts and not placeholder:
+    if plain and request.pending and request.amounts is amounts:
         move(application.pending, application.allocated, amounts)
         for queue in leaf.path_up:
             move(queue.pending, queue.allocated, amounts)

@@ -6,7 +6,7 @@ that is known already is resized, and what is foreign only takes room on its nod
 
 from __future__ import annotations
 
-from remuda.core.accounting.gangs import enlist
+from remuda.core.accounting.gangs import enlist, lose
 from remuda.core.apply.commit import enter
 from remuda.core.apply.foreign import foreign_identity, foreign_refusal, report_foreign
 from remuda.core.apply.gangs import turn_away
@@ -16,7 +16,7 @@ from remuda.core.apply.orders import limit_execution, reported_timeout_ms
 from remuda.core.apply.reservations import use_reservation
 from remuda.core.apply.resize import resize_allocation, resize_refusal
 from remuda.core.apply.turn import Turn
-from remuda.core.messages.commands import ExistingAllocation
+from remuda.core.messages.commands import Ask, ExistingAllocation
 from remuda.core.messages.effects import AllocationNew, AllocationsRejected, Rejection
 from remuda.core.model import states
 from remuda.core.model.allocation import Allocation
@@ -27,7 +27,7 @@ from remuda.core.model.foreign import is_foreign
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.request import Request
-from remuda.core.model.vectors import TYPES_LIMIT
+from remuda.core.model.vectors import TYPES_LIMIT, Amounts
 
 
 def recover_allocations(
@@ -136,11 +136,23 @@ def recover(turn: Turn, partition: Partition, existing: ExistingAllocation, node
         admit(partition, request)
     allocation.requested_ns = request.created_ns
     note_identity(request, existing.allocation_id)
-    if ask.placeholder and not (request.pending and request.ask.placeholder):
-        enlist(partition, application, ask.task_group, amounts, 1)
+    _count_member(partition, request, ask, amounts)
     enter(turn, partition, request, allocation, created_ns(ask.tags, turn.now_ns))
     limit_execution(turn, partition, allocation, reported_timeout_ms(allocation))
     use_reservation(turn, partition, request, node)
+
+
+def _count_member(partition: Partition, request: Request, ask: Ask, amounts: Amounts) -> None:
+    """Count the member a reported allocation is, or the one that will not come because it is real.
+
+    A pending placeholder ask of its key was counted already. Rules: GANG-35, GANG-40, SI-44.
+    """
+    application = request.application
+    awaited = request.pending > 0 and request.ask.placeholder
+    if ask.placeholder and not awaited:
+        enlist(partition, application, ask.task_group, amounts, 1)
+    elif awaited and not ask.placeholder:
+        lose(partition, application, request.ask.task_group, 1)
 
 
 def _in_flight(application: Application, allocation_id: str) -> bool:

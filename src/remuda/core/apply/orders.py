@@ -67,12 +67,13 @@ def limit_execution(
 def end_execution(turn: Turn, partition: Partition, deadline: Deadline) -> None:
     """Order an allocation out that ran too long, again and again until the RM confirms.
 
+    One that was ordered out for another reason is not told twice.
     Rules: SI-37 [S]. Emits: AllocationsReleased.
     """
     allocation = deadline.allocation
     if allocation is None or not is_live(partition, allocation):
         return
-    if allocation.ordered in (0, TIMEOUT):
+    if allocation.order is None and allocation.ordered in (0, TIMEOUT):
         order_out(partition, allocation, TIMEOUT)
         _tell(turn, partition, [allocation], TIMEOUT, EXECUTION_TIMED_OUT)
     again = turn.set_timer(partition, deadlines.EXECUTION, deadline.period_ns)

@@ -305,3 +305,22 @@ def test_the_clock_starts_anew_for_a_placeholder_that_comes_after_it_ran_out() -
     gang.hold("p3")
     gang.run()
     assert gang.deadline() == gang.now + TIMEOUT
+
+
+@pytest.mark.remuda_rule("GANG-40", "GANG-35", "SI-44")
+def test_a_placeholder_ask_that_turns_out_to_be_real_work_is_a_member_less() -> None:
+    gang = restarted(ONE)
+    gang.hold("p1")
+    assert gang.recover(existing("app", "p1", "n1", "")) == ["updated[app Starting]", "new[p1 n1]"]
+    assert gang.data() == (1, 0, 1)
+    gang.want("r1")
+    assert gang.run() == ["updated[app Running]", "new[r1-0 n2]"]
+
+
+@pytest.mark.remuda_rule("GANG-40", "GANG-35", "SI-44")
+def test_a_real_ask_that_turns_out_to_be_a_placeholder_is_one_member() -> None:
+    gang = restarted({})
+    gang.want("k", group="")
+    assert gang.recover(existing("app", "k-9", "n1", "g", placeholder=True)) == ["new[k-9 n1]"]
+    assert gang.data() == (1, 0, 0)
+    assert gang.pending() == {}
