@@ -7,9 +7,11 @@ beside the checkout is tried. The expected figures come from independent throw-a
 
 from __future__ import annotations
 
+import csv
 import io
 import os
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +92,62 @@ def test_philly_jobs_on_1024_gpus_in_one_queue(reservation_delay: str) -> None:
     assert round(wait.mean) == 85_977
     assert (wait.p95, wait.max) == (421_292, 3_703_824)
     assert round(figures.utilisation["gpu"].mean, 3) == 0.565
+
+
+ONE_QUEUE = """
+partitions:
+  - name: default
+    queues:
+      - name: root
+        submitacl: "*"
+        queues:
+          - name: jobs
+            properties: {application.sort.policy: fifo}
+            resources:
+              max: {gpu: 1024000}
+"""
+
+
+@pytest.mark.remuda_rule("GANG-4", "GANG-5", "GANG-14", "GANG-17")
+def test_philly_gangs_on_128_nodes_under_a_quota_of_1024_gpus(tmp_path: Path) -> None:
+    """With members of one GPU each, and room looked at as a whole, it is as if on one node."""
+    config = tmp_path / "queues.yaml"
+    config.write_text(ONE_QUEUE)
+    figures = simulated(
+        PHILLY, nodes="128xgpu=8000", queue_by="none", config=config, gangs=True, output=tmp_path
+    )
+    assert figures.tasks_total == figures.tasks_finished == 15_264
+    assert figures.tasks_waited == 11_332
+    wait = figures.wait_seconds
+    assert round(wait.mean) == 85_977
+    assert (wait.p95, wait.max) == (421_292, 3_703_824)
+    assert figures.gangs is not None
+    assert (figures.gangs.members, figures.gangs.of_several) == (42_192, 4_784)
+    assert figures.gangs.started_in_part == figures.gangs.timed_out == 0
+    assert never_above(tmp_path / "allocations.csv", nodes=128, gpus=8)
+
+
+def never_above(allocations: Path, nodes: int, gpus: int) -> bool:
+    """Whether no node ever runs more members of one GPU than it has GPUs."""
+    changes: list[tuple[float, int, str]] = []
+    with allocations.open(newline="") as file:
+        for row in csv.DictReader(file):
+            changes.append((float(row["end"]), 0, row["node"]))
+            changes.append((float(row["start"]), 1, row["node"]))
+    running: Counter[str] = Counter()
+    for _, begins, node in sorted(change for change in changes):
+        running[node] += 1 if begins else -1
+        if running[node] > gpus:
+            return False
+    return len(running) == nodes
+
+
+def test_nasa_jobs_as_gangs_of_their_processors() -> None:
+    figures = simulated(NASA, queue_by="none", gangs=True, to_seconds="1000000")
+    assert figures.tasks_total == figures.tasks_finished
+    assert figures.tasks_waited == simulated(NASA, to_seconds="1000000").tasks_waited
+    assert figures.gangs is not None
+    assert figures.gangs.started_in_part == figures.gangs.timed_out == 0
 
 
 def test_philly_jobs_on_1024_gpus_with_a_queue_per_virtual_cluster() -> None:

@@ -22,6 +22,8 @@ Examples:
   remuda simulate --workload NASA-iPSC-1993-3.1-cln.swf.gz --output result
 
   remuda simulate --nodes nodes.csv --workload tasks.csv --config queues.yaml --output result
+
+  remuda simulate --nodes 128xgpu=8000 --workload philly_jobs.csv --gangs --output result
 """
 
 
@@ -49,6 +51,13 @@ class QueueBy(StrEnum):
     CLASS = "class"
     VC = "vc"
     NONE = "none"
+
+
+class GangStyle(StrEnum):
+    """What happens to a gang whose placeholders do not all get room in time."""
+
+    SOFT = "soft"
+    HARD = "hard"
 
 
 class NodeSort(StrEnum):
@@ -130,6 +139,21 @@ def simulate(
             "the clock of the trace; off: no reservations.",
         ),
     ] = DEFAULT_DELAY,
+    gangs: Annotated[
+        bool,
+        typer.Option(
+            "--gangs",
+            help="Each task is a gang: its GPUs (philly), processors (swf) or members (remuda) "
+            "start together, on one node or many.",
+        ),
+    ] = False,
+    gang_style: Annotated[
+        GangStyle,
+        typer.Option(
+            help="A gang that did not get room for all members within 15 minutes goes on as an "
+            "ordinary application (soft) or fails (hard)."
+        ),
+    ] = GangStyle.SOFT,
 ) -> int:
     """Play a trace of real or made-up work through the scheduler, on a virtual clock.
 
@@ -151,6 +175,8 @@ def simulate(
         to_seconds=to,
         seed=seed,
         reservation_delay=reservation_delay,
+        gangs=gangs,
+        gang_style="Hard" if gang_style is GangStyle.HARD else "Soft",
     )
     run(options, sys.stdout, sys.stderr)
     return 0

@@ -15,6 +15,7 @@ from remuda.base.message import message
 from remuda.config.schema import NODE_SORT_FAIR
 from remuda.runtime.reservation import DEFAULT_DELAY, read_delay
 from remuda.sim import results
+from remuda.sim.gangs import Style, as_gangs
 from remuda.sim.metrics import Figures, measure
 from remuda.sim.queues import NONE, QueuePlan, given_queues, own_queues
 from remuda.sim.results import Speed
@@ -42,6 +43,8 @@ class Options:
     to_seconds: str | None = None
     seed: int = 0
     reservation_delay: str = DEFAULT_DELAY
+    gangs: bool = False
+    gang_style: Style = "Soft"
 
 
 def run(options: Options, out: TextIO, err: TextIO) -> Figures:
@@ -57,7 +60,8 @@ def run(options: Options, out: TextIO, err: TextIO) -> Figures:
         outcome = simulate(scenario, progress)
     wall_seconds = perf_counter() - began
     figures = measure(scenario, outcome)
-    rate = figures.tasks_placed / wall_seconds if wall_seconds else 0.0
+    allocations = sum(len(placement.node_ids) for placement in outcome.placements)
+    rate = allocations / wall_seconds if wall_seconds else 0.0
     speed = Speed(wall_seconds, rate)
     if options.output is not None:
         files = _files(scenario, outcome, figures, about, speed)
@@ -82,9 +86,12 @@ def prepare(options: Options) -> tuple[Scenario, dict[str, str]]:
         _nanoseconds("--from", options.from_seconds),
         _nanoseconds("--to", options.to_seconds),
     )
+    if options.gangs:
+        trace = as_gangs(trace)
     nodes = read_nodes(options.nodes, trace)
     queue_by = options.queue_by or (VC if VC in trace.labels else NONE)
     plan = _queues(options, trace, nodes, queue_by)
+    style = options.gang_style if options.gangs else None
     about = {
         "workload": options.workload.name,
         "nodes": Path(options.nodes).name if options.nodes else "",
@@ -97,15 +104,17 @@ def prepare(options: Options) -> tuple[Scenario, dict[str, str]]:
         "to": options.to_seconds or "",
         "seed": str(options.seed),
         "reservation_delay": options.reservation_delay,
+        "gangs": style or "",
     }
-    return Scenario(nodes, trace, plan, options.mode, delay_ns), about
+    return Scenario(nodes, trace, plan, options.mode, delay_ns, style), about
 
 
 def _queues(
     options: Options, trace: Workload, nodes: tuple[NodeSpec, ...], queue_by: str
 ) -> QueuePlan:
     if options.config is None:
-        return own_queues(trace, queue_by, nodes, options.node_sort or NODE_SORT_FAIR)
+        node_sort = options.node_sort or NODE_SORT_FAIR
+        return own_queues(trace, queue_by, nodes, node_sort, gangs=options.gangs)
     # Imported here because few runs need YAML.
     from remuda.runtime.configuration.text import read_configuration  # noqa: PLC0415
 

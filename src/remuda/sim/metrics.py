@@ -14,6 +14,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 from remuda.base.message import message
+from remuda.sim.gangs import GangCounts
 from remuda.sim.obstacles import Obstacle
 from remuda.sim.simulator import Outcome, Placement, Scenario
 from remuda.sim.workload import SECOND_NS, Task
@@ -53,7 +54,8 @@ class QueueFigures:
 class Figures:
     """All figures of a run; ``utilisation`` by resource type, ``queues`` by path.
 
-    ``waiting``: what holds up the tasks that are left pending.
+    ``waiting``: what holds up the tasks that are left pending. ``gangs``: what became of them, None
+    for tasks that are none; those that failed or are too large are neither placed nor pending.
     """
 
     tasks_total: int
@@ -69,6 +71,7 @@ class Figures:
     utilisation: Mapping[str, Use]
     queues: Mapping[str, QueueFigures]
     waiting: tuple[Obstacle, ...]
+    gangs: GangCounts | None
     decisions_digest: str
 
 
@@ -79,21 +82,24 @@ def measure(scenario: Scenario, outcome: Outcome) -> Figures:
     samples = outcome.timeline.samples
     replayed = scenario.mode == "replay"
     span_ns = samples[-1].at - samples[0].at if replayed else 0
+    gangs = outcome.gangs
+    lost = 0 if gangs is None else gangs.failed + gangs.too_large
     waits = [placement.start_ns - placement.submit_ns for placement in placements]
     return Figures(
         tasks_total=len(tasks),
         tasks_placed=len(placements),
         tasks_finished=sum(placement.end_ns is not None for placement in placements),
-        tasks_pending=len(tasks) - len(placements),
+        tasks_pending=len(tasks) - len(placements) - lost,
         tasks_skipped=scenario.workload.skipped,
         tasks_waited=sum(wait > 0 for wait in waits),
         wait_seconds=waiting(waits),
         nodes_total=len(scenario.nodes),
-        nodes_used=len({placement.node_id for placement in placements}),
+        nodes_used=len({node for placement in placements for node in placement.node_ids}),
         makespan_seconds=span_ns / SECOND_NS,
         utilisation=_utilisation(outcome, replayed),
         queues=_queues(scenario, placements, outcome.timeline.types),
         waiting=outcome.obstacles,
+        gangs=gangs,
         decisions_digest=digest(placements, tasks),
     )
 
@@ -119,11 +125,15 @@ def percentile(ordered: Sequence[int], percent: int) -> int:
 
 
 def digest(placements: Sequence[Placement], tasks: Sequence[Task]) -> str:
-    """Return the SHA-256 over all decisions in order: task, node, start in nanoseconds."""
+    """Return the SHA-256 over all starts in order: task, node, start in nanoseconds.
+
+    Of a gang each member counts.
+    """
     found = hashlib.sha256()
     for placement in placements:
         task_id = tasks[placement.task].task_id
-        found.update(f"{task_id}\t{placement.node_id}\t{placement.start_ns}\n".encode())
+        for node_id in placement.node_ids:
+            found.update(f"{task_id}\t{node_id}\t{placement.start_ns}\n".encode())
     return found.hexdigest()
 
 

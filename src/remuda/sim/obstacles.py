@@ -6,7 +6,7 @@ wants and what there is. A gate is one of the conditions that an ask must pass t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from operator import itemgetter
 from typing import Final
 
@@ -47,15 +47,20 @@ class Obstacle:
     nodes: NodeTallyView | None
 
 
-def obstacles(door: Door, place_of: Mapping[str, int]) -> tuple[Obstacle, ...]:
+def obstacles(door: Door, place_of: Callable[[RequestView], int]) -> tuple[Obstacle, ...]:
     """Return what holds up the tasks that wait now, in the order in which gates are asked.
 
-    ``place_of``: where in the workload each task is.
+    ``place_of``: where in the workload the task of an ask is. Of a task with several asks the
+    first one speaks.
     """
-    waiting: dict[str, list[tuple[int, str, RequestView]]] = {}
+    first: dict[int, tuple[int, str, RequestView]] = {}
     for queue, request in _requests(door):
+        place = place_of(request)
+        first.setdefault(place, (place, queue, request))
+    waiting: dict[str, list[tuple[int, str, RequestView]]] = {}
+    for place, queue, request in first.values():
         gate = NOT_TRIED if request.finding is None else request.finding.gate
-        waiting.setdefault(gate, []).append((place_of[request.allocation_key], queue, request))
+        waiting.setdefault(gate, []).append((place, queue, request))
     found: list[Obstacle] = []
     for gate in sorted(waiting, key=_rank):
         _, queue, request = min(waiting[gate], key=itemgetter(0))

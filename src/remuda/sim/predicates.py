@@ -21,17 +21,25 @@ def equivalence(task: Task) -> str:
     return task.models or ANY_MODEL
 
 
-def predicates_for(nodes: Iterable[NodeSpec], tasks: Iterable[Task]) -> Predicates:
-    """Return the port for a run; without constraints nothing ever has to be asked."""
+def predicates_for(
+    nodes: Iterable[NodeSpec], tasks: Iterable[Task], *, gangs: bool = False
+) -> Predicates:
+    """Return the port for a run; without constraints nothing ever has to be asked.
+
+    ``gangs``: a task is an application, not an ask.
+    """
     constrained = [task for task in tasks if task.models]
-    return ModelPredicates(nodes, constrained) if constrained else always_true
+    return ModelPredicates(nodes, constrained, gangs=gangs) if constrained else always_true
 
 
 @final
 class ModelPredicates:
     """Accepts a node when its model is among those a task names (SI-80)."""
 
-    def __init__(self, nodes: Iterable[NodeSpec], constrained: Iterable[Task]) -> None:
+    def __init__(
+        self, nodes: Iterable[NodeSpec], constrained: Iterable[Task], *, gangs: bool = False
+    ) -> None:
+        self._gangs = gangs
         self._models = {node.node_id: node.model for node in nodes}
         sets: dict[str, frozenset[str]] = {}
         self._accepted: dict[str, frozenset[str]] = {}
@@ -41,7 +49,8 @@ class ModelPredicates:
 
     def __call__(self, question: NodesQuestion) -> NodesAnswer:
         """Return the first node with an acceptable model, and why those before are not."""
-        accepted = self._accepted.get(question.allocation_key)
+        task_id = question.application_id if self._gangs else question.allocation_key
+        accepted = self._accepted.get(task_id)
         if accepted is None:
             return always_true(question)
         return one_by_one(question, partial(self._refusal, accepted))

@@ -22,6 +22,7 @@ PARTITION: Final = "default"
 ROOT: Final = "root"
 NONE: Final = "none"
 ONE_LEAF: Final = "default"
+GANGS_BELOW: Final = "cluster"
 
 _FIFO: Final = {"application.sort.policy": "fifo"}
 _ILLEGAL: Final = re.compile(r"[^a-z0-9_-]")
@@ -37,22 +38,34 @@ class QueuePlan:
 
 
 def own_queues(
-    workload: Workload, queue_by: str, nodes: Sequence[NodeSpec], node_sort: str
+    workload: Workload,
+    queue_by: str,
+    nodes: Sequence[NodeSpec],
+    node_sort: str,
+    *,
+    gangs: bool = False,
 ) -> QueuePlan:
     """Return one FIFO leaf per value of a label, or a single one for NONE.
+
+    ``gangs``: they are below a parent whose maximum is the size of the cluster, because a gang
+    takes room as soon as the maxima above it leave enough for all its members (GANG-4).
 
     Raises: UsageError, when the trace does not have the label.
     """
     values = _values(workload, queue_by)
     names = legal_names(values)
-    leaves = tuple(QueueConfig(name, properties=_FIFO) for name in sorted(set(names.values())))
+    queues = tuple(QueueConfig(name, properties=_FIFO) for name in sorted(set(names.values())))
+    top = ROOT
+    if gangs:
+        top = f"{ROOT}.{GANGS_BELOW}"
+        queues = (QueueConfig(GANGS_BELOW, parent=True, maximum=_total(nodes), queues=queues),)
     partition = PartitionConfig(
         PARTITION,
-        QueueConfig(ROOT, parent=True, queues=leaves, submit_acl=AccessList(everybody=True)),
+        QueueConfig(ROOT, parent=True, queues=queues, submit_acl=AccessList(everybody=True)),
         node_sort_policy=node_sort,
         node_sort_weights=_equal_weights(nodes, workload.tasks),
     )
-    paths = tuple(f"{ROOT}.{names[value]}" for value in values)
+    paths = tuple(f"{top}.{names[value]}" for value in values)
     return _plan(Configuration((partition,)), workload, paths)
 
 
@@ -122,6 +135,15 @@ def _plan(configuration: Configuration, workload: Workload, paths: tuple[str, ..
             where = f"{workload.source}:{task.line}: application '{task.application_id}'"
             raise UsageError(f"{where} is in queue '{path}' and in '{other}'; it can be in one")
     return QueuePlan(configuration, paths)
+
+
+def _total(nodes: Sequence[NodeSpec]) -> dict[str, int]:
+    """The size of the cluster, without types of which there is nothing."""
+    total: dict[str, int] = {}
+    for node in nodes:
+        for name, amount in node.capacity.items():
+            total[name] = total.get(name, 0) + amount
+    return {name: amount for name, amount in total.items() if amount}
 
 
 def _equal_weights(nodes: Sequence[NodeSpec], tasks: Sequence[Task]) -> dict[str, float]:

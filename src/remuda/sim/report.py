@@ -56,6 +56,9 @@ def _tiles(scenario: Scenario, figures: Figures) -> str:
         waited = figures.tasks_waited / figures.tasks_placed if figures.tasks_placed else 0.0
         tiles.append(("Had to wait", count(figures.tasks_waited), percent(waited)))
         tiles.append(("Mean wait", duration(wait.mean), f"95 % within {duration(wait.p95)}"))
+    if figures.gangs is not None:
+        late = f"{count(figures.gangs.timed_out)} timed out"
+        tiles.append(("Gangs", count(figures.gangs.gangs), late))
     nodes = f"of {count(figures.nodes_total)}"
     tiles.append(("Nodes used", count(figures.nodes_used), nodes))
     busiest = sorted(figures.utilisation.items(), key=lambda item: (-item[1].mean, item[0]))
@@ -109,13 +112,13 @@ def _card(title: str, text: str, svg: str, kind: str = "card") -> str:
 
 
 def _tables(figures: Figures) -> str:
-    tasks, *waiting, use, queues = tables(figures, QUEUES_IN_TABLE)
+    tasks, *others, use, queues = tables(figures, QUEUES_IN_TABLE)
     hidden = len(figures.queues) - len(queues.rows)
     note = f"<p>{count(hidden)} more in summary.json.</p>" if hidden else ""
     digest = f"SHA-256 of all decisions: <code>{figures.decisions_digest}</code>"
     return (
         f'<div class="pair">{_table(tasks)}{_table(use)}</div>'
-        f"{''.join(map(_table, waiting))}{_table(queues, note)}<footer>{digest}</footer>"
+        f"{''.join(map(_table, others))}{_table(queues, note)}<footer>{digest}</footer>"
     )
 
 

@@ -81,23 +81,22 @@ def summary_text(content: dict[str, object]) -> str:
 
 
 def allocations_text(scenario: Scenario, outcome: Outcome) -> str:
-    """Return one CSV row per decision, in the order they were taken; times in seconds."""
+    """Return one CSV row per start, in the order of the decisions; times in seconds.
+
+    A gang has a row for each of its members.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     for placement in outcome.placements:
         task = scenario.workload.tasks[placement.task]
-        writer.writerow(
-            (
-                task.task_id,
-                scenario.queues.paths[placement.task],
-                task.application_id,
-                placement.node_id,
-                seconds_text(placement.submit_ns),
-                seconds_text(placement.start_ns),
-                "" if placement.end_ns is None else seconds_text(placement.end_ns),
-            )
+        what = (task.task_id, scenario.queues.paths[placement.task], task.application_id)
+        when = (
+            seconds_text(placement.submit_ns),
+            seconds_text(placement.start_ns),
+            "" if placement.end_ns is None else seconds_text(placement.end_ns),
         )
+        writer.writerows((*what, node_id, *when) for node_id in placement.node_ids)
     return text.getvalue()
 
 

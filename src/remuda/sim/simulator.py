@@ -5,12 +5,13 @@ as an ask of its application, and releases what it was given when the task's run
 It never decides anything, so what it shows is what the served scheduler would do.
 
 At one instant ends come before arrivals, and deciding takes no time. A task without run time
-ends right after the decisions of its instant, and the scheduler decides again.
+ends right after the decisions of its instant, and the scheduler decides again. The same holds for
+the members of gangs: what the scheduler orders to end has ended at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from typing import Final, Literal, TypeAlias, final
 
@@ -33,21 +34,26 @@ from remuda.core.messages.commands import (
 )
 from remuda.core.messages.effects import (
     AllocationNew,
+    AllocationsReleased,
     ApplicationsAnswered,
+    ApplicationUpdated,
     AsksRejected,
     Effect,
     NodesAnswered,
     RegistrationAnswered,
+    Rejection,
     RequestRefused,
 )
-from remuda.core.ports import always_true
+from remuda.core.messages.queries import RequestView
+from remuda.core.ports import Predicates, always_true
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.ports import Door
+from remuda.sim.gangs import TOO_LARGE, GangCounts, Gangs, Style
 from remuda.sim.obstacles import Obstacle, obstacles
 from remuda.sim.predicates import equivalence, predicates_for
 from remuda.sim.queues import QueuePlan
 from remuda.sim.timeline import Timeline
-from remuda.sim.workload import SECOND_NS, USER, NodeSpec, Workload
+from remuda.sim.workload import SECOND_NS, USER, NodeSpec, Task, Workload
 
 RM_ID: Final = "sim"
 # Who submits tasks of nobody, and what stands before users a scheduler would not take.
@@ -68,6 +74,7 @@ class Scenario:
     """Everything that determines a run: cluster, tasks, queues, and how tasks come.
 
     ``reservation_delay_ns``: how long a task waits before it may reserve a node; None: never.
+    ``gangs``: each task is a gang of this style; None: each is one ask.
     """
 
     nodes: tuple[NodeSpec, ...]
@@ -75,17 +82,19 @@ class Scenario:
     queues: QueuePlan
     mode: Mode
     reservation_delay_ns: int | None = RESERVATION_DELAY_NS
+    gangs: Style | None = None
 
 
 @message
 class Placement:
-    """One decision: the task (its place in the workload) got a node.
+    """One task (its place in the workload) began: the last of its members got a node.
 
+    ``node_ids``: one for each member, in the order they began; of a plain task the only one.
     ``end_ns`` None: the task never ends.
     """
 
     task: int
-    node_id: str
+    node_ids: tuple[str, ...]
     submit_ns: int
     start_ns: int
     end_ns: int | None
@@ -95,12 +104,14 @@ class Placement:
 class Outcome:
     """The decisions in the order they were taken, and how the cluster looked meanwhile.
 
-    ``obstacles``: what holds up the tasks that are left waiting.
+    ``obstacles``: what holds up the tasks that are left waiting. ``gangs``: what became of them,
+    None if there are none.
     """
 
     placements: tuple[Placement, ...]
     timeline: Timeline
     obstacles: tuple[Obstacle, ...] = ()
+    gangs: GangCounts | None = None
 
 
 def simulate(scenario: Scenario, progress: Progress) -> Outcome:
@@ -108,7 +119,7 @@ def simulate(scenario: Scenario, progress: Progress) -> Outcome:
 
     Raises: UsageError, when the scheduler refuses a node or a task.
     """
-    predicates = predicates_for(scenario.nodes, scenario.workload.tasks)
+    predicates = _predicates(scenario)
     scheduler = Scheduler(predicates, reservation_delay_ns=scenario.reservation_delay_ns)
     return play(scenario, scheduler, progress)
 
@@ -121,7 +132,13 @@ def play(scenario: Scenario, door: Door, progress: Progress) -> Outcome:
         run.fill()
     else:
         run.replay()
-    return Outcome(tuple(run.placements), run.timeline, run.obstacles())
+    counts = run.gangs.counts() if run.gangs is not None else None
+    return Outcome(tuple(run.placements), run.timeline, run.obstacles(), counts)
+
+
+def _predicates(scenario: Scenario) -> Predicates:
+    tasks = scenario.workload.tasks
+    return predicates_for(scenario.nodes, tasks, gangs=scenario.gangs is not None)
 
 
 @final
@@ -133,11 +150,14 @@ class _Run:
         self.timeline = Timeline([node.capacity for node in scenario.nodes])
         self._scenario = scenario
         self._tasks = scenario.workload.tasks
+        self.gangs = (
+            None if scenario.gangs is None else Gangs(scenario.gangs, self._tasks, self.timeline)
+        )
         self._paths = scenario.queues.paths
         self._place_of = {task.task_id: place for place, task in enumerate(self._tasks)}
         self._door = door
         self._progress = progress
-        # (end, number of the decision, allocation ID): what ends next, oldest decision first.
+        # (end, number of the start, allocation ID or "" for all): what ends next, oldest first.
         self._ends: list[tuple[int, int, str]] = []
         self._ended = 0
         self._now_ns = -1
@@ -148,8 +168,7 @@ class _Run:
 
     def register(self) -> None:
         """Introduce the RM and its nodes at second 0."""
-        tasks = self._tasks
-        constrained = predicates_for(self._scenario.nodes, tasks) is not always_true
+        constrained = _predicates(self._scenario) is not always_true
         configuration = self._scenario.queues.configuration
         self._tell(RegisterResourceManager(RM_ID, configuration, predicates=constrained), 0)
         nodes = [NodeUpdate(each.node_id, CREATE, each.capacity) for each in self._scenario.nodes]
@@ -205,7 +224,7 @@ class _Run:
         """Return what holds up the tasks that wait."""
         if len(self.placements) == len(self._tasks):
             return ()
-        return obstacles(self._door, self._place_of)
+        return obstacles(self._door, self._place)
 
     def _next_instant(self, waiting: Sequence[int]) -> int:
         """Return when something happens next: an end, an arrival, a timer of the scheduler."""
@@ -229,7 +248,10 @@ class _Run:
             _, number, allocation_id = heappop(self._ends)
             task = self._tasks[self.placements[number].task]
             application_id = task.application_id
-            self.timeline.ended(task.resource)
+            if self.gangs is None:
+                self.timeline.ended(task.resource)
+            else:
+                self.gangs.ended(application_id)
             self._ended += 1
             self._moves += 1
             releases.append(AllocationRelease(application_id, allocation_id))
@@ -244,62 +266,108 @@ class _Run:
 
     def _submit(self, places: Sequence[int], now_ns: int) -> None:
         new: list[NewApplication] = []
-        asks: list[Ask] = []
         for place in places:
             task = self._tasks[place]
             application_id = task.application_id
             if application_id not in self._live:
-                user = _user(task.labels.get(USER, ""))
-                new.append(
-                    NewApplication(application_id, self._paths[place], user=user, groups=(user,))
-                )
+                new.append(self._application(task, self._paths[place]))
             self._live[application_id] = self._live.get(application_id, 0) + 1
-            asks.append(
-                Ask(
-                    application_id,
-                    task.task_id,
-                    task.resource,
-                    priority=task.priority,
-                    equivalence=equivalence(task),
-                )
-            )
-        self.timeline.arrived(len(asks))
-        self._moves += len(asks)
+        self.timeline.arrived(len(places))
+        self._moves += len(places)
         if new:
             self._tell(UpdateApplications(RM_ID, tuple(new)), now_ns)
-        self._tell(UpdateAllocations(RM_ID, asks=tuple(asks)), now_ns)
+        asks = tuple(ask for place in places for ask in self._asks(self._tasks[place]))
+        self._tell(UpdateAllocations(RM_ID, asks=asks), now_ns)
+
+    def _application(self, task: Task, path: str) -> NewApplication:
+        user = _user(task.labels.get(USER, ""))
+        if self.gangs is not None:
+            return self.gangs.application(task, path, user)
+        return NewApplication(task.application_id, path, user=user, groups=(user,))
+
+    def _asks(self, task: Task) -> Iterable[Ask]:
+        """Return the asks of a task; a gang that was refused has none."""
+        if task.application_id not in self._live:
+            return ()
+        if self.gangs is not None:
+            return self.gangs.asks(task)
+        ask = Ask(
+            task.application_id,
+            task.task_id,
+            task.resource,
+            priority=task.priority,
+            equivalence=equivalence(task),
+        )
+        return (ask,)
 
     def _decide(self, now_ns: int) -> None:
         """Let the scheduler allocate until nothing more can be placed at this instant."""
         working = True
         while working:
-            for effect in self._door.step(now_ns + EPOCH_NS, STEP_LIMIT):
-                if type(effect) is AllocationNew:
-                    self._start(effect, now_ns)
+            self._hear(self._door.step(now_ns + EPOCH_NS, STEP_LIMIT), now_ns)
+            self._confirm(now_ns)
             if self._scenario.mode == "fill":
                 self._progress(len(self.placements))
             working = self._door.has_work()
 
-    def _start(self, effect: AllocationNew, now_ns: int) -> None:
-        place = self._place_of[effect.ask.allocation_key]
+    def _confirm(self, now_ns: int) -> None:
+        """End what the scheduler ordered to end."""
+        while self.gangs is not None and (releases := self.gangs.confirmations()):
+            self._moves += len(releases)
+            self._tell(UpdateAllocations(RM_ID, releases=releases), now_ns)
+
+    def _tell(self, command: Command, now_ns: int) -> None:
+        effects = self._door.handle(command, now_ns + EPOCH_NS)
+        for effect in effects:
+            for rejection in _refusals(effect):
+                if self.gangs is not None and rejection.rule == TOO_LARGE:
+                    self.gangs.refused(rejection.subject)
+                    del self._live[rejection.subject]
+                else:
+                    raise UsageError(self._explained(rejection.subject, rejection.reason))
+        self._hear(effects, now_ns)
+
+    def _hear(self, effects: Sequence[Effect], now_ns: int) -> None:
+        """Take note of what got a node, and of gangs of what has to end and what failed."""
+        gangs = self.gangs
+        for effect in effects:
+            if isinstance(effect, AllocationNew):
+                self._placed(effect, now_ns)
+            elif gangs is None:
+                continue
+            elif isinstance(effect, AllocationsReleased):
+                gangs.released(effect)
+            elif isinstance(effect, ApplicationUpdated) and gangs.updated(effect):
+                self._moves += 1
+                self.timeline.started({})  # in vain: it waits no more
+                del self._live[effect.application_id]
+
+    def _placed(self, effect: AllocationNew, now_ns: int) -> None:
+        self._moves += 1
+        if self.gangs is None:
+            place = self._place_of[effect.ask.allocation_key]
+            self.timeline.started(self._tasks[place].resource)
+            self._start(place, (effect.node_id,), effect.allocation_id, now_ns)
+        elif nodes := self.gangs.placed(effect):
+            self.timeline.started({})  # its members have their room
+            self._start(self._place_of[effect.ask.application_id], nodes, "", now_ns)
+
+    def _start(self, place: int, nodes: tuple[str, ...], allocation_id: str, now_ns: int) -> None:
         task = self._tasks[place]
         number = len(self.placements)
-        self._moves += 1
-        self.timeline.started(task.resource)
         if self._scenario.mode == "fill":
-            self.placements.append(Placement(place, effect.node_id, 0, now_ns, None))
+            self.placements.append(Placement(place, nodes, 0, now_ns, None))
             self.timeline.settle(number + 1)
             return
         assert task.duration_ns is not None, "an untimed task in a replay"
         end_ns = now_ns + task.duration_ns
-        self.placements.append(Placement(place, effect.node_id, task.submit_ns, now_ns, end_ns))
-        heappush(self._ends, (end_ns, number, effect.allocation_id))
+        self.placements.append(Placement(place, nodes, task.submit_ns, now_ns, end_ns))
+        heappush(self._ends, (end_ns, number, allocation_id))
 
-    def _tell(self, command: Command, now_ns: int) -> None:
-        for effect in self._door.handle(command, now_ns + EPOCH_NS):
-            refusal = _refusal(effect)
-            if refusal is not None:
-                raise UsageError(self._explained(*refusal))
+    def _place(self, request: RequestView) -> int:
+        """Return where in the workload the task of an ask is."""
+        gang = self.gangs is not None
+        return self._place_of[request.application_id if gang else request.allocation_key]
 
     def _explained(self, subject: str, reason: str) -> str:
         place = self._place_of.get(subject)
@@ -310,14 +378,13 @@ class _Run:
         return f"{where}: the scheduler refuses task '{subject}': {reason}"
 
 
-def _refusal(effect: Effect) -> tuple[str, str] | None:
-    """Return subject and reason if an effect refuses anything."""
+def _refusals(effect: Effect) -> Sequence[Rejection]:
+    """Return everything an effect refuses."""
     if isinstance(effect, ApplicationsAnswered | AsksRejected | NodesAnswered):
-        for rejection in effect.rejected:
-            return rejection.subject, rejection.reason
-    elif isinstance(effect, RegistrationAnswered | RequestRefused) and effect.reason:
-        return effect.rm_id, effect.reason
-    return None
+        return effect.rejected
+    if isinstance(effect, RegistrationAnswered | RequestRefused) and effect.reason:
+        return (Rejection(effect.rm_id, effect.reason, effect.rule),)
+    return ()
 
 
 def _user(label: str) -> str:

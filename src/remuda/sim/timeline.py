@@ -47,14 +47,18 @@ class Timeline:
         self._pending += count
 
     def started(self, resource: Mapping[str, int]) -> None:
-        """Note that a task got its node."""
+        """Note that a task waits no more and got what it had not yet."""
         self._pending -= 1
+        self.took(resource)
+
+    def took(self, resource: Mapping[str, int]) -> None:
+        """Note that something got room on a node."""
         for place, name in enumerate(self.types):
             self._used[place] += resource.get(name, 0)
             self._peak[place] = max(self._peak[place], self._used[place])
 
     def ended(self, resource: Mapping[str, int]) -> None:
-        """Note that a task gave its node back."""
+        """Note that something gave its room back."""
         for place, name in enumerate(self.types):
             self._used[place] -= resource.get(name, 0)
 

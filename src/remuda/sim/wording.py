@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from remuda.base.message import message
+from remuda.sim.gangs import GangCounts
 from remuda.sim.metrics import Figures
 from remuda.sim.obstacles import explained
 from remuda.sim.results import Speed
@@ -61,12 +62,15 @@ def count(number: int) -> str:
 def tables(figures: Figures, queues_limit: int) -> list[Table]:
     """Return the tables of tasks, of use and of the first ``queues_limit`` queues.
 
-    After that of tasks comes, if some are left pending, one that says why they wait.
+    After that of tasks comes one of gangs, if they are, and one that says why some still wait, if
+    they do.
     """
     types = tuple(figures.utilisation)
     waiting = [Table("Waiting", WAITING_HEADER, _waiting_rows(figures))] if figures.waiting else []
+    gangs = [] if figures.gangs is None else [Table("Gangs", (), _gang_rows(figures.gangs))]
     return [
         Table("Tasks", (), _task_rows(figures)),
+        *gangs,
         *waiting,
         Table("Utilisation", ("resource", "mean", "peak", "final"), _use_rows(figures)),
         Table(
@@ -92,6 +96,22 @@ def _task_rows(figures: Figures) -> list[tuple[str, str]]:
         ("longest wait", duration(wait.max)),
         ("nodes used", f"{count(figures.nodes_used)} of {count(figures.nodes_total)}"),
         ("simulated time", duration(figures.makespan_seconds)),
+    ]
+
+
+def _gang_rows(gangs: GangCounts) -> list[tuple[str, str]]:
+    """Return what became of the gangs, label and value; the usual zeros are left out."""
+    unusual = (
+        ("failed", gangs.failed),
+        ("larger than their queue", gangs.too_large),
+        ("members started alone", gangs.started_in_part),
+    )
+    return [
+        ("gangs", count(gangs.gangs)),
+        ("of more than one member", count(gangs.of_several)),
+        ("members", count(gangs.members)),
+        ("reservations timed out", count(gangs.timed_out)),
+        *((label, count(number)) for label, number in unusual if number),
     ]
 
 

@@ -35,12 +35,13 @@ class NodeSpec:
 
 @message
 class Task:
-    """One row of a trace: one ask of an application.
+    """One row of a trace: one ask of an application, or with --gangs an application of its own.
 
     ``line`` is the row's place in its file. ``duration_ns`` None: the trace does not know the
     run time. ``labels``: what is known of the task, by USER, CLASS and VC. ``models``: the node
     models it accepts, joined by ``|``, "" for any. ``application_id`` is the task's own ID
-    unless the trace gathers tasks into applications.
+    unless the trace gathers tasks into applications. ``members``: of how many equal parts it is,
+    that may run on different nodes.
     """
 
     task_id: str
@@ -52,6 +53,7 @@ class Task:
     labels: Mapping[str, str] = field(default_factory=dict)
     priority: int = 0
     models: str = ""
+    members: int = 1
 
 
 @message

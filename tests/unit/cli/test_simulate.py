@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,9 +18,9 @@ from typer.testing import CliRunner, Result
 
 import remuda
 from remuda.base.errors import RemudaError, UsageError
-from remuda.cli.simulate import Format, Mode, NodeSort, QueueBy, simulate
+from remuda.cli.simulate import Format, GangStyle, Mode, NodeSort, QueueBy, simulate
 from remuda.config.load import load_configuration
-from remuda.sim import experiment, queues, sample, simulator, workload
+from remuda.sim import experiment, gangs, queues, sample, simulator, workload
 from remuda.sim.traces import detect
 
 SAMPLE = Path(sample.__file__).parent
@@ -38,6 +39,7 @@ def test_the_choices_offered_are_those_the_simulator_has() -> None:
     assert {each.value for each in Format} == {detect.AUTO, *detect.READERS}
     assert {each.value for each in Mode} == set(get_args(simulator.Mode))
     labels = {workload.USER, workload.CLASS, workload.VC}
+    assert {each.value.title() for each in GangStyle} == set(get_args(gangs.Style))
     assert {each.value for each in QueueBy} == {queues.NONE, *labels}
 
 
@@ -118,9 +120,56 @@ def test_all_options_reach_the_run(tmp_path: Path) -> None:
         "to": "7200.5",
         "seed": "42",
         "reservation_delay": "1m",
+        "gangs": "",
     }
+    assert summary["gangs"] is None
     assert set(summary["queues"]) == {"root.interactive", "root.probe", "root.training"}
     assert summary["nodes_used"] < summary["nodes_total"] == 30
+
+
+GANGS = """task,submit,duration,members,gpu
+a,0,100,2,4
+b,1,50,4,4
+c,2,1500,1,2
+"""
+
+
+@pytest.mark.parametrize("style", ["soft", "hard"])
+def test_gangs_are_counted_and_each_member_is_a_row(tmp_path: Path, style: str) -> None:
+    (tmp_path / "w.csv").write_text(GANGS)
+    result = invoke(
+        *("--workload", tmp_path / "w.csv", "--nodes", "3xgpu=2", "--gangs"),
+        *("--gang-style", style, "--output", tmp_path),
+    )
+    assert result.exit_code == 0, result.output
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["run"]["gangs"] == style.title()
+    assert summary["gangs"] == {
+        "gangs": 3,
+        "of_several": 2,
+        "members": 7,
+        "timed_out": 0,
+        "failed": 0,
+        "too_large": 0,
+        "started_in_part": 0,
+    }
+    assert (summary["tasks_placed"], summary["tasks_waited"]) == (3, 1)
+    rows = (tmp_path / "allocations.csv").read_text().splitlines()[1:]
+    assert [row.split(",")[0] for row in rows] == ["a"] * 2 + ["c"] + ["b"] * 4
+    assert {row.partition(",")[2] for row in rows if row.startswith("b")} == {
+        "root.cluster.default,b,node-0001,1,100,150",
+        "root.cluster.default,b,node-0002,1,100,150",
+    }
+    assert re.search(r"reservations timed out +0\n", result.output)
+    assert "<dd>3<small>0 timed out</small></dd>" in (tmp_path / "report.html").read_text()
+
+
+def test_what_cannot_be_a_gang_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "w.csv").write_text(GANGS.replace("4,4", "3,4"))
+    result = invoke("--workload", tmp_path / "w.csv", "--nodes", "3xgpu=2", "--gangs")
+    assert isinstance(result.exception, UsageError)
+    assert str(result.exception).endswith("task 'b': 4 of gpu are not 3 equal parts")
+    assert invoke("--workload", tmp_path / "w.csv", "--nodes", "3xgpu=2").exit_code == 0
 
 
 def test_the_defaults_of_the_command_are_those_of_the_run() -> None:
@@ -128,6 +177,8 @@ def test_the_defaults_of_the_command_are_those_of_the_run() -> None:
     options = experiment.Options(SAMPLE / "workload.csv")
     assert command["reservation_delay"].default == options.reservation_delay
     assert command["seed"].default == options.seed
+    assert command["gangs"].default is options.gangs is False
+    assert command["gang_style"].default == options.gang_style.lower()
 
 
 def test_a_bad_reservation_delay_is_answered_with_what_is_good() -> None:

@@ -91,8 +91,8 @@ def replayed() -> tuple[Scenario, Outcome]:
     timeline.ended({"gpu": 2})
     timeline.settle(15 * S)
     placements = (
-        Placement(0, "n1", 0, 0, 10 * S),
-        Placement(1, "n1", 0, 10 * S, 15 * S),
+        Placement(0, ("n1",), 0, 0, 10 * S),
+        Placement(1, ("n1",), 0, 10 * S, 15 * S),
     )
     return Scenario(nodes, workload, plan, "replay"), Outcome(placements, timeline)
 

@@ -111,7 +111,10 @@ def test_tasks_are_counted_by_gate_in_the_order_of_the_gates_with_the_first_as_e
             request("t2", finding("a gate of tomorrow")),
         ),
     )
-    places = {f"t{number}": number for number in range(6)}
+
+    def places(request: RequestView) -> int:
+        return int(request.allocation_key.removeprefix("t"))
+
     assert obstacles(door, places) == (
         Obstacle(gates.QUEUE_QUOTA, 1, "t4", "root.y", "root.y", {"gpu": 4}, {"gpu": 3}, None),
         Obstacle(gates.NODES, 2, "t3", "root.y", "", {"gpu": 4}, None, TALLY),
@@ -140,7 +143,8 @@ def test_tasks_are_counted_by_gate_in_the_order_of_the_gates_with_the_first_as_e
     ],
 )
 def test_an_example_is_explained_in_few_words(found: FindingView | None, text: str) -> None:
-    (obstacle,) = obstacles(Views(application("a", "root.x", request("t", found))), {"t": 0})
+    door = Views(application("a", "root.x", request("t", found)))
+    (obstacle,) = obstacles(door, lambda request: 0)
     assert explained(obstacle) == text
 
 

@@ -49,6 +49,15 @@ def test_none_is_a_single_leaf() -> None:
     assert plan.paths == ("root.default", "root.default")
 
 
+def test_queues_of_gangs_share_a_maximum_of_the_size_of_the_cluster() -> None:
+    nodes = (*NODES, NodeSpec("m", {"vcore": 3, "disk": 0}))
+    plan = own_queues(workload("b", "a"), "vc", nodes, "fair", gangs=True)
+    assert plan.paths == ("root.cluster.b", "root.cluster.a")
+    (top,) = plan.configuration.partitions[0].root.queues
+    assert top.maximum == {"vcore": 4, "gpu": 1}
+    assert [leaf.maximum for leaf in top.queues] == [None, None]
+
+
 def test_a_label_the_trace_does_not_have_is_refused() -> None:
     with pytest.raises(UsageError, match=r"--queue-by user: jobs\.csv \(philly\) has vc"):
         own_queues(workload("a"), "user", NODES, "fair")

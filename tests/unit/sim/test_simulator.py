@@ -47,7 +47,8 @@ def starts(played: Scenario) -> list[tuple[str, str, float]]:
     outcome = simulate(played, lambda done: None)
     tasks = played.workload.tasks
     return [
-        (tasks[each.task].task_id, each.node_id, each.start_ns / S) for each in outcome.placements
+        (tasks[each.task].task_id, each.node_ids[0], each.start_ns / S)
+        for each in outcome.placements
     ]
 
 

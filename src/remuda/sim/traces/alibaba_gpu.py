@@ -1,7 +1,8 @@
 """Alibaba's GPU cluster trace of 2023: nodes with a GPU model, pods that may share a GPU.
 
 A pod with one GPU may ask for thousandths of it; more GPUs are whole ones. ``gpu_spec`` names
-the models a pod accepts. The pod lists with more multi-GPU pods come without times and classes.
+the models a pod accepts. The pod lists with more multi-GPU pods come without times and classes,
+and none says which pods belong together: as a gang each pod is a gang of one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Jobs of Microsoft's Philly cluster by virtual cluster (VC).
 
-All GPUs of a job start together; until the scheduler knows gangs, a job is one ask for all of
-them, which a node must hold as a whole.
+All GPUs of a job start together. A job is one ask for all of them, which a node must hold as a
+whole, or with --gangs a gang of members with one GPU each.
 """
 
 from __future__ import annotations
@@ -38,4 +38,5 @@ def _task(row: Row, seen: dict[str, int]) -> Task:
         duration_ns=row.seconds("duration_s"),
         application_id=name,
         labels={VC: row.text("vc")},
+        members=max(1, gpu // WHOLE_GPU),
     )

@@ -1,8 +1,9 @@
 """The project's own format: two CSV files anyone can write by hand or with a spreadsheet.
 
 Nodes: ``node,<resource>...``. Workload: ``task,submit,duration``, then any of ``application``,
-``queue``, ``user``, ``class`` and ``priority``, then one column per resource. Amounts are base
-units, times seconds. Rows of one application share it while any of them is unfinished.
+``queue``, ``user``, ``class``, ``priority`` and ``members``, then one column per resource. Amounts
+are base units, times seconds. Rows of one application share it while any of them is unfinished.
+Amounts are those of the whole task, whatever its number of equal members.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ TASK_COLUMNS: Final = ("task", "submit", "duration")
 
 # Which label an optional column gives; a queue is what other traces call a virtual cluster.
 _LABEL_COLUMNS: Final = {USER: "user", CLASS: "class", VC: "queue"}
-_OTHER_COLUMNS: Final = ("application", "priority")
+_OTHER_COLUMNS: Final = ("application", "priority", "members")
 _PRIORITY_LIMIT: Final = 1 << 31
 
 
@@ -72,6 +73,7 @@ def _task(row: Row, seen: dict[str, int], labels: Sequence[str], resources: Sequ
         application_id=row.name("application") if row.text("application") else task_id,
         labels={label: row.text(_LABEL_COLUMNS[label]) for label in labels},
         priority=_priority(row),
+        members=_members(row),
     )
 
 
@@ -82,6 +84,15 @@ def _priority(row: Row) -> int:
     if not -_PRIORITY_LIMIT <= priority < _PRIORITY_LIMIT:
         raise row.bad("priority", f"'{priority}' is not a signed 32-bit number")
     return priority
+
+
+def _members(row: Row) -> int:
+    if not row.text("members"):
+        return 1
+    members = row.whole("members")
+    if members < 1:
+        raise row.bad("members", f"'{members}' is not 1 or more")
+    return members
 
 
 def _amounts(row: Row, resources: Sequence[str]) -> dict[str, int]:

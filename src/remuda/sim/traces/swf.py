@@ -1,7 +1,8 @@
 """The Standard Workload Format of the Parallel Workloads Archive.
 
 A job is a line of 18 numbers, where -1 means "not known"; comments start with a semicolon, and
-those at the top describe the machine. Fields count from 1, as in the format's definition.
+those at the top describe the machine. Fields count from 1, as in the format's definition. What
+nodes the processors of a job were on is not in a log: as a gang each is a member.
 """
 
 from __future__ import annotations
@@ -84,6 +85,7 @@ def _task(row: Row, seen: dict[str, int]) -> Task:
         duration_ns=row.seconds(_RUN) if run_time_known else None,
         application_id=job,
         labels={USER: _known(row.text(_USER)), CLASS: _known(row.text(_QUEUE))},
+        members=max(1, processors),
     )
 
 

@@ -71,6 +71,7 @@ def test_alibaba_pods(read: Read) -> None:
     assert third.duration_ns is None
     assert [task.line for task in workload.tasks] == [2, 3, 5]
     assert first.application_id == first.task_id == "p1"
+    assert {task.members for task in workload.tasks} == {1}, "a pod is on one node"
 
 
 def test_alibaba_lists_without_times_and_classes(read: Read) -> None:
@@ -86,6 +87,7 @@ def test_philly_jobs(read: Read) -> None:
     (job,) = workload.tasks
     assert job.resource == {"gpu": 8000}
     assert job.labels == {VC: "ab12"}
+    assert job.members == 8, "one for each GPU"
     assert (job.submit_ns, job.duration_ns) == (1_500_000_000, 60 * 10**9)
 
 
@@ -101,6 +103,7 @@ def test_swf_jobs(read: Read) -> None:
     assert second.labels == {USER: "", CLASS: ""}
     assert second.duration_ns == 0
     assert third.resource == {"processor": 16}
+    assert [task.members for task in workload.tasks] == [64, 32, 16], "one for each processor"
     assert third.duration_ns is None, "-1 is no run time"
 
 
@@ -115,6 +118,13 @@ def test_own_format(read: Read) -> None:
     assert first.duration_ns == 1_250_000_000
     assert (second.application_id, second.priority) == ("b", 0)
     assert second.resource == {"vcore": 500}
+    assert (first.members, second.members) == (1, 1)
+
+
+def test_tasks_of_the_own_format_may_have_members(read: Read) -> None:
+    workload = read("task,submit,duration,members,gpu\na,0,1,4,8\nb,0,1,,8\n")
+    assert [task.members for task in workload.tasks] == [4, 1]
+    assert [task.resource for task in workload.tasks] == [{"gpu": 8}] * 2
 
 
 def test_optional_columns_of_the_own_format_may_be_missing(read: Read) -> None:
@@ -166,6 +176,14 @@ def test_a_workload_without_tasks_is_refused(read: Read) -> None:
         (SWF + "1 2 3\n", "w:8: the line has 3 fields, not 18"),
         (OWN.replace(",5,", ",2147483648,"), "w:2: column 'priority' '2147483648' is not a sig"),
         (OWN.replace("500", "half"), "w:3: column 'vcore' 'half' is not a whole number"),
+        (
+            "task,submit,duration,members,gpu\na,0,1,0,8\n",
+            "w:2: column 'members' '0' is not 1 or more",
+        ),
+        (
+            "task,submit,duration,members,gpu\na,0,1,two,8\n",
+            "w:2: column 'members' 'two' is not a whole number",
+        ),
         ("task,submit,duration,user\na,0,1,u\n", "w:1: no column names a resource"),
         ("task,submit,duration,cpu,\na,0,1,1,1\n", "w:1: a column has no name"),
     ],

@@ -1,0 +1,230 @@
+"""Tasks as gangs: each an application whose members start together, or not at all.
+
+What a resource manager does for a gang: it asks for a placeholder and for a real allocation per
+member, confirms at once what the scheduler orders to end, and calls the task started when its
+last member runs. Everything else is the scheduler's (rules: chapter 80 section 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final, Literal, TypeAlias, final
+
+from remuda.base.errors import UsageError
+from remuda.base.message import message
+from remuda.core.messages.commands import (
+    PLACEHOLDER_REPLACED,
+    TIMEOUT,
+    AllocationRelease,
+    Ask,
+    NewApplication,
+)
+from remuda.core.messages.effects import (
+    AllocationNew,
+    AllocationsReleased,
+    ApplicationUpdated,
+)
+from remuda.sim.predicates import equivalence
+from remuda.sim.timeline import Timeline
+from remuda.sim.workload import Task, Workload
+
+Style: TypeAlias = Literal["Soft", "Hard"]
+
+# All members of a run; two asks each, several of which may wait at a time.
+MEMBERS_LIMIT: Final = 1_000_000
+TASK_GROUP: Final = "members"
+# A gang that no queue could ever hold is refused by this rule; it counts and stays behind.
+TOO_LARGE: Final = "GANG-3"
+
+_FAILED: Final = "Failed"
+_TIMED_OUT: Final = "ResourceReservationTimeout"
+
+
+@message
+class GangCounts:
+    """What became of the gangs of a run.
+
+    ``of_several``: those of more than one member. ``timed_out``: those whose placeholders did not
+    all get room in time. ``failed``: those that therefore never ran (style Hard). ``too_large``:
+    for the maximum of their queue. ``started_in_part``: members that started while another one of
+    their gang, whose time had not run out, had neither placeholder nor node; it has to be 0.
+    """
+
+    gangs: int
+    of_several: int
+    members: int
+    timed_out: int
+    failed: int
+    too_large: int
+    started_in_part: int
+
+
+def as_gangs(workload: Workload) -> Workload:
+    """Return the workload with an application for each task, as a gang has to be.
+
+    Raises: UsageError, when there are too many members, or parts that are not equal.
+    """
+    total = 0
+    for task in workload.tasks:
+        where = f"{workload.source}:{task.line}: task '{task.task_id}'"
+        total += task.members
+        if total > MEMBERS_LIMIT:
+            have = f"this and the tasks before it have {total:,} members"
+            raise UsageError(f"--gangs: {where}: {have}, at most {MEMBERS_LIMIT:,}; say --to")
+        for name, amount in task.resource.items():
+            if amount % task.members:
+                parts = f"{amount} of {name} are not {task.members} equal parts"
+                raise UsageError(f"--gangs: {where}: {parts}")
+    tasks = tuple(replace(task, application_id=task.task_id) for task in workload.tasks)
+    return replace(workload, tasks=tasks)
+
+
+@final
+class _Gang:
+    """One gang under way.
+
+    ``held``: placeholders it has. ``swaps``: those it gave back for a member that is about to
+    begin. ``nodes``: of the members that run. ``harmed``: its time for placeholders ran out.
+    """
+
+    __slots__ = ("harmed", "held", "nodes", "size", "swaps", "task")
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.size = {name: amount // task.members for name, amount in task.resource.items()}
+        self.held = 0
+        self.swaps = 0
+        self.nodes: list[str] = []
+        self.harmed = False
+
+    def covered(self) -> bool:
+        """Whether each member has a placeholder or runs."""
+        return self.held + self.swaps + len(self.nodes) >= self.task.members
+
+
+@final
+class Gangs:
+    """All gangs of a run: what to send for them, and what is told of them."""
+
+    def __init__(self, style: Style, tasks: tuple[Task, ...], timeline: Timeline) -> None:
+        self._style = style
+        self._timeline = timeline
+        members = [task.members for task in tasks]
+        self._all = (len(members), sum(each > 1 for each in members), sum(members))
+        self._gangs: dict[str, _Gang] = {}
+        self._confirmations: list[AllocationRelease] = []
+        self._timed_out = 0
+        self._failed = 0
+        self._too_large = 0
+        self._started_in_part = 0
+
+    # ---------------------------------------------------------------------------- to send
+
+    def application(self, task: Task, path: str, user: str) -> NewApplication:
+        """Return the application of a task, with room for all its members as its wish."""
+        self._gangs[task.task_id] = _Gang(task)
+        return NewApplication(
+            task.task_id,
+            path,
+            user=user,
+            groups=(user,),
+            placeholder_ask=task.resource,
+            gang_scheduling_style=self._style,
+        )
+
+    def asks(self, task: Task) -> Iterator[Ask]:
+        """Return the asks of a task: a placeholder for each member, then the members."""
+        size = self._gangs[task.task_id].size
+        for placeholder in (True, False):
+            kind = "placeholder" if placeholder else "member"
+            for number in range(task.members):
+                yield Ask(
+                    task.task_id,
+                    f"{task.task_id}/{kind}-{number}",
+                    size,
+                    priority=task.priority,
+                    task_group=TASK_GROUP,
+                    placeholder=placeholder,
+                    equivalence=equivalence(task),
+                )
+
+    def confirmations(self) -> tuple[AllocationRelease, ...]:
+        """Return what has to be confirmed, once."""
+        found = tuple(self._confirmations)
+        self._confirmations.clear()
+        return found
+
+    # ---------------------------------------------------------------------------- to hear
+
+    def placed(self, effect: AllocationNew) -> tuple[str, ...]:
+        """Note a placeholder or a member; the nodes of all members if this was the last one."""
+        gang = self._gangs[effect.ask.application_id]
+        if effect.ask.placeholder:
+            gang.held += 1
+            self._timeline.took(gang.size)
+            return ()
+        if gang.swaps:
+            gang.swaps -= 1
+        else:
+            self._timeline.took(gang.size)
+        gang.nodes.append(effect.node_id)
+        if not gang.harmed and not gang.covered():
+            self._started_in_part += 1
+        return tuple(gang.nodes) if len(gang.nodes) == gang.task.members else ()
+
+    def released(self, effect: AllocationsReleased) -> None:
+        """Note what the scheduler orders to end; answers to releases are no news."""
+        for each in effect.released:
+            kind = each.termination_type
+            gang = self._gangs.get(each.application_id)
+            if gang is None or kind not in (PLACEHOLDER_REPLACED, TIMEOUT):
+                continue
+            gang.held -= 1
+            if kind == PLACEHOLDER_REPLACED:
+                gang.swaps += 1
+            else:
+                self._timeline.ended(gang.size)
+            release = AllocationRelease(
+                each.application_id, each.allocation_id, termination_type=kind
+            )
+            self._confirmations.append(release)
+
+    def updated(self, effect: ApplicationUpdated) -> bool:
+        """Note the state of an application; whether its task will never run."""
+        gang = self._gangs.get(effect.application_id)
+        if gang is None:
+            return False
+        if effect.message == _TIMED_OUT:
+            gang.harmed = True
+            self._timed_out += 1
+        if effect.state != _FAILED:
+            return False
+        self._failed += 1
+        self._forget(gang)
+        return True
+
+    def refused(self, application_id: str) -> None:
+        """Note that no queue could hold a gang."""
+        self._too_large += 1
+        self._forget(self._gangs[application_id])
+
+    def ended(self, application_id: str) -> None:
+        """Note the end of a task, with all it has."""
+        gang = self._gangs[application_id]
+        for _ in range(gang.held + len(gang.nodes)):
+            self._timeline.ended(gang.size)
+        self._forget(gang)
+
+    def counts(self) -> GangCounts:
+        """Return what became of all gangs."""
+        return GangCounts(
+            *self._all,
+            timed_out=self._timed_out,
+            failed=self._failed,
+            too_large=self._too_large,
+            started_in_part=self._started_in_part,
+        )
+
+    def _forget(self, gang: _Gang) -> None:
+        del self._gangs[gang.task.task_id]
