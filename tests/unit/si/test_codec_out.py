@@ -17,6 +17,7 @@ from remuda.core.messages.effects import (
     ApplicationsAnswered,
     ApplicationUpdated,
     AsksRejected,
+    AsksReleased,
     ContainerStateUpdated,
     Effect,
     EventRecord,
@@ -24,6 +25,7 @@ from remuda.core.messages.effects import (
     RegistrationAnswered,
     Rejection,
     ReleasedAllocation,
+    ReleasedAsk,
     RequestRefused,
 )
 from remuda.si.codec_in import RequestReader
@@ -194,6 +196,33 @@ def test_a_release_names_everything_about_the_allocation() -> None:
             ]
         )
     ]
+
+
+@pytest.mark.remuda_rule("SEED-32", "SI-70", "SI-75")
+def test_each_list_about_allocations_has_a_response_of_its_own() -> None:
+    ended = ReleasedAllocation("default", "a", "k-0", "k", commands.TIMEOUT, "")
+    dropped = ReleasedAsk("default", "a", "p", commands.TIMEOUT, "placeholder timeout")
+    refused = (Rejection("k", "zero", "SI-31", "a"),)
+    responses = write(
+        placed(0),
+        AllocationsReleased("rm", (ended,)),
+        AsksReleased("rm", (dropped,)),
+        AsksRejected("rm", refused),
+        AllocationsRejected("rm", refused),
+    )
+    lists = [[field.name for field, _ in response.ListFields()] for response in responses]
+    assert lists == [["new"], ["released"], ["releasedAsks"], ["rejected"], ["rejectedAllocations"]]
+    assert responses[2] == si.AllocationResponse(
+        releasedAsks=[
+            si.AllocationAskRelease(
+                partitionName="default",
+                applicationID="a",
+                allocationKey="p",
+                terminationType=si.TIMEOUT,
+                message="placeholder timeout",
+            )
+        ]
+    )
 
 
 @pytest.mark.remuda_rule("SI-4")

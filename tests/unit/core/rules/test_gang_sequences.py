@@ -16,6 +16,7 @@ def begin(*queues: object, cores: int = 10, **nodes: int) -> Gang:
     return gang
 
 
+@pytest.mark.remuda_rule("SEED-120", "SEED-123")
 @pytest.mark.remuda_rule(
     "GANG-1", "GANG-5", "GANG-10", "GANG-14", "GANG-17", "GANG-21", "GANG-24", "APP-7"
 )
@@ -45,6 +46,7 @@ def short(style: str) -> Gang:
     return gang
 
 
+@pytest.mark.remuda_rule("SEED-45")
 @pytest.mark.remuda_rule("GANG-23", "GANG-24", "GANG-25", "SI-27", "SI-78", "SI-79", "APP-11")
 def test_hard() -> None:
     gang = short("Hard")
@@ -58,6 +60,7 @@ def test_hard() -> None:
     assert gang.run() == []
 
 
+@pytest.mark.remuda_rule("SEED-45")
 @pytest.mark.remuda_rule(
     "GANG-23", "GANG-24", "GANG-25", "SI-27", "SI-78", "SI-79", "APP-13", "APP-4"
 )

@@ -15,6 +15,8 @@ from remuda.core.messages import events as ev
 from tests.unit.core.door import (
     CREATING,
     REQUIRED_NODE,
+    SECOND,
+    START,
     Caller,
     answers,
     leaf,
@@ -22,6 +24,7 @@ from tests.unit.core.door import (
     partition,
     released,
 )
+from tests.unit.core.rules.gang import Gang
 
 ONE = {"vcore": 1}
 EVENT_EXAMPLE = {"memory": 4_000_000_000, "vcore": 1_000}
@@ -143,6 +146,28 @@ def test_the_three_records_of_the_event_designs_example() -> None:
         (ev.USERGROUP, "ann", "root.default", ev.ADD, ev.UG_USER_RESOURCE): EVENT_EXAMPLE,
     }
     assert len(records) == 3
+
+
+@pytest.mark.remuda_rule("SEED-154", "GANG-36", "SI-28", "SI-37")
+def test_objects_keep_what_gangs_need() -> None:
+    """Group, flag, time limits, what was ordered out for what, the total and what is held of it."""
+    gang = Gang()
+    gang.nodes(n1=10)
+    gang.submit("app", {"vcore": 2}, execution_timeout_ms=60_000)
+    gang.hold("p1", "p2")
+    gang.want("r1", execution_timeout_ms=1_000)
+    gang.run()
+    app = gang.application()
+    assert (app.state, app.placeholder, app.used.get("vcore", 0)) == ("Starting", {"vcore": 2}, 0)
+    assert app.placeholder_deadline_ns == START + 60 * SECOND
+    held = gang.allocation("p1-0")
+    assert (held.task_group, held.placeholder) == ("g", True)
+    assert (held.ordered, held.replacement) == (c.PLACEHOLDER_REPLACED, "r1-0")
+    assert (gang.allocation("p2-0").ordered, gang.allocation("p2-0").replacement) == (0, "")
+    assert gang.confirm("p1-0") == ["new[r1-0 n1]"]
+    real = gang.allocation("r1-0")
+    assert (real.task_group, real.placeholder, real.placeholder_used) == ("g", False, True)
+    assert gang.run(SECOND) == ["released[r1-0 TIMEOUT]"]
 
 
 @pytest.mark.remuda_rule("SEED-212", "SEED-227", "CYC-6", "QUE-2")
