@@ -255,7 +255,8 @@ def _beside(points: Sequence[Point], lines: int, *, both: bool) -> tuple[Point, 
         return (middle[0], middle[1] + (16 if below else -7 - (lines - 1) * _LINE)), "middle"
     left = both and v > y
     across = middle[1] + 4 - (lines - 1) * _LINE / 2
-    return (middle[0] - 8 if left else middle[0] + 8, across), "end" if left else "start"
+    aside = 8 if x == u else 14
+    return (middle[0] - aside if left else middle[0] + aside, across), "end" if left else "start"
 
 
 def _loop(place: Point) -> list[Point]:

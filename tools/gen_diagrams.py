@@ -117,7 +117,29 @@ APPLICATION: Final = Layout(
         "resume": "bad",
         "expire": "old",
     },
-    over=frozenset({"Rejected", "Completed", "Failed", "Expired"}),
+    over=frozenset(states.TERMINATED),
+)
+
+# ------------------------------------------------------------------------ queues, partitions
+
+
+def queue() -> Machine:
+    """The life of a queue or a partition (chapter 80 section 2)."""
+    arrows = tuple(
+        Arrow(source, event.lower(), target) for (source, event), target in states.OBJECT.items()
+    )
+    return Machine("queue", "The states of queues and partitions", states.ACTIVE, arrows)
+
+
+QUEUE: Final = Layout(
+    size=(900, 312),
+    places={"Active": (220, 76), "Draining": (680, 76), "Stopped": (450, 226)},
+    routes={
+        ("Stopped", "Stopped"): Route(
+            ("bottom", -16), ("bottom", 16), ((434, 274), (466, 274)), (450, 292), "middle"
+        )
+    },
+    kinds={"remove": "bad", "stop": "bad"},
 )
 
 # ---------------------------------------------------------------------------------- managers
@@ -177,6 +199,7 @@ MANAGER: Final = Layout(
 
 PICTURES: Final = {
     "application-states.svg": (application, APPLICATION),
+    "queue-states.svg": (queue, QUEUE),
     "manager-states.svg": (manager, MANAGER),
 }
 
