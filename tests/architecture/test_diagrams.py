@@ -33,6 +33,9 @@ def test_a_picture_has_an_arrow_and_a_word_for_each_row_of_the_table() -> None:
     assert {(a.source, f"{a.event}Application"): a.target for a in machine.arrows} == (
         states.APPLICATION
     )
+    assert {(a.source, a.event.title()): a.target for a in gen_diagrams.queue().arrows} == (
+        states.OBJECT
+    )
     root = ET.fromstring(draw(machine, gen_diagrams.APPLICATION))
     boxes = [text.text for text in root.iter(f"{SVG}text") if text.get("class") == "head"]
     assert boxes == machine.states()

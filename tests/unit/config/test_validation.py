@@ -147,7 +147,7 @@ def test_a_queue_without_name_is_refused_at_its_level() -> None:
     assert "level 2" in problem.message
 
 
-@pytest.mark.remuda_rule("CFG-62")
+@pytest.mark.remuda_rule("SEED-182", "CFG-62")
 def test_names_are_unique_per_level_ignoring_case() -> None:
     (problem,) = errors("partitions:\n- queues:\n  - name: A\n  - name: a\n")
     assert (problem.rule, problem.line) == ("CFG-62", 4)
