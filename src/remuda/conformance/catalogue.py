@@ -13,7 +13,10 @@ from remuda.conformance.checks import (
     existing,
     gang,
     gang_ends,
+    gang_recovery,
+    gang_swap,
     nodes,
+    partitions,
     pauses,
     processing,
     recovery,
@@ -26,6 +29,7 @@ from remuda.conformance.registry import Check, Level, Subject
 
 SUBJECTS: Final[tuple[Subject, ...]] = (
     registration.SUBJECT,
+    partitions.SUBJECT,
     processing.SUBJECT,
     applications.SUBJECT,
     asks.SUBJECT,
@@ -37,7 +41,9 @@ SUBJECTS: Final[tuple[Subject, ...]] = (
     configuration.SUBJECT,
     states.SUBJECT,
     gang.SUBJECT,
+    gang_swap.SUBJECT,
     gang_ends.SUBJECT,
+    gang_recovery.SUBJECT,
     recovery.SUBJECT,
 )
 

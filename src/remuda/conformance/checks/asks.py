@@ -39,8 +39,8 @@ _REQUIRED: Final = "yunikorn.apache.org/requiredNode"
 
 # Milliseconds after which a check has its allocations end, and by how many of them a clock may
 # be off.
-_SHORT: Final = 600
-_TOLERANCE: Final = 150
+_SHORT: Final = 1000
+_TOLERANCE: Final = 300
 
 
 @SUBJECT.check("rejected", "what cannot be is rejected, all of it in one response", "SI-31", "SI-4")
@@ -240,6 +240,26 @@ def _time_limit(stage: Stage) -> None:
     rm.fence("SI-69")
     rm.release(release("app", "k-0", si.TIMEOUT))
     rm.expect(placed("app", "waits", vcores(1), "n"), updated("app", "Running"), rule="SI-60")
+
+
+@SUBJECT.check(
+    "time-limit-stopped",
+    "an allocation that is ordered out may be released; the later confirmation is ignored",
+    "SI-67",
+    "SI-62",
+    level=Level.REMUDA,
+    seconds=_SHORT / 1000,
+)
+def _time_limit_stopped(stage: Stage) -> None:
+    rm = stage.rm({"n": vcores(1)}, ["app"])
+    rm.asks(ask("app", "k", vcores(1), executionTimeoutMilliSeconds=_SHORT))
+    rm.expect(
+        placed("app", "k", vcores(1), "n"), updated("app", "Accepted"), updated("app", "Starting")
+    )
+    _order(rm, "app", "k")
+    rm.release(release("app", "k-0"))
+    rm.expect(released("app", "k"), updated("app", "Completing"), rule="SI-67")
+    rm.release(release("app", "k-0", si.TIMEOUT))
 
 
 @SUBJECT.check(

@@ -166,6 +166,7 @@ def _partition_comes(stage: Stage) -> None:
     "partition-goes",
     "with a partition its applications fail, what ran is released, and its name is unknown",
     "OBJ-9",
+    "APP-11",
     "SI-78",
     "SI-87",
     level=Level.REMUDA,

@@ -1,6 +1,6 @@
-"""How reservations of gangs end, how gangs complete and how they come back (GANG-20 to GANG-43).
+"""How reservations of gangs end, and how gangs complete (GANG-20 to GANG-33).
 
-The reservation timeout, 15 minutes by default, is set to less than a second by each application.
+The reservation timeout, 15 minutes by default, is set to one and a half seconds by each application.
 """
 
 from __future__ import annotations
@@ -9,13 +9,11 @@ import threading
 import time
 from typing import Final
 
-from remuda.conformance.checks.gang import reserve
-from remuda.conformance.elements import Expected
+from remuda.conformance.checks.gang_steps import REPLACED, reserve
 from remuda.conformance.expectations import (
     accepted,
     ask_dropped,
     ask_rejected,
-    known,
     node_accepted,
     placed,
     placeholder_placed,
@@ -25,7 +23,6 @@ from remuda.conformance.expectations import (
 from remuda.conformance.registry import Level, Subject
 from remuda.conformance.requests import (
     ask,
-    existing,
     gang,
     node,
     placeholder,
@@ -36,13 +33,12 @@ from remuda.conformance.rm import RM
 from remuda.conformance.stage import Stage
 from remuda.si.pb import si_pb2 as si
 
-SUBJECT: Final = Subject("gang-end", "Gang scheduling: timeouts, ends, recovery")
+SUBJECT: Final = Subject("gang-end", "Gang scheduling: timeouts and ends")
 
 _CAUSE: Final = "ResourceReservationTimeout"
-_REPLACED: Final = si.PLACEHOLDER_REPLACED
 
 # Milliseconds of a reservation timeout that is to come, and the seconds a check waits for it.
-_SHORT: Final = 700
+_SHORT: Final = 1500
 _SECONDS: Final = _SHORT / 1000
 
 # Seconds an application stays Completing (APP-16), and how much later they may be over.
@@ -189,12 +185,12 @@ def _while_starting(stage: Stage) -> None:
     rm = stage.rm({"n": vcores(2)}, [gang("app", vcores(2), millis=_SHORT)])
     reserve(rm, 2)
     rm.asks(ask("app", "r1", vcores(1), taskGroupName="g"))
-    rm.expect(released("app", "p1", _REPLACED))
+    rm.expect(released("app", "p1", REPLACED))
     rm.expect(released("app", "p2", si.TIMEOUT), rule="GANG-22", seconds=_SECONDS)
     rm.quiet("GANG-22")
     rm.release(release("app", "p2-0", si.TIMEOUT))
     rm.quiet("GANG-22")
-    rm.release(release("app", "p1-0", _REPLACED))
+    rm.release(release("app", "p1-0", REPLACED))
     rm.expect(placed("app", "r1", vcores(1), "n", group="g"))
 
 
@@ -232,13 +228,13 @@ def _repeated(stage: Stage) -> None:
     )
     reserve(rm, 1)
     rm.asks(ask("app", "r1", vcores(1), taskGroupName="g"))
-    order = released("app", "p1", _REPLACED)
+    order = released("app", "p1", REPLACED)
     first = rm.expect(order)[0]
     second = rm.expect(order, rule="SI-69", seconds=_SECONDS)[0]
     if second.at - first.at < _SECONDS / 2:
         millis = f"{1000 * (second.at - first.at):.0f} ms"
         raise rm.failure("SI-69", f"{_SHORT} ms between the orders", [millis])
-    rm.release(release("app", "p1-0", _REPLACED))
+    rm.release(release("app", "p1-0", REPLACED))
     rm.expect(placed("app", "r1", vcores(1), "n", group="g"))
 
 
@@ -261,8 +257,8 @@ def _left_over(stage: Stage) -> RM:
     rm = stage.rm({"n": vcores(3)}, [gang("app", vcores(2))])
     reserve(rm, 2)
     rm.asks(ask("app", "r1", vcores(1), taskGroupName="g"))
-    rm.expect(released("app", "p1", _REPLACED))
-    rm.release(release("app", "p1-0", _REPLACED))
+    rm.expect(released("app", "p1", REPLACED))
+    rm.release(release("app", "p1-0", REPLACED))
     rm.expect(placed("app", "r1", vcores(1), "n", group="g"))
     rm.release(release("app", "r1-0"))
     rm.expect(released("app", "r1"), updated("app", "Completing"), rule="GANG-32")
@@ -316,86 +312,3 @@ def _left_over_released(stage: Stage) -> None:
     ended = rm.expect(updated("app", "Completed"), seconds=_COMPLETING + _MARGIN)[0]
     if ended.at - began < _COMPLETING - 2:
         raise rm.failure("APP-10", "30 s of Completing", [f"{ended.at - began:.1f} s"])
-
-
-def _recovered(key: str) -> Expected:
-    """The answer to a placeholder that exists already."""
-    found = known("app", key, vcores(1), "n", f"{key}-0", group="g")
-    return Expected(found.what, {**found.fields, "placeholder": True})
-
-
-def _existing(key: str, **fields: object) -> si.Allocation:
-    allocation = existing("app", key, "n", vcores(1), placeholder=True, taskGroupName="g")
-    tags = fields.get("tags")
-    if isinstance(tags, dict):
-        allocation.allocationTags.update(tags)
-    return allocation
-
-
-@SUBJECT.check(
-    "recovered",
-    "placeholders come back as existing allocations and are replaced as before",
-    "GANG-40",
-    "GANG-41",
-    "REC-7",
-)
-def _recovered_whole(stage: Stage) -> None:
-    rm = stage.rm({"n": vcores(2)}, [gang("app", vcores(2))])
-    rm.existing(_existing("p1"), _existing("p2"))
-    rm.expect(
-        _recovered("p1"), _recovered("p2"), updated("app", "Accepted"), updated("app", "Starting")
-    )
-    rm.asks(ask("app", "r1", vcores(1), taskGroupName="g"))
-    rm.expect(released("app", "p1", _REPLACED), rule="GANG-10")
-    rm.release(release("app", "p1-0", _REPLACED))
-    rm.expect(placed("app", "r1", vcores(1), "n", group="g"))
-
-
-@SUBJECT.check(
-    "recovered-part",
-    "of placeholders that are missing after a recovery new ones are asked for",
-    "GANG-41",
-    "REC-3",
-)
-def _recovered_part(stage: Stage) -> None:
-    rm = stage.rm(apps=[gang("app", vcores(2))])
-    rm.nodes(node("n", vcores(2), existingAllocations=[_existing("p1")]))
-    rm.expect(node_accepted("n"), updated("app", "Accepted"))
-    rm.asks(placeholder("app", "p2", vcores(1)))
-    rm.expect(placeholder_placed("app", "p2", vcores(1), "n"), updated("app", "Starting"))
-
-
-@SUBJECT.check(
-    "recovered-plain",
-    "without its flag a recovered placeholder is an ordinary allocation",
-    "GANG-40",
-)
-def _recovered_plain(stage: Stage) -> None:
-    rm = stage.rm({"n": vcores(2)}, [gang("app", vcores(1))])
-    rm.existing(existing("app", "p1", "n", vcores(1), taskGroupName="g"))
-    rm.expect(
-        known("app", "p1", vcores(1), "n", "p1-0", group="g"),
-        updated("app", "Accepted"),
-        updated("app", "Starting"),
-    )
-    rm.asks(ask("app", "r1", vcores(1), taskGroupName="g"))
-    rm.expect(placed("app", "r1", vcores(1), "n", group="g"), updated("app", "Running"))
-
-
-@SUBJECT.check(
-    "recovered-timeout",
-    "recovered placeholders begin the timeout, at the oldest creation time among them",
-    "GANG-20",
-    "GANG-43",
-    level=Level.REMUDA,
-)
-def _recovered_timeout(stage: Stage) -> None:
-    hour_ago = str(int(time.time()) - 3600)
-    old = gang("app", vcores(2))
-    old.tags["yunikorn.apache.org/creationTime"] = hour_ago
-    rm = stage.rm({"n": vcores(2)}, [old])
-    rm.existing(_existing("p1", tags={"creationTime": hour_ago}))
-    rm.expect(_recovered("p1"), updated("app", "Accepted"))
-    _over(rm, "Resuming")
-    rm.release(release("app", "p1-0", si.TIMEOUT))
-    rm.expect(updated("app", "Accepted"))

@@ -125,6 +125,7 @@ def _by_node(rm: RM) -> None:
     "nodes drained, applications, allocations, asks, undrain: nothing is placed before the end",
     "REC-2",
     "REC-3",
+    "REC-4",
     "REC-7",
 )
 def _in_bulk(stage: Stage) -> None:

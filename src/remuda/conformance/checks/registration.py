@@ -1,4 +1,4 @@
-"""Registration and its faults, several resource managers, names of partitions (RM-1 to RM-25).
+"""Registration and its faults, and several resource managers (RM-1 to RM-19).
 
 A failed registration is followed by an attempt to use it, since what counts is that nothing of it
 is there.
@@ -13,21 +13,13 @@ import grpc
 
 from remuda.conformance.elements import Kind
 from remuda.conformance.expectations import (
-    accepted,
-    allocation_rejected,
-    ask_rejected,
-    node_accepted,
-    node_rejected,
     placed,
-    rejected,
     released,
     updated,
 )
 from remuda.conformance.registry import Level, Needs, Subject
 from remuda.conformance.requests import (
-    application,
     ask,
-    existing,
     node,
     release,
     vcores,
@@ -44,11 +36,6 @@ _BAD: Final = (
     "partitions: [{name: default, queues: [{name: root, queues: [{name: a}, {name: a}]}]}]"
 )
 
-_FOR_ALL: Final = """
-partitions:
-  - {{name: {name}, queues: [{{name: root, submitacl: "*", queues: [{{name: a}}]}}]}}
-"""
-
 # Of each user one application may run.
 _ONE_EACH: Final = """
 partitions:
@@ -58,12 +45,6 @@ partitions:
         submitacl: "*"
         limits: [{limit: all, users: ["*"], maxapplications: 1}]
         queues: [{name: a, properties: {application.sort.policy: fifo}}]
-"""
-
-_TWO: Final = """
-partitions:
-  - {name: default, queues: [{name: root, submitacl: "*", queues: [{name: a}]}]}
-  - {name: gpu, queues: [{name: root, submitacl: "*", queues: [{name: a}]}]}
 """
 
 
@@ -190,16 +171,6 @@ def _again_usage(stage: Stage) -> None:
 
 
 @SUBJECT.check(
-    "default",
-    "a partition may be called Default in the configuration and is default",
-    "RM-24",
-)
-def _default(stage: Stage) -> None:
-    rm = stage.rm({"n": vcores(1)}, ["app"], config=_FOR_ALL.format(name="Default"))
-    rm.place("app", "k", vcores(1), "n")
-
-
-@SUBJECT.check(
     "old-streams",
     "streams that are open when their resource manager registers again end with ABORTED",
     "SI-102",
@@ -304,101 +275,3 @@ def _unregister(stage: Stage) -> None:
     rm.open(Kind.NODE)
     rm.expect_end(Kind.NODE, grpc.StatusCode.FAILED_PRECONDITION, rule="RM-17")
     stage.refusal(method, request, "RM-19")
-
-
-@SUBJECT.check(
-    "foreign-partition",
-    "names of another resource manager's partitions are unknown partitions",
-    "RM-22",
-    level=Level.REMUDA,
-)
-def _foreign_partition(stage: Stage) -> None:
-    owner, rm = stage.rm(), stage.rm()
-    _life(owner)
-    theirs = f"[{owner.rm_id}]default"
-    rm.nodes(node("n2", vcores(1), attributes={"si/node-partition": theirs}))
-    rm.expect(node_rejected("n2"), rule="RM-22")
-    rm.applications(application("app2", partitionName=theirs))
-    rm.expect(rejected("app2"), rule="RM-22")
-    rm.asks(ask("app", "k2", vcores(1), partitionName=theirs))
-    rm.expect(ask_rejected("app", "k2"), rule="RM-22")
-    rm.release(release("app", "k-0", partitionName=theirs))
-    rm.applications(remove=[si.RemoveApplicationRequest(applicationID="app", partitionName=theirs)])
-    rm.quiet("RM-22")
-    owner.quiet("RM-22")
-    owner.release(release("app", "k-0"))
-    owner.expect(released("app", "k"), updated("app", "Completing"), rule="RM-22")
-
-
-@SUBJECT.check(
-    "own-partition", "[rmID]default and the empty name both mean the partition default", "RM-21"
-)
-def _own_partition(stage: Stage) -> None:
-    rm = stage.rm()
-    mine = f"[{rm.rm_id}]default"
-    rm.nodes(
-        node("n1", vcores(1), attributes={"si/node-partition": mine}),
-        node("n2", vcores(1), attributes={"si/node-partition": "default"}),
-    )
-    rm.expect(node_accepted("n1"), node_accepted("n2"), rule="RM-22")
-    rm.applications(application("app", partitionName=mine))
-    rm.expect(accepted("app"), rule="RM-22")
-    rm.place("app", "k", vcores(1), count=2)
-
-
-@SUBJECT.check(
-    "plain-names",
-    "every message that goes out has the plain name of the partition",
-    "RM-23",
-    level=Level.REMUDA,
-)
-def _plain_names(stage: Stage) -> None:
-    rm = stage.rm({"n": vcores(1)}, ["app"])
-    rm.asks(ask("app", "k", vcores(1)))
-    heard = rm.expect(
-        placed("app", "k", vcores(1), "n"), updated("app", "Accepted"), updated("app", "Starting")
-    )
-    name = getattr(heard[0].element, "partitionName")  # noqa: B009 - a message of any kind
-    if name != "default":
-        raise rm.failure("RM-23", "partitionName: default", [heard[0].text()])
-
-
-@SUBJECT.check(
-    "two-partitions", "the same names in two partitions are different things", "SI-12", "RM-21"
-)
-def _two_partitions(stage: Stage) -> None:
-    rm = stage.rm(config=_TWO)
-    gpu = {"si/node-partition": "gpu"}
-    rm.nodes(node("n", vcores(1)), node("n", vcores(2), attributes=gpu))
-    rm.expect(node_accepted("n"), node_accepted("n"), rule="SI-12")
-    rm.applications(application("app"), application("app", partitionName="gpu"))
-    rm.expect(accepted("app"), accepted("app"), rule="SI-12")
-    rm.asks(ask("app", "k", vcores(2), partitionName="gpu"))
-    rm.expect(
-        updated("app", "Accepted"),
-        updated("app", "Starting"),
-        placed("app", "k", vcores(2), "n"),
-        rule="SI-12",
-    )
-    rm.asks(ask("app", "k", vcores(1)))
-    rm.expect(
-        updated("app", "Accepted"),
-        updated("app", "Starting"),
-        placed("app", "k", vcores(1), "n"),
-        rule="SI-12",
-    )
-
-
-@SUBJECT.check(
-    "allocations-partition",
-    "a node with an allocation of another partition is rejected",
-    "RM-25",
-    level=Level.REMUDA,
-)
-def _allocations_partition(stage: Stage) -> None:
-    rm = stage.rm(apps=["app"])
-    allocation = existing("app", "k", "n", vcores(1), partitionName="gpu")
-    rm.nodes(node("n", vcores(1), existingAllocations=[allocation]))
-    rm.expect(node_rejected("n"), rule="RM-25")
-    rm.existing(existing("app", "k", "n", vcores(1)))
-    rm.expect(allocation_rejected("app", "k"), rule="RM-25")

@@ -86,7 +86,10 @@ def _ask_timeout(stage: Stage) -> None:
 
 
 @SUBJECT.check(
-    "allocation", "a release is answered with STOPPED_BY_RM, and the room is used again", "SI-60"
+    "allocation",
+    "a release is answered with STOPPED_BY_RM, and the room is used again",
+    "SI-60",
+    "SI-77",
 )
 def _allocation(stage: Stage) -> None:
     rm = _full(stage)

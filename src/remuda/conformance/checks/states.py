@@ -162,6 +162,7 @@ def _seconds_between(first: Heard, second: Heard) -> float:
     "after 30 seconds of Completing an application is Completed, and its ID is free",
     "APP-16",
     "APP-8",
+    "APP-14",
     "SI-23",
     "SI-31",
     seconds=_COMPLETING,
