@@ -1,7 +1,7 @@
 """A scheduler that lies: it passes everything on to a real one, and changes some of the answers.
 
 A fault takes one response and returns what is sent in its place: nothing, the same twice, or
-something else. Requests and metadata pass as they are, and so do statuses unless `status` is set.
+something else. What is not to be changed passes as it is, with its metadata.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from google.protobuf.message import Message
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
 
+# A change of one message; the type of the message is that of its stream.
 Fault: TypeAlias = Callable[[Any], list[Any]]
 Status: TypeAlias = Callable[[grpc.StatusCode], grpc.StatusCode]
 
@@ -36,6 +37,12 @@ _RESPONSES: Final[dict[str, type[Message]]] = {
     "/remuda.v1.SchedulerExtension/UnregisterResourceManager": ext.UnregisterResponse,
 }
 
+_REQUESTS: Final[dict[str, type[Message]]] = {
+    f"{_SCHEDULER}UpdateAllocation": si.AllocationRequest,
+    f"{_SCHEDULER}UpdateApplication": si.ApplicationRequest,
+    f"{_SCHEDULER}UpdateNode": si.NodeRequest,
+}
+
 
 def truth(response: Any) -> list[Any]:
     """No fault."""
@@ -45,11 +52,13 @@ def truth(response: Any) -> list[Any]:
 class Falsifier:
     """A gRPC server on a thread of its own; ``address`` is HOST:PORT.
 
-    ``fault`` changes responses, ``status`` how calls end, ``hidden`` services are not served.
+    ``fault`` changes responses and ``asked`` requests, ``status`` how calls end; what has
+    ``hidden`` in its name is not served.
     """
 
     def __init__(self, upstream: str) -> None:
         self.fault: Fault = truth
+        self.asked: Fault = truth
         self.status: Status = lambda code: code
         self.hidden = ""
         self.address = ""
@@ -59,7 +68,8 @@ class Falsifier:
 
     def honest(self) -> None:
         """Forget all faults."""
-        self.fault, self.status, self.hidden = truth, lambda code: code, ""
+        self.fault = self.asked = truth
+        self.status, self.hidden = lambda code: code, ""
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -110,6 +120,11 @@ class _Every(grpc.GenericRpcHandler):
             return [data]
         return [each.SerializeToString() for each in self._owner.fault(kind.FromString(data))]
 
+    async def _asked(self, method: str, requests: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        async for data in requests:
+            for each in self._owner.asked(_REQUESTS[method].FromString(data)):
+                yield each.SerializeToString()
+
     async def _end(self, context: Any, error: grpc.aio.AioRpcError) -> None:
         code = self._owner.status(error.code())
         if code is not grpc.StatusCode.OK:
@@ -120,7 +135,7 @@ class _Every(grpc.GenericRpcHandler):
             metadata = [pair for pair in context.invocation_metadata() if "remuda" in pair[0]]
             forward: grpc.aio.StreamStreamMultiCallable[bytes, bytes]
             forward = self._channel.stream_stream(method)
-            call = forward(requests, metadata=metadata)
+            call = forward(self._asked(method, requests), metadata=metadata)
             try:
                 async for data in call:
                     for each in self._falsified(method, data):

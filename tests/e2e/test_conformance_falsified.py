@@ -327,6 +327,28 @@ def test_one_call_that_is_not_served_is_not_applicable(falsifier: Falsifier) -> 
     assert "UpdateConfigurationRequest is not served" in str(done.exception)
 
 
+@pytest.mark.remuda_rule("SI-35")
+def test_the_newer_form_of_identities_is_taken(falsifier: Falsifier) -> None:
+    """Of a scheduler that calls an allocation by its key, as later ones do."""
+
+    def outwards(response: Any) -> list[Any]:
+        for list_ in ("new", "released"):
+            for each in elements(response, list_):
+                each.UUID = each.allocationID = each.allocationKey
+        return [response]
+
+    def inwards(request: Any) -> list[Any]:
+        for each in getattr(getattr(request, "releases", None), "allocationsToRelease", ()):
+            if each.UUID and not each.UUID.endswith("-0"):
+                each.UUID = each.allocationID = f"{each.UUID}-0"
+        return [request]
+
+    falsifier.fault, falsifier.asked = outwards, inwards
+    for name in ("nodes.drain", "asks.completing", "states.first-ask", "gang.full-queue"):
+        done = check(falsifier, name, "10s")
+        assert done.exit_code == 0, done.stdout
+
+
 def test_a_scheduler_that_answers_nothing_fails_within_bounded_time(falsifier: Falsifier) -> None:
     falsifier.fault = lambda response: (
         [response]

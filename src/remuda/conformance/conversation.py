@@ -14,8 +14,18 @@ from typing import Final
 
 import grpc
 
-from remuda.conformance.elements import KIND_OF, OTHER_KIND, Expected, Heard, Kind, Request
+from remuda.conformance.elements import (
+    KIND_OF,
+    OTHER_KIND,
+    Expected,
+    Heard,
+    Kind,
+    OneOf,
+    Request,
+    What,
+)
 from remuda.conformance.endpoint import Endpoint
+from remuda.conformance.expectations import identity_of
 from remuda.conformance.failures import CheckFailedError, Failure
 from remuda.conformance.probes import answers, probe
 from remuda.conformance.stream import Stream
@@ -39,12 +49,17 @@ class Conversation:
         endpoint: the scheduler.
         rm_id: who speaks.
         rule: the rule that is named where an expectation names none.
+
+    Attributes:
+        identities: what the scheduler calls the allocation ``<key>-<number>`` of an application,
+            by application and that name.
     """
 
     def __init__(self, endpoint: Endpoint, rm_id: str, rule: str) -> None:
         self.rm_id = rm_id
         self.endpoint = endpoint
         self.numbers = itertools.count(1)
+        self.identities: dict[tuple[str, str], str] = {}
         self._rule = rule
         self._streams: dict[Kind, Stream] = {}
         self._sent: list[str] = []
@@ -115,17 +130,18 @@ class Conversation:
         """Wait until all of this came, per stream in this order, and return it in this order.
 
         ``any_order``: also within a stream. ``seconds``: how much longer than usual it may take.
+        What is optional and did not come before the rest is left out.
 
         Raises: CheckFailedError as soon as something else comes, a stream ends, or time is over.
         """
         deadline = self._deadline() + seconds
         left = list(enumerate(wanted))
         found: dict[int, Heard] = {}
-        while left:
-            kind = KIND_OF[left[0][1].what]
+        while required := [each for _, each in left if not each.optional]:
+            kind = KIND_OF[required[0].what]
             choice = [(n, each) for n, each in left if KIND_OF[each.what] is kind]
+            candidates = choice if any_order else _up_to_required(choice)
             heard = self._streams[kind].next(deadline)
-            candidates = choice if any_order else choice[:1]
             match = next(
                 (pair for pair in candidates if heard and not pair[1].difference(heard)), None
             )
@@ -133,8 +149,9 @@ class Conversation:
                 raise self._surprise([each for _, each in candidates], heard, kind, rule)
             found[match[0]] = heard
             left.remove(match)
+            self._learn(match[1], heard)
         self._answered = len(self._sent)
-        return [found[n] for n in range(len(wanted))]
+        return [found[n] for n in sorted(found)]
 
     def expect_end(self, kind: Kind, *codes: grpc.StatusCode, rule: str) -> None:
         """Wait until a stream ends with one of these statuses; what came before does not count.
@@ -185,6 +202,13 @@ class Conversation:
             Failure(rule or self._rule, expected, _first(came), _first(sent[-_SHOWN:]))
         )
 
+    def _learn(self, wanted: Expected, heard: Heard) -> None:
+        """Keep the identity of a new allocation that may be written in two forms (SI-35)."""
+        forms = wanted.fields.get("UUID")
+        if wanted.what is What.NEW and isinstance(forms, OneOf):
+            name = (str(wanted.fields["applicationID"]), str(forms.values[0]))
+            self.identities[name] = identity_of(heard.element)
+
     def _surprise(
         self, wanted: Sequence[Expected], heard: Heard | None, kind: Kind, rule: str
     ) -> CheckFailedError:
@@ -223,6 +247,12 @@ class Conversation:
 
     def _deadline(self) -> float:
         return time.monotonic() + self.endpoint.timeout
+
+
+def _up_to_required(choice: list[tuple[int, Expected]]) -> list[tuple[int, Expected]]:
+    """Return the first that has to come, after those before it that may."""
+    first = next(place for place, (_, each) in enumerate(choice) if not each.optional)
+    return choice[: first + 1]
 
 
 def _kind_of(request: Request) -> Kind:

@@ -120,15 +120,23 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """One element that has to come: its kind, and the fields that count with their values."""
+    """One element that has to come: its kind, and the fields that count with their values.
+
+    ``optional``: it may come, before one that has to.
+    """
 
     what: What
     fields: Mapping[str, object]
+    optional: bool = False
 
     def text(self) -> str:
         """Return what is expected, for a report."""
         inner = ", ".join(f"{name}: {_shown(name, value)}" for name, value in self.fields.items())
-        return f"{self.what.value} {{{inner}}}"
+        return f"{self.what.value} {{{inner}}}{' (or not)' if self.optional else ''}"
+
+    def but(self, *, optional: bool = False, **fields: object) -> Expected:
+        """Return the same with other values of some fields."""
+        return Expected(self.what, {**self.fields, **fields}, optional)
 
     def difference(self, heard: Heard) -> str:
         """Return "" for the element that is expected, else what of it is different."""

@@ -61,8 +61,7 @@ def placeholder_placed(
     app: str, key: str, size: Amounts, node: str | None = None, *, number: int = 0, group: str = "g"
 ) -> Expected:
     """The placeholder got its allocation."""
-    found = placed(app, key, size, node, number=number, group=group)
-    return Expected(found.what, {**found.fields, "placeholder": True})
+    return placed(app, key, size, node, number=number, group=group).but(placeholder=True)
 
 
 def known(

@@ -88,9 +88,14 @@ class RM(Conversation):
         self.send(si.AllocationRequest(allocations=allocations))
 
     def release(self, *releases: si.AllocationRelease | si.AllocationAskRelease) -> None:
-        """Send a request with releases of allocations and asks."""
+        """Send a request with releases of allocations and asks.
+
+        Allocations are called what the scheduler called them, if it named them at all.
+        """
         both = si.AllocationReleasesRequest(
-            allocationsToRelease=[r for r in releases if isinstance(r, si.AllocationRelease)],
+            allocationsToRelease=[
+                self._named(r) for r in releases if isinstance(r, si.AllocationRelease)
+            ],
             allocationAsksToRelease=[r for r in releases if isinstance(r, si.AllocationAskRelease)],
         )
         self.send(si.AllocationRequest(releases=both))
@@ -146,3 +151,10 @@ class RM(Conversation):
             rule="SI-32",
         )
         return [identity_of(heard.element) for heard in found[len(states) :]]
+
+    def _named(self, release: si.AllocationRelease) -> si.AllocationRelease:
+        """Return a release with the identities that the scheduler gave."""
+        for field in ("UUID", "allocationID"):
+            name = (release.applicationID, getattr(release, field))
+            setattr(release, field, self.identities.get(name, name[1]))
+        return release

@@ -100,7 +100,7 @@ def _judge(stage: Stage, check: Check) -> tuple[Outcome, Failure | None, str]:
     except NotApplicableError as error:
         return Outcome.NOT_APPLICABLE, None, str(error)
     except Exception as error:  # noqa: BLE001 - one check must not end the run of the others
-        what = f"{type(error).__name__}: {error}"
-        failure = Failure(" ".join(check.rules), "a conversation as specified", (what,))
+        what = f"{type(error).__name__}: {error} (the suite is wrong here, or was interrupted)"
+        failure = Failure(" ".join(check.rules), "the check to come to its end", (what,))
         return Outcome.FAILED, failure, ""
     return Outcome.PASSED, None, ""

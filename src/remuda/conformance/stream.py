@@ -29,7 +29,7 @@ Method: TypeAlias = "grpc.StreamStreamMultiCallable[Any, Any]"
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a stream ended."""
+    """How a stream or a call ended."""
 
     code: grpc.StatusCode
     details: str
@@ -37,7 +37,7 @@ class Ended:
     def text(self) -> str:
         """Return the status for a report."""
         tail = f": {cut(self.details, 300)}" if self.details else ""
-        return f"the stream ended with {self.code.name}{tail}"
+        return f"the end, with status {self.code.name}{tail}"
 
 
 class Stream:

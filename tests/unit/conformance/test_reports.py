@@ -25,7 +25,7 @@ FAILURE = Failure(
 
 
 def results() -> list[Result]:
-    first, second, third = choose(["asks.updated", "asks.priority", "recovery.same-end"], None)
+    first, second, third = choose(["asks.several", "asks.priority", "recovery.same-end"], None)
     return [
         Result(first, Outcome.FAILED, 5.0, FAILURE),
         Result(second, Outcome.PASSED, 0.25),
@@ -57,7 +57,7 @@ def test_a_failure_tells_the_whole_story(endpoint: Endpoint) -> None:
         "[::1]:9079 serves si.v1.Scheduler; no REST address given\n"
         "\n"
         "Asks  asks.*\n"
-        "  FAIL  updated   an ask that is sent again replaces the one that waits  [SI-33]\n"
+        "  FAIL  several   an ask yields as many allocations as it says  [SI-32]\n"
         "        rule      SI-33\n"
         "        sent      UpdateAllocation {asks: [...]}\n"
         "        expected  new allocation {a: 1}\n"
@@ -71,24 +71,25 @@ def test_a_failure_tells_the_whole_story(endpoint: Endpoint) -> None:
         "(no --rest was given)  [REC-3 needs rest]\n"
         "\n"
         "3 checks in 5.5 s: 1 passed, 1 failed, 1 not applicable\n"
-        "failed: asks.updated\n"
-        "one of them again: remuda conformance ... --only asks.updated\n"
+        "failed: asks.several\n"
+        "one of them again: remuda conformance ... --only asks.several\n"
     )
 
 
 def test_on_a_terminal_lines_are_wrapped_below_themselves(
     endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("COLUMNS", "42")
     monkeypatch.setenv("NO_COLOR", "1")
     out = Terminal()
     show(results()[:1], endpoint, 5.5, out)
     lines = out.getvalue().splitlines()
-    assert lines[3:5] == [
-        "  FAIL  updated  an ask that is sent again replaces the one",
-        "                 that waits  [SI-33]",
+    assert lines[3:6] == [
+        "  FAIL  several  an ask yields as many",
+        "                 allocations as it says",
+        "                 [SI-32]",
     ]
-    assert max(len(line) for line in lines[2:-1]) <= 60
+    assert max(len(line) for line in lines[2:-1]) <= 42
 
 
 def test_colours_only_where_they_may_be(
@@ -136,9 +137,9 @@ def test_json_has_everything(endpoint: Endpoint) -> None:
         "not_applicable": 1,
     }
     assert checks[0] == {
-        "name": "asks.updated",
-        "title": "an ask that is sent again replaces the one that waits",
-        "rules": ["SI-33"],
+        "name": "asks.several",
+        "title": "an ask yields as many allocations as it says",
+        "rules": ["SI-32"],
         "level": "parity",
         "needs": [],
         "outcome": "failed",
@@ -167,7 +168,7 @@ def test_junit_is_xml_whatever_came() -> None:
     }
     cases = suite.findall("testcase")
     assert [(case.get("classname"), case.get("name")) for case in cases] == [
-        ("asks", "updated"),
+        ("asks", "several"),
         ("asks", "priority"),
         ("recovery", "same-end"),
     ]

@@ -137,7 +137,12 @@ def _replayed(stage: Stage) -> None:
     rm.fence()
 
 
-@SUBJECT.check("updated", "an ask that is sent again replaces the one that waits", "SI-33")
+@SUBJECT.check(
+    "updated",
+    "an ask that is sent again replaces the one that waits",
+    "SI-33",
+    level=Level.REMUDA,
+)
 def _updated(stage: Stage) -> None:
     rm = stage.rm(apps=["app"])
     rm.asks(ask("app", "k", vcores(4), 3))

@@ -66,7 +66,13 @@ def _refuse(stage: Stage, rm: RM, config: str, rule: str) -> None:
     stage.require(fine, rule, "success: false with a reason", answer, "UpdateConfiguration")
 
 
-@SUBJECT.check("unregistered", "who did not register changes nothing", "SI-85", needs=_NEEDS)
+@SUBJECT.check(
+    "unregistered",
+    "who did not register changes nothing",
+    "SI-85",
+    level=Level.REMUDA,
+    needs=_NEEDS,
+)
 def _unregistered(stage: Stage) -> None:
     request = si.UpdateConfigurationRequest(rmID=f"{stage.prefix}-none", config=QUEUES)
     stage.refusal(stage.endpoint.extension.UpdateConfiguration, request, "SI-85")
@@ -111,6 +117,7 @@ def _all_or_nothing(stage: Stage) -> None:
     "SI-85",
     "SI-88",
     "RLD-21",
+    level=Level.REMUDA,
     needs=_NEEDS,
 )
 def _in_force(stage: Stage) -> None:
@@ -149,7 +156,11 @@ def _queue_back(stage: Stage) -> None:
 
 
 @SUBJECT.check(
-    "partition-comes", "a new partition takes nodes and applications", "SI-87", needs=_NEEDS
+    "partition-comes",
+    "a new partition takes nodes and applications",
+    "SI-87",
+    level=Level.REMUDA,
+    needs=_NEEDS,
 )
 def _partition_comes(stage: Stage) -> None:
     rm = stage.rm(config=_ONE)

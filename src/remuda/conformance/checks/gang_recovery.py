@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from remuda.conformance.checks.gang_steps import REPLACED, reserve
+from remuda.conformance.checks.gang_steps import REPLACED, reserve, swap
 from remuda.conformance.elements import Expected
 from remuda.conformance.expectations import (
     known,
@@ -61,9 +61,7 @@ def _recovered_whole(stage: Stage) -> None:
     rm.expect(
         _recovered("p1"), _recovered("p2"), updated("app", "Accepted"), updated("app", "Starting")
     )
-    rm.asks(ask("app", "r1", vcores(1), taskGroupName="g"))
-    rm.expect(released("app", "p1", REPLACED), rule="GANG-10")
-    rm.release(release("app", "p1-0", REPLACED))
+    swap(rm, "r1", "p1", "p2")
     rm.expect(placed("app", "r1", vcores(1), "n", group="g"))
 
 

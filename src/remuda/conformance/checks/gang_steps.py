@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from remuda.conformance.elements import Expected, OneOf
 from remuda.conformance.expectations import placeholder_placed, released, updated
 from remuda.conformance.requests import Amounts, ask, gang, placeholder, release, vcores
 from remuda.conformance.rm import RM
@@ -33,8 +34,27 @@ def reserved(stage: Stage, count: int, cores: int = 8) -> RM:
     return rm
 
 
-def swap(rm: RM, key: str, real: str, size: Amounts | None = None) -> None:
-    """Ask for a member, which orders a placeholder out, and confirm that."""
-    rm.asks(ask("app", real, size or vcores(1), taskGroupName="g"))
-    rm.expect(released("app", key, REPLACED), rule="GANG-14")
+def replace(rm: RM, real: str, *keys: str) -> str:
+    """Ask for a member, which orders out one of the placeholders with these keys; return which."""
+    rm.asks(ask("app", real, vcores(1), taskGroupName="g"))
+    order = ordered_out(*keys)
+    found = rm.expect(order, rule="GANG-14")[0].element
+    assert isinstance(found, si.AllocationRelease)
+    return found.allocationKey
+
+
+def ordered_out(*keys: str) -> Expected:
+    """One of these placeholders is ordered out to be replaced (any of them: GANG-10)."""
+    if len(keys) == 1:
+        return released("app", keys[0], REPLACED)
+    identities = OneOf(tuple(form for key in keys for form in (f"{key}-0", key)))
+    return released("app", keys[0], REPLACED).but(
+        allocationKey=OneOf(keys), UUID=identities, allocationID=identities
+    )
+
+
+def swap(rm: RM, real: str, *keys: str) -> str:
+    """Replace one of the placeholders with these keys and confirm its end; return which."""
+    key = replace(rm, real, *keys)
     rm.release(release("app", f"{key}-0", REPLACED))
+    return key

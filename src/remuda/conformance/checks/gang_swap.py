@@ -40,7 +40,7 @@ SUBJECT: Final = Subject("gang-swap", "Gang scheduling: replacements")
 )
 def _more_asks(stage: Stage) -> None:
     rm = reserved(stage, 1)
-    swap(rm, "p1", "r1")
+    swap(rm, "r1", "p1")
     rm.expect(placed("app", "r1", vcores(1), "n", group="g"))
     rm.asks(ask("app", "r2", vcores(1), taskGroupName="g"))
     rm.expect(placed("app", "r2", vcores(1), "n", group="g"), updated("app", "Running"))
@@ -56,7 +56,7 @@ def _smaller(stage: Stage) -> None:
     reserve(rm, 1, vcores(2))
     rm.asks(ask("other", "k", vcores(1)))
     rm.expect(updated("other", "Accepted"))
-    swap(rm, "p1", "r1")
+    swap(rm, "r1", "p1")
     rm.expect(
         placed("app", "r1", vcores(1), "n", group="g"),
         placed("other", "k", vcores(1), "n"),
@@ -90,7 +90,7 @@ def _too_small(stage: Stage) -> None:
 )
 def _of_one(stage: Stage) -> None:
     rm = reserved(stage, 1)
-    swap(rm, "p1", "r1")
+    swap(rm, "r1", "p1")
     rm.expect(placed("app", "r1", vcores(1), "n", group="g"))
     rm.quiet("APP-9")
     rm.release(release("app", "r1-0"))
@@ -102,7 +102,7 @@ def _of_one(stage: Stage) -> None:
 )
 def _confirmed_twice(stage: Stage) -> None:
     rm = reserved(stage, 1)
-    swap(rm, "p1", "r1")
+    swap(rm, "r1", "p1")
     rm.expect(placed("app", "r1", vcores(1), "n", group="g"))
     rm.release(release("app", "p1-0", REPLACED))
 
@@ -114,12 +114,13 @@ def _confirmed_twice(stage: Stage) -> None:
     level=Level.REMUDA,
 )
 def _confirmed_otherwise(stage: Stage) -> None:
-    for type_ in (si.TIMEOUT, si.PREEMPTED_BY_SCHEDULER):
+    for type_ in (si.TIMEOUT, si.PREEMPTED_BY_SCHEDULER, si.STOPPED_BY_RM):
         rm = reserved(stage, 1)
         rm.asks(ask("app", "r1", vcores(1), taskGroupName="g"))
         rm.expect(released("app", "p1", REPLACED))
         rm.release(release("app", "p1-0", type_))
-        rm.expect(placed("app", "r1", vcores(1), "n", group="g"), rule="SI-66")
+        answer = [released("app", "p1")] if type_ == si.STOPPED_BY_RM else []
+        rm.expect(*answer, placed("app", "r1", vcores(1), "n", group="g"), rule="SI-66")
 
 
 @SUBJECT.check(
@@ -233,11 +234,11 @@ def _many_of_one_ask(stage: Stage) -> None:
 )
 def _counters(stage: Stage) -> None:
     rm = reserved(stage, 3)
-    rm.asks(placeholder("app", "p1", vcores(1)))
-    swap(rm, "p1", "r1")
+    swapped = swap(rm, "r1", "p1", "p2", "p3")
     rm.expect(placed("app", "r1", vcores(1), "n", group="g"))
-    rm.release(release("app", "p2-0"))
-    rm.expect(released("app", "p2"))
+    other = "p2" if swapped == "p1" else "p1"
+    rm.release(release("app", f"{other}-0"))
+    rm.expect(released("app", other))
     path = "/ws/v1/partition/default/queue/root.a/applications"
     listed = stage.get(path, rm, "REST-33")
     found = [each.get("placeholderData") for each in listed if each["applicationID"] == "app"]
@@ -260,5 +261,51 @@ def _draining(stage: Stage) -> None:
     rm = reserved(stage, 1)
     rm.nodes(node("n", None, si.NodeInfo.DRAIN_NODE))
     rm.quiet()
-    swap(rm, "p1", "r1")
+    swap(rm, "r1", "p1")
     rm.expect(placed("app", "r1", vcores(1), "n", group="g"))
+
+
+@SUBJECT.check("oldest-first", "the oldest placeholder goes first", "GANG-10", level=Level.REMUDA)
+def _oldest_first(stage: Stage) -> None:
+    rm = reserved(stage, 3)
+    for number in (1, 2, 3):
+        swap(rm, f"r{number}", f"p{number}")
+        states = [updated("app", "Running")] if number == 2 else []
+        rm.expect(placed("app", f"r{number}", vcores(1), "n", group="g"), *states)
+
+
+@SUBJECT.check(
+    "groups", "a member replaces placeholders of its own group only", "GANG-9", "GANG-10"
+)
+def _groups(stage: Stage) -> None:
+    rm = stage.rm({"n": vcores(2)}, [gang("app", vcores(2))])
+    rm.asks(placeholder("app", "p1", vcores(1)), placeholder("app", "p2", vcores(1), "h"))
+    rm.expect(
+        placeholder_placed("app", "p1", vcores(1), "n"),
+        placeholder_placed("app", "p2", vcores(1), "n", group="h"),
+        updated("app", "Accepted"),
+        updated("app", "Starting"),
+    )
+    rm.asks(ask("app", "r", vcores(1), taskGroupName="h"))
+    rm.expect(released("app", "p2", REPLACED))
+    rm.release(release("app", "p2-0", REPLACED))
+    rm.expect(placed("app", "r", vcores(1), "n", group="h"))
+
+
+@SUBJECT.check(
+    "counted-once",
+    "a placeholder ask that is sent again is no further member",
+    "GANG-35",
+    "SI-33",
+    level=Level.REMUDA,
+    needs=[Needs.REST],
+)
+def _counted_once(stage: Stage) -> None:
+    rm = reserved(stage, 2)
+    rm.asks(placeholder("app", "p1", vcores(1)), placeholder("app", "p2", vcores(1)))
+    rm.fence()
+    path = "/ws/v1/partition/default/queue/root.a/applications"
+    listed = stage.get(path, rm, "REST-33")
+    found = [each.get("placeholderData") for each in listed if each["applicationID"] == "app"]
+    wanted = [{"taskGroupName": "g", "count": 2, "minResource": vcores(1)}]
+    stage.require(found == [wanted], "GANG-35", f"placeholderData: {wanted}", found, f"GET {path}")
