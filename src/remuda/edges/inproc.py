@@ -50,6 +50,7 @@ from remuda.runtime.users.choice import Resolvers
 from remuda.runtime.users.ldap_settings import DIRECTORY as LDAP_DIRECTORY
 from remuda.si.codec_in import RequestReader, configuration_update, registration
 from remuda.si.codec_out import ResponseWriter, container_state, event_message
+from remuda.si.generation import SI_LEVEL
 from remuda.si.pb import si_pb2 as si
 from remuda.si.wire import Response
 
@@ -115,7 +116,8 @@ class InProcessScheduler:
         Raises: ConfigError, ProtocolError with the cause. Rules: RM-1, RM-2, RM-9, RM-13.
         """
         self._refuse_on_core_thread("register_resource_manager")
-        binding = _Binding(self._core, request.rmID, callback)
+        level = request.buildInfo.get(SI_LEVEL, "")
+        binding = _Binding(self._core, request.rmID, callback, level)
         with self._registering, self._core.connections.arriving(request.rmID, IN_PROCESS):
             try:
                 command = registration(
@@ -263,12 +265,12 @@ def _not_registered(rm_id: str) -> ProtocolError:
 class _Binding:
     """One registration of an RM in this process: its callback, and the translation both ways."""
 
-    def __init__(self, core: SchedulerLoop, rm_id: str, callback: object) -> None:
+    def __init__(self, core: SchedulerLoop, rm_id: str, callback: object, level: str) -> None:
         self._core = core
         self._rm_id = rm_id
         self.over = False
-        self.reader = RequestReader(rm_id)
-        self._writer = ResponseWriter()
+        self.reader = RequestReader(rm_id, level)
+        self._writer = ResponseWriter(self.reader.generation)
         self._calls: dict[type[Response], Callable[[Any], object]] = {}
         for kind, name in (
             (si.AllocationResponse, "update_allocation"),

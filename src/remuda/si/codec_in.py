@@ -39,6 +39,7 @@ from remuda.core.messages.commands import (
     UpdateNodes,
 )
 from remuda.si.errors import MessageTooLargeError
+from remuda.si.generation import Generation, is_ask
 from remuda.si.limits import ID_LENGTH_LIMIT, TEXTS_LENGTH_LIMIT, TEXTS_LIMIT, TYPES_LIMIT
 from remuda.si.pb import si_pb2 as si
 
@@ -92,10 +93,14 @@ def configuration_update(request: si.UpdateConfigurationRequest, load: Load) -> 
 
 
 class RequestReader:
-    """Translates the requests of one RM. Rules: SI-3, SI-5, SI-13, SI-36, SI-61, RES-11."""
+    """Translates the requests of one RM. ``level``: what it says it speaks, see generation.py.
 
-    def __init__(self, rm_id: str) -> None:
+    Rules: SI-3, SI-5, SI-13, SI-36, SI-61, SI-111, RES-11.
+    """
+
+    def __init__(self, rm_id: str, level: str = "") -> None:
         self._rm_id = rm_id
+        self.generation = Generation(level)
         self._resources: dict[bytes, Resource] = {}
 
     def applications(self, request: si.ApplicationRequest) -> UpdateApplications:
@@ -119,23 +124,23 @@ class RequestReader:
 
         Raises: ProtocolError for an identifier, a resource or a map that is too large.
         """
-        releases = request.releases
+        self.generation.note(request)
+        wanted = [entry for entry in request.allocations if is_ask(entry)]
+        existing: Iterable[si.Allocation] = request.allocations
+        if wanted:
+            existing = [entry for entry in request.allocations if not is_ask(entry)]
+        asks = [self._wanted(entry) for entry in wanted]
+        asks += [self._ask(entry) for entry in request.asks]
+        ended = self._releases(request.releases.allocationsToRelease)
+        dropped = [_ask_release(entry) for entry in request.releases.allocationAsksToRelease]
+        if self.generation.unified:
+            dropped += [_of_both(release) for release in ended if release.by_rm()]
         return UpdateAllocations(
             self._rm_id,
-            allocations=self._existing(request.allocations),
-            asks=tuple([self._ask(entry) for entry in request.asks]),
-            ask_releases=tuple(
-                [
-                    AskRelease(
-                        application_id=_id(entry.applicationID),
-                        allocation_key=_id(entry.allocationKey),
-                        partition=_id(entry.partitionName),
-                        termination_type=_termination(entry.terminationType),
-                    )
-                    for entry in releases.allocationAsksToRelease
-                ]
-            ),
-            releases=self._releases(releases.allocationsToRelease),
+            allocations=self._existing(existing),
+            asks=tuple(asks),
+            ask_releases=tuple(dropped),
+            releases=ended,
         )
 
     def nodes(self, request: si.NodeRequest) -> UpdateNodes:
@@ -147,7 +152,10 @@ class RequestReader:
 
     def _releases(self, entries: Sequence[si.AllocationRelease]) -> tuple[AllocationRelease, ...]:
         """Translate releases, without those that name two different identities (SI-61)."""
-        releases = tuple([_release(entry) for entry in entries if not _contradicts(entry)])
+        unified = self.generation.unified
+        releases = tuple(
+            [_release(entry, unified=unified) for entry in entries if not _contradicts(entry)]
+        )
         ignored = len(entries) - len(releases)
         if ignored:
             _log.warning(
@@ -200,9 +208,19 @@ class RequestReader:
         return tuple([self._existing_one(entry) for entry in entries])
 
     def _existing_one(self, entry: si.Allocation) -> ExistingAllocation:
-        """Translate a running allocation; two different identities count as none (SI-40)."""
+        """Translate a running allocation; two different identities count as none (SI-40).
+
+        In the newer form the key is the identity (SI-111).
+        """
+        identity = "" if _contradicts(entry) else _id(entry.allocationID or entry.UUID)
+        if self.generation.unified and not (entry.allocationID or entry.UUID):
+            identity = _id(entry.allocationKey)
+        return ExistingAllocation(self._wanted(entry), identity, _id(entry.nodeID))
+
+    def _wanted(self, entry: si.Allocation) -> Ask:
+        """Translate what an allocation asks for, or once did: just one (SI-41, SI-111)."""
         victim, preemptor = _preemption(entry)
-        ask = Ask(
+        return Ask(
             application_id=_id(entry.applicationID),
             allocation_key=_id(entry.allocationKey),
             resource=self._resource(entry.resourcePerAlloc),
@@ -214,9 +232,8 @@ class RequestReader:
             originator=entry.originator,
             allow_preempt_self=victim,
             allow_preempt_other=preemptor,
+            key_is_identity=self.generation.unified,
         )
-        identity = "" if _contradicts(entry) else _id(entry.allocationID or entry.UUID)
-        return ExistingAllocation(ask, identity, _id(entry.nodeID))
 
     def _node(self, entry: si.NodeInfo) -> NodeUpdate:
         action = int(entry.action)
@@ -277,10 +294,28 @@ def _contradicts(entry: si.AllocationRelease | si.Allocation) -> bool:
     return bool(uuid and allocation_id and uuid != allocation_id)
 
 
-def _release(entry: si.AllocationRelease) -> AllocationRelease:
+def _ask_release(entry: si.AllocationAskRelease) -> AskRelease:
+    return AskRelease(
+        application_id=_id(entry.applicationID),
+        allocation_key=_id(entry.allocationKey),
+        partition=_id(entry.partitionName),
+        termination_type=_termination(entry.terminationType),
+    )
+
+
+def _of_both(release: AllocationRelease) -> AskRelease:
+    """Return the release of the ask that goes with one of its allocation. Rules: SI-111."""
+    return AskRelease(
+        release.application_id, release.allocation_key, release.partition, release.termination_type
+    )
+
+
+def _release(entry: si.AllocationRelease, *, unified: bool) -> AllocationRelease:
+    """Translate a release; in the newer form the key is the identity (SI-61, SI-111)."""
+    identity = entry.allocationID or entry.UUID
     return AllocationRelease(
         application_id=_id(entry.applicationID),
-        allocation_id=_id(entry.allocationID or entry.UUID),
+        allocation_id=_id(identity or (entry.allocationKey if unified else "")),
         allocation_key=_id(entry.allocationKey),
         partition=_id(entry.partitionName),
         termination_type=_termination(entry.terminationType),

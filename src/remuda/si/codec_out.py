@@ -33,6 +33,7 @@ from remuda.core.messages.effects import (
     RequestRefused,
     ResourceManagerStopped,
 )
+from remuda.si.generation import Generation
 from remuda.si.pb import si_pb2 as si
 from remuda.si.wire import Response, resource
 
@@ -48,9 +49,13 @@ _REMEMBERED_BYTES_LIMIT: Final = 1_024
 
 
 class ResponseWriter:
-    """Builds the responses of one RM. Rules: SI-4, SI-7, SI-75, SI-76, SI-77, SI-110."""
+    """Builds the responses of one RM, in the form that it speaks.
 
-    def __init__(self) -> None:
+    Rules: SI-4, SI-7, SI-75, SI-76, SI-77, SI-110, SI-111.
+    """
+
+    def __init__(self, generation: Generation | None = None) -> None:
+        self._generation = generation or Generation()
         self._shapes: dict[tuple[int, bool, bool], tuple[Resource, bytes]] = {}
 
     def responses(self, effects: Sequence[Effect]) -> list[Response]:
@@ -75,13 +80,20 @@ class ResponseWriter:
                 run.append(effect)
             elif isinstance(effect, ApplicationUpdated):
                 updates.append(effect)
-            elif (response := _single(effect)) is not None:
+            elif (response := self._other(effect)) is not None:
                 responses.append(response)
         if updates:
             responses.append(_application_updates(updates))
         if run:
             responses.append(self._placements(run))
         return responses
+
+    def _other(self, effect: _Single) -> Response | None:
+        """Build the response for an effect that is never coalesced. Rules: SI-111."""
+        response = _single(effect)
+        if self._generation.unified and isinstance(response, si.AllocationResponse):
+            _unify(response)
+        return response
 
     def _placements(self, effects: Sequence[AllocationNew]) -> si.AllocationResponse:
         """Build one ``new`` list; every field an RM needs to replay it is set (SI-76)."""
@@ -231,6 +243,26 @@ def _single(effect: _Single) -> Response | None:
             return None
         case _:
             assert_never(effect)
+
+
+def _unify(response: si.AllocationResponse) -> None:
+    """Tell of asks as of the allocations they are in the newer form. Rules: SI-111."""
+    for ask in response.releasedAsks:
+        response.released.add(
+            partitionName=ask.partitionName,
+            applicationID=ask.applicationID,
+            allocationKey=ask.allocationKey,
+            terminationType=ask.terminationType,
+            message=ask.message,
+        )
+    for refused in response.rejected:
+        response.rejectedAllocations.add(
+            allocationKey=refused.allocationKey,
+            applicationID=refused.applicationID,
+            reason=refused.reason,
+        )
+    response.ClearField("releasedAsks")
+    response.ClearField("rejected")
 
 
 def _application_updates(effects: Sequence[ApplicationUpdated]) -> si.ApplicationResponse:

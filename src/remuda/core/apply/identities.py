@@ -13,11 +13,13 @@ LONGEST_NUMBER: Final = 18
 def next_allocation_id(request: Request) -> str:
     """Return the identity of an ask's next allocation, never one given out before.
 
-    Rules: CYC-18, SI-35. A recovered allocation, or one of an earlier ask with this key, may bear
-    an identity of this form.
+    A recovered allocation, or one of an earlier ask with this key, may bear an identity of this
+    form. Rules: CYC-18, SI-35, SI-111.
     """
     live = request.application.allocations
     key = request.ask.allocation_key
+    if request.ask.key_is_identity and key not in live:
+        return key
     number = request.next_identity
     if request.made > number:
         number = request.made

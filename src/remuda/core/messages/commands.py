@@ -153,6 +153,7 @@ class Ask:
 
     ``equivalence``: asks of one RM with the same non-empty text get the same predicate answers
     on the same node, so a node that refused one is not asked about again until it changes.
+    ``key_is_identity``: its one allocation is named like it (SI-35 [>=1.6], SI-111).
     """
 
     application_id: str
@@ -169,6 +170,7 @@ class Ask:
     allow_preempt_self: bool = True
     allow_preempt_other: bool = False
     equivalence: str = ""
+    key_is_identity: bool = False
 
 
 @message
@@ -200,6 +202,10 @@ class AllocationRelease:
     partition: str = ""
     termination_type: int = STOPPED_BY_RM
     message: str = ""
+
+    def by_rm(self) -> bool:
+        """Whether the RM ends it on its own, and does not confirm an order (SI-60)."""
+        return self.termination_type in (UNKNOWN_TERMINATION_TYPE, STOPPED_BY_RM)
 
 
 @message

@@ -20,6 +20,7 @@ from typing import Final
 from remuda.core.messages.effects import Effect
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.si.codec_out import ResponseWriter, split_encoded
+from remuda.si.generation import Generation
 from remuda.si.pb import si_pb2 as si
 from remuda.si.wire import Response
 
@@ -57,10 +58,10 @@ class Outbound:
     Rules: RM-15, RM-16, SI-7, SI-103, SI-104.
     """
 
-    def __init__(self, settings: GrpcSettings) -> None:
+    def __init__(self, settings: GrpcSettings, generation: Generation | None = None) -> None:
         self._settings = settings
         self.limit: int | None = None
-        self._writer = ResponseWriter()
+        self._writer = ResponseWriter(generation)
         self._lanes = {kind: _Lane() for kind in Kind}
         self._number = 0
         self._messages = 0

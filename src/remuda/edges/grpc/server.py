@@ -34,6 +34,7 @@ from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.roster import STREAMS
 from remuda.si import limits
 from remuda.si.codec_in import registration
+from remuda.si.generation import SI_LEVEL
 from remuda.si.pb import si_pb2 as si
 
 SERVICE: Final = "si.v1.Scheduler"
@@ -128,7 +129,8 @@ class GrpcServer:
             raise RefusalError(grpc.StatusCode.INVALID_ARGUMENT, one_line(error)) from None
         # Before the core knows, so that nothing of the old life gets into the new one.
         self._end_session(rm_id)
-        session = Session(rm_id, self._settings, self._core)
+        level = request.buildInfo.get(SI_LEVEL, "")
+        session = Session(rm_id, self._settings, self._core, level)
         self._sessions[rm_id] = session
         answer = await asyncio.wrap_future(
             self._core.register(

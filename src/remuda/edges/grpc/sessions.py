@@ -31,10 +31,12 @@ class Session:
     Rules: RM-9, RM-14, RM-15, SI-102, SI-103.
     """
 
-    def __init__(self, rm_id: str, settings: GrpcSettings, core: SchedulerLoop) -> None:
+    def __init__(
+        self, rm_id: str, settings: GrpcSettings, core: SchedulerLoop, level: str = ""
+    ) -> None:
         self.rm_id = rm_id
-        self.reader = RequestReader(rm_id)
-        self.outbound = Outbound(settings)
+        self.reader = RequestReader(rm_id, level)
+        self.outbound = Outbound(settings, self.reader.generation)
         self.sink = EdgeHandover(asyncio.get_running_loop(), self._take, self._lose)
         self._core = core
         self._streams: dict[Kind, asyncio.Future[RefusalError]] = {}
