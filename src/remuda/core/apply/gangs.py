@@ -1,4 +1,7 @@
-"""The life of placeholders: allocated, replaced, timed out (rules: chapter 80 section 3)."""
+"""The life of placeholders: allocated, replaced, timed out (rules: chapter 80 section 3).
+
+What ends one is an order to the RM, and its confirmation; in between it counts as before.
+"""
 
 from __future__ import annotations
 
