@@ -16,6 +16,8 @@ _NOWHERE: Final = "no-such-partition"
 
 _ANSWER_OF: Final = {
     What.REJECTED_ASK: "allocationKey",
+    # In the newer form of the interface (SI-111).
+    What.REJECTED_ALLOCATION: "allocationKey",
     What.REJECTED_APPLICATION: "applicationID",
     What.REJECTED_NODE: "nodeID",
 }
