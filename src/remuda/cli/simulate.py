@@ -10,7 +10,7 @@ from typing import Annotated, Final
 import typer
 
 from remuda.config.schema import NODE_SORT_BINPACKING, NODE_SORT_FAIR
-from remuda.runtime.reservation import DEFAULT_DELAY
+from remuda.config.settings import RESERVATION_DELAY
 
 EXAMPLES: Final = """
 Examples:
@@ -138,7 +138,7 @@ def simulate(
             help="How long a task waits before it may reserve a node that is large enough, on "
             "the clock of the trace; off: no reservations.",
         ),
-    ] = DEFAULT_DELAY,
+    ] = RESERVATION_DELAY,
     gangs: Annotated[
         bool,
         typer.Option(

@@ -38,7 +38,8 @@ class Setting:
     """One key. ``default``: as it would be written. ``reload``: whether a change takes effect.
 
     ``built``: whether this release acts on it; keys of other readers are only passed on.
-    ``alias``: another spelling, read where the right one is missing.
+    ``alias``: another spelling, read where the right one is missing. ``own``: each RM has its own
+    value, others know nothing of it (RM-7).
     """
 
     key: str
@@ -50,10 +51,15 @@ class Setting:
     rules: tuple[str, ...]
     built: bool = False
     alias: str = ""
+    own: bool = False
 
 
 def _core(key: str, default: str, kind: str, meaning: str, *rules: str) -> Setting:
     return Setting(key, default, kind, (CORE,), True, meaning, rules)
+
+
+def _own(key: str, default: str, kind: str, meaning: str, *rules: str) -> Setting:
+    return Setting(key, default, kind, (CORE,), True, meaning, rules, built=True, own=True)
 
 
 def _shim(key: str, default: str, kind: str, meaning: str) -> Setting:
@@ -91,47 +97,41 @@ SETTINGS: Final = (
         "where event records are kept",
         ("EVT-132",),
     ),
-    _core(
+    _own(
         "rm.pauseTimeout",
         "5m",
         DURATION,
         "how long a resource manager may be gone; 0: not at all, negative: for ever",
         "RM-18",
     ),
-    _core("rm.outboundLimit", "100000", NUMBER, "messages kept for one that is gone", "RM-15"),
-    _core(
+    _own("rm.outboundLimit", "100000", NUMBER, "messages kept for one that is gone", "RM-15"),
+    _own(
         "rm.confirmTimeout",
         "10m",
         DURATION,
         "after which an unconfirmed order is repeated; 0: never",
         "SI-69",
     ),
-    _core(
+    _own(
         "application.enforceExecutionTimeout",
         "false",
         BOOLEAN,
         "whether the execution timeout of an application ends it",
         "APP-30",
     ),
-    Setting(
+    _own(
         "scheduler.reservationLimit",
         "60m",
         DURATION,
-        (CORE,),
-        True,
         "a reservation older than that ends when its ask does not fit its limits; 0: never",
-        ("RSV-10",),
-        True,
+        "RSV-10",
     ),
-    Setting(
+    _own(
         "scheduler.parity",
         "none",
         PARITY,
-        (CORE,),
-        True,
         "`1.5`: queues are ordered as that release did",
-        ("KV-5",),
-        True,
+        "KV-5",
     ),
     _core("health.checkInterval", "30s", DURATION, "time between health checks; 0: none", "HLT-2"),
     Setting("log.level", "INFO", LEVEL, _BOTH, True, "level of every logger", ("KV-2",), True),

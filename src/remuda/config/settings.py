@@ -58,6 +58,9 @@ _LOG_PREFIX, _LOG_SUFFIX = LOGGER_KEY.split("<logger>")
 # How old an ask must be to reserve a node, unless the process is told otherwise (RSV-3).
 RESERVATION_DELAY_NS: Final = 2 * SECOND
 
+# The same as people type it.
+RESERVATION_DELAY: Final = "2s"
+
 
 @message
 class LogLevels:

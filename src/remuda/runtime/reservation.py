@@ -13,8 +13,6 @@ from remuda.base.duration import parse_duration
 from remuda.base.errors import UsageError
 from remuda.config.settings import RESERVATION_DELAY_NS, read_switches
 
-DEFAULT_DELAY: Final = "2s"
-
 # What is typed for a scheduler that never reserves.
 OFF: Final = "off"
 

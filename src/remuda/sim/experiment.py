@@ -13,7 +13,8 @@ from typing import TextIO
 from remuda.base.errors import UsageError
 from remuda.base.message import message
 from remuda.config.schema import NODE_SORT_FAIR
-from remuda.runtime.reservation import DEFAULT_DELAY, read_delay
+from remuda.config.settings import RESERVATION_DELAY
+from remuda.runtime.reservation import read_delay
 from remuda.sim import results
 from remuda.sim.gangs import Style, as_gangs
 from remuda.sim.metrics import Figures, measure
@@ -42,7 +43,7 @@ class Options:
     from_seconds: str | None = None
     to_seconds: str | None = None
     seed: int = 0
-    reservation_delay: str = DEFAULT_DELAY
+    reservation_delay: str = RESERVATION_DELAY
     gangs: bool = False
     gang_style: Style = "Soft"
 

@@ -7,10 +7,9 @@ import inspect
 import pytest
 
 from remuda.base.errors import UsageError
-from remuda.config.settings import RESERVATION_DELAY_NS
+from remuda.config.settings import RESERVATION_DELAY, RESERVATION_DELAY_NS
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.reservation import (
-    DEFAULT_DELAY,
     default_delay_ns,
     read_delay,
 )
@@ -47,4 +46,4 @@ def test_the_default_is_two_seconds_unless_the_environment_disables_reservations
 @pytest.mark.remuda_rule("RSV-3")
 def test_core_loop_and_command_have_the_same_default() -> None:
     parameter = inspect.signature(Scheduler).parameters["reservation_delay_ns"]
-    assert parameter.default == RESERVATION_DELAY_NS == read_delay("--x", DEFAULT_DELAY)
+    assert parameter.default == RESERVATION_DELAY_NS == read_delay("--x", RESERVATION_DELAY)

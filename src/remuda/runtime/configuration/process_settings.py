@@ -167,7 +167,7 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _process_wide(key: str) -> bool:
-    """Whether a key means something to the scheduler."""
+    """Whether a key means something to the scheduler, and not only for the RM that sets it."""
     if key.startswith(_LOGGER_PREFIX) and key.endswith(_LOGGER_SUFFIX):
         return True
-    return key in BY_KEY and CORE in BY_KEY[key].readers
+    return key in BY_KEY and CORE in BY_KEY[key].readers and not BY_KEY[key].own

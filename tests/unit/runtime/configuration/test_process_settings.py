@@ -146,7 +146,8 @@ def test_the_last_one_wins_and_a_conflict_is_told_without_values(
         settings("one", built_in(), {"log.level": "error"})
         settings("two", built_in(), {"log.level": "error", "service.policyGroup": "y"})
         assert caplog.messages == []
-        settings("one", built_in(), {"log.level": "warn", "event.maxStreams": "7"})
+        own = {"rm.pauseTimeout": "1m", "scheduler.parity": "1.5"}
+        settings("one", built_in(), {"log.level": "warn", "event.maxStreams": "7", **own})
     (line,) = caplog.messages
     assert line.startswith("settings of resource manager 'one' replace those of 'two' for the")
     assert line.endswith(": event.maxStreams, log.level")
