@@ -70,7 +70,9 @@ NEW_DOCUMENT: Final = Countable(elements={}, entries={1: DOCUMENT.entries})
 FLAT: Final = Countable(elements={}, entries={})
 
 _TAG_LIMIT: Final = 2**32 - 1
-_VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
+
+# Wire types of fields.
+VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
 
 
 def refuse_too_many(
@@ -104,29 +106,32 @@ def _count(data: memoryview, countable: _Fields, left: int) -> int:
     """Return how many elements are left of the budget; negative as soon as it is exceeded."""
     position, end = 0, len(data)
     while position < end and left >= 0:
-        tag, position = _varint(data, position)
+        tag, position = varint(data, position)
         if tag > _TAG_LIMIT:
             raise ProtocolError("the message has a field number of more than 29 bits")
         wire_type = tag & 7
-        if wire_type == _LENGTH:
-            size, position = _varint(data, position)
+        if wire_type == LENGTH:
+            size, position = varint(data, position)
             inner = countable.get(tag >> 3)
             if inner is not None:
                 left -= 1
                 if inner:
                     left = _count(data[position : position + size], inner, left)
             position += size
-        elif wire_type == _VARINT:
-            _, position = _varint(data, position)
-        elif wire_type in (_FIXED64, _FIXED32):
-            position += 8 if wire_type == _FIXED64 else 4
+        elif wire_type == VARINT:
+            _, position = varint(data, position)
+        elif wire_type in (FIXED64, FIXED32):
+            position += 8 if wire_type == FIXED64 else 4
         else:
             raise ProtocolError(f"the message has a field of unknown wire type {wire_type}")
     return left
 
 
-def _varint(data: memoryview, position: int) -> tuple[int, int]:
-    """Read one variable-length number; return it and the position after it."""
+def varint(data: memoryview, position: int) -> tuple[int, int]:
+    """Read one variable-length number; return it and the position after it.
+
+    Raises: IndexError at the end of the data, ProtocolError for more than 64 bits.
+    """
     byte = data[position]
     position += 1
     if byte < 128:

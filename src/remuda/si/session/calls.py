@@ -1,0 +1,100 @@
+"""Questions that the core has put to an RM over a session and that are not answered yet.
+
+Every call has a budget; what comes later is no answer any more (EXT-17). A call lives on one
+stream: when that breaks, all its calls are over (EXT-10).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, Generic, TypeVar
+
+from remuda.base.message import message
+
+T = TypeVar("T")
+
+# Overdue calls in a row after which an RM counts as not answering (EXT-17).
+OVERDUE_LIMIT: Final = 10
+
+
+@message
+class Call(Generic[T]):
+    """A question under way: ``number`` of the frame that asks, ``due_ns``: when it is too late.
+
+    ``what``: what the owner wants to know when it is over.
+    """
+
+    call_id: int
+    number: int
+    due_ns: int
+    what: T
+
+
+class CallTable(Generic[T]):
+    """The calls in flight of one session, by ID. IDs rise and are never used again.
+
+    ``limit``: calls in flight. ``overdue_in_a_row``: calls without answer since the last answer.
+    Rules: EXT-5, EXT-6, EXT-10, EXT-17.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.overdue_in_a_row = 0
+        self._calls: dict[int, Call[T]] = {}
+        self._last_id = 0
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def __iter__(self) -> Iterator[Call[T]]:
+        return iter(self._calls.values())
+
+    def full(self) -> bool:
+        """Whether another call has to wait for its turn. Rules: EXT-6."""
+        return len(self._calls) >= self.limit
+
+    def next_id(self) -> int:
+        """Return the ID of the next call."""
+        self._last_id += 1
+        return self._last_id
+
+    def put(self, call: Call[T]) -> None:
+        """Take note of a call that was sent."""
+        self._calls[call.call_id] = call
+
+    def answered(self, call_id: int) -> Call[T] | None:
+        """Return the call that an answer belongs to, which ends it; None if it is over already.
+
+        Rules: EXT-5, EXT-17.
+        """
+        call = self._calls.pop(call_id, None)
+        if call is not None:
+            self.overdue_in_a_row = 0
+        return call
+
+    def peek(self, call_id: int) -> Call[T] | None:
+        """Return a call in flight and leave it there; an answer may come in pieces."""
+        return self._calls.get(call_id)
+
+    def overdue(self, now_ns: int) -> list[Call[T]]:
+        """End and return the calls whose budget has run out, oldest first. Rules: EXT-17."""
+        late = [call for call in self._calls.values() if call.due_ns <= now_ns]
+        for call in late:
+            del self._calls[call.call_id]
+        self.overdue_in_a_row += len(late)
+        return late
+
+    def drop(self) -> list[Call[T]]:
+        """End and return all calls: their stream is over. Rules: EXT-10."""
+        calls = list(self._calls.values())
+        self._calls.clear()
+        self.overdue_in_a_row = 0
+        return calls
+
+    def due_ns(self) -> int | None:
+        """Return when the next call is overdue, None if there is none."""
+        return min((call.due_ns for call in self._calls.values()), default=None)
+
+    def deaf(self) -> bool:
+        """Whether so many calls in a row went unanswered that the RM must be set aside. EXT-17."""
+        return self.overdue_in_a_row >= OVERDUE_LIMIT

@@ -1,0 +1,126 @@
+"""Frames as bytes: what is put before a body, and what a frame says before it is unpacked.
+
+A frame is a protobuf message, and a protobuf message is a row of fields. So a body is encoded once,
+kept as bytes until the peer has it, and each time it is sent the two numbers that change from
+sending to sending are put before it. What arrives is counted before it is unpacked (SI-105).
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, TypeAlias
+
+from google.protobuf.message import Message
+
+from remuda.base.errors import ProtocolError
+from remuda.si import limits
+from remuda.si.pb import extension_pb2 as ext
+
+Frame: TypeAlias = ext.RMFrame | ext.CoreFrame
+
+# Fields of both kinds of frames that carry no number of their own (EXT-3).
+UNNUMBERED: Final = frozenset({"hello", "welcome", "ack_only", "heartbeat", "goodbye"})
+
+# Fields 20 to 29 are requests and responses, 30 to 39 belong to calls, from 40 on nobody is waited
+# for (extension.proto). What is not known is treated by its kind (EXT-21).
+REQUESTS: Final = range(20, 30)
+
+_SEQ_TAG: Final = 1 << 3
+_ACK_TAG: Final = 2 << 3
+_FIRST_BODY: Final = 10
+
+# What is counted in frames of RMs: their requests, and the parts of their answers.
+RM_FRAME: Final = limits.Countable(
+    elements={
+        10: {2: {}},
+        20: limits.APPLICATION_REQUEST.elements,
+        21: limits.ALLOCATION_REQUEST.elements,
+        22: limits.NODE_REQUEST.elements,
+        30: {3: {4: {}}},
+        31: {3: {}},
+    },
+    entries={
+        10: {2: {}, 3: limits.REGISTRATION.entries},
+        20: limits.APPLICATION_REQUEST.entries,
+        21: limits.ALLOCATION_REQUEST.entries,
+        22: limits.NODE_REQUEST.entries,
+        23: {2: limits.CONFIGURATION_UPDATE.entries},
+        30: {3: {4: {}}},
+        31: {3: {}},
+    },
+)
+
+
+class Head(NamedTuple):
+    """What a frame says of itself: its number, what it acknowledges, the field of its body.
+
+    ``field`` 0: it has no body.
+    """
+
+    number: int
+    acknowledged: int
+    field: int
+
+
+def body(frame: type[Frame], name: str, content: Message | bytes) -> bytes:
+    """Encode a body: the field ``name`` of a kind of frame, with its content."""
+    encoded = content if isinstance(content, bytes) else content.SerializeToString()
+    return varint(field_number(frame, name) << 3 | limits.LENGTH) + varint(len(encoded)) + encoded
+
+
+def numbered(number: int, acknowledged: int, content: bytes) -> bytes:
+    """Return a frame: its number, what it acknowledges, its body; zeros are left out. EXT-3."""
+    head = b""
+    if number:
+        head = varint(_SEQ_TAG) + varint(number)
+    if acknowledged:
+        head += varint(_ACK_TAG) + varint(acknowledged)
+    return head + content
+
+
+def varint(value: int) -> bytes:
+    """Encode a number that is not negative."""
+    encoded = bytearray()
+    while value > 127:
+        encoded.append(value & 127 | 128)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
+
+
+def peek(data: bytes) -> Head:
+    """Read the head of a frame without unpacking it; a later field replaces an earlier one.
+
+    Raises: ProtocolError if the bytes are no protobuf message.
+    """
+    view, position = memoryview(data), 0
+    number = acknowledged = field = 0
+    try:
+        while position < len(view):
+            tag, position = limits.varint(view, position)
+            value, position = _value(view, position, tag & 7)
+            if tag == _SEQ_TAG:
+                number = value
+            elif tag == _ACK_TAG:
+                acknowledged = value
+            elif tag >> 3 >= _FIRST_BODY:
+                field = tag >> 3
+    except IndexError:
+        raise ProtocolError("the frame ends in the middle of a field") from None
+    return Head(number, acknowledged, field)
+
+
+def _value(view: memoryview, position: int, wire_type: int) -> tuple[int, int]:
+    """Read or skip the value of a field; return a number, 0 for others, and the place after it."""
+    if wire_type == limits.VARINT:
+        return limits.varint(view, position)
+    if wire_type == limits.LENGTH:
+        size, position = limits.varint(view, position)
+        return 0, position + size
+    if wire_type in (limits.FIXED64, limits.FIXED32):
+        return 0, position + (8 if wire_type == limits.FIXED64 else 4)
+    raise ProtocolError(f"the frame has a field of unknown wire type {wire_type}")
+
+
+def field_number(frame: type[Frame], name: str) -> int:
+    """Return the number of a field of a kind of frame."""
+    return frame.DESCRIPTOR.fields_by_name[name].number
