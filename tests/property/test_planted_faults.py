@@ -111,7 +111,7 @@ def reserves_beyond_the_headroom(patch: pytest.MonkeyPatch) -> None:
         decision = decide(partition, predicates)
         if isinstance(decision, Park) and decision.limiting and decision.lane.shape.may_reserve:
             request = decision.lane.first().first()
-            search = Search(partition, decision.lane.shape, request, predicates)
+            search = Search(partition, decision.lane, request, predicates)
             node = search.node_to_reserve()
             if node is not None and not decision.lane.shape.required_node:
                 return Reserve(request, node, search.refusals)

@@ -1,7 +1,8 @@
 """The one question the core may ask outward (SI-80, EXT-22).
 
 It is synchronous and free of side effects; whoever supplies it records the answers, so that a
-replay can give the same ones.
+replay can give the same ones. Who cannot answer at once, because the RM is elsewhere, says so: the
+verdicts follow in a command, ``PredicateVerdicts``, and the core goes on meanwhile (EXT-14).
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ class NodesQuestion:
     """Which is the first of these nodes that an ask may go to?
 
     ``allocate``: to run there; False: to reserve it. ``node_ids``: in the order of preference, all
-    with room (to run) or large enough (to reserve).
+    with room (to run) or large enough (to reserve). ``want``: so many of them are of use, since the
+    ask wants more than one allocation.
     """
 
     rm_id: str
@@ -25,6 +27,7 @@ class NodesQuestion:
     allocation_key: str
     allocate: bool
     node_ids: tuple[str, ...]
+    want: int = 1
 
 
 @message
@@ -32,10 +35,15 @@ class NodesAnswer:
     """``passed``: the index of the first node that is acceptable, -1 if none is.
 
     ``refusals``: why each node before that was refused, in the order of the question.
+
+    ``ticket``: 0, or the number, unique per RM, under which the verdicts follow; then nothing is
+    known yet, and ``asked`` of the nodes, from the first one on, are asked about.
     """
 
     passed: int
     refusals: tuple[str, ...] = ()
+    ticket: int = 0
+    asked: int = 0
 
 
 class Predicates(Protocol):

@@ -22,6 +22,7 @@ from remuda.core.apply.nodes import update_nodes
 from remuda.core.apply.object_states import change_object_state
 from remuda.core.apply.outstanding import plan_look
 from remuda.core.apply.pauses import pause, resume, stop_overdue
+from remuda.core.apply.questions import hear
 from remuda.core.apply.registration import register, stop_manager
 from remuda.core.apply.releases import release_allocations
 from remuda.core.apply.reload import update_configuration
@@ -30,9 +31,11 @@ from remuda.core.apply.turn import Turn
 from remuda.core.cycle.decide import decide, has_work
 from remuda.core.invariants.partition import check
 from remuda.core.messages.commands import (
+    BindPredicates,
     ChangeObjectState,
     Command,
     PauseResourceManager,
+    PredicateVerdicts,
     RegisterResourceManager,
     ResumeResourceManager,
     UnregisterResourceManager,
@@ -94,6 +97,8 @@ class Scheduler:
             change_object_state(turn, command)
         elif isinstance(command, UpdateConfiguration):
             update_configuration(turn, command)
+        elif isinstance(command, PredicateVerdicts | BindPredicates):
+            hear(turn, command)
         else:
             self._update(turn, command)
         self._settle(turn)

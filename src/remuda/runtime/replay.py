@@ -17,9 +17,11 @@ import msgspec
 from remuda.base.errors import UsageError
 from remuda.base.message import message
 from remuda.core.messages.commands import (
+    BindPredicates,
     ChangeObjectState,
     Command,
     PauseResourceManager,
+    PredicateVerdicts,
     RegisterResourceManager,
     ResumeResourceManager,
     UnregisterResourceManager,
@@ -63,6 +65,8 @@ _COMMANDS: Final[dict[str, type[Command]]] = {
         UpdateApplications,
         UpdateAllocations,
         UpdateNodes,
+        PredicateVerdicts,
+        BindPredicates,
     )
 }
 

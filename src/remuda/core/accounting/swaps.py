@@ -33,6 +33,13 @@ def set_stuck(partition: Partition, application: Application) -> None:
     place_swaps(partition, application)
 
 
+def set_swaps_aside(partition: Partition, application: Application, *, aside: bool) -> None:
+    """Leave an application alone until the next answer of its RM, or go on. Rules: EXT-14."""
+    if application.gang is not None:
+        application.gang.aside = aside
+        place_swaps(partition, application)
+
+
 def retry_swaps(partition: Partition) -> None:
     """Let those try again whose placeholders could not be replaced. Rules: GANG-16."""
     stuck, partition.stuck = partition.stuck, {}

@@ -105,7 +105,7 @@ def take_room(partition: Partition, allocation: Allocation) -> None:
     """Let an allocation take room on its node, be there some or not. Rules: NOD-2, NOD-14."""
     node = allocation.node
     node.put(allocation)
-    node.refused.clear()
+    node.verdicts.clear()
     if node.reservations:
         partition.shaken[node.node_id] = node
     if partition.rebuffed:

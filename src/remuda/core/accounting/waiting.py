@@ -148,7 +148,7 @@ def offer_anew(partition: Partition, node: Node) -> None:
 
     Rules: NOD-13, NOD-14 (decision 3 of docs/spec).
     """
-    node.refused.clear()
+    node.verdicts.clear()
     offer(partition, node)
 
 
@@ -272,7 +272,10 @@ def _unlist(partition: Partition, lane: Lane) -> None:
     if not lane.parked:
         return
     number = lane.shape.number
-    if lane.parked_at is None:
+    if lane.listed is not None:
+        del lane.listed[lane.number]
+        lane.listed = None
+    elif lane.parked_at is None:
         del lane.shape.waiting[lane.number]
         if not lane.shape.waiting:
             partition.starved.remove(lane.shape)

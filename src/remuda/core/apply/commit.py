@@ -17,6 +17,7 @@ from remuda.core.apply.looking import (
     tell_refusals,
 )
 from remuda.core.apply.orders import limit_execution
+from remuda.core.apply.questions import forget
 from remuda.core.apply.reservations import reserve, unreserve, unreserve_all
 from remuda.core.apply.tracking import look, usage_grew
 from remuda.core.apply.turn import Turn
@@ -25,7 +26,7 @@ from remuda.core.messages.events import ADD, APP, APP_ALLOC, NODE, NODE_ALLOC
 from remuda.core.model import deadlines, states
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
-from remuda.core.model.decision import Allocate, Hold, Park, Pause, Reserve, Wait
+from remuda.core.model.decision import Allocate, Hold, Park, Pause, Refusals, Reserve, Wait
 from remuda.core.model.partition import Partition
 from remuda.core.model.request import HOME, Request
 
@@ -50,8 +51,8 @@ def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
     elif not request.looked and request.pending > 1:
         mark_looked(request)
     request.attempted = True
-    if decision.refusals.now:
-        note_refusals(turn, partition, request, decision.refusals)
+    if decision.refusals.told:
+        _note_search(turn, partition, request, decision.refusals)
     allocation = Allocation(
         next_allocation_id(request), request.ask, request.amounts, application, node
     )
@@ -75,6 +76,8 @@ def keep_node(turn: Turn, partition: Partition, decision: Reserve) -> None:
     request = decision.request
     unreserve_all(turn, partition, decision.cancelled)
     look_at_served(turn, partition, request)
+    if request.group is not None:
+        forget(request.group.strand.lane)
     note_refusals(turn, partition, request, decision.refusals)
     tell_refusals(turn, partition, request, decision.refusals)
     reservation = reserve(turn, partition, request, decision.node)
@@ -96,6 +99,7 @@ def park_lane(turn: Turn, partition: Partition, decision: Park) -> None:
             hold_back(turn, partition, stop)
     request = lane.first().first()
     look_at_parked(turn, partition, decision)
+    forget(lane)
     if lane.shape.stage == HOME and decision.limiting is None:
         for node, reason in decision.refusals.now + decision.refusals.known:
             request.reservations[node.node_id].refusal = reason
@@ -111,15 +115,30 @@ def park_lane(turn: Turn, partition: Partition, decision: Park) -> None:
         back_off(turn, partition, request.application)
 
 
+def _note_search(turn: Turn, partition: Partition, request: Request, refusals: Refusals) -> None:
+    """Note what predicates refused on the way; verdicts end with the last ask they are for.
+
+    Rules: CYC-24, SI-80, EXT-5.
+    """
+    note_refusals(turn, partition, request, refusals)
+    group = request.group
+    if group is not None and request.pending == 1:
+        lane = group.strand.lane
+        if len(group.requests) == len(group.strand.groups) == len(lane.strands) == 1:
+            forget(lane)
+
+
 def let_wait(turn: Turn, partition: Partition, decision: Wait) -> None:
     """Set a strand aside whose user or group has no room. Rules: LIM-53, LIM-54."""
     look_at_waiting(turn, partition, decision)
+    forget(decision.strand.lane)
     wait(partition, decision.strand, decision.tracker)
 
 
 def hold_back(turn: Turn, partition: Partition, decision: Hold) -> None:
     """Set a strand aside whose applications may not start yet. Rules: CYC-11, QUE-25, LIM-60."""
     look_at_held(turn, partition, decision)
+    forget(decision.strand.lane)
     full = decision.queue or decision.quota
     assert full is not None
     hold(partition, decision.strand, full)

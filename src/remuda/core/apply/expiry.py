@@ -12,6 +12,7 @@ from remuda.core.apply.lifecycle import fire
 from remuda.core.apply.orders import end_execution, repeat_order
 from remuda.core.apply.outstanding import report_outstanding
 from remuda.core.apply.partitions import go_on_draining
+from remuda.core.apply.questions import end_postponements
 from remuda.core.apply.queues import remove_empty_queues
 from remuda.core.apply.turn import Turn
 from remuda.core.model import deadlines, states
@@ -101,6 +102,7 @@ def _leave_state(turn: Turn, partition: Partition, application: Application, *, 
 _OF_PARTITIONS: Final[dict[str, Callable[[Turn, Partition], None]]] = {
     deadlines.AGE: grow_old,
     deadlines.OUTSTANDING: report_outstanding,
+    deadlines.POSTPONED: end_postponements,
     deadlines.QUEUES: _look_after_queues,
 }
 

@@ -23,6 +23,7 @@ from remuda.core.apply.lifecycle import (
 )
 from remuda.core.apply.looking import note_reason, note_refusals, tell_mismatch
 from remuda.core.apply.orders import limit_execution, order
+from remuda.core.apply.questions import forget
 from remuda.core.apply.reservations import unreserve_all
 from remuda.core.apply.swaps import cancel_swaps
 from remuda.core.apply.tracking import tell_usage
@@ -110,6 +111,8 @@ def swap_placeholders(turn: Turn, partition: Partition, swap: Swap) -> None:
     for larger, small in swap.discarded:
         tell_mismatch(turn, partition, larger, small)
         order(turn, partition, [small], TIMEOUT, TOO_SMALL)
+    for lane in swap.judged:
+        forget(lane)
     if swap.tried is not None:
         note_refusals(turn, partition, swap.tried, swap.refusals)
     request, placeholder = swap.request, swap.placeholder

@@ -211,6 +211,7 @@ def leave_queue(turn: Turn, partition: Partition, application: Application) -> N
     del leaf.applications[application.application_id]
     leaf.swaps.drop(application)
     partition.stuck.pop(application.number, None)
+    partition.questions.swaps.pop(application.number, None)
     partition.unsettled[leaf.path] = leaf
     turn.event(
         partition,

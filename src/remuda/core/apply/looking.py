@@ -158,9 +158,9 @@ def note_refusals(turn: Turn, partition: Partition, request: Request, refusals: 
     group = request.group
     if group is not None and not group.strand.lane.shape.volatile:
         for node, reason in refusals.now:
-            if len(node.refused) >= CLASSES_LIMIT:
-                node.refused.clear()
-            node.refused[group.strand.lane.shape.constraint] = reason
+            if len(node.verdicts) >= CLASSES_LIMIT:
+                node.verdicts.clear()
+            node.verdicts[group.strand.lane.shape.constraint] = reason
             if node.reservations:
                 partition.shaken[node.node_id] = node
 

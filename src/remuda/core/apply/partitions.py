@@ -38,7 +38,7 @@ def build_partition(turn: Turn, manager: ResourceManager, config: PartitionConfi
     partition = Partition(manager.record.rm_id, config, types, root, order)
     partition.state_ns = turn.now_ns
     partition.resting = manager.resting()
-    partition.predicates = manager.record.predicates
+    partition.predicates = manager.predicates
     partition.reservation_delay_ns = turn.cluster.reservation_delay_ns
     set_extra(partition, manager.extra_config)
     partition.node_sort_weights = effective_weights(config.node_sort_weights)

@@ -7,6 +7,7 @@ at the moment. Either way nothing is decided for it; only in the first its timer
 from __future__ import annotations
 
 from remuda.config.settings import read_settings
+from remuda.core.apply.questions import rest
 from remuda.core.apply.registration import stop_manager
 from remuda.core.apply.turn import Turn
 from remuda.core.messages.commands import PauseResourceManager, ResumeResourceManager
@@ -62,6 +63,5 @@ def stop_overdue(turn: Turn) -> None:
 
 
 def _rest(manager: ResourceManager) -> None:
-    resting = manager.resting()
     for partition in manager.own():
-        partition.resting = resting
+        rest(partition, manager)

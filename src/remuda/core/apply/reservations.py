@@ -221,7 +221,7 @@ def _settle_home(partition: Partition, reservation: Reservation) -> None:
     if group is None:
         return
     usable = node.schedulable or request.required_node() != ""
-    known = group.strand.lane.shape.constraint in node.refused
+    known = group.strand.lane.shape.constraint in node.verdicts
     room = fits(node.available, request.amounts)
     home = usable and room and not known and not reservation.refusal
     if home != reservation.home:

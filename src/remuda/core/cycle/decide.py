@@ -12,21 +12,26 @@
 
 What fails at 3 or 4 fails for the whole strand, at 5 to 7 for the whole lane: that is set aside.
 Between 2 and 3 the regular pass leaves out an application that backs off (CYC-33).
+
+Where predicates are asked over a distance their answer comes later. Until then the lane is aside,
+and asks behind it get as far as their own questions, but nothing is placed before it (EXT-14).
 """
 
 from __future__ import annotations
 
-from remuda.core.cycle.search import Search
+from remuda.core.cycle.search import Search, awaiting
 from remuda.core.cycle.stops import stop_of, stops_of_others
 from remuda.core.cycle.swap import decide_swap, first_leaf
 from remuda.core.model import states
 from remuda.core.model.decision import (
     NO_REFUSALS,
     Allocate,
+    Await,
     Decision,
     Hold,
     Park,
     Pause,
+    Postpone,
     Refusals,
     Reserve,
 )
@@ -40,7 +45,7 @@ from remuda.core.ports import Predicates
 def has_work(partition: Partition) -> bool:
     """Whether a partition has an ask worth trying; one that leaves, is stopped or rests has none.
 
-    Rules: CYC-4, CYC-5, OBJ-4, OBJ-8, OBJ-9, RM-15.
+    Rules: CYC-4, CYC-5, OBJ-4, OBJ-8, OBJ-9, RM-15, EXT-14.
     """
     root = partition.root
     if root.maximum is None or partition.state != states.ACTIVE or partition.resting:
@@ -113,9 +118,32 @@ def _no_room_for_gang(leaf: Queue, total: Amounts) -> Queue | None:
 
 
 def _find(partition: Partition, lane: Lane, request: Request, predicates: Predicates) -> Decision:
-    """Decide about an ask that no limit stops. Rules: CYC-15, CYC-21, RSV-3."""
+    """Decide about an ask that no limit stops. Rules: CYC-15, CYC-21, RSV-3, EXT-14."""
+    if lane.ticket:
+        return Await(lane)
+    search = Search(partition, lane, request, predicates)
+    decision = _choose(partition, lane, request, search)
+    return _heed(partition, lane, search, decision) if partition.predicates else decision
+
+
+def _heed(partition: Partition, lane: Lane, search: Search, decision: Decision) -> Decision:
+    """Return what is left of a decision if an answer is still to come, or never came.
+
+    As long as an ask awaits an answer none behind it is placed. Rules: EXT-14, EXT-17.
+    """
+    search.refusals.told = len(search.refusals.now) > 0 or len(lane.judged) > 0
+    if search.ticket:
+        return awaiting(search, lane)
+    if search.skipped and not isinstance(decision, Allocate):
+        return Postpone(lane)
+    if partition.questions.waiting() and not isinstance(decision, Park):
+        return Await(lane)
+    return decision
+
+
+def _choose(partition: Partition, lane: Lane, request: Request, search: Search) -> Decision:
+    """Choose a node, one to reserve, or none. Rules: CYC-15, CYC-21, RSV-3."""
     shape = lane.shape
-    search = Search(partition, shape, request, predicates)
     if shape.stage == HOME:
         return _go_home(lane, request, search)
     if shape.required_node:
@@ -123,7 +151,7 @@ def _find(partition: Partition, lane: Lane, request: Request, predicates: Predic
     node = search.open_node()
     if node is not None:
         return Allocate(request, node, search.refusals, request.oldest_reservation())
-    if shape.may_reserve:
+    if shape.may_reserve and not search.skipped and not search.ticket:
         node = search.node_to_reserve()
         if node is not None:
             return Reserve(request, node, search.refusals)

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Final, final
 
-from remuda.core.cycle.search import BATCH, BATCH_LIMIT, Search
+from remuda.core.cycle.search import BATCH, BATCH_LIMIT, Search, awaiting
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
-from remuda.core.model.decision import Swap
+from remuda.core.model.decision import Await, Postpone, Swap
 from remuda.core.model.gang import Gang
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
@@ -28,13 +28,19 @@ from remuda.core.ports import Predicates
 QUESTIONS_LIMIT: Final = 4_096
 
 
-def decide_swap(partition: Partition, predicates: Predicates) -> Swap:
+def decide_swap(partition: Partition, predicates: Predicates) -> Swap | Await | Postpone:
     """Return what becomes of the placeholders of the application whose turn it is.
 
-    Rules: CYC-23, GANG-10, GANG-13, GANG-15, GANG-16.
+    Rules: CYC-23, GANG-10, GANG-13, GANG-15, GANG-16, EXT-14, EXT-17.
     """
     application = first_leaf(partition, partition.swapping).swaps.first()
-    return _Attempt(partition, application, predicates).result()
+    attempt = _Attempt(partition, application, predicates)
+    swap = attempt.result()
+    if attempt.asking is not None:
+        return awaiting(attempt.asking, attempt.asking.lane, application)
+    if attempt.skipped and swap.request is None:
+        return Postpone(None, application)
+    return Await(None, application) if partition.questions.waiting() else swap
 
 
 @final
@@ -43,7 +49,8 @@ class _Attempt:
 
     ``_gone``: placeholders given up on the way. ``_first``: the first pair that was found, be it
     refused. ``_shapes``: of asks that were refused everywhere; equal ones are not asked about.
-    ``_asked``: on how many nodes.
+    ``_asked``: on how many nodes. ``asking``: the search whose question is not answered yet;
+    ``skipped``: some never was.
     """
 
     __slots__ = (
@@ -55,6 +62,8 @@ class _Attempt:
         "_predicates",
         "_shapes",
         "_swap",
+        "asking",
+        "skipped",
     )
 
     def __init__(
@@ -69,6 +78,8 @@ class _Attempt:
         self._first: tuple[Request, Allocation] | None = None
         self._shapes: dict[int, None] = {}
         self._asked: int = 0
+        self.asking: Search | None = None
+        self.skipped: bool = False
 
     def result(self) -> Swap:
         """Look through the asks in their order, then for another node. Rules: GANG-10, GANG-16."""
@@ -81,12 +92,13 @@ class _Attempt:
             if group.strand.lane.shape.number not in self._shapes:
                 self._shapes[group.strand.lane.shape.number] = None
                 self._try(request)
-            if self._swap.request is not None:
+            if self._swap.request is not None or self.asking is not None:
                 return self._swap
         else:
             self._swap.looked_until = ()
-        if self._first is not None and self._first[1].allocation_id not in self._gone:
-            self._try_elsewhere(*self._first)
+        first = self._first
+        if first is not None and first[1].allocation_id not in self._gone and not self.skipped:
+            self._try_elsewhere(*first)
         return self._swap
 
     def _try(self, request: Request) -> None:
@@ -103,6 +115,8 @@ class _Attempt:
             asked.update(dict.fromkeys(nodes))
             found = [each for each in fitting if nodes.get(each.node.node_id) is each]
             passed = search.first_agreeing([each.node for each in found])
+            if self._hear(search):
+                return
             self._asked += len(found)
             taken = found[passed] if passed >= 0 else None
             self._discard(request, chunk, taken)
@@ -148,9 +162,19 @@ class _Attempt:
             node = search.open_node()
         elif required is not None and fits(required.available, request.amounts):
             node = search.first_accepted([required])
+        if self._hear(search):
+            return
         self._swap.tried, self._swap.refusals = request, search.refusals
         if node is not None:
             self._take(request, placeholder, node)
+
+    def _hear(self, search: Search) -> bool:
+        """Note what answers are missing; whether one is still to come. Rules: EXT-14, EXT-17."""
+        if search.lane.judged:
+            self._swap.judged.append(search.lane)
+        self.skipped = self.skipped or search.skipped
+        self.asking = search if search.ticket else None
+        return self.asking is not None
 
     def _take(self, request: Request, placeholder: Allocation, node: Node) -> None:
         self._swap.request, self._swap.placeholder, self._swap.node = request, placeholder, node
@@ -158,7 +182,7 @@ class _Attempt:
     def _search(self, request: Request) -> Search:
         group = request.group
         assert group is not None
-        return Search(self._partition, group.strand.lane.shape, request, self._predicates)
+        return Search(self._partition, group.strand.lane, request, self._predicates)
 
 
 def first_leaf(partition: Partition, leaves: Mapping[str, Queue]) -> Queue:

@@ -14,6 +14,7 @@ from remuda.core.accounting.lanes import gate_of
 from remuda.core.invariants.gangs import check_gangs
 from remuda.core.invariants.outstanding import check_outstanding, check_utilisation
 from remuda.core.invariants.pauses import check_pauses
+from remuda.core.invariants.questions import check_listed, check_questions
 from remuda.core.invariants.require import require, same
 from remuda.core.invariants.reservations import check_reservations
 from remuda.core.model import states
@@ -271,6 +272,9 @@ def _lane(partition: Partition, lane: Lane, name: str) -> None:
         require(right, partition, f"{name}: a stale lane key")
         return
     require(len(active) > 0, partition, f"{name} is parked with nothing to try")
+    if lane.listed is not None:
+        check_listed(partition, lane, name)
+        return
     queue = lane.parked_at
     if queue is not None:
         listed = queue.waiting.get(lane.shape.number, {}).get(lane.number)
@@ -413,4 +417,5 @@ _CHECKS: Final[tuple[Callable[[Partition], None], ...]] = (
     check_outstanding,
     check_utilisation,
     check_gangs,
+    check_questions,
 )

@@ -21,7 +21,8 @@ def check_pauses(cluster: Cluster) -> None:
         if manager.stop_ns != _stop_ns(manager):
             raise InvariantViolation(f"{manager.record.rm_id} is given up at another time")
         for partition in manager.own():
-            require(partition.resting == manager.resting(), partition, "it rests, or it does not")
+            rests = manager.resting() or (partition.resting and len(partition.questions.asked) > 0)
+            require(partition.resting == rests, partition, "it rests, or it does not")
     for deadline in cluster.deadlines.running():
         partition = deadline.partition
         runs = partition.rm_id not in frozen or not deadline.stands_still()

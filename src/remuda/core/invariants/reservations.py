@@ -59,7 +59,7 @@ def _reservation(partition: Partition, reservation: Reservation) -> None:
     group = request.group
     require(group is not None, partition, f"{name}: its ask is in no lane")
     assert group is not None
-    refused = reservation.refusal != "" or group.strand.lane.shape.constraint in node.refused
+    refused = reservation.refusal != "" or group.strand.lane.shape.constraint in node.verdicts
     usable = node.schedulable or required != ""
     home = usable and not refused and fits(node.available, request.amounts)
     require(reservation.home == home, partition, f"{name} is at home, or not")

@@ -253,6 +253,41 @@ class UpdateNodes:
     nodes: tuple[NodeUpdate, ...] = ()
 
 
+@message
+class PredicateVerdict:
+    """What an RM says about the nodes of one question (EXT-13, EXT-17).
+
+    ``ticket``: the number the question was given. ``passed``: acceptable nodes. ``refused``: other
+    nodes, each with the reason. ``void``: what is said of these is out of date (EXT-5). Others were
+    not evaluated. ``unknown``: the RM has no such ask any more.
+    """
+
+    ticket: int
+    passed: tuple[str, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
+    void: tuple[str, ...] = ()
+    unknown: bool = False
+
+
+@message
+class PredicateVerdicts:
+    """Answers to questions the predicate port left open, or that there is none. No answer."""
+
+    rm_id: str
+    verdicts: tuple[PredicateVerdict, ...] = ()
+
+
+@message
+class BindPredicates:
+    """An RM answers predicate questions from now on, or no more (EXT-12). No answer.
+
+    Questions that are open are over.
+    """
+
+    rm_id: str
+    predicates: bool
+
+
 Command: TypeAlias = (
     RegisterResourceManager
     | UnregisterResourceManager
@@ -263,4 +298,6 @@ Command: TypeAlias = (
     | UpdateApplications
     | UpdateAllocations
     | UpdateNodes
+    | PredicateVerdicts
+    | BindPredicates
 )

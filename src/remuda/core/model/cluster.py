@@ -17,7 +17,8 @@ class ResourceManager:
     ``config`` and ``extra_config`` are those in force. ``leaving``: partitions that are configured
     no more and not empty yet; nobody can name them (OBJ-9). ``away_since_ns``: when its connection
     was lost, None while it is there (RM-15); ``stop_ns``: when it is given up, None: never (RM-18).
-    ``held``: it takes nothing at the moment (EXT-6).
+    ``held``: it takes nothing at the moment (EXT-6). ``predicates``: it is asked which nodes are
+    acceptable.
     """
 
     __slots__ = (
@@ -27,6 +28,7 @@ class ResourceManager:
         "held",
         "leaving",
         "partitions",
+        "predicates",
         "record",
         "stop_ns",
     )
@@ -35,6 +37,7 @@ class ResourceManager:
         self.record = record
         self.config = record.config
         self.extra_config: Mapping[str, str] = record.extra_config
+        self.predicates: bool = record.predicates
         self.partitions: dict[str, Partition] = {}
         self.leaving: list[Partition] = []
         self.away_since_ns: int | None = None

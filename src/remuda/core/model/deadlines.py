@@ -30,6 +30,9 @@ QUEUE_CLEANUP_NS: Final = 10 * SECOND_NS
 # How often asks that wait for a larger cluster are looked for (CYC-30).
 OUTSTANDING_NS: Final = SECOND_NS
 
+# How long an ask is left alone after its predicates got no answer (EXT-17).
+POSTPONED_NS: Final = SECOND_NS
+
 # The longest timeout that is understood, in milliseconds: as nanoseconds it fits 64 bits (SI-28).
 TIMEOUT_MS_LIMIT: Final = (2**63 - 1) // MILLISECOND_NS
 
@@ -37,7 +40,8 @@ TIMEOUT_MS_LIMIT: Final = (2**63 - 1) // MILLISECOND_NS
 # empty queues go, or the next portion of a partition; asks are old enough to reserve (RSV-3);
 # a reservation is old enough to go (RSV-10); asks may wait for a larger cluster (CYC-30);
 # placeholders wait too long (GANG-20), an application runs too long (APP-30), an allocation does
-# (SI-37); an order is not confirmed (SI-69).
+# (SI-37); an order is not confirmed (SI-69); asks that got no answer from predicates are tried
+# again (EXT-17).
 STATE: Final = "state"
 BACKOFF: Final = "back-off"
 QUEUES: Final = "queues"
@@ -48,6 +52,7 @@ PLACEHOLDERS: Final = "placeholders"
 LIMIT: Final = "limit"
 EXECUTION: Final = "execution"
 CONFIRM: Final = "confirm"
+POSTPONED: Final = "postponed"
 
 
 @final

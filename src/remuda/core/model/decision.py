@@ -21,16 +21,17 @@ class Refusals:
 
     ``now``: refused while this was decided; ``known``: refused before, and not changed since. Each
     with the reason. ``best``: the node that would be reserved if it were not refused, for the
-    reason ``to_reserve``.
+    reason ``to_reserve``. ``told``: something has to be noted although a node was found.
     """
 
-    __slots__ = ("best", "known", "now", "to_reserve")
+    __slots__ = ("best", "known", "now", "to_reserve", "told")
 
     def __init__(self) -> None:
         self.now: list[tuple[Node, str]] = []
         self.known: list[tuple[Node, str]] = []
         self.best: Node | None = None
         self.to_reserve: str = ""
+        self.told: bool = False
 
 
 # For decisions that asked nobody; nobody adds to it.
@@ -128,6 +129,39 @@ class Pause:
 
 
 @final
+class Await:
+    """Nothing is decided: the RM has not said yet which nodes are acceptable (EXT-14).
+
+    ``ticket``: the number of the question just asked about ``lane`` and ``nodes``, to run there
+    (``allocate``) or to reserve; 0: an earlier question is open. ``application``: whose
+    placeholders have to wait for that; None: the lane does.
+    """
+
+    __slots__ = ("allocate", "application", "lane", "nodes", "ticket")
+
+    def __init__(self, lane: Lane | None, application: Application | None = None) -> None:
+        self.lane = lane
+        self.application = application
+        self.ticket: int = 0
+        self.nodes: Sequence[Node] = ()
+        self.allocate: bool = True
+
+
+@final
+class Postpone:
+    """Nothing is decided: of some nodes nothing is known, and none is good (EXT-17).
+
+    About a lane, or the placeholders of an application.
+    """
+
+    __slots__ = ("application", "lane")
+
+    def __init__(self, lane: Lane | None, application: Application | None = None) -> None:
+        self.lane = lane
+        self.application = application
+
+
+@final
 class Swap:
     """What becomes of placeholders of an application (GANG-10).
 
@@ -136,12 +170,13 @@ class Swap:
     that was looked at if there are more, else empty.
     ``discarded``: placeholders that are too small for an ask that could take their place, with it
     (GANG-15). ``reasons``: why predicates refused nodes of placeholders, by ask; ``refusals``: what
-    was met on the way to another node.
+    was met on the way to another node. ``judged``: lanes with verdicts of the RM, which end here.
     """
 
     __slots__ = (
         "application",
         "discarded",
+        "judged",
         "looked_until",
         "node",
         "placeholder",
@@ -160,7 +195,8 @@ class Swap:
         self.node: Node | None = None
         self.discarded: list[tuple[Request, Allocation]] = []
         self.reasons: list[tuple[Request, str]] = []
+        self.judged: list[Lane] = []
         self.refusals: Refusals = NO_REFUSALS
 
 
-Decision: TypeAlias = Allocate | Reserve | Park | Wait | Hold | Pause | Swap
+Decision: TypeAlias = Allocate | Reserve | Park | Wait | Hold | Pause | Swap | Await | Postpone

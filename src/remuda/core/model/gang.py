@@ -74,11 +74,13 @@ class Gang:
     What the asks in their lanes were let through by: ``gated``, ``holding``, see ``renew``;
     ``expecting``: groups with placeholders to come or to replace. ``able``: groups with a free
     placeholder and an ask for it; ``stuck``: none could be replaced at the last try;
-    ``looked_until``: the place of the ask at which a long try is to go on, empty for none.
+    ``looked_until``: the place of the ask at which a long try is to go on, empty for none;
+    ``aside``: an answer of the RM is still to come (EXT-14).
     """
 
     __slots__ = (
         "able",
+        "aside",
         "complete",
         "ending",
         "expecting",
@@ -114,6 +116,7 @@ class Gang:
         self.expecting: dict[str, None] = {}
         self.able: dict[str, None] = {}
         self.stuck: bool = False
+        self.aside: bool = False
         self.looked_until: SortKey = ()
 
     def group(self, name: str) -> TaskGroup:
@@ -169,9 +172,11 @@ class Gang:
     def may_replace(self, state: str) -> bool:
         """Whether there is a placeholder with an ask that may take its place.
 
-        Rules: GANG-6, GANG-10, APP-12.
+        Rules: GANG-6, GANG-10, APP-12, EXT-14.
         """
-        idle = self.holding or self.stuck or state in (states.RESUMING, states.FAILING)
+        idle = (
+            self.holding or self.stuck or self.aside or state in (states.RESUMING, states.FAILING)
+        )
         return bool(self.able) and not idle
 
 

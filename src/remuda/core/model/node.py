@@ -30,9 +30,10 @@ class Node:
 
     Always available = total - allocated - occupied over the union of their types (NOD-3).
     ``allocations``: by (application number, allocation ID), since IDs are unique per application
-    only. ``refused``: predicate classes known not to be acceptable here, until the node changes,
-    and why. ``reservations``: by number, oldest first; ``held``: one of them closes the node to
-    others (RSV-7).
+    only. ``verdicts``: what predicates said of it, until it changes: by class why that is refused,
+    and under keys of their own (model/verdicts.py) what lanes have asked.
+    ``reservations``: by number, oldest first; ``held``: one of them closes the node to others
+    (RSV-7).
     ``weights``: what the score is made of, see ``policy.node_score``. ``changed``: where it notes
     its ID when its total or what is allocated changes (NOD-22).
 
@@ -51,10 +52,10 @@ class Node:
         "itemised",
         "node_id",
         "occupied",
-        "refused",
         "reservations",
         "schedulable",
         "total",
+        "verdicts",
         "weights",
     )
 
@@ -68,7 +69,7 @@ class Node:
         self.available = Vector()
         self.changed: dict[str, None] = {}
         self.allocations: dict[tuple[int, str], Allocation] = {}
-        self.refused: dict[str, str] = {}
+        self.verdicts: dict[str, str] = {}
         self.reservations: dict[int, Reservation] = {}
         self.held: bool = False
         self.foreign: dict[str, ForeignAllocation] = {}

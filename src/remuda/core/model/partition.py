@@ -21,6 +21,7 @@ from remuda.core.model.starved import StarvedShapes
 from remuda.core.model.trackers import Account, QueueTracker, TrackerKey
 from remuda.core.model.utilisation import Utilisation
 from remuda.core.model.vectors import ResourceTypes, Vector
+from remuda.core.model.verdicts import Questions
 
 
 @final
@@ -47,7 +48,8 @@ class Partition:
     ``stuck``: those that could not, by number. ``placeholder_count``: allocated ones (GANG-37).
     ``confirm_timeout_ns``: after which an order is repeated, 0 never (SI-69); ``enforce_timeouts``:
     running time of applications is limited (APP-30).
-    ``resting``: nothing is decided here, for the RM is paused (RM-15, EXT-6).
+    ``questions``: those to the RM without an answer yet, and who waits for them.
+    ``resting``: nothing is decided here, for the RM is paused (RM-15, EXT-6), or enough is asked.
     """
 
     __slots__ = (
@@ -76,6 +78,7 @@ class Partition:
         "parity",
         "placeholder_count",
         "predicates",
+        "questions",
         "rebuffed",
         "rejected",
         "reservation_delay_ns",
@@ -151,6 +154,7 @@ class Partition:
         self.accounts: dict[tuple[int, ...], Account] = {}
         self.numbers: int = 0
         self.outstanding = Outstanding()
+        self.questions = Questions()
         self.swapping: dict[str, Queue] = {}
         self.stuck: dict[int, Application] = {}
         self.placeholder_count: int = 0

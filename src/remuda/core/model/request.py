@@ -11,6 +11,7 @@ what stopped it changes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias, final
 
 from remuda.core.messages.commands import Ask
@@ -315,12 +316,18 @@ class Lane:
     ``parked``: it waits, at the queue ``parked_at`` or, without one, at its shape for a node.
     ``fresh``: strands with asks nobody looked at yet, by number. ``finding``: why it was parked.
     ``ranking``: the order of its leaf that it belongs to (CYC-5, CYC-19).
+
+    While an RM has not answered yet (EXT-14): ``ticket``: the number of the question, 0: none;
+    ``judged``: nodes that were asked about; ``listed``: those lanes of the partition among which it
+    is parked, because it awaits an answer or is postponed until ``until_ns``.
     """
 
     __slots__ = (
         "finding",
         "fresh",
+        "judged",
         "leaf",
+        "listed",
         "number",
         "order",
         "parked",
@@ -329,6 +336,8 @@ class Lane:
         "shape",
         "strand_keys",
         "strands",
+        "ticket",
+        "until_ns",
     )
 
     def __init__(self, number: int, leaf: Queue, shape: Shape) -> None:
@@ -343,6 +352,10 @@ class Lane:
         self.finding: Finding | None = None
         self.parked: bool = False
         self.parked_at: Queue | None = None
+        self.ticket: int = 0
+        self.judged: Sequence[Node] = ()
+        self.listed: dict[int, Lane] | None = None
+        self.until_ns: int = 0
 
     def first(self) -> Strand:
         """Return the strand that is served next; not all may be aside. Rules: QUE-40, QUE-44."""
@@ -365,4 +378,4 @@ class Lane:
 
     def waits_for_node(self) -> bool:
         """Whether it is parked because no node took its asks. Rules: CYC-25, CYC-33."""
-        return self.parked and self.parked_at is None
+        return self.parked and self.parked_at is None and self.listed is None

@@ -51,7 +51,7 @@ def _required(partition: Partition, request: Request, shape: Shape) -> NodeTally
     if node is None:
         return found
     reservation = request.reservations.get(node.node_id)
-    reason = node.refused.get(shape.constraint, "")
+    reason = node.verdicts.get(shape.constraint, "")
     if reservation is not None and reservation.refusal:
         reason = reservation.refusal
     found.too_small = int(not node.holds(shape.amounts))

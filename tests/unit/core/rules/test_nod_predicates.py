@@ -148,7 +148,7 @@ def test_a_node_keeps_the_answers_of_a_limited_number_of_classes() -> None:
         crowd.ask("app", "k", ONE, equivalence=f"class-{number}")
         crowd.step()
         crowd.release_ask("app", "k")
-        assert len(partition.nodes["n1"].refused) <= 256
+        assert len(partition.nodes["n1"].verdicts) <= 256
     crowd.ask("app", "first", ONE, equivalence="class-999")
     crowd.ask("app", "second", ONE, equivalence="class-999")
     moods.asked.clear()
