@@ -31,7 +31,7 @@ from remuda.runtime.errors import RecordingError
 
 _log = logging.getLogger("remuda.runtime")
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 
 
 class Header(msgspec.Struct, array_like=True, tag="remuda-recording"):

@@ -99,7 +99,7 @@ def test_a_recording_holds_the_answers_of_predicates(tmp_path: Path) -> None:
     assert (answer["passed"], answer["ticket"]) == (-1, 0)
     assert answer["refusals"] == ["even"] * len(asked["node_ids"])
     odd = [answer for asked, answer in answers if asked["allocation_key"] == "k3"]
-    assert odd == [{"passed": 0, "refusals": []}]
+    assert odd == [{"passed": 0, "refusals": [], "ticket": 0, "asked": 0}]
 
 
 @pytest.mark.remuda_rule("EXT-22")
