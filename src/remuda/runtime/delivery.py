@@ -12,7 +12,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 from remuda.core.messages.effects import Effect
 from remuda.core.ports import NodesAnswer, NodesQuestion, Predicates, always_true
@@ -45,14 +45,28 @@ class Session:
     ended: Callable[[], None] = nobody
 
 
+@runtime_checkable
+class Postponing(Protocol):
+    """A predicate port that answers later, and lets what it was asked leave when it is told to."""
+
+    def flush(self) -> None:
+        """Let questions leave: the effects before them were handed out. Core thread."""
+        ...
+
+
 class Delivery:
-    """Routes effects to RMs and observers, and predicate questions to the RM that owns them."""
+    """Routes effects to RMs and observers, and predicate questions to the RM that owns them.
+
+    ``asks_predicates``: an RM answers them at once, so that effects must be handed out before the
+    next question (SI-9).
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._sessions: dict[str, Session] = {}
         self._observers: tuple[EffectSink, ...] = ()
         self.asks_predicates = False
+        self._postponing: tuple[Postponing, ...] = ()
 
     def session(self, rm_id: str) -> Session | None:
         """Return the session of an RM, whatever is on its way. Core thread."""
@@ -76,7 +90,14 @@ class Delivery:
                 _log.error("the end of a registration could not be told, ignored: %r", error)
 
     def _find_predicates(self) -> None:
-        self.asks_predicates = any(s.predicates is not None for s in self._sessions.values())
+        ports = [s.predicates for s in self._sessions.values() if s.predicates is not None]
+        self._postponing = tuple([port for port in ports if isinstance(port, Postponing)])
+        self.asks_predicates = len(ports) > len(self._postponing)
+
+    def flush(self) -> None:
+        """Let the questions leave that were asked meanwhile. Core thread. Rules: EXT-4."""
+        for port in self._postponing:
+            port.flush()
 
     def observe(self, observer: EffectSink) -> Callable[[], None]:
         """Send every effect batch to ``observer`` too; the result ends that."""

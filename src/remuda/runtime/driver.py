@@ -104,17 +104,18 @@ class Driver:
         return self._note(self._scheduler.handle(command, now_ns))
 
     def hand_out(self) -> None:
-        """Deliver the effects gathered so far."""
+        """Deliver the effects gathered so far, then the questions asked meanwhile. Rules: EXT-4."""
         if self._outgoing:
             outgoing, self._outgoing = self._outgoing, []
             self._delivery.deliver(outgoing)
+        self._delivery.flush()
 
     def advance(self) -> bool:
         """Step if there is a reason to, and say whether there is reason for another step.
 
-        With predicates one decision at a time, so that the RM knows of each allocation before
-        it is asked about the next (SI-9). Every step ends or parks something, so this comes to
-        rest; a backlog that cannot be placed is no reason (SI-10).
+        With predicates that are answered at once one decision at a time, so that the RM knows of
+        each allocation before it is asked about the next (SI-9). Every step ends or parks
+        something, so this comes to rest; a backlog that cannot be placed is no reason (SI-10).
         """
         now_ns = self._clock.now_ns()
         if not self._scheduler.has_work():

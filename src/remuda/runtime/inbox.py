@@ -10,8 +10,10 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Final, Generic, TypeVar
 
+from remuda.runtime.errand import promise
 from remuda.runtime.errors import LoopStoppedError
 
 T = TypeVar("T")
@@ -35,6 +37,7 @@ class Inbox(Generic[T]):
         self._lock = threading.Lock()
         self._filled = threading.Condition(self._lock)
         self._drained = threading.Condition(self._lock)
+        self._waiters: list[Future[None]] = []
 
     def put(self, entry: T, weight: int = 1, check: Callable[[], None] = anything) -> None:
         """Hand ``entry`` over, waiting while the inbox is full.
@@ -71,6 +74,15 @@ class Inbox(Generic[T]):
         self._weight += weight
         self._filled.notify()
 
+    def room(self) -> Future[None] | None:
+        """Return what completes when there is room, or the end has come; None if there is some."""
+        with self._lock:
+            if self._weight < self._capacity or self._closed:
+                return None
+            waiter: Future[None] = promise()
+            self._waiters.append(waiter)
+            return waiter
+
     def take(self, weight: int, timeout: float | None) -> deque[T]:
         """Remove entries up to ``weight`` elements in total, at least one if there is one.
 
@@ -88,7 +100,12 @@ class Inbox(Generic[T]):
                 self._weight -= heft
             if self._weight < self._capacity:
                 self._drained.notify_all()
-            return taken
+                waiters, self._waiters = self._waiters, []
+            else:
+                waiters = []
+        for waiter in waiters:
+            waiter.set_result(None)
+        return taken
 
     def empty(self) -> bool:
         """Whether nothing waits."""
@@ -100,6 +117,9 @@ class Inbox(Generic[T]):
             self._closed = self._closed or reason
             self._filled.notify_all()
             self._drained.notify_all()
+            waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            waiter.set_result(None)
 
     def leftovers(self) -> list[T]:
         """Remove and return all entries; for the end."""

@@ -27,6 +27,7 @@ from remuda.core.messages.effects import RegistrationAnswered
 from remuda.core.messages.queries import Query, View
 from remuda.core.ports import Predicates
 from remuda.core.scheduler import Scheduler
+from remuda.runtime.answers import Answers
 from remuda.runtime.clock import WallClock
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.configuration.errands import ConfigurationErrands
@@ -78,6 +79,10 @@ class SchedulerLoop:
     operators want. ``connections`` is told when one breaks or comes back, ``roster`` tells the
     states of all RMs, ``dumps`` asks them about themselves. ``intake`` holds the requests that wait
     for lookups. ``timings()`` tells how long steps, cycles and predicates took so far.
+    ``configurations`` changes configurations while it runs. ``connections`` is told when one breaks
+    or comes back, ``roster`` tells the states of all RMs. ``intake`` holds the requests that wait
+    for lookups, ``answers`` takes those of predicates that come later. ``timings()`` tells how long
+    steps, cycles and predicates took so far.
 
     Rules: CYC-31, SI-2, SI-6, SI-7, SI-9, SI-10, SI-24, SI-88, RM-2, RM-4, RM-9, RM-11, RM-20.
     """
@@ -117,6 +122,7 @@ class SchedulerLoop:
         self.connections = Connections(self._driver, self._send, self.roster, self._clock)
         self.operations = Operations(self._driver, self._send)
         self.dumps = DumpSources(self.roster)
+        self.answers = Answers(self._delivery, self._driver.handle, self._send)
         self._inbox: Inbox[Request | Errand[object]] = Inbox(inbox_capacity)
         self.intake = Intake(self._inbox.put_now, self.resolvers, line_capacity)
         self._driver.left = self.intake.close
@@ -182,6 +188,10 @@ class SchedulerLoop:
             return False
         ready = self.intake.admit(request, check, wait=False)
         return ready is None or self._inbox.offer(ready, weight(ready), check)
+
+    def room(self, rm_id: str) -> Future[None] | None:
+        """Return what completes when ``try_submit`` may succeed again; None if it may now."""
+        return self.intake.room(rm_id) or self._inbox.room()
 
     def registered(self, rm_id: str) -> bool:
         """Whether requests of this RM are taken at this moment (SI-1, RM-2)."""

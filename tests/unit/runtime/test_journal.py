@@ -116,7 +116,7 @@ def test_a_recording_holds_questions_about_many_nodes_and_their_answers(tmp_path
     (line,) = [line for line in lines(path) if line.startswith(b'["answer"')]
     (_, question, answer) = msgspec.json.decode(line)
     assert question["node_ids"] == list(NINE)
-    assert answer == {"passed": 2, "refusals": list(refusals)}
+    assert (answer["passed"], answer["refusals"]) == (2, list(refusals))
     assert replay(path, Asking).same
     path.write_bytes(path.read_bytes().replace(b'"n7"', b'"n6"'))
     assert replay(path, Asking).difference == (
