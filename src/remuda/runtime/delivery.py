@@ -12,13 +12,15 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, Generic, Protocol, TypeVar, runtime_checkable
 
 from remuda.core.messages.effects import Effect
 from remuda.core.ports import NodesAnswer, NodesQuestion, Predicates, always_true
 from remuda.runtime.ports import EffectSink
 
 _log = logging.getLogger("remuda.runtime")
+
+T = TypeVar("T")
 
 # Effects that may wait for an edge before it is given up.
 _HANDOVER_LIMIT: Final = 1_000_000
@@ -156,17 +158,18 @@ class Delivery:
         return session.predicates(question)
 
 
-class EdgeHandover:
+class EdgeHandover(Generic[T]):
     """A sink that hands effects over to an asyncio loop, in order and in as few wake-ups as due.
 
-    ``limit`` bounds what may wait for the asyncio loop; beyond it effects are dropped and
-    ``overflowed`` is called once there, because from then on the receiver's view is incomplete.
+    What else has its place among them, such as questions, goes the same way. ``limit`` bounds what
+    may wait for the asyncio loop; beyond it all is dropped and ``overflowed`` is called once there,
+    because from then on the receiver's view is incomplete.
     """
 
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
-        receive: EffectSink,
+        receive: Callable[[Sequence[T]], object],
         overflowed: Callable[[], None],
         limit: int = _HANDOVER_LIMIT,
     ) -> None:
@@ -175,10 +178,10 @@ class EdgeHandover:
         self._overflowed = overflowed
         self._limit = limit
         self._lock = threading.Lock()
-        self._waiting: list[Effect] = []
+        self._waiting: list[T] = []
         self._lost = False
 
-    def __call__(self, effects: Sequence[Effect]) -> None:
+    def __call__(self, effects: Sequence[T]) -> None:
         """Queue ``effects`` for the asyncio loop. Core thread."""
         with self._lock:
             if self._lost:

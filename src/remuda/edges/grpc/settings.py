@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from remuda.si.limits import ELEMENTS_LIMIT
+from remuda.si.session.terms import FEATURES, SessionLimits
+
+_LIMITS: Final = SessionLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,10 @@ class GrpcSettings:
         outbound_bytes_limit: bytes that may wait for an RM.
         keepalive_seconds: a connection without traffic is tried that often, so that a peer that
             vanished without a word is known to be gone (RM-14).
+        session_features: what is offered to RMs that open a session (EXT-20).
+        session_limits: what is offered to them (EXT-6, EXT-8).
+        predicate_budget_ms: how long an RM may take for a predicate call (EXT-17).
+        event_interval_ms: between two batches of events for a session (SI-83).
     """
 
     receive_bytes_limit: int = 64 * 1024 * 1024
@@ -28,3 +36,7 @@ class GrpcSettings:
     outbound_messages_limit: int = 100_000
     outbound_bytes_limit: int = 256 * 1024 * 1024
     keepalive_seconds: int = 30
+    session_features: tuple[str, ...] = FEATURES
+    session_limits: SessionLimits = _LIMITS
+    predicate_budget_ms: int = 500
+    event_interval_ms: int = 2_000

@@ -16,6 +16,8 @@ T = TypeVar("T")
 # Overdue calls in a row after which an RM counts as not answering (EXT-17).
 OVERDUE_LIMIT: Final = 10
 
+_NEVER_NS: Final = 2**63 - 1
+
 
 @message
 class Call(Generic[T]):
@@ -71,6 +73,12 @@ class CallTable(Generic[T]):
         if call is not None:
             self.overdue_in_a_row = 0
         return call
+
+    def arrived(self, call_id: int) -> None:
+        """The answer is there and will be dealt with in its turn: it is not overdue any more."""
+        call = self._calls.get(call_id)
+        if call is not None:
+            self._calls[call_id] = Call(call.call_id, call.number, _NEVER_NS, call.what)
 
     def peek(self, call_id: int) -> Call[T] | None:
         """Return a call in flight and leave it there; an answer may come in pieces."""

@@ -203,18 +203,22 @@ class Conversation(Generic[F]):
     def due_ns(self) -> int:
         """Return when ``next`` or ``silent`` has something to say, should nothing happen before."""
         interval_ns = self._interval_ns()
-        times = [self._spoke_ns + interval_ns, self._heard_ns + MISSED * interval_ns]
+        times = [self._spoke_ns + interval_ns, self._heard_ns + self.patience_ns()]
         ack_ns = self.incoming.due_ns()
         if ack_ns is not None:
             times.append(ack_ns)
         return min(times)
+
+    def patience_ns(self) -> int:
+        """Return how long a peer may be silent. Rules: EXT-8."""
+        return MISSED * self._interval_ns()
 
     def silent(self, now_ns: int) -> bool:
         """Whether the peer was not heard of for so long that it counts as gone.
 
         Rules: EXT-8, RM-14.
         """
-        return self.open and now_ns >= self._heard_ns + MISSED * self._interval_ns()
+        return self.open and now_ns >= self._heard_ns + self.patience_ns()
 
     def _interval_ns(self) -> int:
         return self._limits.heartbeat_ms * MILLISECOND_NS

@@ -1,0 +1,120 @@
+"""Events and container states on their way to an RM: one-way, and the first to be dropped.
+
+Nobody waits for them and they must hold nothing up, so a batch goes out only when the one before it
+was acknowledged, and what gathers meanwhile is bounded (EXT-6, SI-82, SI-83).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from itertools import islice
+from typing import Final
+
+from remuda.core.messages.effects import ContainerStateUpdated, EventRecord
+from remuda.si.codec_out import container_state, event_message
+from remuda.si.pb import extension_pb2 as ext
+from remuda.si.session import frames
+from remuda.si.session.conversation import Conversation
+
+# Records and states that may wait; what exceeds it costs the oldest.
+EVENTS_LIMIT: Final = 100_000
+STATES_LIMIT: Final = 100_000
+
+# Records or states in one frame, and its bytes.
+_BATCH: Final = 2_000
+_BATCH_BYTES: Final = 1024 * 1024
+
+
+class Notices:
+    """What an RM is told without being waited for. Event loop of the server.
+
+    Args:
+        conversation: what sends it.
+        interval_ns: between two batches of events.
+        events, states: whether the RM wants them (EXT-20).
+
+    ``first_id`` of a batch counts the records of this session, those included that were lost.
+
+    Rules: EXT-6, SI-82, SI-83.
+    """
+
+    def __init__(
+        self,
+        conversation: Conversation[ext.RMFrame],
+        interval_ns: int,
+        *,
+        events: bool,
+        states: bool,
+    ) -> None:
+        self._conversation = conversation
+        self._interval_ns = interval_ns
+        self._wants_events = events
+        self._wants_states = states
+        self._events: deque[EventRecord] = deque()
+        self._states: deque[ContainerStateUpdated] = deque(maxlen=STATES_LIMIT)
+        self._dropped = 0
+        self._first_id = 0
+        self._events_due_ns = 0
+        self._last_events = 0
+        self._last_states = 0
+
+    def offer_events(self, records: Sequence[EventRecord], now_ns: int) -> None:
+        """Take records in; beyond the limit the oldest are lost. Rules: SI-83, EXT-6."""
+        if not self._wants_events or not records:
+            return
+        if not self._events:
+            self._events_due_ns = now_ns + self._interval_ns
+        self._events.extend(records)
+        beyond = len(self._events) - EVENTS_LIMIT
+        for _ in range(beyond):
+            self._events.popleft()
+        if beyond > 0:
+            self._dropped += beyond
+            self._first_id += beyond
+
+    def offer_state(self, state: ContainerStateUpdated) -> None:
+        """Take in what became of an ask. Rules: SI-82."""
+        if self._wants_states:
+            self._states.append(state)
+
+    def flush(self, now_ns: int) -> None:
+        """Queue what is due and can go. Rules: EXT-6, SI-82, SI-83."""
+        acknowledged = self._conversation.outgoing.acknowledged
+        if self._states and self._last_states <= acknowledged:
+            self._last_states = self._send_states()
+        if self._events and now_ns >= self._events_due_ns and self._last_events <= acknowledged:
+            self._last_events = self._send_events()
+            self._events_due_ns = now_ns + self._interval_ns
+
+    def due_ns(self) -> int | None:
+        """Return when ``flush`` has something to do, None if nothing waits."""
+        return self._events_due_ns if self._events else None
+
+    def _send_states(self) -> int:
+        batch = ext.ContainerStateBatch()
+        size = 0
+        while self._states and len(batch.states) < _BATCH and size < _BATCH_BYTES:
+            message = container_state(self._states.popleft())
+            size += message.ByteSize()
+            batch.states.append(message)
+        return self._send("container_states", batch)
+
+    def _send_events(self) -> int:
+        batch = ext.EventBatch(first_id=self._first_id, dropped=self._dropped)
+        size = 0
+        for record in islice(self._events, _BATCH):
+            message = event_message(record)
+            size += message.ByteSize()
+            batch.records.append(message)
+            if size >= _BATCH_BYTES:
+                break
+        for _ in batch.records:
+            self._events.popleft()
+        self._first_id += len(batch.records)
+        self._dropped = 0
+        return self._send("events", batch)
+
+    def _send(self, name: str, batch: ext.EventBatch | ext.ContainerStateBatch) -> int:
+        body = frames.body(ext.CoreFrame, name, batch)
+        return self._conversation.send(body, counted=False)

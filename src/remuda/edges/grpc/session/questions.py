@@ -1,0 +1,185 @@
+"""Questions about nodes on their way to an RM, and the verdicts on their way back.
+
+Questions wait while as many calls as allowed are in flight, and then go together: what one slow
+call keeps waiting is asked in one frame (EXT-14). What is not answered in time is told to the core
+as not evaluated, and an RM that never answers is set aside (EXT-17). Event loop of the server.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
+
+from remuda.core.messages.commands import PredicateVerdict
+from remuda.edges.grpc.session.changes import Changes
+from remuda.edges.grpc.session.handles import Handles
+from remuda.edges.grpc.session.verdicts import verdict_of
+from remuda.runtime.answers import OpenQuestion
+from remuda.si.pb import extension_pb2 as ext
+from remuda.si.session import frames
+from remuda.si.session.calls import Call, CallTable
+from remuda.si.session.conversation import Conversation
+from remuda.si.session.terms import MILLISECOND_NS, NODE_HANDLES, Terms
+
+# Questions of one call, so that a slow ask holds few others up.
+ITEMS_PER_CALL: Final = 32
+
+# Answers in a row that were older than their question, until they count as no answers.
+STALE_LIMIT: Final = 3
+
+
+class Give(Protocol):
+    """Tells the core what came of some questions."""
+
+    def __call__(self, verdicts: Sequence[PredicateVerdict]) -> object: ...
+
+
+class Questions:
+    """The predicate calls of one session.
+
+    Args:
+        conversation: what sends them.
+        terms: what was agreed on.
+        budget_ms: how long an RM has for an answer.
+        give: takes verdicts to the core.
+        wake: called when there is something to send.
+
+    ``changes``: which frame told of which node last. ``unknown``: asks the RM did not know.
+    Rules: EXT-5, EXT-6, EXT-10, EXT-13 to EXT-15, EXT-17, EXT-19.
+    """
+
+    def __init__(
+        self,
+        conversation: Conversation[ext.RMFrame],
+        terms: Terms,
+        *,
+        budget_ms: int,
+        give: Give,
+        wake: Callable[[], None],
+    ) -> None:
+        self._conversation = conversation
+        self._budget_ms = budget_ms
+        self._give = give
+        self._wake = wake
+        self.calls: CallTable[list[OpenQuestion]] = CallTable(terms.limits.max_calls)
+        self.handles = Handles() if terms.has(NODE_HANDLES) else None
+        self.changes = Changes()
+        self.unknown = 0
+        self._waiting: deque[OpenQuestion] = deque()
+        self._stale = 0
+
+    def ask(self, questions: Sequence[OpenQuestion], now_ns: int) -> None:
+        """Take questions in; without a stream nobody can answer them. Rules: EXT-10, EXT-14."""
+        self._waiting.extend(questions)
+        if not self._conversation.open:
+            self.drop()
+        self.send(now_ns)
+
+    def send(self, now_ns: int) -> None:
+        """Send as many calls as may be in flight. Rules: EXT-6, EXT-14."""
+        while self._waiting and not self.calls.full():
+            count = min(ITEMS_PER_CALL, len(self._waiting))
+            questions = [self._waiting.popleft() for _ in range(count)]
+            call_id = self.calls.next_id()
+            number = self._send_call(call_id, questions)
+            due_ns = now_ns + self._budget_ms * MILLISECOND_NS
+            self.calls.put(Call(call_id, number, due_ns, questions))
+            self._wake()
+
+    def answer(self, result: ext.NodesPredicatesResult, now_ns: int) -> None:
+        """Take an answer to the core; one that comes too late is none. Rules: EXT-5, EXT-17."""
+        call = self.calls.answered(result.call_id)
+        if call is None:
+            return
+        stale = result.applied_seq < call.number - 1
+        self._stale = self._stale + 1 if stale else 0
+        if self._stale >= STALE_LIMIT:
+            self.give_none(call.what)
+        else:
+            self._give(self._verdicts(call, result))
+        self.send(now_ns)
+
+    def miss(self, now_ns: int) -> None:
+        """End what is overdue. Rules: EXT-17."""
+        for call in self.calls.overdue(now_ns):
+            self._cancel(call)
+            self.give_none(call.what)
+        self.send(now_ns)
+
+    def forget_node(self, node_id: str) -> None:
+        """A node is gone. Rules: EXT-19."""
+        self.changes.forget(node_id)
+        if self.handles is not None:
+            self.handles.forget(node_id)
+
+    def drop(self) -> None:
+        """The stream is over, and with it all calls. Rules: EXT-10.
+
+        The frames of calls that the RM may not have yet say now that they are cancelled.
+        """
+        for call in self.calls.drop():
+            cancel = frames.body(ext.CoreFrame, "cancel", ext.CancelCall(call_id=call.call_id))
+            self._conversation.outgoing.replace(call.number, cancel)
+            self.give_none(call.what)
+        waiting = list(self._waiting)
+        self._waiting.clear()
+        self.give_none(waiting)
+
+    def _verdicts(
+        self, call: Call[list[OpenQuestion]], result: ext.NodesPredicatesResult
+    ) -> list[PredicateVerdict]:
+        """Translate an answer; items that are missing were not evaluated. Rules: EXT-5, EXT-17."""
+        verdicts: list[PredicateVerdict] = []
+        for place, open_question in enumerate(call.what):
+            if place >= len(result.items):
+                verdicts.append(PredicateVerdict(open_question.ticket))
+                continue
+            node_ids = open_question.question.node_ids[: open_question.asked]
+            void = self.changes.after(node_ids, result.applied_seq)
+            verdict = verdict_of(open_question.ticket, node_ids, result.items[place], void)
+            self.unknown += verdict.unknown
+            verdicts.append(verdict)
+        return verdicts
+
+    def give_none(self, questions: Sequence[OpenQuestion]) -> None:
+        """Tell the core that some questions were not answered. Rules: EXT-17."""
+        if questions:
+            self._give([PredicateVerdict(each.ticket) for each in questions])
+
+    def _cancel(self, call: Call[list[OpenQuestion]]) -> None:
+        body = frames.body(ext.CoreFrame, "cancel", ext.CancelCall(call_id=call.call_id))
+        self._conversation.send(body)
+        self._wake()
+
+    def _send_call(self, call_id: int, questions: Sequence[OpenQuestion]) -> int:
+        """Queue a call, after the handles it needs, and return its number. Rules: EXT-19."""
+        if self.handles is not None:
+            named = [n for each in questions for n in each.question.node_ids[: each.asked]]
+            table = self.handles.table_for(named)
+            if table is not None:
+                self._conversation.send(frames.body(ext.CoreFrame, "node_table", table))
+        content = ext.NodesPredicates(
+            call_id=call_id,
+            budget_millis=self._budget_ms,
+            items=[self._item(each) for each in questions],
+        )
+        return self._conversation.send(frames.body(ext.CoreFrame, "nodes_predicates", content))
+
+    def _item(self, open_question: OpenQuestion) -> ext.NodesPredicatesItem:
+        """Translate a question. Rules: EXT-13, EXT-15, EXT-19."""
+        question = open_question.question
+        node_ids = question.node_ids[: open_question.asked]
+        several = question.want > 1
+        item = ext.NodesPredicatesItem(
+            application_id=question.application_id,
+            allocation_key=question.allocation_key,
+            allocate=question.allocate,
+            mode=ext.NodesPredicatesItem.FIRST_N if several else ext.NodesPredicatesItem.FIRST_FIT,
+            want=question.want if several else 0,
+        )
+        if self.handles is None:
+            item.node_ids.extend(node_ids)
+        else:
+            item.handles.extend(self.handles.of(node_ids))
+        return item

@@ -1,0 +1,91 @@
+"""From what an RM answers about one ask to what the core understands, whatever the RM sends.
+
+An answer that makes no sense is no answer: its nodes are not used this time, and the log says why.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Final
+
+from remuda.core.messages.commands import PredicateVerdict
+from remuda.si.pb import extension_pb2 as ext
+
+_log = logging.getLogger("remuda.si")
+
+# Characters of a reason that are kept; it is counted, logged and sent in events.
+REASON_LIMIT: Final = 1_024
+
+NO_REASON: Final = "refused by the resource manager without a reason"
+
+_Result = ext.NodesPredicatesItemResult
+
+
+def verdict_of(
+    ticket: int,
+    node_ids: Sequence[str],
+    result: ext.NodesPredicatesItemResult,
+    void: Sequence[str],
+) -> PredicateVerdict:
+    """Return the verdict on the nodes of one question.
+
+    What was evaluated and is not among those that fit is refused. What was not evaluated is left
+    out. Rules: EXT-5, EXT-13, EXT-16, EXT-17.
+    """
+    if result.status == _Result.UNKNOWN_ALLOCATION:
+        return PredicateVerdict(ticket, unknown=True)
+    if result.status != _Result.EVALUATED:
+        return PredicateVerdict(ticket)
+    fault = _fault(result, len(node_ids))
+    if fault:
+        _log.warning("an answer to predicates makes no sense, its nodes are not used: %s", fault)
+        return PredicateVerdict(ticket)
+    fit = dict.fromkeys(result.fit)
+    reasons = _reasons(result)
+    return PredicateVerdict(
+        ticket,
+        passed=tuple([node_ids[index] for index in fit]),
+        refused=tuple(
+            [
+                (node_ids[index], reasons.get(index, NO_REASON))
+                for index in range(result.evaluated)
+                if index not in fit
+            ]
+        ),
+        void=tuple(void),
+    )
+
+
+def _fault(result: ext.NodesPredicatesItemResult, count: int) -> str:
+    """Return why an answer cannot be one, "" if it can. Rules: EXT-13."""
+    evaluated = result.evaluated
+    if evaluated > count:
+        return f"{evaluated} of {count} nodes are said to be evaluated"
+    before = -1
+    for index in result.fit:
+        if not before < index < evaluated:
+            return f"fit has {index} after {before} with {evaluated} nodes evaluated"
+        before = index
+    for failure in result.failures:
+        for index in failure.candidates:
+            if index >= count:
+                return f"candidates has {index}, not an index of {count} nodes"
+    return ""
+
+
+def _reasons(result: ext.NodesPredicatesItemResult) -> dict[int, str]:
+    """Return the reason for each node that has one; the first counts. Rules: EXT-16.
+
+    Candidates may be cut: if there is only one reason, it is that of all.
+    """
+    reasons: dict[int, str] = {}
+    for failure in result.failures:
+        reason = failure.reason[:REASON_LIMIT] or NO_REASON
+        for index in failure.candidates:
+            reasons.setdefault(index, reason)
+    if len(result.failures) == 1:
+        reason = result.failures[0].reason[:REASON_LIMIT] or NO_REASON
+        for index in range(result.evaluated):
+            reasons.setdefault(index, reason)
+    return reasons
