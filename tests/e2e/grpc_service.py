@@ -60,7 +60,7 @@ class Service:
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
 
     async def _serve(self) -> None:
-        server = GrpcServer(self.core, self._load, self._settings)
+        self.server = server = GrpcServer(self.core, self._load, self._settings)
         stop = asyncio.Event()
         address = await server.start("127.0.0.1:0")
         self._started.set_result((address, asyncio.get_running_loop(), stop))

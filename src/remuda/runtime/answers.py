@@ -22,7 +22,7 @@ from remuda.core.messages.commands import (
 )
 from remuda.core.messages.effects import Effect
 from remuda.core.ports import NodesAnswer, NodesQuestion
-from remuda.runtime.delivery import Delivery
+from remuda.runtime.delivery import Delivery, Session
 from remuda.runtime.errand import Errand, Send
 from remuda.runtime.ports import EffectSink
 
@@ -95,12 +95,16 @@ class Answers:
         work = partial(self._take, rm_id, port, tuple(verdicts))
         return self._send(Errand(work, touches_core=True))
 
-    def bind(self, rm_id: str, port: LaterPredicates | None, sink: EffectSink) -> Future[bool]:
-        """Ask an RM through ``port`` from now on, None: no more; what was asked is over.
+    def bind(self, rm_id: str, port: LaterPredicates, sink: EffectSink) -> Future[bool]:
+        """Ask an RM through ``port`` from now on; what was asked before is over.
 
         ``sink``: of which registration the RM is. False, and nothing happens, if that is over.
         """
         return self._send(Errand(partial(self._bind, rm_id, port, sink), touches_core=True))
+
+    def unbind(self, rm_id: str, port: LaterPredicates) -> Future[bool]:
+        """Do not ask an RM any more. False if it is not asked through ``port`` any more."""
+        return self._send(Errand(partial(self._unbind, rm_id, port), touches_core=True))
 
     def _take(
         self, rm_id: str, port: LaterPredicates, verdicts: tuple[PredicateVerdict, ...]
@@ -111,14 +115,23 @@ class Answers:
         self._handle(PredicateVerdicts(rm_id, verdicts))
         return True
 
-    def _bind(self, rm_id: str, port: LaterPredicates | None, sink: EffectSink) -> bool:
+    def _bind(self, rm_id: str, port: LaterPredicates, sink: EffectSink) -> bool:
         session = self._delivery.session(rm_id)
         if session is None or session.sink is not sink:
             return False
-        # First nobody, so that what is open at the old port is over.
-        self._handle(BindPredicates(rm_id, predicates=False))
+        # First nobody, so that what is open at another port is over.
+        self._ask_through(rm_id, session, None)
+        self._ask_through(rm_id, session, port)
+        return True
+
+    def _unbind(self, rm_id: str, port: LaterPredicates) -> bool:
+        session = self._delivery.session(rm_id)
+        if session is None or session.predicates is not port:
+            return False
+        self._ask_through(rm_id, session, None)
+        return True
+
+    def _ask_through(self, rm_id: str, session: Session, port: LaterPredicates | None) -> None:
         session.predicates = port
         self._delivery.open(rm_id, session)
-        if port is not None:
-            self._handle(BindPredicates(rm_id, predicates=True))
-        return True
+        self._handle(BindPredicates(rm_id, predicates=port is not None))

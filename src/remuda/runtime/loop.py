@@ -81,7 +81,8 @@ class SchedulerLoop:
     for lookups. ``timings()`` tells how long steps, cycles and predicates took so far.
     ``configurations`` changes configurations while it runs. ``connections`` is told when one breaks
     or comes back, ``roster`` tells the states of all RMs. ``intake`` holds the requests that wait
-    for lookups, ``answers`` takes those of predicates that come later. ``timings()`` tells how long
+    for lookups, ``answers`` takes those of predicates that come later. ``room``
+    returns what completes when ``try_submit`` may succeed again. ``timings()`` tells how long
     steps, cycles and predicates took so far.
 
     Rules: CYC-31, SI-2, SI-6, SI-7, SI-9, SI-10, SI-24, SI-88, RM-2, RM-4, RM-9, RM-11, RM-20.
@@ -126,6 +127,9 @@ class SchedulerLoop:
         self._inbox: Inbox[Request | Errand[object]] = Inbox(inbox_capacity)
         self.intake = Intake(self._inbox.put_now, self.resolvers, line_capacity)
         self._driver.left = self.intake.close
+        self.room: Final[Callable[[str], Future[None] | None]] = partial(
+            _room, self.intake, self._inbox
+        )
         self.configurations.watch(self.intake.configure)
         self._batch: deque[Request | Errand[object]] = deque()
         self._idle_waiters: list[Future[None]] = []
@@ -188,10 +192,6 @@ class SchedulerLoop:
             return False
         ready = self.intake.admit(request, check, wait=False)
         return ready is None or self._inbox.offer(ready, weight(ready), check)
-
-    def room(self, rm_id: str) -> Future[None] | None:
-        """Return what completes when ``try_submit`` may succeed again; None if it may now."""
-        return self.intake.room(rm_id) or self._inbox.room()
 
     def registered(self, rm_id: str) -> bool:
         """Whether requests of this RM are taken at this moment (SI-1, RM-2)."""
@@ -327,6 +327,13 @@ class SchedulerLoop:
                 self.ended.set_exception(error)
             else:
                 self.ended.set_result(None)
+
+
+def _room(
+    intake: Intake, inbox: Inbox[Request | Errand[object]], rm_id: str
+) -> Future[None] | None:
+    """Return what completes when ``try_submit`` may succeed again; None if it may now."""
+    return intake.room(rm_id) or inbox.room()
 
 
 def _pass_error(waiter: Future[None], errand: Future[None]) -> None:

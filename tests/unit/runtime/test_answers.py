@@ -130,9 +130,9 @@ def test_verdicts_of_an_old_life_do_nothing(loop: SchedulerLoop) -> None:
 def test_only_the_registration_in_force_can_be_bound(loop: SchedulerLoop) -> None:
     rm = Rm(loop)
     rm.begin()
-    assert not loop.answers.bind("rm", None, lambda effects: None).result(SECONDS)
-    assert not loop.answers.bind("nobody", None, rm.sink).result(SECONDS)
-    assert loop.answers.bind("rm", None, rm.sink).result(SECONDS)
+    assert not loop.answers.bind("rm", rm.port, lambda effects: None).result(SECONDS)
+    assert not loop.answers.bind("nobody", rm.port, rm.sink).result(SECONDS)
+    assert loop.answers.bind("rm", rm.port, rm.sink).result(SECONDS)
 
 
 @pytest.mark.remuda_rule("EXT-12", "SI-106")
@@ -149,7 +149,8 @@ def test_whoever_attaches_is_asked_instead(loop: SchedulerLoop) -> None:
     rm.wait(lambda: rm.placed() == ["a-0"])
     rm.ask("b")
     other.wait(lambda: len(other.questions()) == 2)
-    assert loop.answers.bind("rm", None, rm.sink).result(SECONDS)
+    assert not loop.answers.unbind("rm", rm.port).result(SECONDS)
+    assert loop.answers.unbind("rm", other.port).result(SECONDS)
     rm.wait(lambda: rm.placed() == ["a-0", "b-0"])
 
 

@@ -29,7 +29,7 @@ def test_effects_change_threads_in_order() -> None:
             if len(received) == 100:
                 all_there.set()
 
-        handover = EdgeHandover(asyncio.get_running_loop(), receive, all_there.set)
+        handover = EdgeHandover[Effect](asyncio.get_running_loop(), receive, all_there.set)
 
         def produce() -> None:
             for number in range(0, 100, 2):
@@ -51,7 +51,7 @@ def test_many_batches_before_the_edge_runs_are_one_wake_up() -> None:
         def receive(effects: Sequence[Effect]) -> None:
             batches.append(len(effects))
 
-        handover = EdgeHandover(asyncio.get_running_loop(), receive, lambda: None)
+        handover = EdgeHandover[Effect](asyncio.get_running_loop(), receive, lambda: None)
         for number in range(10):
             handover([numbered(number)])
         await asyncio.sleep(0)
@@ -63,7 +63,7 @@ def test_many_batches_before_the_edge_runs_are_one_wake_up() -> None:
 def test_too_much_waiting_is_reported_once_and_ends_the_hand_over() -> None:
     async def overflow() -> list[str]:
         log: list[str] = []
-        handover = EdgeHandover(
+        handover = EdgeHandover[Effect](
             asyncio.get_running_loop(),
             lambda effects: log.extend(names(effects)),
             lambda: log.append("overflowed"),
@@ -82,7 +82,9 @@ def test_too_much_waiting_is_reported_once_and_ends_the_hand_over() -> None:
 def test_a_closed_edge_is_no_error() -> None:
     edge = asyncio.new_event_loop()
     received: list[str] = []
-    handover = EdgeHandover(edge, lambda effects: received.extend(names(effects)), lambda: None)
+    handover = EdgeHandover[Effect](
+        edge, lambda effects: received.extend(names(effects)), lambda: None
+    )
     edge.close()
     handover([numbered(1)])
     assert received == []

@@ -27,6 +27,7 @@ from remuda.si import limits
 from remuda.si.codec_in import configuration_update
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
+from remuda.si.session.terms import FEATURES
 
 SERVICE: Final = "remuda.v1.SchedulerExtension"
 
@@ -39,9 +40,6 @@ _VERSION: Final = ext.ProtocolVersion(major=1, minor=0)
 _CHUNK_BYTES: Final = 1024 * 1024
 _CHUNK_SECONDS: Final = 30
 _BUDGET_SECONDS_LIMIT: Final = 60.0
-
-# Of the features in EXT-20 those that exist over gRPC.
-_FEATURES: Final = ("configuration",)
 
 
 class ExtensionService:
@@ -61,7 +59,7 @@ class ExtensionService:
         self._core = core
         self._load = load
         self._remove = unregister
-        self._core_uuid = str(uuid.uuid4())
+        self.core_uuid = str(uuid.uuid4())
         self._dumping = asyncio.Lock()
 
     def handlers(self) -> grpc.GenericRpcHandler:
@@ -71,7 +69,7 @@ class ExtensionService:
             {
                 "GetCapabilities": unary(ext.CapabilitiesRequest, self._capabilities, limits.FLAT),
                 "UpdateConfiguration": unary(
-                    si.UpdateConfigurationRequest, self._update, limits.CONFIGURATION_UPDATE
+                    si.UpdateConfigurationRequest, self.update, limits.CONFIGURATION_UPDATE
                 ),
                 "UnregisterResourceManager": unary(
                     ext.UnregisterRequest, self._unregister, limits.FLAT
@@ -84,12 +82,12 @@ class ExtensionService:
         return ext.Capabilities(
             version=_VERSION,
             core_version=remuda.__version__,
-            core_uuid=self._core_uuid,
+            core_uuid=self.core_uuid,
             si_level=_SI_LEVEL,
-            features=_FEATURES,
+            features=FEATURES,
         )
 
-    async def _update(
+    async def update(
         self, request: si.UpdateConfigurationRequest
     ) -> ext.UpdateConfigurationResponse:
         """Replace the configuration of an RM; answered when all of it is in force (SI-88)."""

@@ -90,6 +90,31 @@ class Outbound:
         self._messages = self._bytes = 0
         self._wake()
 
+    def put(self, kind: Kind, encoded: bytes) -> None:
+        """Queue a response that was encoded elsewhere."""
+        if not self.overflowed:
+            self._number += 1
+            self._lanes[kind].waiting.append((self._number, encoded))
+            self._messages += 1
+            self._bytes += len(encoded)
+            self._bound()
+            self._wake()
+
+    def take_all(self) -> list[tuple[Kind, bytes]]:
+        """Remove and return what waits, in its order, apart from what is being written.
+
+        Rules: SI-7, EXT-12.
+        """
+        taken: list[tuple[int, Kind, bytes]] = []
+        for kind, lane in self._lanes.items():
+            kept = [lane.waiting.popleft()] if lane.writing and lane.waiting else []
+            taken += [(number, kind, encoded) for number, encoded in lane.waiting]
+            lane.waiting = deque(kept)
+        self._messages -= len(taken)
+        self._bytes -= sum(len(encoded) for _, _, encoded in taken)
+        self._wake()
+        return [(kind, encoded) for _, kind, encoded in sorted(taken, key=lambda each: each[0])]
+
     @property
     def waiting(self) -> int:
         """How many messages wait, over all kinds."""

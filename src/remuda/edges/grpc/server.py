@@ -24,6 +24,8 @@ from remuda.edges.grpc.admin import AdminService, Traffic
 from remuda.edges.grpc.extension import ExtensionService
 from remuda.edges.grpc.outbound import Kind
 from remuda.edges.grpc.refusals import Context, RefusalError, abort, not_registered, one_line
+from remuda.edges.grpc.session.binding import Surroundings
+from remuda.edges.grpc.session.service import SessionService
 from remuda.edges.grpc.sessions import Session
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.edges.grpc.streams import Stream
@@ -74,9 +76,18 @@ class GrpcServer:
         core.configurations.watch(self._note_limit)
         extension = ExtensionService(core, load, self._unregister)
         admin = AdminService(core, load, self._traffic, self._unregister)
-        self._server.add_generic_rpc_handlers(
-            (self._handlers(), extension.handlers(), admin.handlers(), metrics.handlers())
+        self._session_service = SessionService(
+            core,
+            load,
+            Surroundings(self._settings, self._unregister, extension.update),
+            registering=self._registering,
+            find_streams=self._sessions.get,
+            end_streams=self._end_session,
+            core_uuid=extension.core_uuid,
         )
+        services = (extension, admin, metrics, self._session_service)
+        handlers = [service.handlers() for service in services]
+        self._server.add_generic_rpc_handlers((self._handlers(), *handlers))
 
     async def start(self, address: str) -> str:
         """Listen on ``address`` (HOST:PORT, port 0: a free one); return it with the real port.
@@ -94,6 +105,7 @@ class GrpcServer:
 
     async def stop(self, grace_seconds: float = 1.0) -> None:
         """Refuse new calls, give running ones ``grace_seconds``, then end them."""
+        self._session_service.stop()
         await self._server.stop(grace_seconds)
 
     def _handlers(self) -> grpc.GenericRpcHandler:
@@ -183,6 +195,7 @@ class GrpcServer:
             settings, _ = read_settings(extra)
             own = "rm.outboundLimit" in extra
             session.outbound.limit = settings.rm_outbound_limit if own else None
+            session.pause_ns = settings.rm_pause_timeout_ns
 
     def _traffic(self, rm_id: str) -> Traffic:
         """Return how much waits for an RM here."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Protocol
 
 import grpc
 
@@ -17,16 +18,39 @@ from remuda.core.messages.effects import Effect
 from remuda.edges.grpc.outbound import Kind, Outbound
 from remuda.edges.grpc.refusals import RefusalError, not_registered
 from remuda.edges.grpc.settings import GrpcSettings
+from remuda.runtime.answers import OpenQuestion
 from remuda.runtime.delivery import EdgeHandover
 from remuda.runtime.errors import NotRegisteredError
 from remuda.runtime.loop import SchedulerLoop
 from remuda.si.codec_in import RequestReader
 
 
+class Guest(Protocol):
+    """Who takes part in what an RM gets, beside its streams (EXT-12)."""
+
+    @property
+    def carried(self) -> bool:
+        """Whether the RM is connected that way."""
+        ...
+
+    def take(self, items: Sequence[Effect | OpenQuestion]) -> list[Effect]:
+        """Take effects and questions; return what is for the streams."""
+        ...
+
+    def lose(self) -> None:
+        """Effects were dropped on their way. Rules: RM-16."""
+        ...
+
+    def finish(self) -> None:
+        """The registration is over."""
+        ...
+
+
 class Session:
     """One registered RM on this edge. Event loop of the server, unless said otherwise.
 
-    An RM that has not opened a stream yet is not away.
+    An RM that has not opened a stream yet is not away. ``pause_ns``: how long it may be (RM-18).
+    ``guest``: who takes part in what it gets.
 
     Rules: RM-9, RM-14, RM-15, SI-102, SI-103.
     """
@@ -37,8 +61,11 @@ class Session:
         self.rm_id = rm_id
         self.reader = RequestReader(rm_id, level)
         self.outbound = Outbound(settings, self.reader.generation)
-        self.sink = EdgeHandover(asyncio.get_running_loop(), self._take, self._lose)
+        self.pause_ns = 0
+        loop = asyncio.get_running_loop()
+        self.sink: EdgeHandover[Effect | OpenQuestion] = EdgeHandover(loop, self._take, self.lose)
         self._core = core
+        self.guest: Guest | None = None
         self._streams: dict[Kind, asyncio.Future[RefusalError]] = {}
         self._over = False
 
@@ -48,7 +75,7 @@ class Session:
         The first one brings an RM back that was away. Rules: SI-102, RM-15.
         """
         older = self._streams.get(kind)
-        if not self._streams:
+        if not self._connected():
             self._core.connections.back(self.rm_id, self.sink)
         end: asyncio.Future[RefusalError] = asyncio.get_running_loop().create_future()
         self._streams[kind] = end
@@ -67,16 +94,23 @@ class Session:
             return
         del self._streams[kind]
         self.outbound.close(kind)
-        if self._streams or self._over:
+        if self._connected() or self._over:
             return
         if self.outbound.overflowed:
             self._report_loss("its last stream ended, and too many responses waited")
         else:
             self._report_loss("its last stream ended")
 
+    def guest_left(self, cause: str) -> None:
+        """The connection of the guest is lost; with the last one that of the RM. Rules: RM-14."""
+        if not self._connected() and not self._over:
+            self._report_loss(cause)
+
     def finish(self) -> None:
         """End all streams because the RM registered again or left (RM-9). Repeating is harmless."""
         self._over = True
+        if self.guest is not None:
+            self.guest.finish()
         self._dismiss(
             RefusalError(grpc.StatusCode.ABORTED, "the registration of this stream has ended")
         )
@@ -106,17 +140,27 @@ class Session:
         if self.outbound.overflowed:
             raise lost(self.rm_id)
 
-    def _take(self, effects: Sequence[Effect]) -> None:
+    def _connected(self) -> bool:
+        """Whether the RM has a connection of any kind. Rules: RM-14."""
+        return bool(self._streams) or (self.guest is not None and self.guest.carried)
+
+    def _take(self, items: Sequence[Effect | OpenQuestion]) -> None:
         if self._over:
             return
+        if self.guest is not None:
+            effects = self.guest.take(items)
+        else:
+            effects = [item for item in items if not isinstance(item, OpenQuestion)]
         self.outbound.add(effects)
         if self.outbound.overflowed:
-            self._lose()
+            self.lose()
 
-    def _lose(self) -> None:
+    def lose(self) -> None:
         """Too much waits for the RM: end its streams and open none again (RM-16)."""
         self.outbound.overflow()
         self._dismiss(lost(self.rm_id))
+        if self.guest is not None:
+            self.guest.lose()
         if not self._over:
             self._report_loss("too many responses waited")
 

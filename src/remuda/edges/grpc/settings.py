@@ -26,6 +26,7 @@ class GrpcSettings:
             vanished without a word is known to be gone (RM-14).
         session_features: what is offered to RMs that open a session (EXT-20).
         session_limits: what is offered to them (EXT-6, EXT-8).
+        handshake_seconds: how long the first frame of a session may take (EXT-1).
         predicate_budget_ms: how long an RM may take for a predicate call (EXT-17).
         event_interval_ms: between two batches of events for a session (SI-83).
     """
@@ -38,5 +39,6 @@ class GrpcSettings:
     keepalive_seconds: int = 30
     session_features: tuple[str, ...] = FEATURES
     session_limits: SessionLimits = _LIMITS
+    handshake_seconds: float = 10.0
     predicate_budget_ms: int = 500
     event_interval_ms: int = 2_000

@@ -61,20 +61,28 @@ class Head(NamedTuple):
     field: int
 
 
-def body(frame: type[Frame], name: str, content: Message | bytes) -> bytes:
+def body(frame: type[Frame], name: str, inside: Message | bytes) -> bytes:
     """Encode a body: the field ``name`` of a kind of frame, with its content."""
-    encoded = content if isinstance(content, bytes) else content.SerializeToString()
+    encoded = inside if isinstance(inside, bytes) else inside.SerializeToString()
     return varint(field_number(frame, name) << 3 | limits.LENGTH) + varint(len(encoded)) + encoded
 
 
-def numbered(number: int, acknowledged: int, content: bytes) -> bytes:
+def content(encoded: bytes) -> tuple[int, bytes]:
+    """Return the field of a body that ``body`` encoded, and what was put into it."""
+    view = memoryview(encoded)
+    tag, position = limits.varint(view, 0)
+    _, position = limits.varint(view, position)
+    return tag >> 3, encoded[position:]
+
+
+def numbered(number: int, acknowledged: int, inside: bytes) -> bytes:
     """Return a frame: its number, what it acknowledges, its body; zeros are left out. EXT-3."""
     head = b""
     if number:
         head = varint(_SEQ_TAG) + varint(number)
     if acknowledged:
         head += varint(_ACK_TAG) + varint(acknowledged)
-    return head + content
+    return head + inside
 
 
 def varint(value: int) -> bytes:

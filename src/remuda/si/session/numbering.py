@@ -109,6 +109,10 @@ class Outgoing:
             self.bytes += len(body) - len(kept.body)
             kept.body = body
 
+    def bodies(self) -> list[bytes]:
+        """Return all that is kept, in its order."""
+        return [kept.body for kept in self._kept.values()]
+
     def _sent(self) -> list[_Kept]:
         return [self._kept[number] for number in range(self.acknowledged + 1, self.sent + 1)]
 

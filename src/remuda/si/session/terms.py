@@ -37,9 +37,6 @@ FEATURES: Final = (
 
 MILLISECOND_NS: Final = 1_000_000
 
-# From the beginning of a stream to its first frame (EXT-1).
-HANDSHAKE_NS: Final = 10_000 * MILLISECOND_NS
-
 # An RM may ask for smaller frames, but not for ones that hold nothing.
 FRAME_BYTES_MIN: Final = 64 * 1024
 

@@ -7,7 +7,8 @@ import contextlib
 from typing import Final
 
 from remuda.edges.grpc.refusals import Context
-from remuda.edges.grpc.session.binding import Binding, now_ns
+from remuda.edges.grpc.session.binding import Binding
+from remuda.edges.grpc.session.outlet import now_ns
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.session.errors import SessionError
 from remuda.si.session.handshake import farewell
@@ -74,7 +75,7 @@ class StreamCarrier:
     async def _write(self, binding: Binding) -> SessionError | None:
         conversation = binding.conversation
         while True:
-            binding.awake.clear()
+            binding.outlet.awake.clear()
             data = conversation.next(now_ns())
             if data is not None:
                 await self._context.write(data)
@@ -82,7 +83,7 @@ class StreamCarrier:
             pause = max(0.0, (conversation.due_ns() - now_ns()) / 1e9)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause):
-                    await binding.awake.wait()
+                    await binding.outlet.awake.wait()
 
     async def _listen(self, binding: Binding) -> SessionError | None:
         """Notice that the peer is gone, even while a write does not come to its end."""

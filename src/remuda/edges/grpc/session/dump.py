@@ -29,6 +29,7 @@ class Dump:
         self._wake = wake
         self.calls: CallTable[asyncio.Future[bytes]] = CallTable(1)
         self._pieces: list[bytes] = []
+        self._size = 0
 
     async def request(self, budget_ms: int, now_ns: int) -> bytes:
         """Return what the RM tells of its state: JSON, unchecked.
@@ -43,7 +44,7 @@ class Dump:
         content = ext.StateDumpCall(call_id=call_id, budget_millis=budget_ms)
         number = self._conversation.send(frames.body(ext.CoreFrame, "state_dump", content))
         told: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self._pieces = []
+        self._pieces, self._size = [], 0
         self.calls.put(Call(call_id, number, now_ns + budget_ms * MILLISECOND_NS, told))
         self._wake()
         return await told
@@ -52,8 +53,10 @@ class Dump:
         """Take a piece in; the last one, or an error, ends the call."""
         if self.calls.peek(part.call_id) is None:
             return
-        self._pieces.append(part.data)
-        size = sum(len(piece) for piece in self._pieces)
+        if part.data:
+            self._pieces.append(part.data)
+        self._size += len(part.data)
+        size = self._size
         if not (part.last or part.error or size > DUMP_LIMIT):
             return
         call = self.calls.answered(part.call_id)

@@ -1,68 +1,57 @@
-"""Whose session it is: an RM that registered with it, or one that registered over the streams.
+"""Whose session it is: here that of an RM that registered with it (EXT-2).
 
-Either way there is one registration, whose effects come through one hand-over, and somebody who
-knows whether the RM is connected at all (RM-14).
+There is one registration, whose effects come through one hand-over, and somebody who knows whether
+the RM is connected at all (RM-14). For RMs of the plain streams that is in guests.py.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
-from typing import Protocol
+from collections.abc import Sequence
 
 from remuda.core.messages.effects import Effect
-from remuda.edges.grpc.session.binding import Binding, Home
+from remuda.edges.grpc.session.binding import Binding
 from remuda.runtime.answers import OpenQuestion
 from remuda.runtime.delivery import EdgeHandover
 from remuda.runtime.loop import SchedulerLoop
 
 
 class OwnRegistration:
-    """An RM that registered with ``Hello.register``: the session is all it has. Rules: EXT-2."""
+    """An RM that registered with ``Hello.register``: the session is all it has.
+
+    Rules: EXT-2, EXT-6, RM-14, RM-15.
+    """
 
     def __init__(self, core: SchedulerLoop, binding: Binding) -> None:
         self._core = core
-        self._binding = binding
+        self._rm_id = binding.rm_id
         loop = asyncio.get_running_loop()
         self.sink: EdgeHandover[Effect | OpenQuestion] = EdgeHandover(
-            loop, binding.take, binding.lose
+            loop, binding.take, binding.too_much
         )
 
     def hand_over(self, questions: Sequence[OpenQuestion]) -> None:
         """Take questions, after the effects before them. Core thread. Rules: EXT-4."""
         self.sink(questions)
 
-    def connected(self) -> Awaitable[bool]:
+    async def connected(self) -> bool:
         """The session has a stream: scheduling goes on. Rules: RM-15."""
-        return asyncio.wrap_future(self._core.connections.back(self._binding.rm_id, self.sink))
+        return await asyncio.wrap_future(self._core.connections.back(self._rm_id, self.sink))
 
     def disconnected(self, cause: str) -> None:
         """The session lost its stream: the RM is away. Rules: RM-14, RM-15."""
-        self._core.connections.lost(self._binding.rm_id, cause, self.sink)
+        self._core.connections.lost(self._rm_id, cause, self.sink)
+
+    def given_up(self) -> None:
+        """Nobody but the session knows what was lost, and it cannot be resumed. Rules: RM-16."""
+
+    def hold(self) -> None:
+        """Too much is not acknowledged. Rules: EXT-6."""
+        self._core.connections.hold(self._rm_id, self.sink)
+
+    def release(self) -> None:
+        """Enough was acknowledged. Rules: EXT-6."""
+        self._core.connections.release(self._rm_id, self.sink)
 
     async def told(self) -> None:
-        """Whatever was decided is on the session already, before any question."""
-
-
-class Host(Protocol):
-    """The registration of an RM over the plain streams, to which a session can be attached."""
-
-    def hand_over(self, questions: Sequence[OpenQuestion]) -> None:
-        """Take questions, after the effects before them. Core thread."""
-        ...
-
-    async def host(self, binding: Binding) -> Home:
-        """Let a session take part from now on, in the place of an older one."""
-        ...
-
-
-class Streams(Protocol):
-    """What RMs have over the plain streams."""
-
-    def find(self, rm_id: str) -> Host | None:
-        """Return the registration of an RM, None if it has none there."""
-        ...
-
-    def end(self, rm_id: str) -> None:
-        """End the streams of an RM that registers elsewhere."""
-        ...
+        """Whatever was decided is on the session already, before any question. Rules: EXT-4."""

@@ -32,7 +32,9 @@ STALE_LIMIT: Final = 3
 class Give(Protocol):
     """Tells the core what came of some questions."""
 
-    def __call__(self, verdicts: Sequence[PredicateVerdict]) -> object: ...
+    def __call__(self, verdicts: Sequence[PredicateVerdict]) -> object:
+        """Take verdicts."""
+        ...
 
 
 class Questions:
@@ -103,7 +105,8 @@ class Questions:
     def miss(self, now_ns: int) -> None:
         """End what is overdue. Rules: EXT-17."""
         for call in self.calls.overdue(now_ns):
-            self._cancel(call)
+            self._conversation.send(self._blot(call))
+            self._wake()
             self.give_none(call.what)
         self.send(now_ns)
 
@@ -119,8 +122,7 @@ class Questions:
         The frames of calls that the RM may not have yet say now that they are cancelled.
         """
         for call in self.calls.drop():
-            cancel = frames.body(ext.CoreFrame, "cancel", ext.CancelCall(call_id=call.call_id))
-            self._conversation.outgoing.replace(call.number, cancel)
+            self._blot(call)
             self.give_none(call.what)
         waiting = list(self._waiting)
         self._waiting.clear()
@@ -147,10 +149,11 @@ class Questions:
         if questions:
             self._give([PredicateVerdict(each.ticket) for each in questions])
 
-    def _cancel(self, call: Call[list[OpenQuestion]]) -> None:
-        body = frames.body(ext.CoreFrame, "cancel", ext.CancelCall(call_id=call.call_id))
-        self._conversation.send(body)
-        self._wake()
+    def _blot(self, call: Call[list[OpenQuestion]]) -> bytes:
+        """Let the frame of a call say that it is cancelled, should it have to be sent again."""
+        cancel = frames.body(ext.CoreFrame, "cancel", ext.CancelCall(call_id=call.call_id))
+        self._conversation.outgoing.replace(call.number, cancel)
+        return cancel
 
     def _send_call(self, call_id: int, questions: Sequence[OpenQuestion]) -> int:
         """Queue a call, after the handles it needs, and return its number. Rules: EXT-19."""

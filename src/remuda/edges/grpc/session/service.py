@@ -1,7 +1,7 @@
 """The session service: handshakes, and the sessions that can be resumed.
 
-A stream begins with Hello: a registration, a resumption, or callbacks for an RM that registered over
-the plain streams (EXT-2). Event loop of the server.
+A stream begins with Hello: a registration, a resumption, or callbacks for an RM that registered
+over the plain streams (EXT-2). Event loop of the server.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
@@ -17,26 +17,25 @@ import grpc
 
 import remuda
 from remuda.base.errors import ConfigError, ProtocolError
-from remuda.config.schema import Load
+from remuda.config.schema import Configuration, Load
+from remuda.config.settings import read_settings
 from remuda.core.messages.commands import RegisterResourceManager
 from remuda.edges.grpc.refusals import Context, one_line
-from remuda.edges.grpc.session.binding import Binding, Configure, Surroundings, now_ns
+from remuda.edges.grpc.session.binding import Binding, Surroundings
 from remuda.edges.grpc.session.carrier import StreamCarrier, say
-from remuda.edges.grpc.session.homes import OwnRegistration, Streams
-from remuda.edges.grpc.settings import GrpcSettings
-from remuda.edges.grpc.wishes import Wishes
-from remuda.runtime.driver import Removed
+from remuda.edges.grpc.session.guests import Guest
+from remuda.edges.grpc.session.homes import OwnRegistration
+from remuda.edges.grpc.sessions import Session
+from remuda.runtime.errors import NotRegisteredError
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.roster import SESSION
 from remuda.si.codec_in import registration
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.session.errors import SessionError, resync
 from remuda.si.session.handshake import Identity, Standing, hello_of, welcome
-from remuda.si.session.terms import HANDSHAKE_NS, PREDICATES, Terms, agree
+from remuda.si.session.terms import PREDICATES, Terms, agree
 
 SERVICE: Final = "remuda.v1.ResourceManagerSession"
-
-_HANDSHAKE_SECONDS: Final = HANDSHAKE_NS / 1e9
 
 
 class SessionService:
@@ -45,12 +44,10 @@ class SessionService:
     Args:
         core: the running loop.
         load: turns configuration text into records.
-        settings: limits of the server.
+        around: what sessions need besides; its ``unregister`` takes ``registering``.
         registering: held while an RM registers or leaves (RM-11).
-        streams: finds, and ends, what an RM has over the plain streams.
-        unregister: removes an RM; must not be called while ``registering`` is held.
-        configure: carries out a configuration update.
-        wishes: what RMs set for themselves.
+        find_streams: finds what an RM has over the plain streams.
+        end_streams: ends that.
         core_uuid: changes with every process.
 
     Rules: EXT-1, EXT-2, EXT-9, EXT-11, EXT-12, RM-9, RM-11, RM-13.
@@ -60,43 +57,37 @@ class SessionService:
         self,
         core: SchedulerLoop,
         load: Load,
-        settings: GrpcSettings,
+        around: Surroundings,
         *,
         registering: asyncio.Lock,
-        streams: Streams,
-        unregister: Callable[[str], Awaitable[Removed]],
-        configure: Configure,
-        wishes: Wishes,
+        find_streams: Callable[[str], Session | None],
+        end_streams: Callable[[str], None],
         core_uuid: str,
     ) -> None:
         self._core = core
         self._load = load
-        self._settings = settings
+        self._around = around
+        self._settings = around.settings
         self._registering = registering
-        self._streams = streams
-        self._unregister = unregister
-        self._configure = configure
-        self._wishes = wishes
+        self._find_streams = find_streams
+        self._end_streams = end_streams
         self._identity = Identity(remuda.__version__, core_uuid)
         self._bindings: dict[str, Binding] = {}
+        core.configurations.watch(self._note_settings)
 
     def handlers(self) -> grpc.GenericRpcHandler:
         """Return the handlers of the service."""
-        method = grpc.stream_stream_rpc_method_handler(self._connect)
-        return grpc.method_handlers_generic_handler(SERVICE, {"Connect": method})
+        methods: dict[str, grpc.RpcMethodHandler[bytes, bytes]] = {
+            "Connect": grpc.stream_stream_rpc_method_handler(self._connect)
+        }
+        return grpc.method_handlers_generic_handler(SERVICE, methods)
 
     def find(self, rm_id: str) -> Binding | None:
         """Return the session of an RM, None if it has none."""
         return self._bindings.get(rm_id)
 
-    def end(self, rm_id: str, error: SessionError | None = None) -> None:
-        """The registration of an RM is over, or another one takes its place. Rules: RM-9."""
-        binding = self._bindings.pop(rm_id, None)
-        if binding is not None:
-            binding.finish(error)
-
     def stop(self) -> None:
-        """Tell all RMs that the scheduler ends."""
+        """Tell all RMs that the scheduler ends. Rules: RM-20."""
         text = "the scheduler is being stopped"
         for binding in self._bindings.values():
             binding.dismiss(SessionError(text, ext.Goodbye.RESTARTING), text)
@@ -104,18 +95,12 @@ class SessionService:
     # ------------------------------------------------------------------ handshake
 
     async def _connect(self, _requests: object, context: Context) -> None:
+        hello = await self._hello(context)
+        if hello is None:
+            return
         carrier = StreamCarrier(context)
+        beginning = asyncio.ensure_future(self._begin(hello, carrier))
         try:
-            async with asyncio.timeout(_HANDSHAKE_SECONDS):
-                data: object = await context.read()
-        except TimeoutError:
-            text = f"no Hello came within {_HANDSHAKE_SECONDS:g} s"
-            await say(context, SessionError(text))
-            return
-        if not isinstance(data, bytes):
-            return
-        try:
-            beginning = asyncio.ensure_future(self._begin(hello_of(data), carrier))
             binding, first = await asyncio.shield(beginning)
         except SessionError as error:
             await say(context, error)
@@ -126,83 +111,109 @@ class SessionService:
         else:
             await carrier.run(binding, first)
 
+    async def _hello(self, context: Context) -> ext.Hello | None:
+        """Return the first frame, None if the stream is refused or over. Rules: EXT-1."""
+        seconds = self._settings.handshake_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                data: object = await context.read()
+            return hello_of(data) if isinstance(data, bytes) else None
+        except TimeoutError:
+            await say(context, SessionError(f"no Hello came within {seconds:g} s"))
+        except SessionError as error:
+            await say(context, error)
+        return None
+
     async def _begin(self, hello: ext.Hello, carrier: StreamCarrier) -> tuple[Binding, bytes]:
         """Return the session a Hello is about, and what to answer. Raises: SessionError."""
         terms = agree(hello, self._settings.session_features, self._settings.session_limits)
         start = hello.WhichOneof("start")
-        command = await self._command(hello, terms) if start == "register" else None
+        received: int | None = None
         async with self._registering:
-            if command is not None:
-                binding = await self._register(command, hello, terms, carrier)
-                received = None
+            if start == "register":
+                binding = await self._register(hello, terms, carrier)
             elif start == "attach":
                 binding = await self._attach(hello.attach, terms, carrier)
-                received = None
             else:
                 binding = await self._resume(hello.resume, terms, carrier)
                 received = binding.conversation.incoming.last
                 terms = Terms(terms.minor, binding.terms.features, terms.limits)
-        window_ns = self._wishes.pause_ns(binding.rm_id)
-        standing = Standing(binding.session_id, received, window_ns)
+        standing = Standing(binding.session_id, received, binding.pause_ns)
         return binding, welcome(terms, standing, self._identity)
 
-    async def _register(
+    async def _register(self, hello: ext.Hello, terms: Terms, carrier: StreamCarrier) -> Binding:
+        """Register an RM and bind it; on failure it is unregistered. Rules: EXT-2, RM-9, RM-13."""
+        request = hello.register
+        asks = terms.has(PREDICATES)
+        with self._core.connections.arriving(request.rmID, SESSION):
+            try:
+                command = await asyncio.to_thread(
+                    registration, request, self._load, predicates=asks
+                )
+            except (ConfigError, ProtocolError) as error:
+                await self._forget(request.rmID)
+                text = one_line(error) if isinstance(error, ConfigError) else str(error)
+                raise SessionError(text) from None
+            return await self._enroll(command, terms, carrier, stored=not request.config)
+
+    async def _enroll(
         self,
         command: RegisterResourceManager,
-        hello: ext.Hello,
         terms: Terms,
         carrier: StreamCarrier,
+        *,
+        stored: bool,
     ) -> Binding:
-        """Register an RM and bind it; on failure it is unregistered. Rules: EXT-2, RM-9, RM-13."""
+        """Register an RM in the place of an earlier life. Rules: EXT-11, RM-9."""
         rm_id = command.rm_id
-        superseded = SessionError("the RM registered again", ext.Goodbye.SUPERSEDED)
-        self.end(rm_id, superseded)
-        self._streams.end(rm_id)
-        binding = self._binding(rm_id, terms)
+        self._end(rm_id, SessionError("the RM registered again", ext.Goodbye.SUPERSEDED))
+        self._end_streams(rm_id)
+        binding = self._new(rm_id, terms)
         home = OwnRegistration(self._core, binding)
-        binding.make_port(home.hand_over)
-        binding.home = home
-        binding.carry(carrier)
-        binding.conversation.begin(now_ns())
+        binding.settle_at(home)
+        self._bindings[rm_id] = binding
         answer = await asyncio.wrap_future(
             self._core.register(
                 command,
                 home.sink,
                 binding.port,
-                stored=not hello.register.config,
+                stored=stored,
                 transport=SESSION,
                 ended=partial(self._over, binding, asyncio.get_running_loop()),
             )
         )
         if answer.reason:
-            binding.finish()
+            self._drop(binding)
             raise SessionError(answer.reason)
-        self._bindings[rm_id] = binding
+        binding.begin(carrier)
         return binding
 
-    async def _command(self, hello: ext.Hello, terms: Terms) -> RegisterResourceManager:
-        """Translate a registration. Raises: SessionError, and the RM is unregistered. RM-13."""
-        request = hello.register
-        asks = terms.has(PREDICATES)
-        try:
-            return await asyncio.to_thread(registration, request, self._load, predicates=asks)
-        except (ConfigError, ProtocolError) as error:
-            if self._core.registered(request.rmID):
-                await asyncio.wrap_future(self._core.unregister(request.rmID))
-            text = one_line(error) if isinstance(error, ConfigError) else str(error)
-            raise SessionError(text) from None
+    async def _attach(self, attach: ext.Attach, terms: Terms, carrier: StreamCarrier) -> Binding:
+        """Bind callbacks for an RM that registered through si.v1. Rules: EXT-2, EXT-11, EXT-12."""
+        rm_id = attach.rm_id
+        host = self._find_streams(rm_id)
+        if host is None:
+            raise resync(f"resource manager {rm_id[:300]!r} is not registered through si.v1")
+        binding = self._new(rm_id, terms, delivers=attach.deliver_responses)
+        binding.pause_ns, binding.outlet.kept_limit = host.pause_ns, host.outbound.limit
+        guest = Guest(self._core, host, binding)
+        binding.settle_at(guest)
+        self._bindings[rm_id] = binding
+        binding.begin(carrier)
+        await guest.come()
+        if not await guest.connected():
+            self._drop(binding)
+            raise resync("the registration of this RM is over; register again")
+        return binding
 
     async def _resume(self, resume: ext.Resume, terms: Terms, carrier: StreamCarrier) -> Binding:
         """Go on with a session whose stream broke. Rules: EXT-9, EXT-11, RM-15."""
         binding = self._bindings.get(resume.rm_id)
         if binding is None or binding.session_id != resume.session_id:
             raise resync("no such session; register again")
-        if binding.unusable:
-            raise resync(binding.unusable)
-        binding.carry(carrier)
-        assert binding.home is not None
         try:
-            binding.resume(terms, resume.last_seq)
+            binding.resume(carrier, terms, resume.last_seq)
+            assert binding.home is not None
             if not await binding.home.connected():
                 raise resync("the registration of this session is over; register again")
         except SessionError as error:
@@ -210,35 +221,24 @@ class SessionService:
             raise
         return binding
 
-    async def _attach(self, attach: ext.Attach, terms: Terms, carrier: StreamCarrier) -> Binding:
-        """Bind callbacks for an RM that registered through si.v1. Rules: EXT-2, EXT-11, EXT-12."""
-        rm_id = attach.rm_id
-        host = self._streams.find(rm_id)
-        if host is None:
-            raise resync(f"resource manager {rm_id[:300]!r} is not registered through si.v1")
-        self.end(rm_id, SessionError("another stream took over", ext.Goodbye.SUPERSEDED))
-        binding = self._binding(rm_id, terms, delivers=attach.deliver_responses)
-        binding.make_port(host.hand_over)
-        binding.carry(carrier)
-        binding.conversation.begin(now_ns())
-        binding.home = await host.host(binding)
-        if not await binding.home.connected():
-            binding.finish()
-            raise resync("the registration of this RM is over; register again")
-        self._bindings[rm_id] = binding
-        return binding
-
-    def _binding(self, rm_id: str, terms: Terms, *, delivers: bool = True) -> Binding:
-        around = Surroundings(
-            settings=self._settings,
-            unregister=self._unregister,
-            configure=self._configure,
-            kept_limit=partial(self._wishes.kept_limit, rm_id),
-        )
+    def _new(self, rm_id: str, terms: Terms, *, delivers: bool = True) -> Binding:
         session_id = str(uuid.uuid4())
-        return Binding(self._core, rm_id, session_id, terms, around, delivers=delivers)
+        return Binding(self._core, rm_id, session_id, terms, self._around, delivers=delivers)
 
     # ------------------------------------------------------------------ registrations
+
+    async def _forget(self, rm_id: str) -> None:
+        """A registration failed: the RM is unregistered. Rules: RM-13."""
+        self._end_streams(rm_id)
+        self._end(rm_id, resync("a later registration failed; register again"))
+        with contextlib.suppress(NotRegisteredError):
+            await asyncio.wrap_future(self._core.unregister(rm_id))
+
+    def _end(self, rm_id: str, error: SessionError) -> None:
+        """Another registration takes the place of the one that an RM has. Rules: RM-9."""
+        binding = self._bindings.pop(rm_id, None)
+        if binding is not None:
+            binding.finish(error)
 
     def _over(self, binding: Binding, loop: asyncio.AbstractEventLoop) -> None:
         """A registration is over, whoever ended it. Core thread. Rules: RM-9, RM-17."""
@@ -250,6 +250,17 @@ class SessionService:
         binding.finish()
         if self._bindings.get(binding.rm_id) is binding:
             del self._bindings[binding.rm_id]
+
+    def _note_settings(
+        self, rm_id: str, _config: Configuration, extra: Mapping[str, str] | None
+    ) -> None:
+        """Remember what an RM set for its connection. Core thread. Rules: RM-15, RM-18, KV-1."""
+        binding = self._bindings.get(rm_id)
+        if binding is not None and extra is not None:
+            settings, _ = read_settings(extra)
+            own = "rm.outboundLimit" in extra
+            binding.outlet.kept_limit = settings.rm_outbound_limit if own else None
+            binding.pause_ns = settings.rm_pause_timeout_ns
 
 
 def _abandon(carrier: StreamCarrier, beginning: asyncio.Future[tuple[Binding, bytes]]) -> None:

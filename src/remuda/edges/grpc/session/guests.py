@@ -1,0 +1,138 @@
+"""A session attached to an RM that registered over the plain streams (EXT-12).
+
+The registration, and with it the order of everything, stays that of the streams. The session takes
+over the responses, if it is asked to, and the callbacks; when it is over for good the streams have
+what it did not get rid of.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+from remuda.core.messages.effects import Effect
+from remuda.edges.grpc.outbound import Kind
+from remuda.edges.grpc.session.binding import Binding, superseded
+from remuda.edges.grpc.session.outlet import KINDS
+from remuda.edges.grpc.sessions import Session
+from remuda.runtime.answers import OpenQuestion
+from remuda.runtime.loop import SchedulerLoop
+from remuda.si.session.errors import SessionError
+
+_KIND_OF: Final = {name: kind for kind, name in KINDS.items()}
+
+
+class Guest:
+    """The place of a session at the registration of an RM. Rules: EXT-6, EXT-11, EXT-12, RM-14.
+
+    Args:
+        core: the running loop.
+        host: the registration.
+        binding: the session.
+    """
+
+    def __init__(self, core: SchedulerLoop, host: Session, binding: Binding) -> None:
+        self._core = core
+        self._host = host
+        self._binding = binding
+        self._outlet = binding.outlet
+        self._expiry: asyncio.TimerHandle | None = None
+        self._unbinding: asyncio.Future[None] | None = None
+
+    @property
+    def carried(self) -> bool:
+        """Whether a stream carries the session."""
+        return self._binding.carried
+
+    def hand_over(self, questions: Sequence[OpenQuestion]) -> None:
+        """Take questions, after the effects before them. Core thread. Rules: EXT-4."""
+        self._host.sink(questions)
+
+    def take(self, items: Sequence[Effect | OpenQuestion]) -> list[Effect]:
+        """Take what is for the session and return what is for the streams. Rules: EXT-12."""
+        return self._binding.take(items)
+
+    def lose(self) -> None:
+        """Effects were dropped on their way here. Rules: RM-16."""
+        self._binding.too_much()
+
+    def finish(self) -> None:
+        """The registration is over."""
+        self._stay()
+        self._binding.finish()
+
+    async def come(self) -> None:
+        """Take the place, with what waits for the streams if responses are for the session.
+
+        Rules: EXT-11, EXT-12.
+        """
+        older = self._host.guest
+        self._host.guest = self
+        if isinstance(older, Guest):
+            older.leave(superseded())
+        if self._outlet.delivers:
+            for kind, encoded in self._host.outbound.take_all():
+                self._outlet.take_over(KINDS[kind], encoded)
+        port, rm_id = self._binding.port, self._binding.rm_id
+        if port is not None:
+            await asyncio.wrap_future(self._core.answers.bind(rm_id, port, self._host.sink))
+        elif isinstance(older, Guest):
+            await older.unbind()
+
+    def leave(self, error: SessionError) -> None:
+        """End the session for good; what was not acknowledged waits for the streams again."""
+        self._stay()
+        self._binding.finish(error)
+        for kind, encoded in self._outlet.left_over():
+            self._host.outbound.put(_KIND_OF[kind], encoded)
+
+    async def unbind(self) -> None:
+        """Do not have the session asked any more."""
+        port = self._binding.port
+        if port is not None:
+            await asyncio.wrap_future(self._core.answers.unbind(self._binding.rm_id, port))
+
+    async def connected(self) -> bool:
+        """The session has a stream: the RM is there. Rules: RM-15, EXT-12."""
+        self._stay()
+        back = self._core.connections.back(self._binding.rm_id, self._host.sink)
+        return await asyncio.wrap_future(back)
+
+    def disconnected(self, cause: str) -> None:
+        """The session lost its stream; the RM is away if it has no other. Rules: RM-14, EXT-9."""
+        self._host.guest_left(cause)
+        window_ns = self._binding.pause_ns
+        if window_ns >= 0:
+            loop = asyncio.get_running_loop()
+            self._expiry = loop.call_later(window_ns / 1e9, self._expire)
+
+    def given_up(self) -> None:
+        """If it lost responses, the registration did. Rules: RM-16."""
+        if self._outlet.delivers:
+            self._host.lose()
+
+    def hold(self) -> None:
+        """Too much is not acknowledged. Rules: EXT-6."""
+        self._core.connections.hold(self._binding.rm_id, self._host.sink)
+
+    def release(self) -> None:
+        """Enough was acknowledged. Rules: EXT-6."""
+        self._core.connections.release(self._binding.rm_id, self._host.sink)
+
+    async def told(self) -> None:
+        """Wait until what was decided about allocations is on its stream. Rules: EXT-12."""
+        if not self._outlet.delivers:
+            await self._host.outbound.drained(Kind.ALLOCATION)
+
+    def _stay(self) -> None:
+        if self._expiry is not None:
+            self._expiry.cancel()
+            self._expiry = None
+
+    def _expire(self) -> None:
+        """Nobody resumed the session in time. Rules: EXT-9, RM-18."""
+        if self._host.guest is self:
+            self._host.guest = None
+        self.leave(SessionError("nobody resumed the session in time"))
+        self._unbinding = asyncio.ensure_future(self.unbind())

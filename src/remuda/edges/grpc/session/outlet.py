@@ -1,0 +1,265 @@
+"""What a session sends: responses, questions and notices, in the order in which they came about.
+
+Effects and questions come in from the core thread in one order and leave in that order (SI-7,
+EXT-4). What an RM does not take holds nobody else up: first scheduling for it stops (EXT-6), and
+what exceeds the limit all the same is too much (RM-16). Event loop of the server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Final, Protocol
+
+from remuda.base.message import message
+from remuda.core.messages.effects import ContainerStateUpdated, Effect, EventRecord
+from remuda.edges.grpc.outbound import Kind
+from remuda.edges.grpc.session.changes import changed_nodes
+from remuda.edges.grpc.session.notices import Notices
+from remuda.edges.grpc.session.questions import Give, Questions
+from remuda.edges.grpc.settings import GrpcSettings
+from remuda.runtime.answers import OpenQuestion
+from remuda.si.codec_out import ResponseWriter, split_encoded
+from remuda.si.pb import extension_pb2 as ext
+from remuda.si.pb import si_pb2 as si
+from remuda.si.session import frames
+from remuda.si.session.conversation import Conversation
+from remuda.si.session.terms import (
+    CONTAINER_STATES,
+    EVENTS,
+    MILLISECOND_NS,
+    RESPONSES,
+    Terms,
+)
+from remuda.si.wire import Response
+
+# Responses by their streams, and their field in frames.
+KINDS: Final = {
+    Kind.ALLOCATION: "allocation",
+    Kind.APPLICATION: "application",
+    Kind.NODE: "node",
+}
+
+_TYPES: Final[dict[str, type[Response]]] = {
+    "allocation": si.AllocationResponse,
+    "application": si.ApplicationResponse,
+    "node": si.NodeResponse,
+}
+
+_NAMES: Final = {kind: name for name, kind in _TYPES.items()}
+_FIELDS: Final = {frames.field_number(ext.CoreFrame, name): name for name in _TYPES}
+
+# What a frame has besides its body, at most.
+_HEAD_BYTES: Final = 64
+
+
+class Watcher(Protocol):
+    """Who is told how an RM takes what is sent."""
+
+    def hold(self) -> None:
+        """Too much is not acknowledged: scheduling has to stop. Rules: EXT-6."""
+        ...
+
+    def release(self) -> None:
+        """Scheduling may go on."""
+        ...
+
+    async def told(self) -> None:
+        """Wait until the RM was told, elsewhere, what was decided so far. Rules: EXT-12."""
+        ...
+
+
+@message
+class Outfit:
+    """What an outlet is built around.
+
+    ``delivers``: the responses of the RM go this way. ``give``: takes verdicts to the core.
+    """
+
+    conversation: Conversation[ext.RMFrame]
+    terms: Terms
+    settings: GrpcSettings
+    delivers: bool
+    give: Give
+
+
+class Outlet:
+    """What leaves over a session.
+
+    Args:
+        outfit: what it is built around.
+        too_much: called when more waits than may (RM-16).
+        due: has ``tick`` called after so many milliseconds.
+
+    ``awake``: there may be something to write. ``kept_limit``: how many messages the RM wants kept
+    while it is gone, None if it does not say. Rules: EXT-4 to EXT-8, SI-7, RM-15, RM-16.
+    """
+
+    def __init__(
+        self, outfit: Outfit, too_much: Callable[[], None], due: Callable[[int], None]
+    ) -> None:
+        terms, settings = outfit.terms, outfit.settings
+        self.conversation = outfit.conversation
+        self.delivers = outfit.delivers and terms.has(RESPONSES)
+        self.kept_limit: int | None = None
+        self.awake = asyncio.Event()
+        self._terms = terms
+        self._settings = settings
+        self._too_much = too_much
+        self._due = due
+        self.watcher: Watcher | None = None
+        self._writer = ResponseWriter()
+        self._held = False
+        self._asking: dict[asyncio.Future[None], None] = {}
+        self.notices = Notices(
+            self.conversation,
+            settings.event_interval_ms * MILLISECOND_NS,
+            events=terms.has(EVENTS),
+            states=terms.has(CONTAINER_STATES),
+        )
+        self.questions = Questions(
+            self.conversation,
+            terms,
+            budget_ms=settings.predicate_budget_ms,
+            give=outfit.give,
+            wake=self._wake_for_call,
+        )
+
+    @property
+    def kept(self) -> int:
+        """How many messages wait or are not acknowledged."""
+        return len(self.conversation.outgoing)
+
+    def take(self, items: Sequence[Effect | OpenQuestion]) -> list[Effect]:
+        """Send what the core decided and asked, in its order; return what is not for here.
+
+        Rules: SI-7, EXT-4, EXT-5, EXT-12.
+        """
+        left: list[Effect] = []
+        for asked, run in groupby(items, _is_question):
+            if asked:
+                self._ask([each for each in run if isinstance(each, OpenQuestion)])
+            else:
+                left += self._take_effects([e for e in run if not isinstance(e, OpenQuestion)])
+        self.notices.flush(now_ns())
+        self.settle()
+        return left
+
+    def reply(self, name: str, inside: bytes) -> None:
+        """Send a frame with this body."""
+        self.conversation.send(frames.body(ext.CoreFrame, name, inside))
+        self.settle()
+
+    def take_over(self, name: str, encoded: bytes) -> None:
+        """Send a response that waited elsewhere. Rules: EXT-12."""
+        self._respond(_TYPES[name].FromString(encoded))
+        self.settle()
+
+    def left_over(self) -> list[tuple[str, bytes]]:
+        """Return the responses that were not acknowledged, in their order. Rules: EXT-12."""
+        bodies = [frames.content(body) for body in self.conversation.outgoing.bodies()]
+        return [(_FIELDS[field], encoded) for field, encoded in bodies if field in _FIELDS]
+
+    def settle(self) -> None:
+        """See what follows from what waits now, and let it be written."""
+        self.bound()
+        self._watch_window()
+        self.awake.set()
+
+    def tick(self) -> None:
+        """Do what is due. Rules: EXT-17, SI-83."""
+        now = now_ns()
+        self.questions.miss(now)
+        self.notices.flush(now)
+        if self.notices.due_ns() is not None:
+            self._due(self._settings.event_interval_ms)
+        self.settle()
+
+    def bound(self) -> None:
+        """Say so if too much waits. Rules: RM-15, RM-16."""
+        most = self._settings.outbound_messages_limit
+        if self.kept_limit is not None:
+            is_open = self.conversation.open
+            most = max(self.kept_limit, most) if is_open else self.kept_limit
+        if (
+            self.kept > most
+            or self.conversation.outgoing.bytes > self._settings.outbound_bytes_limit
+        ):
+            self._too_much()
+
+    def _take_effects(self, effects: Sequence[Effect]) -> Sequence[Effect]:
+        if self.delivers:
+            for response in self._writer.responses(effects):
+                self._respond(response)
+        changed, gone = changed_nodes(effects)
+        self.questions.changes.note(changed, self.conversation.outgoing.last)
+        for node_id in gone:
+            self.questions.forget_node(node_id)
+        self._take_notices(effects)
+        return () if self.delivers else effects
+
+    def _respond(self, response: Response) -> None:
+        """Send a response, cut to the frame limit. Rules: EXT-8, SI-75."""
+        limit = self._terms.limits.max_frame_bytes - _HEAD_BYTES
+        name = _NAMES[type(response)]
+        for encoded in split_encoded(response, limit):
+            self.conversation.send(frames.body(ext.CoreFrame, name, encoded))
+
+    def _take_notices(self, effects: Sequence[Effect]) -> None:
+        """Queue what nobody waits for. Rules: SI-82, SI-83, EXT-6."""
+        records: list[EventRecord] = []
+        for effect in effects:
+            if isinstance(effect, EventRecord):
+                records.append(effect)
+            elif isinstance(effect, ContainerStateUpdated):
+                self.notices.offer_state(effect)
+        waited = self.notices.due_ns() is not None
+        self.notices.offer_events(records, now_ns())
+        if not waited and self.notices.due_ns() is not None:
+            self._due(self._settings.event_interval_ms)
+
+    def _ask(self, questions: list[OpenQuestion]) -> None:
+        """Ask, but not before the RM was told what was decided. Rules: EXT-4, EXT-12."""
+        if self.delivers:
+            self.questions.ask(questions, now_ns())
+            return
+        task = asyncio.ensure_future(self._ask_when_told(questions))
+        self._asking[task] = None
+        task.add_done_callback(self._asking.pop)
+
+    async def _ask_when_told(self, questions: list[OpenQuestion]) -> None:
+        try:
+            async with asyncio.timeout(self._settings.predicate_budget_ms / 1_000):
+                if self.watcher is not None:
+                    await self.watcher.told()
+        except TimeoutError:
+            self.questions.give_none(questions)
+        else:
+            self.questions.ask(questions, now_ns())
+
+    def _wake_for_call(self) -> None:
+        self._due(self._settings.predicate_budget_ms)
+        self.awake.set()
+
+    def _watch_window(self) -> None:
+        """Have scheduling stopped when too little is acknowledged, and go on later. EXT-6."""
+        outgoing = self.conversation.outgoing
+        if self.watcher is None:
+            return
+        if not self._held and outgoing.counted >= outgoing.window:
+            self._held = True
+            self.watcher.hold()
+        elif self._held and outgoing.counted <= outgoing.window // 2:
+            self._held = False
+            self.watcher.release()
+
+
+def _is_question(item: Effect | OpenQuestion) -> bool:
+    return isinstance(item, OpenQuestion)
+
+
+def now_ns() -> int:
+    """Return the time that sessions go by."""
+    return time.monotonic_ns()

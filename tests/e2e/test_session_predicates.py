@@ -1,0 +1,559 @@
+"""Predicate calls over a session: windows, budgets, verdicts that are void, handles, attaching."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+
+from remuda.core.messages.queries import ApplicationsQuery, ApplicationView
+from remuda.edges.grpc.settings import GrpcSettings
+from remuda.runtime.rows import rows
+from remuda.si.pb import extension_pb2 as ext
+from remuda.si.pb import si_pb2 as si
+from remuda.si.session.terms import SessionLimits
+from tests.e2e.grpc_service import Service
+from tests.e2e.session_stream import SECONDS, SessionStream
+from tests.waiting import wait
+
+ASKED = ("responses", "predicates")
+Result = ext.NodesPredicatesItemResult
+# Long enough for the slowest machine, so that only tests of the budget see it run out.
+PATIENT = GrpcSettings(predicate_budget_ms=20_000)
+
+
+class Judge(SessionStream):
+    """A resource manager that answers by hand."""
+
+    def start(self, *nodes: str, features: Iterable[str] = ASKED, **other: Any) -> ext.Welcome:
+        welcome = self.register(features=features, **other)
+        self.nodes(*nodes)
+        self.app()
+        return welcome
+
+    def call(self) -> ext.NodesPredicates:
+        return self.until("nodes_predicates").nodes_predicates
+
+    def answer(self, call: ext.NodesPredicates, *items: Result, applied: int | None = None) -> None:
+        result = ext.NodesPredicatesResult(
+            call_id=call.call_id,
+            applied_seq=self.got if applied is None else applied,
+            items=items,
+        )
+        self.send(nodes_predicates=result)
+
+    def accept(self, call: ext.NodesPredicates, index: int = 0) -> None:
+        """All candidates before ``index`` are refused, that one passes."""
+        self.answer(call, *[fits(index) for _ in call.items])
+
+
+def fits(index: int, reason: str = "tainted") -> Result:
+    failures = [ext.PredicateFailure(reason=reason, candidates=range(index), count=index)]
+    return Result(
+        status=Result.EVALUATED,
+        fit=[index],
+        evaluated=index + 1,
+        failures=failures if index else [],
+    )
+
+
+def refuses(count: int, reason: str = "tainted") -> Result:
+    failure = ext.PredicateFailure(reason=reason, count=count)
+    return Result(status=Result.EVALUATED, evaluated=count, failures=[failure])
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    with Service(PATIENT) as running:
+        yield running
+
+
+@pytest.fixture
+def judge(service: Service) -> Iterator[Judge]:
+    stream = Judge(service.channel)
+    yield stream
+    stream.cut()
+
+
+def log_of(service: Service, key: str) -> list[tuple[str, int]]:
+    views = service.core.query(ApplicationsQuery("default", "", "rm")).result(SECONDS)
+    (application,) = rows(ApplicationView, views)
+    requests = {request.allocation_key: request for request in application.requests}
+    return [(entry.message, entry.count) for entry in requests[key].log]
+
+
+# ---------------------------------------------------------------------- questions and verdicts
+
+
+@pytest.mark.remuda_rule("EXT-5", "EXT-13", "EXT-17", "SI-80")
+def test_the_rm_says_which_node_an_ask_goes_to(judge: Judge) -> None:
+    judge.start("n1", "n2", "n3")
+    judge.ask("k")
+    call = judge.call()
+    assert call.budget_millis == 20_000
+    (item,) = call.items
+    assert (item.application_id, item.allocation_key, item.allocate) == ("app", "k", True)
+    assert list(item.node_ids) == ["n1", "n2", "n3"]
+    assert item.mode == ext.NodesPredicatesItem.FIRST_FIT
+    judge.accept(call, 1)
+    assert judge.allocations(1) == [("k-0", "n2")]
+
+
+@pytest.mark.remuda_rule("EXT-17")
+def test_the_budget_is_half_a_second_unless_said_otherwise() -> None:
+    assert GrpcSettings().predicate_budget_ms == 500
+
+
+@pytest.mark.remuda_rule("EXT-13")
+def test_an_ask_for_several_wants_several_nodes(judge: Judge) -> None:
+    judge.start("n1", "n2", "n3")
+    judge.ask("k", count=2)
+    call = judge.call()
+    assert (call.items[0].mode, call.items[0].want) == (ext.NodesPredicatesItem.FIRST_N, 2)
+    judge.answer(call, Result(status=Result.EVALUATED, fit=[0, 2], evaluated=3))
+    assert judge.allocations(2) == [("k-0", "n1"), ("k-1", "n3")]
+
+
+@pytest.mark.remuda_rule("EXT-16", "SI-80")
+def test_refusals_are_grouped_by_reason_and_logged(service: Service, judge: Judge) -> None:
+    judge.start("n1", "n2", "n3")
+    judge.ask("k")
+    call = judge.call()
+    failures = [
+        ext.PredicateFailure(reason="tainted", candidates=[0, 2], count=2),
+        ext.PredicateFailure(reason="no volume", candidates=[1], count=1),
+    ]
+    judge.answer(call, Result(status=Result.EVALUATED, evaluated=3, failures=failures))
+    wait(lambda: log_of(service, "k") == [("no volume", 1), ("tainted", 2)])
+
+
+@pytest.mark.remuda_rule("EXT-4", "EXT-5")
+def test_a_call_comes_after_all_that_was_decided_before(judge: Judge) -> None:
+    judge.start("n1")
+    judge.ask("a", "b")
+    first = judge.call()
+    asked = [item.allocation_key for item in first.items]
+    while len(asked) < 2:
+        judge.accept(first)
+        first = judge.call()
+        asked += [item.allocation_key for item in first.items]
+    assert asked[0] == "a"
+    judge.accept(first)
+    news: list[str] = []
+    while True:
+        frame = judge.receive()
+        news += [new.allocationID for new in frame.allocation.new]
+        if frame.HasField("nodes_predicates"):
+            break
+    # The node that took "a" has changed, so "b" is asked about again, after the RM was told.
+    assert news == ["a-0"]
+    (item,) = frame.nodes_predicates.items
+    assert (item.allocation_key, list(item.node_ids)) == ("b", ["n1"])
+
+
+@pytest.mark.remuda_rule("EXT-5")
+def test_a_verdict_older_than_a_change_of_the_node_is_asked_for_again(judge: Judge) -> None:
+    judge.start("n1", "n2")
+    judge.ask("a")
+    judge.accept(judge.call())
+    assert judge.allocations(1) == [("a-0", "n1")]
+    told = judge.got
+    judge.release("a-0")
+    judge.until("allocation")
+    judge.ask("b")
+    call = judge.call()
+    assert set(call.items[0].node_ids) == {"n1", "n2"}
+    place = list(call.items[0].node_ids).index("n1")
+    both = Result(status=Result.EVALUATED, fit=[0, 1], evaluated=2)
+    judge.answer(call, both, applied=told - 1)
+    if place == 0:
+        again = judge.call()
+        assert list(again.items[0].node_ids) == ["n1"]
+        judge.accept(again)
+    (placed,) = judge.allocations(1)
+    assert placed == ("b-0", call.items[0].node_ids[0])
+
+
+@pytest.mark.remuda_rule("EXT-5", "EXT-17")
+def test_an_rm_whose_answers_are_always_too_old_is_not_asked_without_end(
+    service: Service, judge: Judge
+) -> None:
+    judge.start("n1")
+    judge.ask("a")
+    judge.accept(judge.call())
+    judge.allocations(1)
+    judge.ask("b")
+    for _ in range(3):
+        judge.answer(judge.call(), fits(0), applied=0)
+    assert judge.silent(0.5)
+    judge.accept(judge.call())
+    assert judge.allocations(1) == [("b-0", "n1")]
+
+
+@pytest.mark.remuda_rule("EXT-13", "EXT-14")
+def test_five_thousand_nodes_are_asked_about_in_growing_windows(judge: Judge) -> None:
+    judge.start(*[f"n{number:04}" for number in range(5_000)])
+    judge.ask("k")
+    call = judge.call()
+    candidates = list(call.items[0].node_ids)
+    sizes, seen = [len(candidates)], set(candidates)
+    while len(seen) < 5_000:
+        judge.answer(call, refuses(len(candidates)))
+        call = judge.call()
+        candidates = list(call.items[0].node_ids)
+        sizes.append(len(candidates))
+        seen.update(candidates)
+    assert sizes == [16, 64, 256, 1024, 1024, 1024, 1024, 568]
+    judge.accept(call, 7)
+    (placed,) = judge.allocations(1)
+    assert placed == ("k-0", candidates[7])
+
+
+@pytest.mark.remuda_rule("EXT-6", "EXT-13")
+def test_the_rm_limits_calls_and_candidates(service: Service) -> None:
+    judge = Judge(service.channel)
+    limits = ext.Limits(max_calls=1, max_nodes_per_call=2)
+    judge.start("n1", "n2", "n3", limits=limits)
+    judge.ask("a", "b", "c")
+    first = judge.call()
+    assert list(first.items[0].node_ids) == ["n1", "n2"]
+    assert judge.silent()
+    judge.answer(first, *[refuses(2) for _ in first.items])
+    asked = [item.allocation_key for item in judge.call().items]
+    assert asked
+    judge.cut()
+
+
+@pytest.mark.remuda_rule("EXT-14")
+def test_several_asks_go_into_one_call_while_others_are_in_flight(service: Service) -> None:
+    judge = Judge(service.channel)
+    judge.start(*[f"n{number}" for number in range(40)], limits=ext.Limits(max_calls=1))
+    judge.ask(*[f"k{number:02}" for number in range(40)])
+    calls = 0
+    placed: list[str] = []
+    while len(placed) < 40:
+        frame = judge.receive()
+        placed += [new.allocationID for new in frame.allocation.new]
+        if frame.HasField("nodes_predicates"):
+            calls += 1
+            items = frame.nodes_predicates.items
+            # Each ask has a node of its own, so that nobody takes what another was promised.
+            judge.answer(
+                frame.nodes_predicates,
+                *[own_node(item, int(item.allocation_key[1:])) for item in items],
+            )
+    assert placed == [f"k{number:02}-0" for number in range(40)]
+    assert calls < 40
+    judge.cut()
+
+
+def own_node(item: ext.NodesPredicatesItem, number: int) -> Result:
+    names = list(item.node_ids)
+    if f"n{number}" in names:
+        return fits(names.index(f"n{number}"))
+    return refuses(len(names))
+
+
+# ---------------------------------------------------------------------- no answer
+
+
+@pytest.mark.remuda_rule("EXT-17")
+@pytest.mark.parametrize(
+    "item",
+    [
+        Result(status=Result.NOT_EVALUATED),
+        Result(status=Result.ERROR, error="broken"),
+        Result(),
+        Result(status=Result.EVALUATED, fit=[5], evaluated=6),
+        Result(status=Result.EVALUATED, fit=[1, 0], evaluated=2),
+        Result(status=Result.EVALUATED, fit=[0], evaluated=0),
+        Result(
+            status=Result.EVALUATED,
+            evaluated=2,
+            failures=[ext.PredicateFailure(reason="x", candidates=[7])],
+        ),
+        None,
+    ],
+)
+def test_what_was_not_evaluated_is_tried_again_later_without_a_word(
+    service: Service, judge: Judge, item: Result | None
+) -> None:
+    judge.start("n1", "n2")
+    judge.ask("k")
+    call = judge.call()
+    judge.answer(call, *([item] if item is not None else []))
+    assert judge.silent(0.5)
+    assert log_of(service, "k") == []
+    again = judge.call()
+    assert list(again.items[0].node_ids) == ["n1", "n2"]
+    judge.accept(again)
+    assert judge.allocations(1) == [("k-0", "n1")]
+
+
+@pytest.mark.remuda_rule("EXT-17")
+def test_an_ask_the_rm_does_not_know_is_skipped_and_counted(service: Service, judge: Judge) -> None:
+    judge.start("n1")
+    judge.ask("gone", "k")
+    asked: dict[str, ext.NodesPredicates] = {}
+    placed: list[tuple[str, str]] = []
+    while not placed:
+        frame = judge.receive()
+        placed += [(new.allocationID, new.nodeID) for new in frame.allocation.new]
+        if frame.HasField("nodes_predicates"):
+            call = frame.nodes_predicates
+            asked |= {item.allocation_key: call for item in call.items}
+            unknown = Result(status=Result.UNKNOWN_ALLOCATION)
+            items = [unknown if item.allocation_key == "gone" else fits(0) for item in call.items]
+            judge.answer(call, *items)
+    assert placed == [("k-0", "n1")]
+    binding = service.server._session_service.find("rm")
+    assert binding is not None
+    assert binding.outlet.questions.unknown == 1
+    assert [item.allocation_key for item in judge.call().items] == ["gone"]
+
+
+@pytest.mark.remuda_rule("EXT-17")
+def test_an_answer_after_the_budget_is_no_answer() -> None:
+    with Service(GrpcSettings(predicate_budget_ms=100)) as service:
+        judge = Judge(service.channel)
+        judge.start("n1")
+        judge.ask("k")
+        call = judge.call()
+        assert judge.until("cancel").cancel.call_id == call.call_id
+        judge.accept(call)
+        assert judge.silent(0.3)
+        assert log_of(service, "k") == []
+        again = judge.call()
+        assert again.call_id > call.call_id
+        judge.accept(again)
+        assert judge.allocations(1) == [("k-0", "n1")]
+        judge.cut()
+
+
+@pytest.mark.remuda_rule("EXT-17", "RM-15")
+def test_ten_overdue_calls_in_a_row_pause_the_rm() -> None:
+    settings = GrpcSettings(predicate_budget_ms=300, session_limits=SessionLimits(max_calls=16))
+    with Service(settings) as service:
+        judge = Judge(service.channel)
+        welcome = judge.start("n1")
+        for number in range(10):
+            judge.ask(f"k{number}")
+            assert len(judge.call().items) == 1
+        goodbye = judge.goodbye()
+        assert goodbye.reason == ext.Goodbye.OVERLOADED
+        assert "predicate calls" in goodbye.message
+        wait(lambda: cause_of(service) == ("PAUSED", "predicates"))
+        again = Judge(service.channel, sent=judge.sent, got=judge.got)
+        assert again.resume("rm", welcome.session_id, judge.got).HasField("welcome")
+        wait(lambda: cause_of(service) == ("RUNNING", ""))
+        call = again.call()
+        again.answer(call, *[fits(0) for _ in call.items])
+        assert again.allocations(1)[0][1] == "n1"
+        judge.cut()
+        again.cut()
+
+
+def cause_of(service: Service) -> tuple[str, str]:
+    status = service.core.roster.find("rm")
+    assert status is not None
+    return status.state.value, status.cause
+
+
+@pytest.mark.remuda_rule("EXT-10", "EXT-9")
+def test_calls_die_with_their_stream(service: Service, judge: Judge) -> None:
+    welcome = judge.start("n1")
+    judge.ask("k")
+    call = judge.call()
+    judge.cut()
+    wait(lambda: cause_of(service)[0] == "PAUSED")
+    again = Judge(service.channel, sent=judge.sent, got=judge.got)
+    again.resume("rm", welcome.session_id, judge.got)
+    again.accept(call)
+    later = again.call()
+    assert later.call_id > call.call_id
+    again.accept(later)
+    assert again.allocations(1) == [("k-0", "n1")]
+    again.cut()
+
+
+@pytest.mark.remuda_rule("EXT-10", "EXT-9")
+def test_a_call_that_did_not_arrive_is_cancelled_after_a_resume(service: Service) -> None:
+    judge = Judge(service.channel, acks=False)
+    welcome = judge.start("n1")
+    judge.ask("k")
+    call = judge.call()
+    judge.cut()
+    wait(lambda: cause_of(service)[0] == "PAUSED")
+    before = judge.got - 1
+    again = Judge(service.channel, sent=judge.sent, got=before)
+    assert again.resume("rm", welcome.session_id, before).HasField("welcome")
+    assert again.receive().cancel.call_id == call.call_id
+    again.cut()
+
+
+@pytest.mark.remuda_rule("EXT-20", "SI-106")
+def test_without_the_feature_every_node_is_acceptable(service: Service) -> None:
+    stream = SessionStream(service.channel)
+    stream.register(features=["responses"])
+    stream.nodes("n1")
+    stream.app()
+    stream.ask("k")
+    assert stream.allocations(1) == [("k-0", "n1")]
+    stream.cut()
+
+
+# ---------------------------------------------------------------------- handles
+
+
+@pytest.mark.remuda_rule("EXT-19")
+def test_nodes_have_handles_that_are_told_first_and_never_used_again(service: Service) -> None:
+    judge = Judge(service.channel)
+    judge.start("n1", "n2", features=[*ASKED, "node-handles"])
+    judge.ask("a")
+    table = judge.until("node_table").node_table
+    handles = {name: handle for handle, name in table.added.items()}
+    assert set(handles) == {"n1", "n2"}
+    call = judge.call()
+    assert list(call.items[0].node_ids) == []
+    assert list(call.items[0].handles) == [handles["n1"], handles["n2"]]
+    judge.accept(call)
+    judge.allocations(1)
+    gone = si.NodeInfo(nodeID="n2", action=si.NodeInfo.DECOMISSION)
+    judge.send(node=si.NodeRequest(nodes=[gone]))
+    judge.nodes("n2")
+    judge.until("node")
+    judge.ask("b")
+    table = judge.until("node_table").node_table
+    assert list(table.removed) == [handles["n2"]]
+    ((handle, name),) = table.added.items()
+    assert name == "n2"
+    assert handle > max(handles.values())
+    call = judge.call()
+    assert set(call.items[0].handles) == {handles["n1"], handle}
+    judge.cut()
+
+
+# ---------------------------------------------------------------------- attaching
+
+
+@pytest.mark.remuda_rule("EXT-2", "EXT-12")
+def test_attached_with_responses_a_session_gets_all_of_them(service: Service) -> None:
+    service.register("rm")
+    nodes = service.nodes("rm")
+    nodes.send(node_request("n1"))
+    wait(lambda: waiting(service) == 0 and nodes.receive().accepted[0].nodeID == "n1")
+    judge = Judge(service.channel)
+    attach = ext.Attach(rm_id="rm", deliver_responses=True)
+    welcome = judge.hello(attach=attach, features=list(ASKED)).welcome
+    assert welcome.session_id
+    applications = service.applications("rm")
+    applications.send(application_request())
+    assert judge.until("application").application.accepted[0].applicationID == "app"
+    asks = service.allocations("rm")
+    asks.send(ask_request("k"))
+    judge.accept(judge.call())
+    assert judge.allocations(1) == [("k-0", "n1")]
+    judge.cut()
+    for stream in (nodes, applications, asks):
+        stream.cancel()
+
+
+@pytest.mark.remuda_rule("EXT-12")
+def test_attached_without_responses_a_session_is_asked_after_the_streams_were_told(
+    service: Service,
+) -> None:
+    service.register("rm")
+    nodes, applications, asks = (
+        service.nodes("rm"),
+        service.applications("rm"),
+        service.allocations("rm"),
+    )
+    judge = Judge(service.channel)
+    assert judge.hello(attach=ext.Attach(rm_id="rm"), features=list(ASKED)).HasField("welcome")
+    nodes.send(node_request("n1"))
+    assert nodes.receive().accepted[0].nodeID == "n1"
+    applications.send(application_request())
+    applications.receive()
+    asks.send(ask_request("a"))
+    judge.accept(judge.call())
+    assert asks.receive().new[0].allocationID == "a-0"
+    asks.send(ask_request("b"))
+    judge.accept(judge.call())
+    assert asks.receive().new[0].allocationID == "b-0"
+    judge.cut()
+    for stream in (nodes, applications, asks):
+        stream.cancel()
+
+
+@pytest.mark.remuda_rule("EXT-11", "EXT-12")
+def test_who_attaches_again_gets_what_the_one_before_did_not_acknowledge(
+    service: Service,
+) -> None:
+    service.register("rm")
+    first = Judge(service.channel, acks=False)
+    attach = ext.Attach(rm_id="rm", deliver_responses=True)
+    first.hello(attach=attach, features=list(ASKED))
+    nodes = service.nodes("rm")
+    nodes.send(node_request("n1"))
+    assert first.receive().node.accepted[0].nodeID == "n1"
+    second = Judge(service.channel)
+    second.hello(attach=attach, features=list(ASKED))
+    assert first.goodbye().reason == ext.Goodbye.SUPERSEDED
+    assert second.receive().node.accepted[0].nodeID == "n1"
+    nodes.send(node_request("n2"))
+    assert second.receive().node.accepted[0].nodeID == "n2"
+    second.cut()
+    nodes.cancel()
+
+
+@pytest.mark.remuda_rule("EXT-9", "EXT-12", "RM-14", "RM-18")
+def test_an_attached_session_that_nobody_resumes_leaves_the_rm_to_its_streams(
+    service: Service,
+) -> None:
+    request = si.RegisterResourceManagerRequest(rmID="rm", extraConfig={"rm.pauseTimeout": "100ms"})
+    service.stub.RegisterResourceManager(request, timeout=SECONDS)
+    nodes = service.nodes("rm")
+    nodes.send(si.NodeRequest(rmID="rm"))
+    judge = Judge(service.channel)
+    attach = ext.Attach(rm_id="rm", deliver_responses=True)
+    assert judge.hello(attach=attach, features=list(ASKED)).welcome.resume_window_millis == 100
+    judge.cut()
+    wait(lambda: service.server._sessions["rm"].guest is None)
+    assert cause_of(service)[0] == "RUNNING"
+    nodes.send(node_request("n1"))
+    assert nodes.receive().accepted[0].nodeID == "n1"
+    nodes.cancel()
+
+
+@pytest.mark.remuda_rule("EXT-2", "EXT-12")
+def test_only_an_rm_of_the_plain_streams_can_be_attached_to(service: Service) -> None:
+    for rm_id in ("nobody", "rm"):
+        SessionStream(service.channel).register("rm") if rm_id == "rm" else None
+        stream = SessionStream(service.channel)
+        frame = stream.hello(attach=ext.Attach(rm_id=rm_id))
+        assert frame.goodbye.reason == ext.Goodbye.RESYNC_REQUIRED
+
+
+def waiting(service: Service) -> int | None:
+    return service.server._waiting("rm")
+
+
+def node_request(name: str) -> si.NodeRequest:
+    size = si.Resource(resources={"vcore": si.Quantity(value=10)})
+    info = si.NodeInfo(nodeID=name, action=si.NodeInfo.CREATE, schedulableResource=size)
+    return si.NodeRequest(nodes=[info], rmID="rm")
+
+
+def application_request() -> si.ApplicationRequest:
+    ugi = si.UserGroupInformation(user="ann", groups=["g"])
+    new = si.AddApplicationRequest(applicationID="app", queueName="root.a", ugi=ugi)
+    return si.ApplicationRequest(new=[new], rmID="rm")
+
+
+def ask_request(key: str) -> si.AllocationRequest:
+    size = si.Resource(resources={"vcore": si.Quantity(value=1)})
+    ask = si.AllocationAsk(
+        applicationID="app", allocationKey=key, resourceAsk=size, maxAllocations=1
+    )
+    return si.AllocationRequest(asks=[ask], rmID="rm")
