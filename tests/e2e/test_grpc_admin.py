@@ -77,7 +77,16 @@ def test_capabilities_name_what_there_is(service: Service) -> None:
     second = stub.GetCapabilities(ext.CapabilitiesRequest(), timeout=SECONDS)
     assert (first.version.major, first.version.minor) == (1, 0)
     assert (first.core_version, first.si_level) == (remuda.__version__, "1.5.1")
-    assert list(first.features) == ["configuration"]
+    assert set(first.features) == {
+        "predicates",
+        "preemption-predicates",
+        "events",
+        "container-states",
+        "state-dump",
+        "responses",
+        "configuration",
+        "node-handles",
+    }
     assert first.core_uuid == second.core_uuid != ""
     with Service() as another:
         other = SchedulerExtensionStub(another.channel)

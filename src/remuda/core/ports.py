@@ -1,6 +1,6 @@
-"""The one question the core may ask outward (SI-80, EXT-22).
+"""The questions the core may ask outward: about nodes, and about victims (SI-80, SI-81, EXT-22).
 
-It is synchronous and free of side effects; whoever supplies it records the answers, so that a
+They are synchronous and free of side effects; whoever supplies the answers records them, so that a
 replay can give the same ones. Who cannot answer at once, because the RM is elsewhere, says so: the
 verdicts follow in a command, ``PredicateVerdicts``, and the core goes on meanwhile (EXT-14).
 """
@@ -71,3 +71,62 @@ def one_by_one(question: NodesQuestion, refusal: Callable[[str], str]) -> NodesA
             return NodesAnswer(index, tuple(refusals))
         refusals.append(reason)
     return NodesAnswer(-1, tuple(refusals))
+
+
+@message
+class PreemptionItem:
+    """Would a node take an ask if allocations there ended?
+
+    ``victims``: allocation keys in the order of removal; those up to ``start_index`` go together,
+    the others one by one (SI-81).
+    """
+
+    allocation_key: str
+    node_id: str
+    victims: tuple[str, ...]
+    start_index: int
+
+
+@message
+class PreemptionQuestion:
+    """Which nodes would do? Best first; with ``first_success`` nothing after the first that does.
+
+    Rules: PRE-24, PRE-25, EXT-18.
+    """
+
+    rm_id: str
+    items: tuple[PreemptionItem, ...]
+    first_success: bool = True
+
+
+@message
+class PreemptionVerdict:
+    """``index``: of the last victim that has to go, -1 if none has to, or nothing helps."""
+
+    success: bool
+    index: int = -1
+
+
+@message
+class PreemptionAnswer:
+    """The verdicts on the items, from the first one on; those that are missing were not judged.
+
+    ``ticket``: 0, or the number under which the verdicts follow, as in NodesAnswer.
+    """
+
+    verdicts: tuple[PreemptionVerdict, ...] = ()
+    ticket: int = 0
+
+
+class PreemptionPredicates(Protocol):
+    """Asks the owner of an ask which nodes would take it without some of what is there."""
+
+    def __call__(self, question: PreemptionQuestion) -> PreemptionAnswer:
+        """Return verdicts on a question. Rules: SI-81, EXT-18."""
+        ...
+
+
+def first_will_do(question: PreemptionQuestion) -> PreemptionAnswer:
+    """The answer for RMs without such predicates: the first node does. Rules: PRE-28."""
+    verdicts = [PreemptionVerdict(True, item.start_index) for item in question.items[:1]]
+    return PreemptionAnswer(tuple(verdicts))

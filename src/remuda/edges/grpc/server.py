@@ -199,8 +199,11 @@ class GrpcServer:
 
     def _traffic(self, rm_id: str) -> Traffic:
         """Return how much waits for an RM here."""
-        session = self._sessions.get(rm_id)
-        return Traffic() if session is None else Traffic(queued=session.outbound.waiting)
+        streams, session = self._sessions.get(rm_id), self._session_service.find(rm_id)
+        queued = 0 if streams is None else streams.outbound.waiting
+        if session is None:
+            return Traffic(queued)
+        return Traffic(queued + session.outlet.queued, session.outlet.unacknowledged)
 
     def _stream(self, kind: Kind) -> Callable[[object, Context], Awaitable[None]]:
         async def serve(_requests: object, context: Context) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future
 from typing import Protocol, TypeAlias
 
 from remuda.base.message import message
@@ -17,6 +18,7 @@ from remuda.core.messages.commands import PredicateVerdict
 from remuda.core.messages.effects import Effect
 from remuda.edges.grpc.session.dump import Dump
 from remuda.edges.grpc.session.outlet import Outfit, Outlet, Watcher, now_ns
+from remuda.edges.grpc.session.preemption import Preemption
 from remuda.edges.grpc.session.requests import Requests
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.runtime.answers import LaterPredicates, OpenQuestion
@@ -110,7 +112,11 @@ class Binding:
         outfit = Outfit(self.conversation, terms, settings, delivers, self._give)
         self.outlet = Outlet(outfit, self.too_much, self._tick_after)
         self.home: Home | None = None
+        self.reply = self.outlet.reply
         self.dump = Dump(self.conversation, self.outlet.awake.set)
+        self.preemption = Preemption(
+            self.conversation, settings.predicate_budget_ms, self.outlet.wake_for_call
+        )
         configure = surroundings.configure if terms.has(CONFIGURATION) else None
         self.requests = Requests(core, self, configure, settings.receive_bytes_limit)
         self._pump = asyncio.create_task(self.requests.run())
@@ -119,6 +125,8 @@ class Binding:
         """Belong to a registration; the core asks this session, if that is agreed on. EXT-20."""
         self.home = home
         self.outlet.watcher = home
+        if self.terms.has(STATE_DUMP):
+            self._core.dumps.offer(self.rm_id, self.dump_source)
         if self.terms.has(PREDICATES):
             self.port = LaterPredicates(home.hand_over, self.terms.limits.max_nodes_per_call)
 
@@ -131,15 +139,14 @@ class Binding:
         """Send what the core decided and asked; return what is not for here. Rules: SI-7."""
         return [] if self._over or self.unusable else self.outlet.take(items)
 
-    async def state_dump(self, budget_ms: int) -> bytes:
-        """Return what the RM tells of its state, b"" if it does not do that.
+    def dump_source(self, budget_seconds: float) -> Future[str]:
+        """Ask the RM for what it tells of its state. Any thread. Rules: SI-84."""
+        return asyncio.run_coroutine_threadsafe(self._dump(budget_seconds), self._loop)
 
-        Raises: DumpError. Rules: SI-84.
-        """
-        if not self.terms.has(STATE_DUMP):
-            return b""
+    async def _dump(self, budget_seconds: float) -> str:
+        budget_ms = int(budget_seconds * 1_000)
         self._tick_after(budget_ms)
-        return await self.dump.request(budget_ms, now_ns())
+        return (await self.dump.request(budget_ms, now_ns())).decode()
 
     # ------------------------------------------------------------------ from the RM
 
@@ -159,15 +166,13 @@ class Binding:
         self.conversation.applied(number, now_ns())
         self.outlet.awake.set()
 
-    def reply(self, name: str, inside: bytes) -> None:
-        """Send a frame with this body."""
-        self.outlet.reply(name, inside)
-
     def answered(self, frame: ext.RMFrame) -> None:
         """Deal with an answer to a call. Rules: EXT-5, EXT-17, SI-84."""
         name = frame.WhichOneof("body")
         if name == "nodes_predicates":
             self.outlet.questions.answer(frame.nodes_predicates, now_ns())
+        elif name == "preemption_predicates":
+            self.preemption.answer(frame.preemption_predicates)
         elif name == "state_dump":
             self.dump.part(frame.state_dump)
 
@@ -234,6 +239,7 @@ class Binding:
         self._carrier = None
         self.conversation.end()
         self.outlet.questions.drop()
+        self.preemption.drop()
         self.dump.drop()
         if self.home is not None and cause is not None and not self._over:
             self.home.disconnected(cause)
@@ -246,6 +252,7 @@ class Binding:
     def finish(self, error: SessionError | None = None) -> None:
         """The session is over for good. Repeating is harmless. Rules: RM-9, RM-17."""
         self._over = True
+        self._core.dumps.withdraw(self.rm_id, self.dump_source)
         if not self._leaving:
             self.dismiss(error or resync("the registration of this session has ended"), "ended")
             self._pump.cancel()
@@ -266,6 +273,7 @@ class Binding:
     def _tick(self) -> None:
         """Do what is due; an RM that answers nothing is set aside. Rules: EXT-17."""
         self.outlet.tick()
+        self.preemption.miss(now_ns())
         self.dump.miss(now_ns())
         if self.outlet.questions.calls.deaf():
             text = "too many predicate calls in a row went unanswered"

@@ -124,13 +124,23 @@ class Outlet:
             terms,
             budget_ms=settings.predicate_budget_ms,
             give=outfit.give,
-            wake=self._wake_for_call,
+            wake=self.wake_for_call,
         )
 
     @property
     def kept(self) -> int:
         """How many messages wait or are not acknowledged."""
         return len(self.conversation.outgoing)
+
+    @property
+    def unacknowledged(self) -> int:
+        """How many messages the RM was sent and has not acknowledged."""
+        return self.conversation.outgoing.sent - self.conversation.outgoing.acknowledged
+
+    @property
+    def queued(self) -> int:
+        """How many messages wait to be sent."""
+        return self.kept - self.unacknowledged
 
     def take(self, items: Sequence[Effect | OpenQuestion]) -> list[Effect]:
         """Send what the core decided and asked, in its order; return what is not for here.
@@ -239,7 +249,8 @@ class Outlet:
         else:
             self.questions.ask(questions, now_ns())
 
-    def _wake_for_call(self) -> None:
+    def wake_for_call(self) -> None:
+        """A call leaves, and will be overdue."""
         self._due(self._settings.predicate_budget_ms)
         self.awake.set()
 

@@ -40,7 +40,7 @@ class Owner(Protocol):
         """The effect of a frame is there."""
         ...
 
-    def reply(self, name: str, content: bytes) -> None:
+    def reply(self, name: str, inside: bytes, /) -> None:
         """Send a frame with this body."""
         ...
 
