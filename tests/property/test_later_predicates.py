@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 from typing import Any
 
@@ -14,6 +15,7 @@ from remuda.core.messages import effects as e
 from remuda.core.ports import NodesAnswer, NodesQuestion
 from tests.port import one_by_one
 from tests.unit.core.door import SECOND, Caller, leaf, of
+from tests.unit.core.rules.gang import heard
 
 NODES = [f"n{number}" for number in range(1, 7)]
 QUEUES = (leaf("a", guaranteed={"vcore": 10}), leaf("b", maximum={"vcore": 12}), leaf("c"))
@@ -21,7 +23,8 @@ QUEUES = (leaf("a", guaranteed={"vcore": 10}), leaf("b", maximum={"vcore": 12}),
 
 def taste(rm_id: str, key: str, node_id: str, allocate: bool) -> str:
     """Which nodes an ask may go to: a matter of the key."""
-    return "" if (int(key[1:]) + int(node_id[1:])) % 3 else f"not on {node_id}"
+    number = int("".join(sign for sign in key if sign.isdigit()))
+    return "" if (number + int(node_id[1:])) % 3 else f"not on {node_id}"
 
 
 class Both:
@@ -119,3 +122,60 @@ def test_answers_that_come_later_change_no_decision(
 def rounds_queue(rounds: list[list[tuple[str, int, int, int]]], number: int) -> str:
     """The queue of the ask with this number."""
     return [queue for asks in rounds for queue, *_ in asks][number - 1]
+
+
+class BothWithGangs(Both):
+    """The same, for applications whose members take the places of placeholders."""
+
+    def lines(self, after_ns: int = 0) -> list[str]:
+        """Decide everything; the RM hears the same in the same order."""
+        self.at_once.now += after_ns
+        self.later.now += after_ns
+        expected = heard(self.at_once.step(10_000))
+        effects = self.later.step(10_000)
+        while self.waiting:
+            effects += self._answer()
+            effects += self.later.step(10_000)
+            self.later.scheduler.check()
+        assert heard(effects) == expected
+        return expected
+
+    def confirm(self, lines: list[str]) -> None:
+        """Do what the RM was told to end."""
+        for identity, verb in re.findall(r"released\[(\S+) (REPLACED|TIMEOUT)\]", "\n".join(lines)):
+            kind = c.PLACEHOLDER_REPLACED if verb == "REPLACED" else c.TIMEOUT
+            self.call("release", f"app-{identity[1]}", identity, kind=kind)
+
+
+MEMBERS = st.lists(
+    st.tuples(st.sampled_from("abc"), st.integers(1, 2), st.integers(1, 3), st.integers(1, 3)),
+    max_size=10,
+)
+
+
+@pytest.mark.remuda_rule("EXT-14", "GANG-13", "GANG-16")
+@given(MEMBERS, MEMBERS, st.integers(0, 10**6))
+@settings(max_examples=150, deadline=None)
+def test_answers_that_come_later_replace_the_same_placeholders(
+    held: list[tuple[str, int, int, int]], wanted: list[tuple[str, int, int, int]], seed: int
+) -> None:
+    both = BothWithGangs(seed)
+    for node_id in NODES:
+        both.call("node", node_id, {"vcore": 10})
+    for queue in "abc":
+        both.call("app", f"app-{queue}", f"root.{queue}", placeholder_ask={"vcore": 1})
+    for number, (queue, group, size, count) in enumerate(held):
+        extra = {"task_group": f"g{group}", "placeholder": True}
+        key = f"p{queue}{number}"
+        both.call("ask", f"app-{queue}", key, {"vcore": size}, count, **extra)
+    both.lines()
+    for number, (queue, group, size, count) in enumerate(wanted):
+        key = f"r{queue}{number}"
+        both.call("ask", f"app-{queue}", key, {"vcore": size}, count, task_group=f"g{group}")
+    for _ in range(4):
+        both.confirm(both.lines())
+    both.lines(5 * SECOND)
+    first, second = both.at_once.apps(), both.later.apps()
+    for name, view in first.items():
+        ids = [sorted(a.allocation_id for a in v.allocations) for v in (view, second[name])]
+        assert ids[0] == ids[1]
