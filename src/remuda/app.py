@@ -10,6 +10,7 @@ scheduler, and takes the same way down each time: demo, edges, core.
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import logging
 import signal
 import socket
@@ -24,7 +25,9 @@ from remuda.base.message import message
 from remuda.config.load import load_configuration
 from remuda.config.schema import Configuration, built_in
 from remuda.config.settings import RESERVATION_DELAY_NS
+from remuda.edges.grpc.security import Security, read_security
 from remuda.edges.grpc.server import GrpcServer
+from remuda.edges.grpc.settings import TlsFiles
 from remuda.edges.rest.app import build_app
 from remuda.edges.rest.server import RestServer
 from remuda.runtime.configuration.documents import StoredDocuments
@@ -48,7 +51,8 @@ class Settings:
     """What `remuda serve` was told. Addresses are (host, port); port 0 means a free one.
 
     ``ldap_settings`` None: they are where a cluster mounts them, if a configuration needs them.
-    ``reservation_delay_ns`` None: nodes are never reserved (RSV-3).
+    ``reservation_delay_ns`` None: nodes are never reserved (RSV-3). ``grpc_tls`` None: gRPC is in
+    clear text; ``grpc_access`` None: whoever reaches it may do everything (EXT-23).
     """
 
     config: Path | None
@@ -61,6 +65,8 @@ class Settings:
     watch: bool = True
     ldap_settings: Path | None = None
     reservation_delay_ns: int | None = RESERVATION_DELAY_NS
+    grpc_tls: TlsFiles | None = None
+    grpc_access: Path | None = None
 
 
 def run(settings: Settings) -> None:
@@ -78,6 +84,7 @@ def run(settings: Settings) -> None:
     stored = built_in() if settings.config is None else read_configuration(settings.config)
     resolvers = _resolvers(settings.ldap_settings)
     resolvers.require(stored, str(settings.config))
+    security = read_security(settings.grpc_tls, settings.grpc_access)
     with (
         _listen("gRPC", settings.grpc_address) as probe,
         _listen("REST", settings.rest_address) as listener,
@@ -93,7 +100,7 @@ def run(settings: Settings) -> None:
         core.configurations.watch(ProcessSettings())
         file = None if settings.config is None else _file(settings, settings.config, core, mark)
         try:
-            asyncio.run(_serve(settings, core, file, listener))
+            asyncio.run(_serve(settings, core, file, listener, security))
         finally:
             core.stop()
             if core.failed:
@@ -108,6 +115,25 @@ def _is_no_cut_off_call(record: logging.LogRecord) -> bool:
     The gRPC library may log a traceback for each stream that is open then.
     """
     return record.exc_info is None or record.exc_info[0] is not asyncio.CancelledError
+
+
+def _warn_of_strangers(settings: Settings, security: Security) -> None:
+    """Say if nothing keeps strangers from gRPC. Rules: EXT-23."""
+    address = settings.grpc_address
+    danger = ""
+    if not security.identities and not (settings.grpc_tls and settings.grpc_tls.client_ca):
+        danger = "whoever reaches it may do everything"
+    elif security.credentials is None:
+        danger = "tokens travel in clear text"
+    if danger and not _is_loopback(address[0]):
+        _log.warning("gRPC listens on %s: %s; see SECURITY.md", _text(address), danger)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _resolvers(ldap_settings: Path | None) -> Resolvers:
@@ -144,6 +170,7 @@ async def _serve(
     core: SchedulerLoop,
     file: ConfigurationFile | None,
     listener: socket.socket,
+    security: Security,
 ) -> None:
     """Start the parts, say where they listen, wait for the end, stop the parts."""
     stop = _on_signals(file)
@@ -151,7 +178,12 @@ async def _serve(
         running.enter_context(_hangups_let_in())
         core.start()
         running.callback(core.stop)
-        grpc_server = GrpcServer(core, load_configuration)
+        grpc_server = GrpcServer(
+            core,
+            load_configuration,
+            credentials=security.credentials,
+            identities=security.identities,
+        )
         grpc_address = await grpc_server.start(_text(settings.grpc_address))
         running.push_async_callback(grpc_server.stop)
         rest_server = RestServer(build_app(core, cors=settings.rest_cors), listener)
@@ -159,6 +191,7 @@ async def _serve(
         running.push_async_callback(rest_server.stop)
         rest_address = _text(listener.getsockname()[:2])
         tune_interpreter()
+        _warn_of_strangers(settings, security)
         print(f"listening grpc={grpc_address} rest={rest_address}", flush=True)  # noqa: T201
         fault: asyncio.Future[None] = asyncio.wrap_future(core.ended)
         ends: list[Awaitable[object]] = [stop.wait(), fault]

@@ -11,7 +11,7 @@
 Registering nodes and applications waits for the verdict, because asks that come before it are
 rejected (SI-104). Everything the scheduler sends is available in the order of its stream through
 ``responses``. The messages are those of ``remuda.si.pb.si_pb2``; ``send`` takes any of them.
-``Admin`` is for the configurations that a scheduler has stored.
+``Admin`` is for operators; ``Security`` is for schedulers that want to know who calls.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias, TypeVar, cast
 
@@ -46,14 +48,50 @@ class ClientError(Exception):
     """The scheduler refused a call or an element, or cannot be reached; one line says why."""
 
 
+@dataclass(frozen=True, slots=True)
+class Security:
+    """How a client makes sure whom it talks to, and says who it is.
+
+    ``ca``: PEM file with the authorities that may have signed the scheduler's certificate, None:
+    no TLS. ``certificate`` and ``key``: PEM files of the client's own. ``token``: its own token.
+    """
+
+    ca: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+    token: str = field(default="", repr=False)
+
+    def channel(self, address: str, options: Sequence[tuple[str, int]]) -> grpc.Channel:
+        """Return a channel to a scheduler. Raises: ClientError if a file cannot be read."""
+        if self.ca is None:
+            return grpc.insecure_channel(address, options=options)
+        ca, key, certificate = [_content(path) for path in (self.ca, self.key, self.certificate)]
+        return grpc.secure_channel(
+            address, grpc.ssl_channel_credentials(ca, key, certificate), options=options
+        )
+
+    def metadata(self) -> tuple[tuple[str, str], ...]:
+        """Return what every call says about its caller."""
+        return (("authorization", f"Bearer {self.token}"),) if self.token else ()
+
+
+def _content(path: Path | None) -> bytes | None:
+    try:
+        return None if path is None else path.read_bytes()
+    except OSError as error:
+        raise ClientError(f"cannot read {path}: {error.strerror}") from None
+
+
 class _Connection:
     """A channel to a scheduler. Use as a context manager, or call ``close``."""
 
-    def __init__(self, address: str, timeout: float) -> None:
+    def __init__(self, address: str, timeout: float, security: Security | None) -> None:
         self._address = address
         self._timeout = timeout
+        secure = security or Security()
+        self._metadata = secure.metadata()
         limit = ("grpc.max_receive_message_length", 64 * 1024 * 1024)
-        self._channel = grpc.insecure_channel(address, options=(limit,))
+        self._channel = secure.channel(address, (limit,))
 
     def close(self) -> None:
         """End the connection."""
@@ -78,7 +116,9 @@ class _Connection:
         Raises: ClientError.
         """
         try:
-            return method(request, timeout=self._timeout, wait_for_ready=wait)
+            return method(
+                request, timeout=self._timeout, wait_for_ready=wait, metadata=self._metadata
+            )
         except grpc.RpcError as error:
             raise ClientError(_explain(error, self._address)) from None
 
@@ -92,6 +132,7 @@ class Client(_Connection):
         on_response: called with every response, on the thread that received it, instead of
             keeping it for ``responses``.
         timeout: seconds that calls which wait for an answer wait at most.
+        security: files for TLS, and a token; by default neither.
     """
 
     def __init__(
@@ -101,8 +142,9 @@ class Client(_Connection):
         *,
         on_response: Callable[[Response], object] | None = None,
         timeout: float = 10.0,
+        security: Security | None = None,
     ) -> None:
-        super().__init__(address, timeout)
+        super().__init__(address, timeout, security)
         self.rm_id = rm_id
         self._stub = SchedulerStub(self._channel)
         self._requests: dict[type[Request], queue.SimpleQueue[Request | None]] = {}
@@ -316,9 +358,8 @@ class Client(_Connection):
     def _open(self, kind: type[Request], method: grpc.StreamStreamMultiCallable[Any, Any]) -> None:
         """Open one stream and the thread that reads it."""
         waiting: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
-        call = method(
-            iter(waiting.get, None), metadata=((RM_ID_METADATA, self.rm_id),), wait_for_ready=True
-        )
+        metadata = ((RM_ID_METADATA, self.rm_id), *self._metadata)
+        call = method(iter(waiting.get, None), metadata=metadata, wait_for_ready=True)
         self._requests[kind] = waiting
         name = f"remuda-{kind.__name__}"
         reader = threading.Thread(target=self._read, args=(call,), name=name, daemon=True)
@@ -391,17 +432,20 @@ class Client(_Connection):
 
 
 class Admin(_Connection):
-    """An administrator of one scheduler: the configurations that it has stored.
+    """An administrator of one scheduler: its configurations, and who and what is running.
 
     Args:
         address: HOST:PORT of the scheduler's gRPC listener.
         timeout: seconds that a call waits for its answer at most.
+        security: files for TLS, and a token; by default neither.
 
     An empty ``policy_group`` means the only one there is.
     """
 
-    def __init__(self, address: str, *, timeout: float = 30.0) -> None:
-        super().__init__(address, timeout)
+    def __init__(
+        self, address: str, *, timeout: float = 30.0, security: Security | None = None
+    ) -> None:
+        super().__init__(address, timeout, security)
         self._stub = AdminStub(self._channel)
 
     def validate(self, config: str) -> str:
@@ -450,6 +494,66 @@ class Admin(_Connection):
             failed = "".join(f"; {rm}: {why}" for rm, why in sorted(answer.failed_rms.items()))
             raise ClientError(f"configuration refused: {answer.reason}{failed}")
         return answer.checksum
+
+    def resource_managers(self) -> list[ext.ResourceManagerInfo]:
+        """Return all resource managers by ID, those that stopped, too. Raises: ClientError."""
+        answer = self._call(self._stub.ListResourceManagers, ext.ListResourceManagersRequest())
+        return list(answer.resource_managers)
+
+    def stop_resource_manager(self, rm_id: str, reason: str = "") -> ext.UnregisterResponse:
+        """Remove a resource manager with all it has, and count that. Raises: ClientError."""
+        request = ext.StopResourceManagerRequest(rm_id=rm_id, reason=reason)
+        return self._call(self._stub.StopResourceManager, request)
+
+    def partitions(self, rm_id: str = "") -> list[ext.PartitionInfo]:
+        """Return the partitions of one resource manager, or of all. Raises: ClientError."""
+        request = ext.ListPartitionsRequest(rm_id=rm_id)
+        return list(self._call(self._stub.ListPartitions, request).partitions)
+
+    def stop(self, rm_id: str, queue: str = "", *, partition: str = "") -> str:
+        """Place nothing more in a queue and below it, or in a partition; return its old state.
+
+        Raises: ClientError.
+        """
+        request = ext.ChangeObjectStateRequest(
+            rm_id=rm_id, partition=partition, queue=queue, action=ext.ChangeObjectStateRequest.STOP
+        )
+        return self._call(self._stub.ChangeObjectState, request).previous
+
+    def start(self, rm_id: str, queue: str = "", *, partition: str = "") -> str:
+        """Go on with a queue or a partition that was stopped; return its old state.
+
+        Raises: ClientError.
+        """
+        request = ext.ChangeObjectStateRequest(
+            rm_id=rm_id, partition=partition, queue=queue, action=ext.ChangeObjectStateRequest.START
+        )
+        return self._call(self._stub.ChangeObjectState, request).previous
+
+    def set_log_level(self, level: str, logger: str = "") -> str:
+        """Change what a logger says, or all of the scheduler; return the old level.
+
+        Raises: ClientError.
+        """
+        request = ext.SetLogLevelRequest(logger=logger, level=level)
+        return self._call(self._stub.SetLogLevel, request).previous
+
+    def state_dump(self, *, ask_managers: bool = False, budget_seconds: float = 0.0) -> bytes:
+        """Return all there is to see as JSON. ``ask_managers``: with what they say of themselves.
+
+        ``budget_seconds``: how long each of them is given, 0: as long as the scheduler thinks.
+
+        Raises: ClientError.
+        """
+        request = ext.StateDumpRequest(
+            include_rm=ask_managers, rm_budget_millis=round(budget_seconds * 1_000)
+        )
+        stub = SchedulerExtensionStub(self._channel)
+        try:
+            chunks = stub.GetStateDump(request, timeout=self._timeout, metadata=self._metadata)
+            return b"".join([chunk.data for chunk in chunks])
+        except grpc.RpcError as error:
+            raise ClientError(_explain(error, self._address)) from None
 
 
 def _parts(entries: list[E]) -> Iterator[list[E]]:

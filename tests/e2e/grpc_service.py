@@ -14,6 +14,7 @@ import grpc
 
 from remuda.base.errors import ConfigError, Problem
 from remuda.config.schema import AccessList, Configuration, Load, PartitionConfig, QueueConfig
+from remuda.edges.grpc.security import Security
 from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.runtime.configuration.documents import StoredDocuments
@@ -47,8 +48,10 @@ class Service:
         stored: Configuration | None = None,
         resolvers: Resolvers | None = None,
         line_capacity: int = LINE_CAPACITY,
+        security: Security | None = None,
     ) -> None:
         self._settings = settings
+        self._security = security or Security()
         self._load = load
         self.core = SchedulerLoop(
             documents=StoredDocuments(stored or load("")),
@@ -60,7 +63,13 @@ class Service:
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
 
     async def _serve(self) -> None:
-        self.server = server = GrpcServer(self.core, self._load, self._settings)
+        self.server = server = GrpcServer(
+            self.core,
+            self._load,
+            self._settings,
+            credentials=self._security.credentials,
+            identities=self._security.identities,
+        )
         stop = asyncio.Event()
         address = await server.start("127.0.0.1:0")
         self._started.set_result((address, asyncio.get_running_loop(), stop))

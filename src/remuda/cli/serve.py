@@ -11,6 +11,7 @@ import typer
 
 from remuda.base.duration import SECOND, parse_duration
 from remuda.base.errors import UsageError
+from remuda.edges.grpc.settings import TlsFiles
 
 EXAMPLES: Final = """
 Examples:
@@ -102,6 +103,39 @@ _ReservationDelay = Annotated[
         " reservations. Default: 2s, or off if DISABLE_RESERVATION is true in the environment.",
     ),
 ]
+_GrpcTlsCert = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        envvar="REMUDA_GRPC_TLS_CERT",
+        help="Certificate of the gRPC listener with its chain, in PEM, followed while serving;"
+        " without it connections are in clear text. With --grpc-tls-key.",
+    ),
+]
+_GrpcTlsKey = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", envvar="REMUDA_GRPC_TLS_KEY", help="Key of that certificate, in PEM."
+    ),
+]
+_GrpcTlsClientCa = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        envvar="REMUDA_GRPC_TLS_CLIENT_CA",
+        help="Authorities, in PEM, one of which must have signed the certificate that every gRPC"
+        " client then has to show.",
+    ),
+]
+_GrpcAccess = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        envvar="REMUDA_GRPC_ACCESS",
+        help="TOML file with the identities that may call gRPC, and what each may do; without it"
+        " whoever can connect may do everything.",
+    ),
+]
 
 
 def serve(
@@ -116,6 +150,10 @@ def serve(
     record: _Record = None,
     ldap_settings: _LdapSettings = None,
     reservation_delay: _ReservationDelay = None,
+    grpc_tls_cert: _GrpcTlsCert = None,
+    grpc_tls_key: _GrpcTlsKey = None,
+    grpc_tls_client_ca: _GrpcTlsClientCa = None,
+    grpc_access: _GrpcAccess = None,
 ) -> None:
     """Run the scheduler as a service.
 
@@ -149,8 +187,24 @@ def serve(
             record=record,
             ldap_settings=ldap_settings,
             reservation_delay_ns=_delay_ns(reservation_delay),
+            grpc_tls=_tls(grpc_tls_cert, grpc_tls_key, grpc_tls_client_ca),
+            grpc_access=grpc_access,
         )
     )
+
+
+def _tls(certificate: Path | None, key: Path | None, client_ca: Path | None) -> TlsFiles | None:
+    """Return the files for TLS, which belong together; None if none is named.
+
+    Raises: UsageError.
+    """
+    if certificate is None and key is None:
+        if client_ca is not None:
+            raise UsageError("--grpc-tls-client-ca needs --grpc-tls-cert and --grpc-tls-key")
+        return None
+    if certificate is None or key is None:
+        raise UsageError("--grpc-tls-cert and --grpc-tls-key belong together; one is missing")
+    return TlsFiles(certificate, key, client_ca)
 
 
 def _delay_ns(text: str | None) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import typer
@@ -13,6 +14,7 @@ import remuda.app
 from remuda.app import Settings
 from remuda.base.errors import UsageError
 from remuda.cli.serve import parse_address, parse_seconds, serve
+from remuda.edges.grpc.settings import TlsFiles
 
 
 @pytest.mark.parametrize(
@@ -96,4 +98,36 @@ def test_a_bad_reservation_delay_starts_nothing(served: list[Settings]) -> None:
     result = CliRunner().invoke(app, ["--reservation-delay", "0"])
     assert isinstance(result.exception, UsageError)
     assert "--reservation-delay: '0' is not a duration above 0" in str(result.exception)
+    assert served == []
+
+
+@pytest.mark.remuda_rule("EXT-23")
+def test_files_for_tls_and_access_are_named_by_option_or_environment(
+    served: list[Settings],
+) -> None:
+    words = ["--grpc-tls-cert", "c.pem", "--grpc-tls-key", "k.pem", "--grpc-access", "a.toml"]
+    environment = {"REMUDA_GRPC_TLS_CLIENT_CA": "ca.pem"}
+    assert CliRunner().invoke(app, words, env=environment).exit_code == 0
+    assert CliRunner().invoke(app, []).exit_code == 0
+    secure, plain = served
+    assert secure.grpc_tls == TlsFiles(Path("c.pem"), Path("k.pem"), Path("ca.pem"))
+    assert secure.grpc_access == Path("a.toml")
+    assert (plain.grpc_tls, plain.grpc_access) == (None, None)
+
+
+@pytest.mark.remuda_rule("EXT-23")
+@pytest.mark.parametrize(
+    "words, reason",
+    [
+        (["--grpc-tls-cert", "c.pem"], "belong together"),
+        (["--grpc-tls-key", "k.pem"], "belong together"),
+        (["--grpc-tls-client-ca", "ca.pem"], "needs --grpc-tls-cert and --grpc-tls-key"),
+    ],
+)
+def test_files_for_tls_that_lack_another_are_refused(
+    served: list[Settings], words: list[str], reason: str
+) -> None:
+    result = CliRunner().invoke(app, words)
+    assert isinstance(result.exception, UsageError)
+    assert reason in str(result.exception)
     assert served == []

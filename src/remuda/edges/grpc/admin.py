@@ -20,6 +20,7 @@ from remuda.config.schema import Load
 from remuda.core.messages.commands import START, STOP, ChangeObjectState
 from remuda.core.messages.effects import ConfigurationAnswered
 from remuda.core.messages.queries import PartitionsQuery, PartitionView
+from remuda.edges.grpc.access import caller
 from remuda.edges.grpc.extension import counted
 from remuda.edges.grpc.refusals import RefusalError, one_line
 from remuda.edges.grpc.unary import unary
@@ -169,7 +170,8 @@ class AdminService:
         """Remove an RM on behalf of an operator, and count what it had. Rules: RM-17, RM-19."""
         removed = await self._stop(request.rm_id)
         _log.warning(
-            "an operator stopped resource manager %r, reason: %r",
+            "%s stopped resource manager %r, reason: %r",
+            caller().name,
             request.rm_id,
             cut(request.reason),
         )
@@ -209,7 +211,8 @@ class AdminService:
             code = grpc.StatusCode.FAILED_PRECONDITION if answer.previous else _NOT_FOUND
             raise RefusalError(code, answer.reason)
         _log.warning(
-            "an operator changed %s of resource manager %r from %s to %s",
+            "%s changed %s of resource manager %r from %s to %s",
+            caller().name,
             f"queue {cut(request.queue)!r}" if request.queue else "a partition",
             request.rm_id,
             answer.previous,

@@ -16,6 +16,7 @@ import grpc
 import remuda
 from remuda.base.errors import ConfigError
 from remuda.config.schema import Load
+from remuda.edges.grpc.access import caller
 from remuda.edges.grpc.refusals import Context, RefusalError, abort, one_line, refusing
 from remuda.edges.grpc.unary import unary
 from remuda.edges.rest.dump import dump
@@ -90,7 +91,11 @@ class ExtensionService:
     async def update(
         self, request: si.UpdateConfigurationRequest
     ) -> ext.UpdateConfigurationResponse:
-        """Replace the configuration of an RM; answered when all of it is in force (SI-88)."""
+        """Replace the configuration of an RM; answered when all of it is in force.
+
+        Rules: SI-88, EXT-23.
+        """
+        caller().require_rm(request.rmID)
         if not self._core.registered(request.rmID):
             raise NotRegisteredError(request.rmID)
         try:
@@ -114,7 +119,8 @@ class ExtensionService:
         return ""
 
     async def _unregister(self, request: ext.UnregisterRequest) -> ext.UnregisterResponse:
-        """Remove an RM with all it owns, and count that. Rules: RM-19."""
+        """Remove an RM with all it owns, and count that. Rules: RM-19, EXT-23."""
+        caller().require_rm(request.rm_id)
         return counted(await self._remove(request.rm_id))
 
     async def _dump(self, data: bytes, context: Context) -> None:

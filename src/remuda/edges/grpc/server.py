@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -20,6 +20,7 @@ from remuda.base.errors import ConfigError, ProtocolError, UsageError
 from remuda.config.schema import Configuration, Load
 from remuda.config.settings import read_settings
 from remuda.edges.grpc import metrics
+from remuda.edges.grpc.access import Access, Identity, caller
 from remuda.edges.grpc.admin import AdminService, Traffic
 from remuda.edges.grpc.extension import ExtensionService
 from remuda.edges.grpc.outbound import Kind
@@ -49,8 +50,10 @@ class GrpcServer:
         core: the running loop that requests are submitted to.
         load: turns configuration text into records.
         settings: limits.
+        credentials: what TLS needs; None: connections are in clear text.
+        identities: who may call; empty: everybody, for everything.
 
-    Rules: RM-2, RM-9, RM-11, RM-13, SI-100 to SI-106.
+    Rules: RM-2, RM-9, RM-11, RM-13 to RM-17, SI-100 to SI-106, EXT-23.
     """
 
     def __init__(
@@ -58,20 +61,25 @@ class GrpcServer:
         core: SchedulerLoop,
         load: Load,
         settings: GrpcSettings | None = None,
+        *,
+        credentials: grpc.ServerCredentials | None = None,
+        identities: Sequence[Identity] = (),
     ) -> None:
         self._core = core
         self._load = load = core.resolvers.guarded(load)
         self._settings = settings or GrpcSettings()
         self._sessions: dict[str, Session] = {}
         self._registering = asyncio.Lock()
+        self._credentials = credentials
         self._server = grpc.aio.server(
+            interceptors=[Access(identities)] if identities else [],
             options=(
                 ("grpc.max_receive_message_length", self._settings.receive_bytes_limit),
                 ("grpc.so_reuseport", 0),
                 ("grpc.keepalive_time_ms", self._settings.keepalive_seconds * 1_000),
                 ("grpc.keepalive_timeout_ms", self._settings.keepalive_seconds * 1_000),
                 ("grpc.http2.max_pings_without_data", 0),
-            )
+            ),
         )
         core.configurations.watch(self._note_limit)
         extension = ExtensionService(core, load, self._unregister)
@@ -95,7 +103,10 @@ class GrpcServer:
         Raises: UsageError, one line, if it cannot be used.
         """
         try:
-            port = self._server.add_insecure_port(address)
+            if self._credentials is None:
+                port = self._server.add_insecure_port(address)
+            else:
+                port = self._server.add_secure_port(address, self._credentials)
         except RuntimeError:
             port = 0
         if not port:
@@ -121,7 +132,8 @@ class GrpcServer:
     async def _register(
         self, request: si.RegisterResourceManagerRequest
     ) -> si.RegisterResourceManagerResponse:
-        """Serve RegisterResourceManager. Rules: RM-2, RM-11, SI-100."""
+        """Serve RegisterResourceManager. Rules: RM-2, RM-11, SI-100, EXT-23."""
+        caller().require_rm(request.rmID)
         async with self._registering:
             with self._core.connections.arriving(request.rmID, STREAMS):
                 await self._enroll(request)
@@ -216,7 +228,11 @@ class GrpcServer:
         return serve
 
     def _find(self, rm_id: str) -> Session:
-        """Return the session of an RM. Raises: RefusalError if it has none. Rules: SI-101."""
+        """Return the session of an RM. Rules: SI-101, EXT-23.
+
+        Raises: RefusalError if it has none, or the caller may not act for it.
+        """
+        caller().require_rm(rm_id)
         session = self._sessions.get(rm_id)
         if session is None:
             raise not_registered(rm_id, self._core.roster.find(rm_id))
