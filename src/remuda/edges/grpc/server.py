@@ -21,14 +21,18 @@ from remuda.config.schema import Configuration, Load
 from remuda.config.settings import read_settings
 from remuda.edges.grpc import metrics
 from remuda.edges.grpc.access import Access, Identity, caller
+from remuda.edges.grpc.admin import SERVICE as ADMIN_SERVICE
 from remuda.edges.grpc.admin import AdminService, Traffic
+from remuda.edges.grpc.extension import SERVICE as EXTENSION_SERVICE
 from remuda.edges.grpc.extension import ExtensionService
 from remuda.edges.grpc.outbound import Kind
 from remuda.edges.grpc.refusals import Context, RefusalError, abort, not_registered, one_line
 from remuda.edges.grpc.session.binding import Surroundings
+from remuda.edges.grpc.session.service import SERVICE as SESSION_SERVICE
 from remuda.edges.grpc.session.service import SessionService
 from remuda.edges.grpc.sessions import Session
 from remuda.edges.grpc.settings import GrpcSettings
+from remuda.edges.grpc.standard import StandardServices
 from remuda.edges.grpc.streams import Stream
 from remuda.edges.grpc.unary import unary
 from remuda.runtime.driver import Removed
@@ -96,6 +100,10 @@ class GrpcServer:
         services = (extension, admin, metrics, self._session_service)
         handlers = [service.handlers() for service in services]
         self._server.add_generic_rpc_handlers((self._handlers(), *handlers))
+        self._standard = StandardServices(
+            self._server,
+            (SERVICE, EXTENSION_SERVICE, ADMIN_SERVICE, SESSION_SERVICE, metrics.SERVICE),
+        )
 
     async def start(self, address: str) -> str:
         """Listen on ``address`` (HOST:PORT, port 0: a free one); return it with the real port.
@@ -112,11 +120,13 @@ class GrpcServer:
         if not port:
             raise UsageError(f"cannot listen on {address} for gRPC: taken, or not an address here")
         await self._server.start()
+        await self._standard.start(self._core)
         return f"{address.rpartition(':')[0]}:{port}"
 
     async def stop(self, grace_seconds: float = 1.0) -> None:
         """Refuse new calls, give running ones ``grace_seconds``, then end them."""
         self._session_service.stop()
+        await self._standard.stop()
         await self._server.stop(grace_seconds)
 
     def _handlers(self) -> grpc.GenericRpcHandler:
