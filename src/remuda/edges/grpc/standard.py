@@ -7,6 +7,7 @@ second what can be called. Both come with gRPC's own packages.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from typing import Final
 
@@ -14,6 +15,7 @@ import grpc.aio
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
+from remuda.runtime.errors import LoopStoppedError
 from remuda.runtime.loop import SchedulerLoop
 
 _SERVING: Final = health_pb2.HealthCheckResponse.SERVING
@@ -30,7 +32,7 @@ class StandardServices:
     def __init__(self, server: grpc.aio.Server, services: Sequence[str]) -> None:
         self._services = services
         self._health = health.aio.HealthServicer()
-        self._ended: asyncio.Future[None] | None = None
+        self._watch: asyncio.Task[None] | None = None
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         shown = (*services, health.SERVICE_NAME, reflection.SERVICE_NAME)
         reflection.enable_server_reflection(shown, server)
@@ -39,15 +41,16 @@ class StandardServices:
         """Say that all is well until the scheduler ends, or ``stop``."""
         for name in self._services:
             await self._health.set(name, _SERVING)
-        self._ended = asyncio.ensure_future(self._wait_for_end(core))
+        self._watch = asyncio.create_task(self._wait_for_end(core))
 
     async def stop(self) -> None:
         """Say that nothing is served any more."""
-        if self._ended is not None:
-            self._ended.cancel()
+        if self._watch is not None:
+            self._watch.cancel()
         await self._health.enter_graceful_shutdown()
 
     async def _wait_for_end(self, core: SchedulerLoop) -> None:
         """A scheduler that failed takes no requests, whoever still listens."""
-        await asyncio.wait([asyncio.wrap_future(core.ended)])
+        with contextlib.suppress(LoopStoppedError):
+            await asyncio.wrap_future(core.ended)
         await self._health.enter_graceful_shutdown()
