@@ -10,6 +10,7 @@ from remuda.core.messages import effects as e
 from remuda.core.messages import events as ev
 from remuda.core.messages import queries as q
 from tests.unit.core.door import DAY, MINUTE, SECOND, Caller, leaf, of, partition
+from tests.unit.core.rules.gang import TIMEOUT, half
 
 ONE = {"vcore": 1}
 PAUSE = c.PauseResourceManager("rm")
@@ -276,3 +277,56 @@ def test_an_rm_that_is_not_registered_is_not_paused(command: c.Command) -> None:
     door = Caller(leaf("a"))
     door.send(c.UnregisterResourceManager("rm"))
     assert [type(x).__name__ for x in door.send(command)] == ["RequestRefused"]
+
+
+@pytest.mark.remuda_rule("RM-15", "GANG-20", "GANG-23")
+def test_the_timer_of_a_gang_stands_still_however_long_the_pause() -> None:
+    """Edge case 5."""
+    gang = half()
+    gang.reload(leaf("a"), extra_config={"rm.pauseTimeout": "-1s"})
+    assert gang.run(TIMEOUT - MINUTE) == []
+    gang.send(PAUSE)
+    assert gang.run(3 * TIMEOUT) == []
+    assert gang.state("app") == "Accepted"
+    gang.send(RESUME)
+    assert gang.run(MINUTE - 1) == []
+    assert gang.run(1)[0] == "updated[app Resuming ResourceReservationTimeout]"
+    gang.scheduler.check()
+
+
+@pytest.mark.remuda_rule("RM-15", "SI-69")
+def test_orders_are_not_repeated_while_nobody_hears_them() -> None:
+    gang = half()
+    gang.reload(leaf("a"), extra_config={"rm.pauseTimeout": "-1s"})
+    ordered = [line for line in gang.run(TIMEOUT) if line.startswith("released[")]
+    assert ordered == ["released[p1-0 TIMEOUT]"]
+    gang.send(PAUSE)
+    assert gang.run(DAY) == []
+    gang.send(RESUME)
+    assert gang.run(10 * MINUTE - 1) == []
+    assert gang.run(1) == ordered
+
+
+@pytest.mark.remuda_rule("RM-15", "SI-37")
+def test_execution_timeouts_stand_still() -> None:
+    door = door_with("-1s")
+    door.ask("app", "k", ONE, execution_timeout_ms=60_000)
+    door.place()
+    door.wait(50 * SECOND)
+    send(door, PAUSE)
+    assert of(door.wait(DAY), e.AllocationsReleased) == []
+    send(door, RESUME)
+    assert of(door.wait(10 * SECOND - 1), e.AllocationsReleased) == []
+    (order,) = of(door.wait(1), e.AllocationsReleased)
+    assert [(x.allocation_id, x.termination_type) for x in order.released] == [("k-0", c.TIMEOUT)]
+
+
+@pytest.mark.remuda_rule("RM-17", "APP-11", "GANG-22")
+@pytest.mark.parametrize("style, told", [("Hard", 1), ("Soft", 2)])
+def test_what_ends_already_is_told_the_rest_of_its_way(style: str, told: int) -> None:
+    gang = half(style=style)
+    gang.run(TIMEOUT)
+    assert gang.state("app") == ("Failing" if style == "Hard" else "Resuming")
+    found = gang.send(c.UnregisterResourceManager("rm"))
+    details = [x.detail for x in of(found, e.EventRecord)]
+    assert details == [ev.APP_FAILING, ev.APP_FAILED][-told:]
