@@ -99,7 +99,7 @@ class RequestReader:
     """
 
     def __init__(self, rm_id: str, level: str = "") -> None:
-        self._rm_id = rm_id
+        self.rm_id = rm_id
         self.generation = Generation(level)
         self._resources: dict[bytes, Resource] = {}
 
@@ -109,7 +109,7 @@ class RequestReader:
         Raises: ProtocolError for an identifier, a resource or a map that is too large.
         """
         return UpdateApplications(
-            self._rm_id,
+            self.rm_id,
             new=tuple([self._new_application(entry) for entry in request.new]),
             remove=tuple(
                 [
@@ -136,7 +136,7 @@ class RequestReader:
         if self.generation.unified:
             dropped += [_of_both(release) for release in ended if release.by_rm()]
         return UpdateAllocations(
-            self._rm_id,
+            self.rm_id,
             allocations=self._existing(existing),
             asks=tuple(asks),
             ask_releases=tuple(dropped),
@@ -148,7 +148,7 @@ class RequestReader:
 
         Raises: ProtocolError for an identifier, a resource or a map that is too large.
         """
-        return UpdateNodes(self._rm_id, tuple([self._node(entry) for entry in request.nodes]))
+        return UpdateNodes(self.rm_id, tuple([self._node(entry) for entry in request.nodes]))
 
     def _releases(self, entries: Sequence[si.AllocationRelease]) -> tuple[AllocationRelease, ...]:
         """Translate releases, without those that name two different identities (SI-61)."""
@@ -161,7 +161,7 @@ class RequestReader:
             _log.warning(
                 "%.80r: %d releases ignored, their UUID and allocationID differ; "
                 "send one of the two, or both equal",
-                self._rm_id,
+                self.rm_id,
                 ignored,
             )
         return releases

@@ -25,6 +25,7 @@ from remuda.runtime.answers import LaterPredicates, OpenQuestion
 from remuda.runtime.driver import Removed
 from remuda.runtime.errors import NotRegisteredError
 from remuda.runtime.loop import SchedulerLoop
+from remuda.si.codec_in import RequestReader
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
 from remuda.si.session import frames
@@ -88,14 +89,14 @@ class Binding:
     def __init__(
         self,
         core: SchedulerLoop,
-        rm_id: str,
+        reader: RequestReader,
         session_id: str,
         terms: Terms,
         surroundings: Surroundings,
         *,
         delivers: bool = True,
     ) -> None:
-        self.rm_id = rm_id
+        self.rm_id = reader.rm_id
         self.session_id = session_id
         self.terms = terms
         self.pause_ns = 0
@@ -109,7 +110,7 @@ class Binding:
         self._leaving = False
         settings = surroundings.settings
         self.conversation = Conversation(ext.RMFrame, frames.RM_FRAME, terms.limits)
-        outfit = Outfit(self.conversation, terms, settings, delivers, self._give)
+        outfit = Outfit(self.conversation, terms, settings, delivers, self._give, reader.generation)
         self.outlet = Outlet(outfit, self.too_much, self._tick_after)
         self.home: Home | None = None
         self.reply = self.outlet.reply
@@ -118,7 +119,7 @@ class Binding:
             self.conversation, settings.predicate_budget_ms, self.outlet.wake_for_call
         )
         configure = surroundings.configure if terms.has(CONFIGURATION) else None
-        self.requests = Requests(core, self, configure, settings.receive_bytes_limit)
+        self.requests = Requests(core, self, reader, configure, settings.receive_bytes_limit)
         self._pump = asyncio.create_task(self.requests.run())
 
     def settle_at(self, home: Home) -> None:

@@ -22,6 +22,7 @@ from remuda.edges.grpc.session.questions import Give, Questions
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.runtime.answers import OpenQuestion
 from remuda.si.codec_out import ResponseWriter, split_encoded
+from remuda.si.generation import Generation
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
 from remuda.si.session import frames
@@ -76,6 +77,7 @@ class Outfit:
     """What an outlet is built around.
 
     ``delivers``: the responses of the RM go this way. ``give``: takes verdicts to the core.
+    ``generation``: in which form the RM speaks (SI-111).
     """
 
     conversation: Conversation[ext.RMFrame]
@@ -83,6 +85,7 @@ class Outfit:
     settings: GrpcSettings
     delivers: bool
     give: Give
+    generation: Generation
 
 
 class Outlet:
@@ -110,7 +113,7 @@ class Outlet:
         self._too_much = too_much
         self._due = due
         self.watcher: Watcher | None = None
-        self._writer = ResponseWriter()
+        self._writer = ResponseWriter(outfit.generation)
         self._held = False
         self._asking: dict[asyncio.Future[None], None] = {}
         self.notices = Notices(

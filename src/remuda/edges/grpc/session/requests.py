@@ -71,6 +71,7 @@ class Requests:
     Args:
         core: the running loop.
         owner: the session.
+        reader: translates the requests of its RM.
         configure: carries out a configuration update; None: that is not agreed on (EXT-20).
         bytes_limit: of frames that may wait here before nothing more is read.
 
@@ -81,6 +82,7 @@ class Requests:
         self,
         core: SchedulerLoop,
         owner: Owner,
+        reader: RequestReader,
         configure: Callable[
             [si.UpdateConfigurationRequest], Awaitable[ext.UpdateConfigurationResponse]
         ]
@@ -91,7 +93,7 @@ class Requests:
         self._owner = owner
         self._configure = configure
         self._bytes_limit = bytes_limit
-        self._reader = RequestReader(owner.rm_id)
+        self._reader = reader
         self._waiting: deque[tuple[RmArrival, int]] = deque()
         self._bytes = 0
         self._changed = asyncio.Event()

@@ -29,7 +29,8 @@ from remuda.edges.grpc.sessions import Session
 from remuda.runtime.errors import NotRegisteredError
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.roster import SESSION
-from remuda.si.codec_in import registration
+from remuda.si.codec_in import RequestReader, registration
+from remuda.si.generation import SI_LEVEL
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.session.errors import SessionError, resync
 from remuda.si.session.handshake import Identity, Standing, hello_of, welcome
@@ -168,7 +169,8 @@ class SessionService:
         rm_id = command.rm_id
         self._end(rm_id, SessionError("the RM registered again", ext.Goodbye.SUPERSEDED))
         self._end_streams(rm_id)
-        binding = self._new(rm_id, terms)
+        reader = RequestReader(rm_id, command.build_info.get(SI_LEVEL, ""))
+        binding = self._new(reader, terms)
         home = OwnRegistration(self._core, binding)
         binding.settle_at(home)
         self._bindings[rm_id] = binding
@@ -194,7 +196,7 @@ class SessionService:
         host = self._find_streams(rm_id)
         if host is None:
             raise resync(f"resource manager {rm_id[:300]!r} is not registered through si.v1")
-        binding = self._new(rm_id, terms, delivers=attach.deliver_responses)
+        binding = self._new(host.reader, terms, delivers=attach.deliver_responses)
         binding.pause_ns, binding.outlet.kept_limit = host.pause_ns, host.outbound.limit
         guest = Guest(self._core, host, binding)
         binding.settle_at(guest)
@@ -221,9 +223,9 @@ class SessionService:
             raise
         return binding
 
-    def _new(self, rm_id: str, terms: Terms, *, delivers: bool = True) -> Binding:
+    def _new(self, reader: RequestReader, terms: Terms, *, delivers: bool = True) -> Binding:
         session_id = str(uuid.uuid4())
-        return Binding(self._core, rm_id, session_id, terms, self._around, delivers=delivers)
+        return Binding(self._core, reader, session_id, terms, self._around, delivers=delivers)
 
     # ------------------------------------------------------------------ registrations
 
