@@ -21,7 +21,12 @@ from remuda.edges.grpc.security import Security, read_security
 from remuda.edges.grpc.settings import TlsFiles
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
-from remuda.si.pb.extension_pb2_grpc import AdminStub, MetricsStub, SchedulerExtensionStub
+from remuda.si.pb.extension_pb2_grpc import (
+    AdminStub,
+    MetricsStub,
+    ResourceManagerSessionStub,
+    SchedulerExtensionStub,
+)
 from remuda.si.pb.si_pb2_grpc import SchedulerStub
 from tests.e2e.grpc_service import SECONDS, Service
 from tests.waiting import wait
@@ -246,3 +251,21 @@ def test_by_default_everybody_may_do_everything() -> None:
         with Client(service.address, "any") as client:
             client.register()
         assert [each.rm_id for each in admin.resource_managers()] == ["any"]
+
+
+@pytest.mark.remuda_rule("EXT-23")
+@pytest.mark.parametrize(
+    "hello",
+    [
+        ext.Hello(register=si.RegisterResourceManagerRequest(rmID="other")),
+        ext.Hello(attach=ext.Attach(rm_id="other")),
+        ext.Hello(resume=ext.Resume(rm_id="other", session_id="x")),
+    ],
+)
+def test_a_session_is_for_ones_own_resource_managers(by_token: Service, hello: ext.Hello) -> None:
+    hello.version.major = 1
+    connect = ResourceManagerSessionStub(by_token.channel).Connect
+    frames = iter([ext.RMFrame(hello=hello)])
+    code, text = refused(lambda: list(connect(frames, SECONDS, token(TOKEN))))
+    assert code is grpc.StatusCode.PERMISSION_DENIED
+    assert "other" in text

@@ -23,6 +23,7 @@ class StreamCarrier:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._end: asyncio.Future[SessionError | None] = asyncio.get_running_loop().create_future()
+        self._writing: asyncio.Future[None] | None = None
 
     def dismiss(self, error: SessionError | None) -> None:
         """End the stream, with a Goodbye for the reason of ``error``. The first call counts."""
@@ -39,7 +40,13 @@ class StreamCarrier:
             raise
         binding.drop(self, "its stream ended" if error is None else str(error))
         if error is not None:
+            await self._written()
             await say(self._context, error)
+
+    async def _written(self) -> None:
+        """Wait for the frame that is being written: the library takes one at a time."""
+        if self._writing is not None:
+            await asyncio.wait({self._writing}, timeout=FAREWELL_SECONDS)
 
     async def _serve(self, binding: Binding) -> SessionError | None:
         """Read and write until the first of both ends; return why, None for a clean end."""
@@ -78,7 +85,9 @@ class StreamCarrier:
             binding.outlet.awake.clear()
             data = conversation.next(now_ns())
             if data is not None:
-                await self._context.write(data)
+                self._writing = asyncio.ensure_future(self._context.write(data))
+                self._writing.add_done_callback(_look_at)
+                await asyncio.shield(self._writing)
                 continue
             pause = max(0.0, (conversation.due_ns() - now_ns()) / 1e9)
             with contextlib.suppress(TimeoutError):
@@ -96,6 +105,12 @@ class StreamCarrier:
             if conversation.silent(now_ns()):
                 text = f"nothing was heard for {patience:g} s"
                 return SessionError(text, ext.Goodbye.REASON_UNSPECIFIED)
+
+
+def _look_at(written: asyncio.Future[None]) -> None:
+    """Take note of how a write ended, be it that nobody waits for it any more."""
+    if not written.cancelled():
+        written.exception()
 
 
 async def say(context: Context, error: SessionError) -> None:

@@ -20,7 +20,8 @@ from remuda.base.errors import ConfigError, ProtocolError
 from remuda.config.schema import Configuration, Load
 from remuda.config.settings import read_settings
 from remuda.core.messages.commands import RegisterResourceManager
-from remuda.edges.grpc.refusals import Context, one_line
+from remuda.edges.grpc.access import caller
+from remuda.edges.grpc.refusals import Context, RefusalError, abort, one_line
 from remuda.edges.grpc.session.binding import Binding, Surroundings
 from remuda.edges.grpc.session.carrier import StreamCarrier, say
 from remuda.edges.grpc.session.guests import Guest
@@ -99,6 +100,10 @@ class SessionService:
         hello = await self._hello(context)
         if hello is None:
             return
+        try:
+            caller().require_rm(_rm_id(hello))
+        except RefusalError as refusal:
+            await abort(context, refusal)
         carrier = StreamCarrier(context)
         beginning = asyncio.ensure_future(self._begin(hello, carrier))
         try:
@@ -263,6 +268,14 @@ class SessionService:
             own = "rm.outboundLimit" in extra
             binding.outlet.kept_limit = settings.rm_outbound_limit if own else None
             binding.pause_ns = settings.rm_pause_timeout_ns
+
+
+def _rm_id(hello: ext.Hello) -> str:
+    """Return which RM a Hello is about."""
+    start = hello.WhichOneof("start")
+    if start == "register":
+        return hello.register.rmID
+    return hello.attach.rm_id if start == "attach" else hello.resume.rm_id
 
 
 def _abandon(carrier: StreamCarrier, beginning: asyncio.Future[tuple[Binding, bytes]]) -> None:
