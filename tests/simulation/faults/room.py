@@ -22,7 +22,7 @@ def check_no_room(scheduler: Scheduler, shim: Shim, home: str) -> None:
     root = scheduler.view(q.QueuesQuery(home, shim.rm_id))
     assert isinstance(root, q.QueueView)
     nodes = node_views(scheduler, shim.rm_id, home)
-    limits = _limits(scheduler, shim.rm_id, home)
+    limits = _Limits(scheduler, shim.rm_id, home)
     for app in applications(scheduler, shim.rm_id, home):
         room = _headroom(root, app.queue)
         kept = {each.task_group for each in app.allocations if each.placeholder}
@@ -30,7 +30,7 @@ def check_no_room(scheduler: Scheduler, shim: Shim, home: str) -> None:
             waits = app.state not in STARTED or request.task_group in kept
             if waits or not _fits(room, request.resource) or app.backoff_deadline_ns:
                 continue
-            if not all(_fits(left, request.resource) for left in limits(app)):
+            if not all(_fits(left, request.resource) for left in limits.left(app)):
                 continue
             shim.counts["ask looked at for room"] += 1
             for node in nodes:
@@ -54,8 +54,11 @@ def _headroom(root: q.QueueView, path: str) -> dict[str, int]:
         queue = below[0]
 
 
-class _limits:  # noqa: N801 - it is called like a function
-    """What is left for the user and the group of an application, on every level of its path."""
+class _Limits:
+    """What is left for the user and the groups of an application, on every level of its path.
+
+    All groups count, for which of them the core chose is not shown before something is allocated.
+    """
 
     def __init__(self, scheduler: Scheduler, rm_id: str, home: str) -> None:
         self.users = self._views(scheduler.view(q.UsageQuery(home, False, rm_id)))
@@ -66,10 +69,10 @@ class _limits:  # noqa: N801 - it is called like a function
         assert isinstance(found, tuple)
         return {view.name: view for view in found if isinstance(view, q.UsageView)}
 
-    def __call__(self, app: q.ApplicationView) -> list[dict[str, int]]:
+    def left(self, app: q.ApplicationView) -> list[dict[str, int]]:
+        """What is left at each limit that may concern an application."""
         trees = [self.users[app.user].queues] if app.user in self.users else []
-        views = self.groups.values()
-        trees += [view.queues for view in views if app.application_id in view.applications]
+        trees += [self.groups[name].queues for name in app.groups if name in self.groups]
         found: list[dict[str, int]] = []
         for tree in trees:
             levels = [tree]
