@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+PAUSED: Final = "resource manager is paused"
+HALTED: Final = "stopped by an operator"
 STOPPED: Final = "application is ending"
 TURN: Final = "turn of another application"
 BACKOFF: Final = "back-off"
@@ -16,6 +18,8 @@ NODES: Final = "nodes"
 
 # In the order in which they are asked (CYC-11, CYC-12).
 ORDER: Final = (
+    PAUSED,
+    HALTED,
     STOPPED,
     TURN,
     BACKOFF,

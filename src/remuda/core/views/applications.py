@@ -124,6 +124,6 @@ def _request_view(partition: Partition, request: Request) -> RequestView:
         scheduling_attempted=request.attempted,
         triggered_scale_up=request.reported,
         log=log_view(request),
-        finding=finding_view(request),
+        finding=finding_view(partition, request),
         reservations=tuple(request.reservations),
     )

@@ -7,6 +7,7 @@ from remuda.core.messages import gates
 from remuda.core.messages.queries import FindingView, LogEntryView, NodeTallyView
 from remuda.core.model import states
 from remuda.core.model.finding import Finding, NodeTally
+from remuda.core.model.partition import Partition
 from remuda.core.model.request import CLOSED, Request, Strand
 
 
@@ -16,17 +17,20 @@ def log_view(request: Request) -> tuple[LogEntryView, ...]:
     return tuple(sorted(entries, key=lambda each: each.message))
 
 
-def finding_view(request: Request) -> FindingView | None:
+def finding_view(partition: Partition, request: Request) -> FindingView | None:
     """Return why an ask waits, None if nobody looked at it since something changed.
 
-    Rules: CYC-11, CYC-12, CYC-33, QUE-41, REST-120.
+    Rules: CYC-11, CYC-12, CYC-33, QUE-41, REST-120, RM-15, OBJ-4, OBJ-8.
     """
     group = request.group
     if group is None:
         return None
+    gate, subject = _halted_by(partition, request)
+    if gate:
+        return _closed_view(request, gate, subject)
     strand = group.strand
     if strand.gate == CLOSED:
-        return _closed_view(request)
+        return _closed_view(request, *_closed_by(request))
     if _is_stopped(strand):
         return _view(request, strand.finding)
     return _view(request, strand.lane.finding) if strand.lane.parked else None
@@ -71,10 +75,9 @@ def _tally_view(tally: NodeTally) -> NodeTallyView:
     )
 
 
-def _closed_view(request: Request) -> FindingView:
+def _closed_view(request: Request, gate: str, subject: str) -> FindingView:
     """Return why none of an application's asks is tried, whatever they want."""
     application = request.application
-    gate, subject = _closed_by(request)
     return FindingView(
         gate=gate,
         subject=subject,
@@ -86,6 +89,22 @@ def _closed_view(request: Request) -> FindingView:
         looks=0,
         until_ns=application.backoff_until_ns if gate == gates.BACKOFF else 0,
     )
+
+
+def _halted_by(partition: Partition, request: Request) -> tuple[str, str]:
+    """Return the gate that an operator or a lost connection closed, and its subject, or "".
+
+    Rules: RM-15, EXT-6, OBJ-4, OBJ-8.
+    """
+    if partition.resting:
+        return gates.PAUSED, partition.rm_id
+    if partition.state == states.STOPPED:
+        return gates.HALTED, partition.name
+    leaf = request.application.queue
+    for queue in () if leaf is None else leaf.path_up:
+        if queue.state == states.STOPPED:
+            return gates.HALTED, queue.path
+    return "", ""
 
 
 def _closed_by(request: Request) -> tuple[str, str]:

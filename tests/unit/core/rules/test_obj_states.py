@@ -204,3 +204,32 @@ def test_a_stopped_queue_that_is_empty_is_not_removed_unless_it_is_dynamic() -> 
     door.wait(MINUTE)
     assert door.queue("root.a").status == "Stopped"
     assert door.queue("root.p").children == ()
+
+
+def gate_of(door: Caller) -> tuple[str, str] | None:
+    """Why the one ask of the one application waits."""
+    (ask,) = door.apps()["app"].requests
+    return None if ask.finding is None else (ask.finding.gate, ask.finding.subject)
+
+
+@pytest.mark.remuda_rule("CYC-24", "OBJ-4", "OBJ-8", "RM-15", "EXT-6")
+def test_an_ask_says_who_keeps_it_from_being_tried() -> None:
+    door = Caller(parent("p", leaf("a")))
+    door.node("n1", {"vcore": 4})
+    door.app("app", "root.p.a")
+    door.ask("app", "k", {"vcore": 5})
+    door.step()
+    assert gate_of(door) == ("queue quota", "root")
+    change(door, c.STOP, "root.p")
+    assert gate_of(door) == ("stopped by an operator", "root.p")
+    change(door, c.STOP)
+    assert gate_of(door) == ("stopped by an operator", "default")
+    for timers in (True, False):
+        door.send(c.PauseResourceManager("rm", timers))
+        assert gate_of(door) == ("resource manager is paused", "rm")
+        door.send(c.ResumeResourceManager("rm", timers))
+    change(door, c.START)
+    assert gate_of(door) == ("stopped by an operator", "root.p")
+    change(door, c.START, "root.p")
+    door.step()
+    assert gate_of(door) == ("queue quota", "root")
