@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from remuda.base.duration import SECOND, parse_duration
 from remuda.base.errors import UsageError
-from remuda.edges.grpc.settings import TlsFiles
+
+if TYPE_CHECKING:
+    from remuda.edges.grpc.settings import TlsFiles
 
 EXAMPLES: Final = """
 Examples:
@@ -204,6 +206,8 @@ def _tls(certificate: Path | None, key: Path | None, client_ca: Path | None) -> 
         return None
     if certificate is None or key is None:
         raise UsageError("--grpc-tls-cert and --grpc-tls-key belong together; one is missing")
+    from remuda.edges.grpc.settings import TlsFiles  # noqa: PLC0415 - as above
+
     return TlsFiles(certificate, key, client_ca)
 
 
