@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import assert_never
 
 from remuda.core.apply.commit import hold_back, keep_node, let_pause, let_wait, park_lane
-from remuda.core.apply.gangs import swap_placeholders
 from remuda.core.apply.questions import await_answer, postpone
+from remuda.core.apply.swaps import swap_placeholders
 from remuda.core.apply.turn import Turn
 from remuda.core.model.decision import Await, Hold, Park, Pause, Postpone, Reserve, Swap, Wait
 from remuda.core.model.partition import Partition

@@ -7,13 +7,13 @@ from typing import Final
 
 from remuda.core.accounting.lanes import regroup
 from remuda.core.apply.ages import grow_old
-from remuda.core.apply.gangs import end_left_over, end_running_time, give_up_waiting
 from remuda.core.apply.lifecycle import fire
 from remuda.core.apply.orders import end_execution, repeat_order
 from remuda.core.apply.outstanding import report_outstanding
 from remuda.core.apply.partitions import go_on_draining
 from remuda.core.apply.questions import end_postponements
 from remuda.core.apply.queues import remove_empty_queues
+from remuda.core.apply.timeouts import end_left_over, end_running_time, give_up_waiting
 from remuda.core.apply.turn import Turn
 from remuda.core.model import deadlines, states
 from remuda.core.model.application import Application

@@ -12,9 +12,9 @@ from remuda.core.accounting.gangs import lose, renew_gang
 from remuda.core.accounting.lanes import note_turn, pass_turn, regroup
 from remuda.core.accounting.standing import update_application
 from remuda.core.accounting.usage import count_running, count_starter, set_pending
+from remuda.core.apply.cancelled_swaps import cancel_swaps, cancel_swaps_of
 from remuda.core.apply.identities import note_identity
 from remuda.core.apply.reservations import unreserve_all
-from remuda.core.apply.swaps import cancel_swaps, cancel_swaps_of
 from remuda.core.apply.tracking import end_if_idle
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events

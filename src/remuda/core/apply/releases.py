@@ -11,11 +11,11 @@ from typing import Final
 from remuda.core.accounting.gangs import lose
 from remuda.core.accounting.usage import count_starter, refund
 from remuda.core.accounting.waiting import offer_anew
+from remuda.core.apply.cancelled_swaps import cancel_swap, cancel_swaps
 from remuda.core.apply.foreign import forget_foreign, release_foreign
-from remuda.core.apply.gangs import complete_swap, tell_new
 from remuda.core.apply.lifecycle import allocation_left, asks_left, drop_requests, fire
 from remuda.core.apply.orders import released_allocation
-from remuda.core.apply.swaps import cancel_swap, cancel_swaps
+from remuda.core.apply.swaps import complete_swap, tell_new
 from remuda.core.apply.tracking import usage_shrank
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
@@ -131,15 +131,7 @@ def node_returns(turn: Turn, partition: Partition, allocation: Allocation) -> No
     """Give the node its room back, with the event, and wake who can use it. Rules: EVT-50."""
     node = allocation.node
     node.remove(allocation)
-    turn.event(
-        partition,
-        events.NODE,
-        node.node_id,
-        events.REMOVE,
-        events.NODE_ALLOC,
-        allocation.allocation_id,
-        allocation.amounts.resource,
-    )
+    turn.node_event(partition, allocation, events.REMOVE)
     offer_anew(partition, node)
 
 

@@ -1,50 +1,100 @@
-"""Takes back what was to take the place of a placeholder (rules: SI-53, GANG-18)."""
+"""Lets real allocations take the place of placeholders (rules: CYC-23, GANG-14 to GANG-17).
+
+A swap begins with the order to the RM to end the placeholder and is complete with its end; what
+takes it back meanwhile is in ``cancelled_swaps``.
+"""
 
 from __future__ import annotations
 
-from remuda.core.accounting.replacement import undo_replacement
+from typing import Final
+
+from remuda.core.accounting.lanes import mark_looked
+from remuda.core.accounting.replacement import begin_replacement, end_replacement
+from remuda.core.accounting.swaps import set_stuck
+from remuda.core.accounting.usage import count_starter
+from remuda.core.accounting.waiting import offer_anew
+from remuda.core.apply.identities import next_allocation_id
+from remuda.core.apply.lifecycle import allocation_left, member_arrived
+from remuda.core.apply.looking import note_reason, note_refusals, tell_mismatch
+from remuda.core.apply.orders import limit_execution, order
+from remuda.core.apply.questions import forget
+from remuda.core.apply.tracking import tell_usage
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
+from remuda.core.messages.commands import PLACEHOLDER_REPLACED, TIMEOUT
+from remuda.core.messages.effects import AllocationNew
 from remuda.core.model.allocation import Allocation
-from remuda.core.model.application import Application
+from remuda.core.model.decision import Swap
 from remuda.core.model.partition import Partition
-from remuda.core.model.request import Request
+
+TOO_SMALL: Final = "cancel placeholder: resource incompatible"
 
 
-def cancel_swap(turn: Turn, partition: Partition, placeholder: Allocation, *, again: bool) -> None:
-    """Undo a replacement in flight, on its node too; the placeholder stays ordered out.
+def swap_placeholders(turn: Turn, partition: Partition, swap: Swap) -> None:
+    """Order placeholders out: the one that a real ask replaces, those that are too small.
 
-    ``again``: the ask wants the allocation once more. Rules: GANG-18. Emits: EventRecord.
+    Rules: CYC-6, CYC-23, GANG-14, GANG-15, GANG-16. Emits: EventRecord, AllocationsReleased.
     """
-    real = undo_replacement(partition, placeholder, again=again)
-    if real.node is not placeholder.node:
-        turn.event(
-            partition,
-            events.NODE,
-            real.node.node_id,
-            events.REMOVE,
-            events.NODE_ALLOC,
-            real.allocation_id,
-            real.amounts.resource,
-        )
-
-
-def cancel_swaps(
-    turn: Turn, partition: Partition, application: Application, *, again: bool
-) -> None:
-    """Undo all replacements of an application. Rules: SI-29, GANG-19. Emits: EventRecord."""
-    if application.gang is not None:
-        for real in list(application.gang.replacing.values()):
-            assert real.replaces is not None
-            cancel_swap(turn, partition, real.replaces, again=again)
-
-
-def cancel_swaps_of(turn: Turn, partition: Partition, request: Request) -> None:
-    """Undo the replacements of an ask that goes. Rules: SI-53 (Ours). Emits: EventRecord."""
-    gang = request.application.gang
-    if gang is None or not gang.replacing:
+    for refused, reason in swap.reasons:
+        note_reason(turn, refused, reason)
+    for larger, small in swap.discarded:
+        tell_mismatch(turn, partition, larger, small)
+        order(turn, partition, [small], TIMEOUT, TOO_SMALL)
+    for lane in swap.judged:
+        forget(lane)
+    if swap.tried is not None:
+        note_refusals(turn, partition, swap.tried, swap.refusals)
+    request, placeholder = swap.request, swap.placeholder
+    gang = swap.application.gang
+    assert gang is not None
+    gang.looked_until = () if swap.discarded or request else swap.looked_until
+    if request is None or placeholder is None or swap.node is None:
+        if not swap.discarded and not gang.looked_until:
+            set_stuck(partition, swap.application)
         return
-    key = request.ask.allocation_key
-    for real in [each for each in gang.replacing.values() if each.ask.allocation_key == key]:
-        assert real.replaces is not None
-        cancel_swap(turn, partition, real.replaces, again=False)
+    mark_looked(request)
+    identity = next_allocation_id(request)
+    real = Allocation(identity, request.ask, request.amounts, swap.application, swap.node)
+    real.requested_ns = request.created_ns
+    begin_replacement(partition, request, placeholder, real)
+    if real.node is not placeholder.node:
+        turn.node_event(partition, real, events.ADD)
+    text = f"replacing allocationID: {identity}"
+    order(turn, partition, [placeholder], PLACEHOLDER_REPLACED, text)
+
+
+def complete_swap(turn: Turn, partition: Partition, placeholder: Allocation) -> Allocation:
+    """Put the real allocation in the place of its placeholder; the caller tells the RM of it.
+
+    Rules: GANG-17 (Ours), SI-66, APP-7, EVT-88. Emits: EventRecord, ApplicationUpdated.
+    """
+    application = placeholder.application
+    gang = application.gang
+    assert gang is not None
+    first = len(application.allocations) == len(gang.placeholders)
+    real = end_replacement(partition, placeholder)
+    real.created_ns = turn.now_ns
+    real.placeholder_ns = placeholder.created_ns
+    limit_execution(turn, partition, real, real.ask.execution_timeout_ms)
+    held, wanted = placeholder.amounts.resource, real.amounts.resource
+    identity, detail = placeholder.allocation_id, events.ALLOC_REPLACED
+    tell_usage(turn, partition, application, events.REMOVE, held)
+    turn.application_event(partition, application, events.REMOVE, detail, identity, held)
+    turn.node_event(partition, placeholder, events.REMOVE)
+    if real.node is placeholder.node:
+        turn.node_event(partition, real, events.ADD)
+    member_arrived(turn, partition, application, first=first)
+    tell_usage(turn, partition, application, events.ADD, wanted)
+    identity, detail = real.allocation_id, events.APP_ALLOC
+    turn.application_event(partition, application, events.ADD, detail, identity, wanted)
+    allocation_left(turn, partition, application, placeholder=True)
+    count_starter(partition, application)
+    if partition.nodes.get(placeholder.node.node_id) is placeholder.node:
+        offer_anew(partition, placeholder.node)
+    return real
+
+
+def tell_new(turn: Turn, partition: Partition, allocation: Allocation) -> None:
+    """Tell the RM of an allocation that runs now. Rules: SI-42, SI-76. Emits: AllocationNew."""
+    identity, node_id = allocation.allocation_id, allocation.node.node_id
+    turn.emit(AllocationNew(partition.rm_id, partition.name, identity, node_id, allocation.ask))

@@ -7,6 +7,7 @@ from typing import final
 
 from remuda.core.messages import events
 from remuda.core.messages.effects import Effect, EventRecord
+from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
 from remuda.core.model.cluster import Cluster
 from remuda.core.model.deadlines import Deadline
@@ -69,6 +70,12 @@ class Turn:
         self.event(
             partition, events.APP, application_id, change, detail, reference_id, resource, message
         )
+
+    def node_event(self, partition: Partition, allocation: Allocation, change: int) -> None:
+        """Tell that an allocation came to its node, or left it. Rules: EVT-49, EVT-50."""
+        identity, resource = allocation.allocation_id, allocation.amounts.resource
+        node_id, detail = allocation.node.node_id, events.NODE_ALLOC
+        self.event(partition, events.NODE, node_id, change, detail, identity, resource)
 
     def set_timer(
         self,

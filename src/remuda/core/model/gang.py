@@ -133,6 +133,10 @@ class Gang:
         """
         return self.total is not None and covers(self.usage, self.total)
 
+    def not_ordered(self) -> list[Allocation]:
+        """Return the placeholders nobody ordered out, oldest first. Rules: GANG-22, GANG-23."""
+        return [each for each in self.placeholders.values() if not each.ordered]
+
     def note(self, group: TaskGroup) -> bool:
         """Note what a group has now; whether its real asks are let through otherwise than before.
 
