@@ -7,6 +7,8 @@ that no view shows half a swap (GANG-17).
 
 from __future__ import annotations
 
+from collections import Counter
+
 from remuda.config.queue_properties import GREEDY
 from remuda.core.accounting.lanes import move_group, regroup, restage
 from remuda.core.accounting.swaps import place_swaps
@@ -25,7 +27,7 @@ def gang_of(application: Application) -> Gang:
     return application.gang
 
 
-def keep_room(partition: Partition, allocation: Allocation) -> None:
+def add_placeholder(partition: Partition, allocation: Allocation) -> None:
     """Note a placeholder that was allocated. Rules: GANG-7, GANG-10, GANG-37."""
     application = allocation.application
     gang = gang_of(application)
@@ -38,7 +40,7 @@ def keep_room(partition: Partition, allocation: Allocation) -> None:
     _renew_group(partition, application, group.name)
 
 
-def give_room(partition: Partition, allocation: Allocation) -> None:
+def drop_placeholder(partition: Partition, allocation: Allocation) -> None:
     """Note that a placeholder is no more. Rules: GANG-7, GANG-37."""
     application = allocation.application
     gang = gang_of(application)
@@ -50,7 +52,7 @@ def give_room(partition: Partition, allocation: Allocation) -> None:
     _renew_group(partition, application, group.name)
 
 
-def list_member(partition: Partition, request: Request) -> None:
+def add_member(partition: Partition, request: Request) -> None:
     """Note an ask of a task group that has something pending now. Rules: GANG-10."""
     application = request.application
     group = gang_of(application).group(request.ask.task_group)
@@ -59,7 +61,7 @@ def list_member(partition: Partition, request: Request) -> None:
     _renew_group(partition, application, group.name)
 
 
-def unlist_member(partition: Partition, request: Request) -> None:
+def drop_member(partition: Partition, request: Request) -> None:
     """Note that nothing of an ask of a task group is pending any more. Rules: GANG-10."""
     application = request.application
     group = gang_of(application).group(request.ask.task_group)
@@ -89,22 +91,20 @@ def lose(partition: Partition, application: Application, task_group: str, member
     _renew_group(partition, application, task_group)
 
 
-def replaced(partition: Partition, placeholder: Allocation) -> None:
+def count_replaced(partition: Partition, placeholder: Allocation) -> None:
     """Count a member whose placeholder made room for it. Rules: GANG-17, GANG-35."""
     application = placeholder.application
     group = gang_of(application).group(placeholder.ask.task_group)
-    group.replaced += 1
-    group.timed_out = min(group.timed_out, group.count - group.replaced)
+    group.replace()
     _renew_group(partition, application, group.name)
 
 
-def time_out(partition: Partition, application: Application) -> None:
+def give_up_members(partition: Partition, application: Application) -> None:
     """Count all members that were neither replaced nor are about to be. Rules: GANG-23."""
     gang = gang_of(application)
+    coming = Counter([real.ask.task_group for real in gang.replacing.values()])
     for group in list(gang.groups.values()):
-        reals = gang.replacing.values()
-        coming = len([each for each in reals if each.ask.task_group == group.name])
-        group.timed_out = max(group.timed_out, group.count - group.replaced - coming)
+        group.give_up(coming[group.name])
         _renew_group(partition, application, group.name)
 
 
@@ -131,13 +131,13 @@ def renew_gang(partition: Partition, application: Application) -> None:
     if gang is None or leaf is None:
         return
     greedy = leaf.settings.gang_admission == GREEDY
-    gated, holding = gang.renew(application.state, greedy=greedy)
-    if gated:
+    gate_changed, hold_changed = gang.renew(application.state, greedy=greedy)
+    if gate_changed:
         for group in list(application.request_groups.values()):
             if group.strand.lane.shape.placeholder and not move_group(partition, group):
                 for request in list(group.requests.values()):
                     restage(partition, request)
-    if holding:
+    if hold_changed:
         regroup(partition, application)
     place_swaps(partition, application)
 

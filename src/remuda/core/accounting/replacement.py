@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from remuda.config.queue_properties import FAIR
 from remuda.core.accounting.accounts import account_of
-from remuda.core.accounting.gangs import gang_of, give_room, replaced
+from remuda.core.accounting.gangs import count_replaced, drop_placeholder, gang_of
 from remuda.core.accounting.standing import update_application
 from remuda.core.accounting.usage import set_pending, take_room
 from remuda.core.accounting.waiting import offer_anew, wake_within
@@ -77,8 +77,8 @@ def end_replacement(partition: Partition, placeholder: Allocation) -> Allocation
     application.allocations[real.allocation_id] = real
     application.requests[real.ask.allocation_key].allocation_ids[real.allocation_id] = None
     add(application.allocated, real.amounts)
-    replaced(partition, placeholder)
-    give_room(partition, placeholder)
+    count_replaced(partition, placeholder)
+    drop_placeholder(partition, placeholder)
     if leaf.settings.application_sort == FAIR:
         update_application(application)
     partition.unsettled[leaf.path] = leaf

@@ -8,11 +8,11 @@ from __future__ import annotations
 from remuda.config.queue_properties import FAIR, STATEAWARE
 from remuda.core.accounting.accounts import account_of, count_application
 from remuda.core.accounting.gangs import (
+    add_member,
+    add_placeholder,
     await_placeholders,
-    give_room,
-    keep_room,
-    list_member,
-    unlist_member,
+    drop_member,
+    drop_placeholder,
 )
 from remuda.core.accounting.lanes import dequeue, enqueue, note_turn, regroup, restage
 from remuda.core.accounting.standing import place_group, update_application
@@ -85,7 +85,7 @@ def charge(  # noqa: C901 - a call less where every allocation comes
             add(queue.allocated, amounts)
     application.allocations[allocation.allocation_id] = allocation
     if placeholder:
-        keep_room(partition, allocation)
+        add_placeholder(partition, allocation)
     partition.allocation_count += 1
     partition.claims_stale = True
     group = request.group
@@ -142,7 +142,7 @@ def refund(partition: Partition, allocation: Allocation) -> None:
     application.note_peak(amounts)
     del application.allocations[allocation.allocation_id]
     if allocation.ask.placeholder:
-        give_room(partition, allocation)
+        drop_placeholder(partition, allocation)
     else:
         subtract(application.allocated, amounts)
     partition.allocation_count -= 1
@@ -217,7 +217,7 @@ def _list(partition: Partition, request: Request) -> None:
         update_application(application)
     enqueue(partition, request)
     if request.is_member():
-        list_member(partition, request)
+        add_member(partition, request)
     if request.attempted:
         partition.outstanding.add(request)
 
@@ -234,7 +234,7 @@ def _unlist(partition: Partition, request: Request, *, used_more: bool) -> None:
     if request.outstanding:
         partition.outstanding.discard(request)
     if request.is_member():
-        unlist_member(partition, request)
+        drop_member(partition, request)
     group = dequeue(partition, request)
     application.priorities.remove(request.ask.priority)
     leaf = application.queue

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from remuda.core.accounting.gangs import time_out
+from remuda.core.accounting.gangs import give_up_members
 from remuda.core.apply.cancelled_swaps import cancel_swaps
 from remuda.core.apply.gangs import TIMED_OUT
 from remuda.core.apply.lifecycle import asks_left, drop_request, fire
@@ -51,7 +51,7 @@ def give_up_waiting(turn: Turn, partition: Partition, application: Application) 
         fire(turn, partition, application, event, RESERVATION_TIMEOUT)
         unreserve_all(turn, partition, list(application.reservations.values()))
         _time_out_asks(turn, partition, application, placeholders_only=not hard)
-        time_out(partition, application)
+        give_up_members(partition, application)
         order(turn, partition, gang.not_ordered(), TIMEOUT, TIMED_OUT)
 
 

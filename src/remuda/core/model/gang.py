@@ -59,6 +59,15 @@ class TaskGroup:
         """
         self.timed_out = min(self.count - self.replaced, self.timed_out + members)
 
+    def replace(self) -> None:
+        """Count a confirmed swap, be it one that had been given up. Rules: GANG-17, GANG-35."""
+        self.replaced += 1
+        self.timed_out = min(self.timed_out, self.count - self.replaced)
+
+    def give_up(self, coming: int) -> None:
+        """Count as lost all members but those replaced and those in flight. Rules: GANG-23."""
+        self.timed_out = max(self.timed_out, self.count - self.replaced - coming)
+
 
 @final
 class Gang:
