@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 
 from remuda.config.queue_properties import GREEDY
-from remuda.core.accounting.lanes import move_group, regroup, restage
+from remuda.core.accounting.lanes import move_group, regroup, regroup_members, restage
 from remuda.core.accounting.swaps import place_swaps
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
@@ -148,6 +148,7 @@ def _renew_group(partition: Partition, application: Application, name: str) -> N
     partition.stuck.pop(application.number, None)
     gang.stuck = False
     gang.looked_until = ()
-    if gang.note(gang.group(name)):
-        regroup(partition, application)
+    group = gang.group(name)
+    if gang.note(group):
+        regroup_members(partition, group)
     renew_gang(partition, application)

@@ -12,6 +12,7 @@ from remuda.core.accounting.waiting import pass_on, release, resume, wake, withd
 from remuda.core.messages.tags import REQUIRED_NODE
 from remuda.core.model import states
 from remuda.core.model.application import Application
+from remuda.core.model.gang import TaskGroup
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
 from remuda.core.model.request import (
@@ -127,10 +128,20 @@ def regroup(partition: Partition, application: Application) -> None:
     Rules: QUE-24, QUE-25, QUE-41, CYC-33, LIM-60, LIM-63.
     """
     for group in application.request_groups.values():
-        strand = _strand(partition, application, group.strand.lane.shape)
-        if strand is not group.strand:
-            _part(partition, group)
-            _join(partition, group, strand)
+        _regroup(partition, group)
+
+
+def regroup_members(partition: Partition, members: TaskGroup) -> None:
+    """Put the real asks of a task group into the strands they belong to now. Rules: GANG-11.
+
+    An application may have many task groups; the asks of the others stay where they are.
+    """
+    groups: dict[int, Group] = {}
+    for request in members.asks.values():
+        if request.group is not None:
+            groups[request.group.strand.lane.shape.number] = request.group
+    for group in groups.values():
+        _regroup(partition, group)
 
 
 def pass_turn(partition: Partition, leaf: Queue) -> None:
@@ -200,6 +211,14 @@ def _stage(request: Request) -> int:
         if reservation.home:
             return HOME
     return PARTLY if request.wants_reservation() else RESERVED
+
+
+def _regroup(partition: Partition, group: Group) -> None:
+    """Put a group into the strand it belongs to now, if that is another one."""
+    strand = _strand(partition, group.application, group.strand.lane.shape)
+    if strand is not group.strand:
+        _part(partition, group)
+        _join(partition, group, strand)
 
 
 def _register(group: Group, shape: Shape) -> None:
