@@ -24,7 +24,7 @@ from remuda.core.messages import events
 from remuda.core.messages.commands import PLACEHOLDER_REPLACED, TIMEOUT
 from remuda.core.messages.effects import AllocationNew
 from remuda.core.model.allocation import Allocation
-from remuda.core.model.decision import Swap
+from remuda.core.model.decision import Replacement, Swap
 from remuda.core.model.partition import Partition
 
 TOO_SMALL: Final = "cancel placeholder: resource incompatible"
@@ -44,17 +44,23 @@ def swap_placeholders(turn: Turn, partition: Partition, swap: Swap) -> None:
         forget(lane)
     if swap.tried is not None:
         note_refusals(turn, partition, swap.tried, swap.refusals)
-    request, placeholder = swap.request, swap.placeholder
-    gang = swap.application.gang
-    assert gang is not None
-    gang.looked_until = () if swap.discarded or request else swap.looked_until
-    if request is None or placeholder is None or swap.node is None:
-        if not swap.discarded and not gang.looked_until:
+    if swap.replacement is not None:
+        _begin(turn, partition, swap.replacement)
+    elif not swap.discarded:
+        gang = swap.application.gang
+        assert gang is not None
+        gang.looked_until = swap.looked_until
+        if not swap.looked_until:
             set_stuck(partition, swap.application)
-        return
+
+
+def _begin(turn: Turn, partition: Partition, replacement: Replacement) -> None:
+    """Order a placeholder out for a real allocation. Rules: GANG-14, GANG-16."""
+    request, placeholder = replacement.request, replacement.placeholder
     mark_looked(request)
     identity = next_allocation_id(request)
-    real = Allocation(identity, request.ask, request.amounts, swap.application, swap.node)
+    application, node = request.application, replacement.node
+    real = Allocation(identity, request.ask, request.amounts, application, node)
     real.requested_ns = request.created_ns
     begin_replacement(partition, request, placeholder, real)
     if real.node is not placeholder.node:

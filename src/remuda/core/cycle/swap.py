@@ -14,9 +14,8 @@ from typing import Final, final
 from remuda.core.cycle.search import BATCH, BATCH_LIMIT, Search, awaiting
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
-from remuda.core.model.decision import Await, Postpone, Swap
+from remuda.core.model.decision import Await, Postpone, Replacement, Swap
 from remuda.core.model.gang import Gang
-from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
 from remuda.core.model.ranking import SortKey
@@ -38,7 +37,7 @@ def decide_swap(partition: Partition, predicates: Predicates) -> Swap | Await | 
     swap = attempt.result()
     if attempt.asking is not None:
         return awaiting(attempt.asking, attempt.asking.lane, application)
-    if attempt.skipped and swap.request is None:
+    if attempt.skipped and swap.replacement is None:
         return Postpone(None, application)
     return Await(None, application) if partition.questions.waiting() else swap
 
@@ -47,10 +46,10 @@ def decide_swap(partition: Partition, predicates: Predicates) -> Swap | Await | 
 class _Attempt:
     """One attempt to replace a placeholder of one application.
 
-    ``_gone``: placeholders given up on the way. ``_first``: the first pair that was found, be it
-    refused. ``_shapes``: of asks that were refused everywhere; equal ones are not asked about.
-    ``_asked``: on how many nodes. ``asking``: the search whose question is not answered yet;
-    ``skipped``: some never was.
+    ``_gone``: IDs of placeholders given up on the way. ``_first``: the first ask with a placeholder
+    that is large enough, wherever that is. ``_shapes``: of the asks that were looked at; equal ones
+    are not, for they get the same answers. ``_asked``: how many nodes the RM was asked about.
+    ``asking``: the search whose question is not answered yet; ``skipped``: some never was.
     """
 
     __slots__ = (
@@ -92,7 +91,7 @@ class _Attempt:
             if group.strand.lane.shape.number not in self._shapes:
                 self._shapes[group.strand.lane.shape.number] = None
                 self._try(request)
-            if self._swap.request is not None or self.asking is not None:
+            if self._swap.replacement is not None or self.asking is not None:
                 return self._swap
         else:
             self._swap.looked_until = ()
@@ -102,18 +101,17 @@ class _Attempt:
         return self._swap
 
     def _try(self, request: Request) -> None:
-        """Look for a placeholder whose place an ask can take. Rules: GANG-13, GANG-15, SI-39."""
+        """Look for a placeholder whose place an ask can take where that is.
+
+        Rules: GANG-13, GANG-15, SI-39.
+        """
         search = self._search(request)
-        required = request.required_node()
         asked: dict[str, None] = {}
         for chunk in self._chunks(request):
             fitting = [each for each in chunk if not smaller(each.amounts, request.amounts)]
             if self._first is None and fitting:
                 self._first = (request, fitting[0])
-            fitting = [each for each in fitting if required in ("", each.node.node_id)]
-            nodes = {e.node.node_id: e for e in reversed(fitting) if e.node.node_id not in asked}
-            asked.update(dict.fromkeys(nodes))
-            found = [each for each in fitting if nodes.get(each.node.node_id) is each]
+            found = _on_new_nodes(fitting, request.required_node(), asked)
             passed = search.first_agreeing([each.node for each in found])
             if self._hear(search):
                 return
@@ -121,22 +119,22 @@ class _Attempt:
             taken = found[passed] if passed >= 0 else None
             self._discard(request, chunk, taken)
             if taken is not None:
-                self._take(request, taken, taken.node)
+                self._swap.replacement = Replacement(request, taken, taken.node)
                 return
         self._swap.reasons += [(request, reason) for reason in search.reasons]
 
     def _chunks(self, request: Request) -> Iterator[list[Allocation]]:
-        """Yield the placeholders an ask may replace, oldest first, as many as are asked about.
+        """Yield the placeholders of an ask's task group, oldest first, in growing portions.
 
-        Without predicates the first that is large enough will do. Rules: GANG-10, EXT-13.
+        Their nodes are asked about together. Without predicates the first that is large enough will
+        do, so they come one by one. Rules: GANG-10, EXT-13.
         """
         free = self._gang.groups[request.ask.task_group].free
         left = (each for each in free.values() if each.allocation_id not in self._gone)
-        several = self._partition.predicates
-        size = BATCH if several else 1
+        size, limit = (BATCH, BATCH_LIMIT) if self._partition.predicates else (1, 1)
         while chunk := list(islice(left, size)):
             yield chunk
-            size = min(size * 4, BATCH_LIMIT) if several else 1
+            size = min(size * 4, limit)
 
     def _discard(self, request: Request, chunk: list[Allocation], taken: Allocation | None) -> None:
         """Give up the placeholders that are too small for an ask, up to the one it takes.
@@ -156,17 +154,16 @@ class _Attempt:
         Rules: GANG-16, SI-39, NOD-8.
         """
         search = self._search(request)
-        required = self._partition.nodes.get(request.required_node())
-        node: Node | None = None
-        if not request.required_node():
-            node = search.open_node()
-        elif required is not None and fits(required.available, request.amounts):
-            node = search.first_accepted([required])
+        required = request.required_node()
+        node = self._partition.nodes.get(required) if required else search.open_node()
+        if required and node is not None:
+            fitting = [node] if fits(node.available, request.amounts) else []
+            node = search.first_accepted(fitting)
         if self._hear(search):
             return
         self._swap.tried, self._swap.refusals = request, search.refusals
         if node is not None:
-            self._take(request, placeholder, node)
+            self._swap.replacement = Replacement(request, placeholder, node)
 
     def _hear(self, search: Search) -> bool:
         """Note what answers are missing; whether one is still to come. Rules: EXT-14, EXT-17."""
@@ -176,13 +173,26 @@ class _Attempt:
         self.asking = search if search.ticket else None
         return self.asking is not None
 
-    def _take(self, request: Request, placeholder: Allocation, node: Node) -> None:
-        self._swap.request, self._swap.placeholder, self._swap.node = request, placeholder, node
-
     def _search(self, request: Request) -> Search:
         group = request.group
         assert group is not None
         return Search(self._partition, group.strand.lane, request, self._predicates)
+
+
+def _on_new_nodes(
+    placeholders: list[Allocation], required: str, asked: dict[str, None]
+) -> list[Allocation]:
+    """Return the first placeholder on each node nobody was asked about, and note these nodes.
+
+    ``required``: the only node that counts, "" for any. Rules: SI-39 (decision 67 of docs/spec).
+    """
+    found: list[Allocation] = []
+    for placeholder in placeholders:
+        node_id = placeholder.node.node_id
+        if required in ("", node_id) and node_id not in asked:
+            asked[node_id] = None
+            found.append(placeholder)
+    return found
 
 
 def first_leaf(partition: Partition, leaves: Mapping[str, Queue]) -> Queue:
@@ -204,8 +214,8 @@ def first_leaf(partition: Partition, leaves: Mapping[str, Queue]) -> Queue:
 def _asks_in_order(gang: Gang) -> Iterator[Request]:
     """Yield the real asks of groups with a free placeholder, in ask order. Rules: GANG-10.
 
-    Mostly the first one is all that is needed, so only then all are put in order. Those that were
-    looked at in the last decision, without success, are left out.
+    Mostly the first one is all that is needed, so the others are put in order only after it. Those
+    that were looked at in the last decision, without success, are left out.
     """
     able = [gang.groups[name] for name in gang.able]
     if not gang.looked_until:

@@ -162,15 +162,27 @@ class Postpone:
 
 
 @final
+class Replacement:
+    """An ask takes the place of a placeholder; ``node``: that of the placeholder, or another."""
+
+    __slots__ = ("node", "placeholder", "request")
+
+    def __init__(self, request: Request, placeholder: Allocation, node: Node) -> None:
+        self.request = request
+        self.placeholder = placeholder
+        self.node = node
+
+
+@final
 class Swap:
     """What becomes of placeholders of an application (GANG-10).
 
-    ``request`` takes the place of ``placeholder`` on ``node``; all None: nothing can be replaced.
-    ``tried``: for whom another node was looked for. ``looked_until``: the place of the last ask
-    that was looked at if there are more, else empty.
-    ``discarded``: placeholders that are too small for an ask that could take their place, with it
-    (GANG-15). ``reasons``: why predicates refused nodes of placeholders, by ask; ``refusals``: what
-    was met on the way to another node. ``judged``: lanes with verdicts of the RM, which end here.
+    ``replacement`` None: nothing can be replaced. ``discarded``: placeholders to give up, each with
+    the ask of its task group that it is too small for (GANG-15). ``reasons``: why predicates
+    refused nodes of placeholders, by ask. ``tried``: the ask another node was looked for, None: for
+    none; ``refusals``: what was met on the way there. ``looked_until``: the place of the last ask
+    that was looked at if there are more, else empty. ``judged``: lanes with verdicts of the RM,
+    which end here.
     """
 
     __slots__ = (
@@ -178,25 +190,21 @@ class Swap:
         "discarded",
         "judged",
         "looked_until",
-        "node",
-        "placeholder",
         "reasons",
         "refusals",
-        "request",
+        "replacement",
         "tried",
     )
 
     def __init__(self, application: Application) -> None:
         self.application = application
-        self.tried: Request | None = None
-        self.looked_until: SortKey = ()
-        self.request: Request | None = None
-        self.placeholder: Allocation | None = None
-        self.node: Node | None = None
+        self.replacement: Replacement | None = None
         self.discarded: list[tuple[Request, Allocation]] = []
         self.reasons: list[tuple[Request, str]] = []
         self.judged: list[Lane] = []
+        self.tried: Request | None = None
         self.refusals: Refusals = NO_REFUSALS
+        self.looked_until: SortKey = ()
 
 
 Decision: TypeAlias = Allocate | Reserve | Park | Wait | Hold | Pause | Swap | Await | Postpone
