@@ -1,8 +1,7 @@
-"""Counts placeholders and what takes their place, and lets asks through accordingly.
+"""Counts placeholders and members of task groups, and lets asks through accordingly.
 
 A placeholder is an allocation like any other for queues, users and nodes (GANG-7); here is what
-its application keeps of it besides. Every function leaves usage right on all levels at once, so
-that no view shows half a swap (GANG-17).
+its application keeps of it besides.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from remuda.core.model.vectors import Amounts, add, subtract
 
 
 def gang_of(application: Application) -> Gang:
-    """Return what an application has of placeholders, from its first task group on."""
+    """Return what an application has of placeholders; it begins with the first task group."""
     if application.gang is None:
         application.gang = Gang(None)
     return application.gang
@@ -53,7 +52,7 @@ def drop_placeholder(partition: Partition, allocation: Allocation) -> None:
 
 
 def add_member(partition: Partition, request: Request) -> None:
-    """Note an ask of a task group that has something pending now. Rules: GANG-10."""
+    """Note a real ask of a task group that has something pending now. Rules: GANG-10."""
     application = request.application
     group = gang_of(application).group(request.ask.task_group)
     group.asks[request.number] = request
@@ -62,7 +61,7 @@ def add_member(partition: Partition, request: Request) -> None:
 
 
 def drop_member(partition: Partition, request: Request) -> None:
-    """Note that nothing of an ask of a task group is pending any more. Rules: GANG-10."""
+    """Note that nothing of a real ask of a task group is pending any more. Rules: GANG-10."""
     application = request.application
     group = gang_of(application).group(request.ask.task_group)
     del group.asks[request.number]

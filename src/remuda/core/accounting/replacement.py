@@ -56,8 +56,8 @@ def undo_replacement(partition: Partition, placeholder: Allocation, *, again: bo
 def end_replacement(partition: Partition, placeholder: Allocation) -> Allocation:
     """Put the real allocation in the place of its placeholder, in one step, and return it.
 
-    What the placeholder had more than it goes back. The node of the placeholder is left to
-    ``offer``. Rules: GANG-17, NOD-11, QUE-8, LIM-35.
+    What the placeholder had more than it goes back. The caller has to offer the placeholder's node
+    anew, if that is still there. Rules: GANG-17, NOD-11, QUE-8, LIM-35.
     """
     application = placeholder.application
     leaf = application.queue

@@ -98,7 +98,7 @@ def _add(turn: Turn, partition: Partition, application: Application, ask: Ask) -
     Rules: SI-32 to SI-34, QUE-42, QUE-44, QUE-46, APP-4.
     """
     request = application.requests.get(ask.allocation_key)
-    before = None if request is None else (request.ask, members_of(request))
+    before = None if request is None else (request.ask, _members(request))
     if request is None:
         amounts = partition.types.amounts(ask.resource)
         number = partition.next_number()
@@ -115,7 +115,8 @@ def _add(turn: Turn, partition: Partition, application: Application, ask: Ask) -
         if request.reservations:
             trim_reservations(turn, partition, request)
     if ask.placeholder or before is not None:
-        _count_members(turn, partition, request, before)
+        _count_members(partition, request, before)
+        _free_nodes(turn, partition, application)
     if not application.request_groups:
         end_if_idle(turn, partition, application)
     # Built here and not by turn.event: every ask comes this way.
@@ -134,18 +135,16 @@ def _add(turn: Turn, partition: Partition, application: Application, ask: Ask) -
     )
 
 
-def members_of(request: Request) -> int:
+def _members(request: Request) -> int:
     """Return how many placeholders an ask has got and still wants. Rules: GANG-9, GANG-35."""
     return request.made + request.pending if request.ask.placeholder else 0
 
 
-def _count_members(
-    turn: Turn, partition: Partition, request: Request, before: tuple[Ask, int] | None
-) -> None:
+def _count_members(partition: Partition, request: Request, before: tuple[Ask, int] | None) -> None:
     """Count the members a placeholder ask stands for; one that changed is counted by difference.
 
-    Real asks that have to wait for the placeholders keep no nodes meanwhile.
-    Rules: GANG-6, GANG-9, GANG-11, GANG-35, SI-33.
+    ``before``: the ask that was replaced and its members, None if the ask is new.
+    Rules: GANG-9, GANG-35, SI-33 (decision 63 of docs/spec).
     """
     ask, application = request.ask, request.application
     was = 0
@@ -154,11 +153,15 @@ def _count_members(
         if not ask.placeholder or before[0].task_group != ask.task_group:
             lose(partition, application, before[0].task_group, was - request.made)
             was = request.made
-    more = members_of(request) - was
+    more = _members(request) - was
     if ask.placeholder and more > 0:
         enlist(partition, application, ask.task_group, request.amounts, more)
     elif ask.placeholder and more < 0:
         lose(partition, application, ask.task_group, -more)
+
+
+def _free_nodes(turn: Turn, partition: Partition, application: Application) -> None:
+    """Give up the reservations of asks that wait for placeholders. Rules: GANG-6, GANG-11."""
     for reservation in list(application.reservations.values()):
         group = reservation.request.group
         if group is not None and group.strand.gate == CLOSED:

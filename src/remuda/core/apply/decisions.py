@@ -1,7 +1,4 @@
-"""Carries out the decisions that place nothing by themselves; ``commit.allocate`` has the others.
-
-Apart from it so that the common decision finds its way without being compared with all kinds.
-"""
+"""Carries out all decisions but that to place an allocation, which is ``commit.allocate``."""
 
 from __future__ import annotations
 

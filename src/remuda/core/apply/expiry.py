@@ -24,7 +24,7 @@ from remuda.core.model.partition import Partition
 def expire_due(turn: Turn) -> None:
     """Run all timers that are due, in order. Rules: APP-16.
 
-    Emits: EventRecord, ApplicationUpdated.
+    Emits: EventRecord, ApplicationUpdated, AllocationsReleased, AsksReleased.
     """
     while (deadline := turn.cluster.deadlines.pop_due(turn.now_ns)) is not None:
         partition = deadline.partition

@@ -22,7 +22,7 @@ TIMED_OUT: Final = "releasing allocated placeholders on placeholder timeout"
 def placeholder_entered(
     turn: Turn, partition: Partition, placeholder: Allocation, since_ns: int | None
 ) -> None:
-    """Take note that a placeholder was booked: it starts the timer, the last one the application.
+    """Take note of a booked placeholder: the first starts the timer, the last the application.
 
     ``since_ns``: since when a reported one has been there, None if it is new.
     Rules: GANG-5, GANG-20, GANG-21, GANG-41, APP-4 (e), APP-19.
@@ -55,8 +55,9 @@ def turn_away(turn: Turn, partition: Partition, application: Application) -> Non
 def _start_timer(
     turn: Turn, partition: Partition, application: Application, gang: Gang, since_ns: int | None
 ) -> None:
-    """Let the reservation time out that long after the first placeholder, or the oldest reported.
+    """Start the timer of the reservation, or let it end earlier for an older placeholder.
 
+    The time of the application (SI-28) counts from the first one, or the oldest that was reported.
     Rules: GANG-20 (Ours), GANG-21 (Ours), GANG-43, SI-28 (decisions 62 and 70 of docs/spec).
     """
     start_ns = turn.now_ns if since_ns is None else since_ns

@@ -1,6 +1,6 @@
-"""Orders of the core to the RM to end something, and their repetition (rules: SI-69, SI-37).
+"""Orders to the RM to end allocations, repeated until it confirms (rules: SI-69, SI-37).
 
-An allocation that was ordered out counts as before until the RM confirms (SI-69).
+An allocation that was ordered out counts as before until then (SI-69).
 """
 
 from __future__ import annotations
@@ -46,7 +46,11 @@ def repeat_order(turn: Turn, partition: Partition, deadline: Deadline) -> None:
     Rules: SI-69. Emits: AllocationsReleased.
     """
     allocation = deadline.allocation
-    if allocation is None or allocation.order is not deadline or not is_live(partition, allocation):
+    if (
+        allocation is None
+        or allocation.order is not deadline
+        or not _is_live(partition, allocation)
+    ):
         return
     _await(turn, partition, allocation)
     message = f"order repeated: not confirmed in {partition.confirm_timeout_ns // 10**9} s"
@@ -58,10 +62,7 @@ def limit_execution(
 ) -> None:
     """Let an allocation run that long from now, if at all limited. Rules: SI-37 [S]."""
     if 0 < timeout_ms <= TIMEOUT_MS_LIMIT and not allocation.ask.placeholder:
-        delay_ns = timeout_ms * MILLISECOND_NS
-        deadline = turn.set_timer(partition, deadlines.EXECUTION, delay_ns)
-        deadline.allocation = allocation
-        deadline.period_ns = delay_ns
+        _limit(turn, partition, allocation, timeout_ms * MILLISECOND_NS)
 
 
 def end_execution(turn: Turn, partition: Partition, deadline: Deadline) -> None:
@@ -71,14 +72,12 @@ def end_execution(turn: Turn, partition: Partition, deadline: Deadline) -> None:
     Rules: SI-37 [S]. Emits: AllocationsReleased.
     """
     allocation = deadline.allocation
-    if allocation is None or not is_live(partition, allocation):
+    if allocation is None or not _is_live(partition, allocation):
         return
     if allocation.order is None and allocation.ordered in (0, TIMEOUT):
         order_out(partition, allocation, TIMEOUT)
         _tell(turn, partition, [allocation], TIMEOUT, EXECUTION_TIMED_OUT)
-    again = turn.set_timer(partition, deadlines.EXECUTION, deadline.period_ns)
-    again.allocation = allocation
-    again.period_ns = deadline.period_ns
+    _limit(turn, partition, allocation, deadline.period_ns)
 
 
 def reported_timeout_ms(allocation: Allocation) -> int:
@@ -87,12 +86,18 @@ def reported_timeout_ms(allocation: Allocation) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else 0
 
 
-def is_live(partition: Partition, allocation: Allocation) -> bool:
-    """Whether an allocation, be it one whose application was replaced, still is there."""
+def _is_live(partition: Partition, allocation: Allocation) -> bool:
+    """Whether an allocation still runs; an application of the same ID may have come after its."""
     application = allocation.application
     if partition.applications.get(application.application_id) is not application:
         return False
     return application.allocations.get(allocation.allocation_id) is allocation
+
+
+def _limit(turn: Turn, partition: Partition, allocation: Allocation, delay_ns: int) -> None:
+    """Look at an allocation after that time, and then again after the same time. Rules: SI-37."""
+    deadline = turn.set_timer(partition, deadlines.EXECUTION, delay_ns, allocation=allocation)
+    deadline.period_ns = delay_ns
 
 
 def _await(turn: Turn, partition: Partition, allocation: Allocation) -> None:
@@ -100,8 +105,9 @@ def _await(turn: Turn, partition: Partition, allocation: Allocation) -> None:
     allocation.order = None
     if partition.confirm_timeout_ns > 0:
         delay_ns = partition.confirm_timeout_ns
-        allocation.order = turn.set_timer(partition, deadlines.CONFIRM, delay_ns)
-        allocation.order.allocation = allocation
+        allocation.order = turn.set_timer(
+            partition, deadlines.CONFIRM, delay_ns, allocation=allocation
+        )
 
 
 def _tell(

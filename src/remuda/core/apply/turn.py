@@ -83,8 +83,11 @@ class Turn:
         what: str,
         delay_ns: int,
         application: Application | None = None,
+        *,
+        allocation: Allocation | None = None,
     ) -> Deadline:
         """Set a timer that far from now, and return it. Rules: APP-16."""
         deadline = Deadline(partition, what, application)
+        deadline.allocation = allocation
         self.cluster.deadlines.set(self.now_ns, delay_ns, deadline)
         return deadline

@@ -260,10 +260,10 @@ class RequestView:
 class AllocationView:
     """One allocation (REST-80).
 
-    ``placeholder_used``: it took the place of a placeholder, which was asked for at
-    ``placeholder_request_time_ns`` (GANG-36). ``ordered``: why it was ordered out and is not
-    confirmed yet, a TerminationType, 0 if it was not (SI-69). ``replacement``: the allocation that
-    waits for the end of this placeholder (GANG-14).
+    ``placeholder_used``: it took the place of a placeholder, which was allocated at
+    ``placeholder_request_time_ns`` (GANG-17, REST-80). ``ordered``: why it was ordered out and is
+    not confirmed yet, a TerminationType, 0 if it was not (SI-69). ``replacement``: the allocation
+    that waits for the end of this placeholder (GANG-14).
     """
 
     allocation_key: str

@@ -39,7 +39,7 @@ class Application:
     the last known answer to "may it start" (QUE-26).
 
     ``node_policy``: its own order of nodes, "" the partition's (NOD-23). ``reservations``: by
-    number, oldest first; ``starter``: it counts at its queues for them (QUE-24).
+    number, oldest first; ``starter``: it counts at its queues for these or placeholders (QUE-24).
     ``backoff_until_ns``: until when none of its asks is tried, 0: they are (CYC-33); ``unplaced``:
     how many of them found no node and are pending, where that counts.
 

@@ -21,7 +21,7 @@ def gang_fault(types: ResourceTypes, leaf: Queue, record: NewApplication) -> tup
     """Return why a leaf does not take a gang, with the rule; "" if it does.
 
     The quota the application brings by its tags counts already.
-    Rules: SI-20, PLC-6, PLC-86 (Ours), QUE-43.
+    Rules: SI-20, PLC-6, PLC-86 (Ours), QUE-43, GANG-2, GANG-3.
     """
     if not is_gang(record):
         return "", ""

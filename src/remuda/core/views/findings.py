@@ -76,7 +76,7 @@ def _tally_view(tally: NodeTally) -> NodeTallyView:
 
 
 def _closed_view(request: Request, gate: str, subject: str) -> FindingView:
-    """Return why none of an application's asks is tried, whatever they want."""
+    """Return why an ask is not tried, however much room there is."""
     application = request.application
     return FindingView(
         gate=gate,
