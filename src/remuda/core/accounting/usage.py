@@ -216,7 +216,7 @@ def _list(partition: Partition, request: Request) -> None:
         _set_priority(application)
         update_application(application)
     enqueue(partition, request)
-    if request.is_member():
+    if request.ask.task_group and request.is_member():
         add_member(partition, request)
     if request.attempted:
         partition.outstanding.add(request)
@@ -233,7 +233,7 @@ def _unlist(partition: Partition, request: Request, *, used_more: bool) -> None:
         application.unplaced -= 1
     if request.outstanding:
         partition.outstanding.discard(request)
-    if request.is_member():
+    if request.ask.task_group and request.is_member():
         drop_member(partition, request)
     group = dequeue(partition, request)
     application.priorities.remove(request.ask.priority)

@@ -14,7 +14,7 @@ def check_pauses(cluster: Cluster) -> None:
     Raises: InvariantViolation.
     """
     away = [rm_id for rm_id, each in cluster.managers.items() if each.away_since_ns is not None]
-    frozen = cluster.deadlines.frozen()
+    frozen = cluster.deadlines.frozen
     if sorted(frozen) != sorted(away):
         raise InvariantViolation(f"away are {sorted(away)}, timers stand still of {sorted(frozen)}")
     for manager in cluster.managers.values():

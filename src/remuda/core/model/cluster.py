@@ -87,7 +87,7 @@ class Cluster:
         Cost: O(RMs that are away), which are told by their frozen timers.
         """
         found: tuple[int, str] | None = None
-        for rm_id in self.deadlines.frozen():
+        for rm_id in self.deadlines.frozen:
             stop_ns = self.managers[rm_id].stop_ns
             if stop_ns is not None and (found is None or (stop_ns, rm_id) < found):
                 found = (stop_ns, rm_id)
@@ -95,8 +95,10 @@ class Cluster:
 
     def next_deadline(self) -> int | None:
         """Return when a timer runs out, or an RM is given up; None: never. Rules: APP-16, RM-18."""
-        stop = self.next_stop()
         earliest = self.deadlines.earliest()
+        if not self.deadlines.frozen:
+            return earliest  # every decision asks, and mostly nobody is away
+        stop = self.next_stop()
         if stop is None or (earliest is not None and earliest < stop[0]):
             return earliest
         return stop[0]

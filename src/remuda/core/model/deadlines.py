@@ -98,20 +98,21 @@ class Deadline:
 class Deadlines:
     """All timers of the scheduler, earliest first, equal ones in the order they were set.
 
-    ``_frozen``: those that stand still, by RM, with what they have left instead of their time.
+    ``frozen``: those that stand still, by RM in the order in which they went, with what they have
+    left instead of their time.
     """
 
-    __slots__ = ("_frozen", "_heap", "_number")
+    __slots__ = ("_heap", "_number", "frozen")
 
     def __init__(self) -> None:
+        self.frozen: dict[str, list[tuple[int, int, Deadline]]] = {}
         self._heap: list[tuple[int, int, Deadline]] = []
-        self._frozen: dict[str, list[tuple[int, int, Deadline]]] = {}
         self._number = 0
 
     def set(self, now_ns: int, delay_ns: int, deadline: Deadline) -> None:
         """Add a timer; of an RM that is away it does not run yet. Cost: O(log n). Rules: RM-15."""
         self._number += 1
-        frozen = self._frozen.get(deadline.partition.rm_id) if self._frozen else None
+        frozen = self.frozen.get(deadline.partition.rm_id) if self.frozen else None
         if frozen is not None and deadline.stands_still():
             frozen.append((delay_ns, self._number, deadline))
         else:
@@ -120,9 +121,9 @@ class Deadlines:
 
     def freeze(self, rm_id: str, now_ns: int) -> None:
         """Let the timers of an RM stand still. Rules: RM-15. Cost: O(timers)."""
-        if rm_id in self._frozen:
+        if rm_id in self.frozen:
             return
-        frozen = self._frozen[rm_id] = []
+        frozen = self.frozen[rm_id] = []
         running: list[tuple[int, int, Deadline]] = []
         for entry in self._heap:
             at_ns, number, deadline = entry
@@ -135,13 +136,9 @@ class Deadlines:
 
     def thaw(self, rm_id: str, now_ns: int) -> None:
         """Let the timers of an RM go on with what they have left. Rules: RM-15."""
-        for rest_ns, number, deadline in self._frozen.pop(rm_id, []):
+        for rest_ns, number, deadline in self.frozen.pop(rm_id, []):
             deadline.at_ns = now_ns + rest_ns
             heappush(self._heap, (deadline.at_ns, number, deadline))
-
-    def frozen(self) -> list[str]:
-        """Return the RMs whose timers stand still, in the order in which they went."""
-        return list(self._frozen)
 
     def running(self) -> list[Deadline]:
         """Return all timers that do not stand still, in no particular order."""
@@ -154,8 +151,8 @@ class Deadlines:
         """
         self._heap = [each for each in self._heap if each[2].partition not in partitions]
         heapify(self._heap)
-        for rm_id, frozen in self._frozen.items():
-            self._frozen[rm_id] = [each for each in frozen if each[2].partition not in partitions]
+        for rm_id, frozen in self.frozen.items():
+            self.frozen[rm_id] = [each for each in frozen if each[2].partition not in partitions]
 
     def earliest(self) -> int | None:
         """Return the time of the next timer, None when there is none."""
