@@ -124,7 +124,7 @@ def note_removal(turn: Turn, partition: Partition, allocation: Allocation, detai
     What its user and group lose by it is told once, by who calls. Rules: EVT-21, EVT-89, CYC-26.
     """
     _refund(partition, allocation)
-    _removal_event(turn, partition, allocation, detail)
+    turn.allocation_event(partition, allocation, events.REMOVE, detail)
 
 
 def node_returns(turn: Turn, partition: Partition, allocation: Allocation) -> None:
@@ -229,21 +229,10 @@ def _end(turn: Turn, partition: Partition, allocation: Allocation, detail: int) 
         lose(partition, application, ask.task_group, 1)
         count_starter(partition, application)
     allocation_left(turn, partition, application, placeholder=ask.placeholder)
-    _removal_event(turn, partition, allocation, detail)
+    turn.allocation_event(partition, allocation, events.REMOVE, detail)
     node_returns(turn, partition, allocation)
 
 
 def _refund(partition: Partition, allocation: Allocation) -> None:
     refund(partition, allocation)
     allocation.application.forget(allocation)
-
-
-def _removal_event(turn: Turn, partition: Partition, allocation: Allocation, detail: int) -> None:
-    turn.application_event(
-        partition,
-        allocation.application,
-        events.REMOVE,
-        detail,
-        allocation.allocation_id,
-        allocation.amounts.resource,
-    )

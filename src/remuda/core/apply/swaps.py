@@ -82,17 +82,14 @@ def complete_swap(turn: Turn, partition: Partition, placeholder: Allocation) -> 
     real.created_ns = turn.now_ns
     real.placeholder_ns = placeholder.created_ns
     limit_execution(turn, partition, real, real.ask.execution_timeout_ms)
-    held, wanted = placeholder.amounts.resource, real.amounts.resource
-    identity, detail = placeholder.allocation_id, events.ALLOC_REPLACED
-    tell_usage(turn, partition, application, events.REMOVE, held)
-    turn.application_event(partition, application, events.REMOVE, detail, identity, held)
+    tell_usage(turn, partition, application, events.REMOVE, placeholder.amounts.resource)
+    turn.allocation_event(partition, placeholder, events.REMOVE, events.ALLOC_REPLACED)
     turn.node_event(partition, placeholder, events.REMOVE)
     if real.node is placeholder.node:
         turn.node_event(partition, real, events.ADD)
     member_arrived(turn, partition, application, first=first)
-    tell_usage(turn, partition, application, events.ADD, wanted)
-    identity, detail = real.allocation_id, events.APP_ALLOC
-    turn.application_event(partition, application, events.ADD, detail, identity, wanted)
+    tell_usage(turn, partition, application, events.ADD, real.amounts.resource)
+    turn.allocation_event(partition, real, events.ADD, events.APP_ALLOC)
     allocation_left(turn, partition, application, placeholder=True)
     count_starter(partition, application)
     if partition.nodes.get(placeholder.node.node_id) is placeholder.node:

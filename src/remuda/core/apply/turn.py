@@ -71,6 +71,14 @@ class Turn:
             partition, events.APP, application_id, change, detail, reference_id, resource, message
         )
 
+    def allocation_event(
+        self, partition: Partition, allocation: Allocation, change: int, detail: int
+    ) -> None:
+        """Tell that an allocation came to its application, or left it. Rules: EVT-20, EVT-21."""
+        identity, resource = allocation.allocation_id, allocation.amounts.resource
+        application = allocation.application
+        self.application_event(partition, application, change, detail, identity, resource)
+
     def node_event(self, partition: Partition, allocation: Allocation, change: int) -> None:
         """Tell that an allocation came to its node, or left it. Rules: EVT-49, EVT-50."""
         identity, resource = allocation.allocation_id, allocation.amounts.resource

@@ -33,15 +33,15 @@ def check_gangs(partition: Partition) -> None:
         stuck = partition.stuck.get(application.number) is application
         require(stuck == gang.stuck, partition, f"{name} is stuck, or not")
     require(count == partition.placeholder_count, partition, "placeholders are miscounted")
-    live = [each.number for each in partition.applications.values()]
+    live = {each.number: each for each in partition.applications.values()}
     lost = [number for number in partition.stuck if number not in live]
     require(not lost, partition, f"stuck applications {lost} are gone")
     for queue in partition.queues(partition.root):
         expected = sorted(able.get(queue.path, []))
         require(queue.swaps.numbers() == expected, partition, f"swaps of {queue.path} are wrong")
         for number, key in queue.swaps.order.keys.items():
-            standing = [a.standing for a in queue.applications.values() if a.number == number]
-            require(standing == [key], partition, f"swaps of {queue.path} stand wrong")
+            right = number in live and live[number].standing == key
+            require(right, partition, f"swaps of {queue.path} stand wrong")
         stopped = any(each.state == states.STOPPED for each in queue.path_up)
         listed = queue.path in partition.swapping
         right = listed == (bool(expected) and not stopped)
@@ -52,8 +52,7 @@ def _gang(partition: Partition, application: Application, gang: Gang, name: str)
     """One application's placeholders, what is in flight, and what its asks are let through by."""
     placeholders = [each for each in application.allocations.values() if each.ask.placeholder]
     kept = list(gang.placeholders.values())
-    right = len(kept) == len(placeholders) and all(each in kept for each in placeholders)
-    require(right, partition, f"{name} lists wrong placeholders")
+    require(kept == placeholders, partition, f"{name} lists wrong placeholders")
     same(partition, f"{name} placeholders", gang.usage, [each.amounts for each in kept])
     asked = [each for each in application.requests.values() if each.ask.placeholder]
     pending = sum(each.pending for each in asked)
