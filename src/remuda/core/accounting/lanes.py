@@ -93,7 +93,7 @@ def look_again(partition: Partition, application: Application) -> None:
 
 
 def restage(partition: Partition, request: Request) -> None:
-    """Put an ask into the lane of the stage it is at now. Rules: RSV-3, CYC-19, CYC-20."""
+    """Put an ask into the lane it belongs to now. Rules: RSV-3, CYC-19, CYC-20, GANG-4."""
     group = request.group
     if group is None or _shape_key(partition, request) == group.strand.lane.shape.key:
         return
@@ -106,10 +106,10 @@ def restage(partition: Partition, request: Request) -> None:
 
 
 def move_group(partition: Partition, group: Group) -> bool:
-    """Put equal asks of an application, all at the same new stage, into the lane of that stage.
+    """Put equal asks of an application into another lane: their stage changed, or their gang did.
 
     False: the application has asks there already, so they have to go one by one.
-    Cost: O(log n), apart from a glance at each ask. Rules: RSV-3.
+    Cost: O(log n), apart from a glance at each ask. Rules: RSV-3, GANG-4.
     """
     application = group.application
     shape = _shape(partition, group.first())
@@ -124,8 +124,8 @@ def move_group(partition: Partition, group: Group) -> bool:
 def regroup(partition: Partition, application: Application) -> None:
     """Put the asks of an application into the strands they belong to now.
 
-    Needed when it may start, or what limits it changed.
-    Rules: QUE-24, QUE-25, QUE-41, CYC-33, LIM-60, LIM-63.
+    Needed when its state, its gang, or what limits it changed.
+    Rules: APP-12, GANG-6, QUE-24, QUE-25, QUE-41, CYC-33, LIM-60, LIM-63.
     """
     for group in application.request_groups.values():
         _regroup(partition, group)

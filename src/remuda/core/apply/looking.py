@@ -58,7 +58,8 @@ def look_at_served(turn: Turn, partition: Partition, request: Request) -> None:
 def look_at_parked(turn: Turn, partition: Partition, decision: Park) -> None:
     """Note why nothing of a lane can be placed.
 
-    Rules: CYC-12, CYC-13, CYC-16, CYC-24, EVT-36, EVT-42. Emits: EventRecord.
+    Rules: CYC-12, CYC-13, CYC-16, CYC-24, EVT-36, EVT-42, GANG-4 (decision 61 of docs/spec).
+    Emits: EventRecord.
     """
     lane = decision.lane
     first = lane.first().first()

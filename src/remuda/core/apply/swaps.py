@@ -77,7 +77,7 @@ def complete_swap(turn: Turn, partition: Partition, placeholder: Allocation) -> 
     application = placeholder.application
     gang = application.gang
     assert gang is not None
-    first = len(application.allocations) == len(gang.placeholders)
+    first = len(application.allocations) == len(gang.placeholders)  # nothing real runs yet
     real = end_replacement(partition, placeholder)
     real.created_ns = turn.now_ns
     real.placeholder_ns = placeholder.created_ns

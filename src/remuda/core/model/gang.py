@@ -80,11 +80,11 @@ class Gang:
     the ID of their placeholder. ``timer``: of the reservation, None if it is not running;
     ``since_ns``: when it began. ``ending``: the completing timer has run out (GANG-30).
 
-    What the asks in their lanes were let through by: ``gated``, ``holding``, see ``renew``;
-    ``expecting``: groups with placeholders to come or to replace. ``able``: groups with a free
-    placeholder and an ask for it; ``stuck``: none could be replaced at the last try;
-    ``looked_until``: the place of the ask at which a long try is to go on, empty for none;
-    ``aside``: an answer of the RM is still to come (EXT-14).
+    How asks were put into lanes: ``gated``: those for placeholders need quota for all of the gang;
+    ``holding``: real ones wait for the last placeholder, and those of the groups in ``expecting``
+    for one of their group. ``able``: groups with a free placeholder and an ask for it; ``stuck``:
+    none could be replaced at the last try; ``looked_until``: the place of the ask after which a
+    long try is to go on, empty for none. ``aside``: an answer of the RM is to come (EXT-14).
     """
 
     __slots__ = (
@@ -147,7 +147,7 @@ class Gang:
         return [each for each in self.placeholders.values() if not each.ordered]
 
     def note(self, group: TaskGroup) -> bool:
-        """Note what a group has now; whether its real asks are let through otherwise than before.
+        """Note what a group has now, and return whether its asks begin or end to be held back.
 
         Rules: GANG-10, GANG-11.
         """
@@ -157,17 +157,19 @@ class Gang:
         return before != (group.name in self.expecting)
 
     def gates(self, state: str, *, greedy: bool) -> tuple[bool, bool]:
-        """Return whether placeholder asks need room for all of the gang, and whether others wait.
+        """Return whether placeholder asks need quota for the whole gang, and real ones must wait.
 
-        Those wait for all placeholders. Rules: GANG-4, GANG-6, GANG-25.
+        Those wait for the last placeholder. Rules: GANG-4, GANG-6, GANG-25.
         """
-        waits = self.total is not None and not self.complete and not self.over
-        waits = waits and state in (states.NEW, states.ACCEPTED)
-        gated = waits and not greedy and not self.placeholders
-        return gated, waits and (self.pending > 0 or bool(self.placeholders))
+        if self.total is None or self.complete or self.over:
+            return False, False
+        if state not in (states.NEW, states.ACCEPTED):
+            return False, False
+        some = bool(self.placeholders)
+        return not greedy and not some, self.pending > 0 or some
 
     def renew(self, state: str, *, greedy: bool) -> tuple[bool, bool]:
-        """Work out ``gated`` and ``holding`` anew; whether each of them changed.
+        """Work out ``gated`` and ``holding`` anew, and return of each whether it changed.
 
         Rules: GANG-4, GANG-6, GANG-25.
         """

@@ -1,12 +1,12 @@
 """Asks as the scheduler keeps them: grouped, so that equal ones are decided once.
 
 A *shape* is what makes asks interchangeable for a node: amounts, required node, predicate class,
-node order, and how far they got with reserving one (their *stage*). In one leaf all asks of one
-shape form a *lane*; those of them whose applications the same limits of users and groups concern
-form a *strand*, in which each application has a *group*. When the first ask of a lane fits no node
-or no limit of a queue, none of the lane does: the whole lane is parked. What only concerns a user
-or group, or applications that may not start, sets its strand aside. Neither costs anything until
-what stopped it changes.
+node order, and how far they got with reserving one (their *stage*); in a gang also the task group,
+and what quotas must have room for first. In one leaf all asks of one shape form a *lane*; those of
+them whose applications the same limits of users and groups concern form a *strand*, in which each
+application has a *group*. When the first ask of a lane fits no node or no limit of a queue, none of
+the lane does: the whole lane is parked. What only concerns a user or group, or applications that
+may not start, sets its strand aside. Neither costs anything until what stopped it changes.
 """
 
 from __future__ import annotations

@@ -226,6 +226,8 @@ def covers(have: Vector, amounts: Amounts) -> bool:
 
 def smaller(left: Amounts, right: Amounts) -> bool:
     """Whether the left amounts are below the right ones in any type. Rules: GANG-15."""
+    if left is right:
+        return False
     have = dict(left.pairs)
     for index, amount in right.pairs:
         if have.get(index, 0) < amount:
