@@ -42,6 +42,9 @@ def set_swaps_aside(partition: Partition, application: Application, *, aside: bo
 
 def retry_swaps(partition: Partition) -> None:
     """Let those try again whose placeholders could not be replaced. Rules: GANG-16."""
+    partition.changes += 1
+    if not partition.stuck:
+        return
     stuck, partition.stuck = partition.stuck, {}
     for application in stuck.values():
         if application.gang is not None:

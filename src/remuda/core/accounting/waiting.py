@@ -139,8 +139,7 @@ def offer(partition: Partition, node: Node) -> None:
         partition.put_node(node)
     if partition.starved.shapes and not node.held:
         wake_for_node(partition, node)
-    if partition.stuck:
-        retry_swaps(partition)
+    retry_swaps(partition)
 
 
 def offer_anew(partition: Partition, node: Node) -> None:
@@ -199,8 +198,7 @@ def wake_volatile(partition: Partition) -> None:
     for shape in list(partition.starved.shapes.values()):
         if shape.volatile:
             _wake_shape(partition, shape)
-    if partition.stuck:
-        retry_swaps(partition)
+    retry_swaps(partition)
     for reservation in partition.reservations.values():
         if reservation.refusal:
             reservation.refusal = ""

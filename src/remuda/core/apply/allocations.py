@@ -9,11 +9,11 @@ from __future__ import annotations
 from remuda.core.accounting.gangs import enlist, lose
 from remuda.core.apply.commit import enter
 from remuda.core.apply.foreign import foreign_identity, foreign_refusal, report_foreign
-from remuda.core.apply.gangs import turn_away
+from remuda.core.apply.gangs import complete_reservation, turn_away
 from remuda.core.apply.identities import note_identity
 from remuda.core.apply.lifecycle import admit
 from remuda.core.apply.orders import limit_execution, reported_timeout_ms
-from remuda.core.apply.reservations import use_reservation
+from remuda.core.apply.reservations import free_held, use_reservation
 from remuda.core.apply.resize import resize_allocation, resize_refusal
 from remuda.core.apply.turn import Turn
 from remuda.core.messages.commands import Ask, ExistingAllocation
@@ -49,8 +49,7 @@ def recover_allocations(
         recover(turn, partition, existing, node)
         identity, node_id = existing_identity(existing), existing.node_id
         turn.emit(AllocationNew(rm_id, partition.name, identity, node_id, ask))
-        if ask.placeholder:
-            turn_away(turn, partition, partition.applications[ask.application_id])
+        turn_away(turn, partition, ask)
     if rejected:
         turn.emit(AllocationsRejected(rm_id, tuple(rejected)))
 
@@ -127,6 +126,7 @@ def recover(turn: Turn, partition: Partition, existing: ExistingAllocation, node
     known = application.allocations.get(existing.allocation_id)
     if known is not None:
         resize_allocation(turn, partition, known, amounts)
+        complete_reservation(turn, partition, application)
         return
     allocation = Allocation(existing.allocation_id, ask, amounts, application, node)
     request = application.requests.get(ask.allocation_key)
@@ -140,6 +140,8 @@ def recover(turn: Turn, partition: Partition, existing: ExistingAllocation, node
     enter(turn, partition, request, allocation, created_ns(ask.tags, turn.now_ns))
     limit_execution(turn, partition, allocation, reported_timeout_ms(allocation))
     use_reservation(turn, partition, request, node)
+    if ask.placeholder:
+        free_held(turn, partition, application)
 
 
 def _count_member(partition: Partition, request: Request, ask: Ask, amounts: Amounts) -> None:

@@ -7,9 +7,9 @@ from remuda.core.accounting.usage import set_pending
 from remuda.core.apply.lifecycle import admit, asks_left, drop_request, drop_requests, fire
 from remuda.core.apply.reservations import (
     drop_unfit,
+    free_held,
     renew_claim,
     trim_reservations,
-    unreserve,
     unreserve_all,
 )
 from remuda.core.apply.tracking import end_if_idle
@@ -22,7 +22,7 @@ from remuda.core.model.application import Application
 from remuda.core.model.cluster import unknown_partition
 from remuda.core.model.deadlines import created_ns
 from remuda.core.model.partition import Partition
-from remuda.core.model.request import CLOSED, Request
+from remuda.core.model.request import Request
 from remuda.core.model.vectors import TYPES_LIMIT
 
 
@@ -116,7 +116,7 @@ def _add(turn: Turn, partition: Partition, application: Application, ask: Ask) -
             trim_reservations(turn, partition, request)
     if ask.placeholder or before is not None:
         _count_members(partition, request, before)
-        _free_nodes(turn, partition, application)
+        free_held(turn, partition, application)
     if not application.request_groups:
         end_if_idle(turn, partition, application)
     # Built here and not by turn.event: every ask comes this way.
@@ -158,14 +158,6 @@ def _count_members(partition: Partition, request: Request, before: tuple[Ask, in
         enlist(partition, application, ask.task_group, request.amounts, more)
     elif ask.placeholder and more < 0:
         lose(partition, application, ask.task_group, -more)
-
-
-def _free_nodes(turn: Turn, partition: Partition, application: Application) -> None:
-    """Give up the reservations of asks that wait for placeholders. Rules: GANG-6, GANG-11."""
-    for reservation in list(application.reservations.values()):
-        group = reservation.request.group
-        if group is not None and group.strand.gate == CLOSED:
-            unreserve(turn, partition, reservation)
 
 
 def _replace(turn: Turn, partition: Partition, request: Request, ask: Ask) -> None:

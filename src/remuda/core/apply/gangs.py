@@ -9,7 +9,7 @@ from remuda.core.accounting.usage import count_starter
 from remuda.core.apply.lifecycle import fire
 from remuda.core.apply.orders import order
 from remuda.core.apply.turn import Turn
-from remuda.core.messages.commands import TIMEOUT
+from remuda.core.messages.commands import TIMEOUT, Ask
 from remuda.core.model import deadlines, states
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
@@ -32,18 +32,31 @@ def placeholder_entered(
     assert gang is not None
     _start_timer(turn, partition, application, gang, since_ns)
     count_starter(partition, application)
-    if not gang.complete and gang.reserved():
+    complete_reservation(turn, partition, application)
+
+
+def complete_reservation(turn: Turn, partition: Partition, application: Application) -> None:
+    """Start an application whose placeholders cover what it announced, be it by their new sizes.
+
+    Rules: GANG-5 (Ours), APP-4 (e), CYC-28.
+    """
+    gang = application.gang
+    if gang is not None and not gang.complete and gang.reserved():
         gang.complete = True
         renew_gang(partition, application)
         if application.state == states.ACCEPTED:
             fire(turn, partition, application, states.RUN)
 
 
-def turn_away(turn: Turn, partition: Partition, application: Application) -> None:
-    """Order out placeholders that were reported when all others were ordered out already.
+def turn_away(turn: Turn, partition: Partition, ask: Ask) -> None:
+    """Order out a placeholder that was reported when all others were ordered out already.
 
+    ``ask``: what was reported, a placeholder or anything else.
     Rules: GANG-23, GANG-30, GANG-43 (decision 62 of docs/spec). Emits: AllocationsReleased.
     """
+    application = partition.applications.get(ask.application_id)
+    if application is None or not ask.placeholder:
+        return
     gang = application.gang
     if gang is None:
         return

@@ -112,8 +112,7 @@ def _create(turn: Turn, partition: Partition, update: NodeUpdate) -> tuple[str, 
     _resize_partition(turn, partition, None, node.total)
     for existing in update.existing:
         recover(turn, partition, existing, node)
-        if existing.ask.placeholder:
-            turn_away(turn, partition, partition.applications[existing.ask.application_id])
+        turn_away(turn, partition, existing.ask)
     turn.event(
         partition,
         events.NODE,

@@ -18,10 +18,11 @@ from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.model import deadlines
 from remuda.core.model.ages import FOREVER_NS
+from remuda.core.model.application import Application
 from remuda.core.model.bound import Bound
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
-from remuda.core.model.request import NO_RESERVATIONS, Request
+from remuda.core.model.request import CLOSED, NO_RESERVATIONS, Request
 from remuda.core.model.reservation import Claim, ClaimKey, Reservation
 from remuda.core.model.vectors import fits
 
@@ -90,6 +91,14 @@ def trim_reservations(turn: Turn, partition: Partition, request: Request) -> Non
     beyond = len(request.reservations) - request.reservation_limit()
     for reservation in list(request.reservations.values())[: max(0, beyond)]:
         unreserve(turn, partition, reservation)
+
+
+def free_held(turn: Turn, partition: Partition, application: Application) -> None:
+    """Give up the reservations of asks that wait for placeholders. Rules: GANG-6, GANG-11."""
+    for reservation in list(application.reservations.values()):
+        group = reservation.request.group
+        if group is not None and group.strand.gate == CLOSED:
+            unreserve(turn, partition, reservation)
 
 
 def drop_unfit(turn: Turn, partition: Partition, reservations: list[Reservation]) -> None:

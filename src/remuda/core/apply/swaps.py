@@ -18,6 +18,7 @@ from remuda.core.apply.lifecycle import allocation_left, member_arrived
 from remuda.core.apply.looking import note_reason, note_refusals, tell_mismatch
 from remuda.core.apply.orders import limit_execution, order
 from remuda.core.apply.questions import forget
+from remuda.core.apply.reservations import trim_reservations
 from remuda.core.apply.tracking import tell_usage
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
@@ -47,11 +48,21 @@ def swap_placeholders(turn: Turn, partition: Partition, swap: Swap) -> None:
     if swap.replacement is not None:
         _begin(turn, partition, swap.replacement)
     elif not swap.discarded:
-        gang = swap.application.gang
-        assert gang is not None
-        gang.looked_until = swap.looked_until
-        if not swap.looked_until:
-            set_stuck(partition, swap.application)
+        _look_on(partition, swap)
+
+
+def _look_on(partition: Partition, swap: Swap) -> None:
+    """Go on with a long try in the next decision, or leave the application alone after the last.
+
+    If a node changed while it went on, it begins anew. Rules: GANG-16 (decision 67 of docs/spec).
+    """
+    gang = swap.application.gang
+    assert gang is not None
+    if not gang.looked_until:
+        gang.looked_since = partition.changes
+    gang.looked_until = swap.looked_until
+    if not swap.looked_until and gang.looked_since == partition.changes:
+        set_stuck(partition, swap.application)
 
 
 def _begin(turn: Turn, partition: Partition, replacement: Replacement) -> None:
@@ -63,6 +74,7 @@ def _begin(turn: Turn, partition: Partition, replacement: Replacement) -> None:
     real = Allocation(identity, request.ask, request.amounts, application, node)
     real.requested_ns = request.created_ns
     begin_replacement(partition, request, placeholder, real)
+    trim_reservations(turn, partition, request)
     if real.node is not placeholder.node:
         turn.node_event(partition, real, events.ADD)
     text = f"replacing allocationID: {identity}"

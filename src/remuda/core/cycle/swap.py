@@ -23,8 +23,8 @@ from remuda.core.model.request import Request
 from remuda.core.model.vectors import fits, smaller
 from remuda.core.ports import Predicates
 
-# Nodes an RM is asked about in one decision; what is left of an application comes in the next.
-QUESTIONS_LIMIT: Final = 4_096
+# Placeholders looked at in one decision; what is left of an application comes in the next.
+PLACEHOLDERS_LIMIT: Final = 4_096
 
 
 def decide_swap(partition: Partition, predicates: Predicates) -> Swap | Await | Postpone:
@@ -48,15 +48,15 @@ class _Attempt:
 
     ``_gone``: IDs of placeholders given up on the way. ``_first``: the first ask with a placeholder
     that is large enough, wherever that is. ``_shapes``: of the asks that were looked at; equal ones
-    are not, for they get the same answers. ``_asked``: how many nodes the RM was asked about.
+    are not, for they get the same answers. ``_looked``: at how many placeholders, for all asks.
     ``asking``: the search whose question is not answered yet; ``skipped``: some never was.
     """
 
     __slots__ = (
-        "_asked",
         "_first",
         "_gang",
         "_gone",
+        "_looked",
         "_partition",
         "_predicates",
         "_shapes",
@@ -76,14 +76,14 @@ class _Attempt:
         self._gone: dict[str, None] = {}
         self._first: tuple[Request, Allocation] | None = None
         self._shapes: dict[int, None] = {}
-        self._asked: int = 0
+        self._looked: int = 0
         self.asking: Search | None = None
         self.skipped: bool = False
 
     def result(self) -> Swap:
         """Look through the asks in their order, then for another node. Rules: GANG-10, GANG-16."""
         for request in _asks_in_order(self._gang):
-            if self._asked >= QUESTIONS_LIMIT:
+            if self._looked >= PLACEHOLDERS_LIMIT:
                 break
             self._swap.looked_until = request.sort_key
             group = request.group
@@ -115,7 +115,7 @@ class _Attempt:
             passed = search.first_agreeing([each.node for each in found])
             if self._hear(search):
                 return
-            self._asked += len(found)
+            self._looked += len(chunk)
             taken = found[passed] if passed >= 0 else None
             self._discard(request, chunk, taken)
             if taken is not None:

@@ -96,6 +96,7 @@ class Gang:
         "gated",
         "groups",
         "holding",
+        "looked_since",
         "looked_until",
         "over",
         "pending",
@@ -127,6 +128,7 @@ class Gang:
         self.stuck: bool = False
         self.aside: bool = False
         self.looked_until: SortKey = ()
+        self.looked_since: int = 0
 
     def group(self, name: str) -> TaskGroup:
         """Return a task group; the first time it is named it begins. Rules: GANG-9."""

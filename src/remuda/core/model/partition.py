@@ -45,7 +45,8 @@ class Partition:
     and groups that are limited and have something here; ``accounts``: by the numbers of their
     trackers. ``utilisation``: how full the nodes are. ``outstanding``: asks the RM may have to be
     told of (CYC-30). ``swapping``: leaves with applications that may replace placeholders, by path;
-    ``stuck``: those that could not, by number. ``placeholder_count``: allocated ones (GANG-37).
+    ``stuck``: those that could not, by number; ``changes``: counts what may make another try worth
+    it. ``placeholder_count``: allocated ones (GANG-37).
     ``confirm_timeout_ns``: after which an order is repeated, 0 never (SI-69); ``enforce_timeouts``:
     running time of applications is limited (APP-30).
     ``questions``: those to the RM without an answer yet, and who waits for them.
@@ -58,6 +59,7 @@ class Partition:
         "allocation_count",
         "applications",
         "capacity",
+        "changes",
         "claims",
         "claims_due_ns",
         "claims_stale",
@@ -157,6 +159,7 @@ class Partition:
         self.questions = Questions()
         self.swapping: dict[str, Queue] = {}
         self.stuck: dict[int, Application] = {}
+        self.changes: int = 0
         self.placeholder_count: int = 0
         self.confirm_timeout_ns: int = 0
         self.enforce_timeouts: bool = False
