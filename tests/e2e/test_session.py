@@ -400,11 +400,11 @@ def test_a_peer_that_is_silent_for_three_heartbeats_is_gone(
     service: Service, connect: Connect
 ) -> None:
     stream = connect()
-    welcome = stream.register(limits=ext.Limits(heartbeat_millis=50))
-    assert welcome.limits.heartbeat_millis == 50
+    welcome = stream.register(limits=ext.Limits(heartbeat_millis=200))
+    assert welcome.limits.heartbeat_millis == 200
     beats = [stream.receive_any() for _ in range(2)]
     assert [beat.WhichOneof("body") for beat in beats if beat] == ["heartbeat", "heartbeat"]
-    assert stream.goodbye().message == "nothing was heard for 0.15 s"
+    assert stream.goodbye().message == "nothing was heard for 0.6 s"
     wait(lambda: state_of(service)[0] == "PAUSED")
     assert connect().resume("rm", welcome.session_id, 0).welcome.resumed
 

@@ -10,11 +10,11 @@ import pytest
 from remuda.core.messages.effects import FAILED, AllocationNew, ContainerStateUpdated, Effect
 from remuda.core.messages.queries import PartitionsQuery, PartitionView
 from remuda.edges.inproc import InProcessScheduler
-from remuda.edges.predicates import NodesPredicatesItem, NodesPredicatesItemResult
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.replay import replay
 from remuda.runtime.rows import rows
 from remuda.si.pb import si_pb2 as si
+from remuda.si.predicates import NodesPredicatesItem, NodesPredicatesItemResult
 from tests.unit.edges.cluster import (
     Rm,
     application,

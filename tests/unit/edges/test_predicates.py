@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from remuda.core.ports import NodesAnswer, NodesQuestion, Predicates
-from remuda.edges.predicates import (
+from remuda.edges.predicates import port_of
+from remuda.si.pb import si_pb2 as si
+from remuda.si.predicates import (
     FIRST_FIT,
     NodesPredicatesItem,
     NodesPredicatesItemResult,
     PredicateFailure,
-    port_of,
 )
-from remuda.si.pb import si_pb2 as si
 
 QUESTION = NodesQuestion("rm", "app", "k", True, ("n0", "n1", "n2", "n3"))
 NO_REASON = "refused by the resource manager without a reason"

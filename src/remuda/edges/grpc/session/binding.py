@@ -9,8 +9,10 @@ Everything here runs on the event loop of the server, unless said otherwise.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Protocol, TypeAlias
 
 from remuda.base.message import message
@@ -32,6 +34,8 @@ from remuda.si.session import frames
 from remuda.si.session.conversation import Conversation
 from remuda.si.session.errors import SessionError, resync
 from remuda.si.session.terms import CONFIGURATION, PREDICATES, STATE_DUMP, Terms
+
+_log = logging.getLogger("remuda.si")
 
 Configure: TypeAlias = Callable[
     [si.UpdateConfigurationRequest], Awaitable[ext.UpdateConfigurationResponse]
@@ -81,8 +85,8 @@ class Surroundings:
 class Binding:
     """A session. ``delivers``: the responses of the RM go this way.
 
-    ``home``: the registration. ``pause_ns``: how long its RM may be away. ``unusable``: why it
-    cannot be resumed, "" if it can.
+    ``home``: the registration. ``parting``: the RM said goodbye, and that is being dealt with.
+    ``pause_ns``: how long its RM may be away. ``unusable``: why it cannot be resumed, "" if it can.
     Rules: EXT-3 to EXT-20, RM-14 to RM-16.
     """
 
@@ -108,6 +112,7 @@ class Binding:
         self._carrier: Carrier | None = None
         self._over = False
         self._leaving = False
+        self.parting = False
         settings = surroundings.settings
         self.conversation = Conversation(ext.RMFrame, frames.RM_FRAME, terms.limits)
         outfit = Outfit(self.conversation, terms, settings, delivers, self._give, reader.generation)
@@ -121,6 +126,7 @@ class Binding:
         configure = surroundings.configure if terms.has(CONFIGURATION) else None
         self.requests = Requests(core, self, reader, configure, settings.receive_bytes_limit)
         self._pump = asyncio.create_task(self.requests.run())
+        self._pump.add_done_callback(partial(_mourn, self))
 
     def settle_at(self, home: Home) -> None:
         """Belong to a registration; the core asks this session, if that is agreed on. EXT-20."""
@@ -155,6 +161,7 @@ class Binding:
         """Take a frame in. Raises: SessionError if the stream must end."""
         arrival = self.conversation.receive(data, now_ns())
         if arrival is not None:
+            self.parting = self.parting or arrival.number == 0
             if arrival.frame is not None and arrival.frame.HasField("nodes_predicates"):
                 call_id = arrival.frame.nodes_predicates.call_id
                 self.outlet.questions.calls.arrived(call_id)
@@ -216,9 +223,12 @@ class Binding:
         Raises: SessionError (RESYNC_REQUIRED). Rules: EXT-9, EXT-11.
         """
         if self.unusable or self._over:
-            raise resync(self.unusable or "the registration of this session is over")
+            raise resync(
+                self.unusable or "the registration of this session has ended; register again"
+            )
         self.dismiss(superseded(), None)
         self._carrier = carrier
+        self.parting = False
         self.conversation.retune(terms.limits)
         self.conversation.resume(received, now_ns())
         self.outlet.questions.calls.limit = terms.limits.max_calls
@@ -255,7 +265,10 @@ class Binding:
         self._over = True
         self._core.dumps.withdraw(self.rm_id, self.dump_source)
         if not self._leaving:
-            self.dismiss(error or resync("the registration of this session has ended"), "ended")
+            self.dismiss(
+                error or resync("the registration of this session has ended; register again"),
+                "ended",
+            )
             self._pump.cancel()
 
     def too_much(self) -> None:
@@ -288,3 +301,11 @@ class Binding:
 def superseded() -> SessionError:
     """Return what a stream is told whose place another one takes. Rules: EXT-11."""
     return SessionError("another stream took over", ext.Goodbye.SUPERSEDED)
+
+
+def _mourn(binding: Binding, pump: asyncio.Task[None]) -> None:
+    """A fault of ours: without what deals with frames a session is of no use."""
+    error = None if pump.cancelled() else pump.exception()
+    if error is not None:
+        _log.error("a session of %r ended by a fault of its own: %r", binding.rm_id, error)
+        binding.finish(resync("a fault of the scheduler; register again"))

@@ -71,7 +71,7 @@ class StreamCarrier:
             await binding.requests.room()
             data: object = await self._context.read()
             if not isinstance(data, bytes):
-                return None
+                return await self._end if binding.parting else None
             if self._end.done():
                 return None
             try:

@@ -128,11 +128,11 @@ class Requests:
             self._changed.set()
 
     async def _deal(self, arrival: RmArrival) -> None:
-        if arrival.number == 0:
-            assert arrival.frame is not None
-            await self._owner.leave(arrival.frame.goodbye)
-            return
         try:
+            if arrival.number == 0:
+                assert arrival.frame is not None
+                await self._owner.leave(arrival.frame.goodbye)
+                return
             await self._carry_out(arrival)
         except LoopStoppedError:
             return

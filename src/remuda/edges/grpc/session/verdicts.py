@@ -7,17 +7,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Final
 
 from remuda.core.messages.commands import PredicateVerdict
 from remuda.si.pb import extension_pb2 as ext
+from remuda.si.predicates import NO_REASON, REASON_LIMIT
 
 _log = logging.getLogger("remuda.si")
-
-# Characters of a reason that are kept; it is counted, logged and sent in events.
-REASON_LIMIT: Final = 1_024
-
-NO_REASON: Final = "refused by the resource manager without a reason"
 
 _Result = ext.NodesPredicatesItemResult
 

@@ -1,0 +1,199 @@
+"""A client for resource managers that want everything over one stream (chapter 70, section 11).
+
+    from remuda.session.client import SessionClient
+
+    with SessionClient("127.0.0.1:9079", "my-cluster", callback) as client:
+        client.register()
+        client.update_node(si.NodeRequest(...))
+
+``callback`` is any object with some of the methods that ``remuda.edges.inproc`` names. They are
+called on one thread, in the order in which the scheduler decided, predicates among them; they may
+send requests. A stream that breaks is resumed as long as the scheduler keeps the session; nothing
+is lost, doubled or put out of order (EXT-9). When it cannot be resumed any more, because the
+scheduler was started again or has given the resource manager up, ``on_lost`` is told why, and only
+registering again helps (RM-16).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Self
+
+import grpc
+
+from remuda.client import ClientError
+from remuda.session.duties import Duties
+from remuda.session.link import Link, Start
+from remuda.session.work import Work, wait_for
+from remuda.si.pb import extension_pb2 as ext
+from remuda.si.pb import si_pb2 as si
+from remuda.si.session.terms import SessionLimits
+from remuda.si.wire import Request
+
+_MESSAGE_BYTES_LIMIT = 64 * 1024 * 1024
+
+_NAMES: Mapping[type[Request], str] = {
+    si.AllocationRequest: "allocation",
+    si.ApplicationRequest: "application",
+    si.NodeRequest: "node",
+}
+
+
+class SessionClient:
+    """One resource manager, connected to one scheduler; safe to use from several threads.
+
+    Args:
+        address: HOST:PORT of the scheduler's gRPC listener.
+        rm_id: identity of the resource manager.
+        callback: what is called with all that comes.
+        on_lost: called once when the session is over and was not closed here, with the reason.
+        limits: what this resource manager is able to take; by default what the scheduler offers.
+        timeout: seconds that calls which wait for an answer wait at most.
+
+    Rules: EXT-1 to EXT-21.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        rm_id: str,
+        callback: object = None,
+        *,
+        on_lost: Callable[[ClientError], object] | None = None,
+        limits: SessionLimits | None = None,
+        timeout: float = 10.0,
+    ) -> None:
+        self.rm_id = rm_id
+        self._timeout = timeout
+        option = ("grpc.max_receive_message_length", _MESSAGE_BYTES_LIMIT)
+        self._channel = grpc.insecure_channel(address, options=(option,))
+        self._duties = Duties(callback)
+        self._work = Work(self._duties)
+        self._on_lost = on_lost
+        self._limits = limits
+        self._address = address
+        self._link: Link | None = None
+
+    def register(
+        self,
+        config: str = "",
+        *,
+        policy_group: str = "",
+        version: str = "",
+        build_info: Mapping[str, str] | None = None,
+        extra_config: Mapping[str, str] | None = None,
+    ) -> ext.Welcome:
+        """Register the resource manager, which wipes an earlier life of it, and return the terms.
+
+        Raises: ClientError with the reason of a refusal. Rules: EXT-2, RM-9.
+        """
+        request = si.RegisterResourceManagerRequest(
+            rmID=self.rm_id,
+            version=version,
+            policyGroup=policy_group,
+            config=config,
+            buildInfo=dict(build_info or {}),
+            extraConfig=dict(extra_config or {}),
+        )
+        return self._begin(request.SerializeToString())
+
+    def attach(self, *, deliver_responses: bool = False) -> ext.Welcome:
+        """Add callbacks to a resource manager that registered over the plain streams.
+
+        ``deliver_responses``: its responses come here, too, instead of over its streams.
+
+        Raises: ClientError. Rules: EXT-2, EXT-12.
+        """
+        attach = ext.Attach(rm_id=self.rm_id, deliver_responses=deliver_responses)
+        return self._begin(attach)
+
+    def update_application(self, request: si.ApplicationRequest) -> None:
+        """Add and remove applications. Raises: ClientError."""
+        self.send(request)
+
+    def update_allocation(self, request: si.AllocationRequest) -> None:
+        """Ask, report what runs, release and confirm. Raises: ClientError."""
+        self.send(request)
+
+    def update_node(self, request: si.NodeRequest) -> None:
+        """Add, change, drain and remove nodes. Raises: ClientError."""
+        self.send(request)
+
+    def send(self, request: Request) -> None:
+        """Send a request as it is; waits while the scheduler has too much unacknowledged.
+
+        From a callback it never waits. Raises: ClientError. Rules: EXT-6.
+        """
+        self._current().send(_NAMES[type(request)], request, self._timeout)
+
+    def update_configuration(
+        self, config: str, *, extra_config: Mapping[str, str] | None = None
+    ) -> bool:
+        """Replace the configuration while everything runs; whether queues changed.
+
+        Not from a callback. Raises: ClientError with the reason, and nothing has changed.
+        Rules: SI-85.
+        """
+        link = self._waiting_link("update_configuration")
+        update = si.UpdateConfigurationRequest(
+            rmID=self.rm_id, config=config, extraConfig=dict(extra_config or {})
+        )
+        number, answer = self._work.expect()
+        content = ext.ConfigurationUpdate(request_id=number, update=update)
+        link.send("configuration", content, self._timeout)
+        result = wait_for(answer, self._timeout, self._address)
+        if not result.success:
+            raise ClientError(f"configuration refused: {result.reason}")
+        return result.changed
+
+    def leave(self) -> str:
+        """Leave for good: the scheduler removes the resource manager and says what it had.
+
+        Raises: ClientError. Rules: RM-19.
+        """
+        link = self._waiting_link("leave")
+        self._link = None
+        return link.leave(self._timeout)
+
+    def close(self) -> None:
+        """End the stream; what was sent is still delivered. The resource manager is away then."""
+        link, self._link = self._link, None
+        if link is not None:
+            link.close(self._timeout)
+        self._channel.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _begin(self, start: bytes | ext.Attach) -> ext.Welcome:
+        if self._link is not None:
+            self._link.close(self._timeout)
+        self._duties.begin()
+        begin = Start(self.rm_id, start, self._duties.features(), self._limits)
+        self._work = Work(self._duties)
+        link = Link(self._channel, self._address, begin, self._work, self._on_lost)
+        self._link = None
+        welcome = link.begin(self._timeout)
+        self._link = link
+        return welcome
+
+    def _waiting_link(self, what: str) -> Link:
+        """Return the link for a call that waits for the scheduler. Raises: ClientError."""
+        if self._work.on_its_thread():
+            text = f"{what} waits for the scheduler and cannot be called from a callback"
+            raise ClientError(text)
+        return self._current()
+
+    def _current(self) -> Link:
+        if self._link is None:
+            raise ClientError("there is no session; call register first")
+        return self._link

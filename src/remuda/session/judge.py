@@ -1,0 +1,177 @@
+"""Answers questions about nodes with the predicates of a callback (EXT-13, SI-80, SI-81)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from remuda.si.pb import extension_pb2 as ext
+from remuda.si.pb import si_pb2 as si
+from remuda.si.predicates import (
+    FIRST_FIT,
+    NO_REASON,
+    NodesPredicatesItem,
+    NodesPredicatesItemResult,
+    NonsenseError,
+    clean,
+    fit_of,
+    reasons_of,
+    results_of,
+    text_of,
+)
+
+Result = ext.NodesPredicatesItemResult
+
+
+class UnknownAllocationError(Exception):
+    """Raised by a callback for an ask it no longer has: it is left alone for a second (EXT-17)."""
+
+
+class Judge:
+    """Asks a callback about nodes; without predicates every node passes.
+
+    ``nodes_predicates(items)`` is asked about all asks of a call at once, ``predicates(args)``
+    about one node after another. Raising is how either says no.
+
+    Rules: EXT-5, EXT-13, EXT-16, SI-80.
+    """
+
+    def __init__(self, callback: object) -> None:
+        self._many: Callable[[list[NodesPredicatesItem]], Any] | None = getattr(
+            callback, "nodes_predicates", None
+        )
+        self._single: Callable[[si.PredicatesArgs], object] | None = getattr(
+            callback, "predicates", None
+        )
+
+    def verdicts(
+        self, items: Iterable[ext.NodesPredicatesItem], nodes: Mapping[int, str]
+    ) -> list[Result]:
+        """Return a verdict for each item; ``nodes``: names by handle."""
+        asked: list[NodesPredicatesItem] = []
+        for item in items:
+            try:
+                asked.append(_item(item, nodes))
+            except KeyError as error:
+                text = f"node handle {error} is not known"
+                return [Result(status=Result.ERROR, error=text) for _ in items]
+        if self._many is not None:
+            return self._ask_for_all(self._many, asked)
+        if self._single is None:
+            return [_passing(len(item.node_ids), range(len(item.node_ids)), ()) for item in asked]
+        return [_one_by_one(self._single, item) for item in asked]
+
+    def _ask_for_all(
+        self,
+        ask: Callable[[list[NodesPredicatesItem]], Any],
+        items: list[NodesPredicatesItem],
+    ) -> list[Result]:
+        try:
+            results = results_of(ask(items), len(items))
+        except UnknownAllocationError:
+            return [Result(status=Result.UNKNOWN_ALLOCATION) for _ in items]
+        except Exception as error:  # noqa: BLE001 - raising is how a predicate says no
+            return [_refusing(item, text_of(error)) for item in items]
+        return [_checked(item, result) for item, result in zip(items, results, strict=True)]
+
+
+def judge_victims(
+    callback: object, call: ext.PreemptionPredicates
+) -> ext.PreemptionPredicatesResult:
+    """Ask a callback about victims, item by item, best first. Rules: EXT-18, SI-81."""
+    result = ext.PreemptionPredicatesResult(call_id=call.call_id)
+    ask = getattr(callback, "preemption_predicates", None)
+    for item in call.items:
+        verdict = si.PreemptionPredicatesResponse(success=False, index=-1)
+        try:
+            found = None if ask is None else ask(item)
+            if isinstance(found, si.PreemptionPredicatesResponse):
+                verdict = found
+        except Exception as error:  # noqa: BLE001 - theirs, not ours (SI-8)
+            result.error = text_of(error)
+            return result
+        result.items.append(verdict)
+        if call.first_success and verdict.success:
+            break
+    return result
+
+
+def _item(item: ext.NodesPredicatesItem, nodes: Mapping[int, str]) -> NodesPredicatesItem:
+    """Return an item as callbacks know it. Raises: KeyError for a handle nobody told of."""
+    named = tuple(item.node_ids) or tuple([nodes[handle] for handle in item.handles])
+    several = item.mode != ext.NodesPredicatesItem.FIRST_FIT
+    return NodesPredicatesItem(
+        item.application_id,
+        item.allocation_key,
+        item.allocate,
+        named,
+        int(item.mode),
+        (item.want or len(named)) if several else 1,
+    )
+
+
+def _one_by_one(ask: Callable[[si.PredicatesArgs], object], item: NodesPredicatesItem) -> Result:
+    """Ask about one node after another until enough pass. Rules: EXT-13."""
+    fit: list[int] = []
+    reasons: dict[int, str] = {}
+    for index, node_id in enumerate(item.node_ids):
+        args = si.PredicatesArgs(
+            allocationKey=item.allocation_key, nodeID=node_id, allocate=item.allocate
+        )
+        try:
+            ask(args)
+        except UnknownAllocationError:
+            return Result(status=Result.UNKNOWN_ALLOCATION)
+        except Exception as error:  # noqa: BLE001 - raising is how a predicate says no
+            reasons[index] = text_of(error)
+            continue
+        fit.append(index)
+        if len(fit) == item.want:
+            break
+    return _verdict(item, fit, reasons)
+
+
+def _checked(item: NodesPredicatesItem, result: NodesPredicatesItemResult) -> Result:
+    """Translate what a callback returned for one item; nonsense refuses its nodes."""
+    count = len(item.node_ids)
+    try:
+        if result.error:
+            return _refusing(item, clean(result.error))
+        return _verdict(item, fit_of(result, count), reasons_of(result, count))
+    except Exception as error:  # noqa: BLE001 - theirs may be any object
+        text = error if isinstance(error, NonsenseError) else text_of(error)
+        return _refusing(item, f"nodes_predicates gave no usable answer: {text}")
+
+
+def _verdict(item: NodesPredicatesItem, fit: Sequence[int], reasons: Mapping[int, str]) -> Result:
+    """Return which nodes pass and why those before do not; later ones do not matter."""
+    wanted = fit[:1] if item.mode == FIRST_FIT else fit[: item.want]
+    evaluated = len(item.node_ids)
+    if wanted and item.mode != ext.NodesPredicatesItem.ALL:
+        evaluated = wanted[-1] + 1
+    passing = dict.fromkeys(wanted)
+    refused = [index for index in range(evaluated) if index not in passing]
+    return _passing(
+        evaluated, wanted, [(index, reasons.get(index, NO_REASON)) for index in refused]
+    )
+
+
+def _refusing(item: NodesPredicatesItem, reason: str) -> Result:
+    count = len(item.node_ids)
+    return _passing(count, (), [(index, reason) for index in range(count)])
+
+
+def _passing(evaluated: int, fit: Sequence[int], refused: Iterable[tuple[int, str]]) -> Result:
+    """Build a result; failures are grouped by reason. Rules: EXT-16."""
+    groups: dict[str, list[int]] = {}
+    for index, reason in refused:
+        groups.setdefault(reason, []).append(index)
+    return Result(
+        status=Result.EVALUATED,
+        fit=fit,
+        evaluated=evaluated,
+        failures=[
+            ext.PredicateFailure(reason=reason, candidates=candidates, count=len(candidates))
+            for reason, candidates in groups.items()
+        ],
+    )
