@@ -19,7 +19,7 @@ and asks behind it get as far as their own questions, but nothing is placed befo
 
 from __future__ import annotations
 
-from remuda.core.cycle.search import Search, awaiting
+from remuda.core.cycle.search import Search
 from remuda.core.cycle.stops import stop_of, stops_of_others
 from remuda.core.cycle.swap import decide_swap, first_leaf
 from remuda.core.model import states
@@ -132,8 +132,8 @@ def _heed(partition: Partition, lane: Lane, search: Search, decision: Decision) 
     As long as an ask awaits an answer none behind it is placed. Rules: EXT-14, EXT-17.
     """
     search.refusals.told = len(search.refusals.now) > 0 or len(lane.judged) > 0
-    if search.ticket:
-        return awaiting(search, lane)
+    if search.waits is not None:
+        return search.waits
     if search.skipped and not isinstance(decision, Allocate):
         return Postpone(lane)
     if partition.questions.waiting() and not isinstance(decision, Park):
@@ -151,7 +151,7 @@ def _choose(partition: Partition, lane: Lane, request: Request, search: Search) 
     node = search.open_node()
     if node is not None:
         return Allocate(request, node, search.refusals, request.oldest_reservation())
-    if shape.may_reserve and not search.skipped and not search.ticket:
+    if shape.may_reserve and not search.skipped and search.waits is None:
         node = search.node_to_reserve()
         if node is not None:
             return Reserve(request, node, search.refusals)
@@ -165,6 +165,8 @@ def _go_home(lane: Lane, request: Request, search: Search) -> Decision:
             node = search.first_accepted([reservation.node])
             if node is not None:
                 return Allocate(request, node, search.refusals, reservation)
+            if search.waits is not None:
+                break
     return _park(lane, None, search.refusals)
 
 

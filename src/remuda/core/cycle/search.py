@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final, final
 
-from remuda.core.model.application import Application
 from remuda.core.model.decision import Await, Refusals
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
@@ -20,21 +18,13 @@ BATCH_LIMIT: Final = 1_024
 NO_ANSWER: Final = "no answer"
 
 
-def awaiting(search: Search, lane: Lane, application: Application | None = None) -> Await:
-    """Return the decision to wait for what a search has asked. Rules: EXT-14."""
-    decision = Await(lane, application)
-    decision.ticket, decision.nodes = search.ticket, search.asked
-    decision.allocate = search.allocate
-    return decision
-
-
 @final
 class Search:
     """The search for a node for one ask; ``refusals`` is what it met on the way.
 
-    ``ticket``: the number of a question that is answered later, about the nodes ``asked``, to run
-    there (``allocate``) or to reserve; 0: there is none. ``skipped``: nodes were left out because
-    there was no answer about them (EXT-17). ``reasons``: why nodes of placeholders were refused.
+    ``waits``: what was asked and is answered later, None if there is nothing. ``skipped``: nodes
+    were left out because there was no answer about them (EXT-17). ``reasons``: why nodes of
+    placeholders were refused.
     """
 
     __slots__ = (
@@ -42,13 +32,11 @@ class Search:
         "_predicates",
         "_request",
         "_shape",
-        "allocate",
-        "asked",
         "lane",
         "reasons",
         "refusals",
         "skipped",
-        "ticket",
+        "waits",
     )
 
     def __init__(
@@ -61,9 +49,7 @@ class Search:
         self._predicates = predicates
         self.refusals = Refusals()
         self.reasons: list[str] = []
-        self.ticket: int = 0
-        self.asked: Sequence[Node] = ()
-        self.allocate: bool = True
+        self.waits: Await | None = None
         self.skipped: bool = False
 
     def open_node(self) -> Node | None:
@@ -79,7 +65,7 @@ class Search:
         while True:
             batch = order.fitting(self._shape.amounts, last, size)
             found = self.first_accepted(batch)
-            if found is not None or self.ticket or len(batch) < size:
+            if found is not None or self.waits is not None or len(batch) < size:
                 return found
             last = batch[-1]
             size = min(size * 4, BATCH_LIMIT)
@@ -162,7 +148,7 @@ class Search:
             return 0 if nodes else -1
         for start in range(0, len(nodes), BATCH_LIMIT):
             found = self._agreeing(nodes, range(start, min(start + BATCH_LIMIT, len(nodes))))
-            if found >= 0 or self.ticket:
+            if found >= 0 or self.waits is not None:
                 return found
         return -1
 
@@ -200,7 +186,8 @@ class Search:
         question = NodesQuestion(rm_id, ask.application_id, key, allocate, node_ids, want)
         answer = self._predicates(question)
         if answer.ticket:
-            self.ticket = answer.ticket
-            self.asked = nodes[: answer.asked]
-            self.allocate = allocate
+            self.waits = Await(self.lane)
+            self.waits.ticket = answer.ticket
+            self.waits.nodes = nodes[: answer.asked]
+            self.waits.allocate = allocate
         return answer

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Final, final
 
-from remuda.core.cycle.search import BATCH, BATCH_LIMIT, Search, awaiting
+from remuda.core.cycle.search import BATCH, BATCH_LIMIT, Search
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
 from remuda.core.model.decision import Await, Postpone, Replacement, Swap
@@ -35,8 +35,9 @@ def decide_swap(partition: Partition, predicates: Predicates) -> Swap | Await | 
     application = first_leaf(partition, partition.swapping).swaps.first()
     attempt = _Attempt(partition, application, predicates)
     swap = attempt.result()
-    if attempt.asking is not None:
-        return awaiting(attempt.asking, attempt.asking.lane, application)
+    if attempt.waits is not None:
+        attempt.waits.application = application
+        return attempt.waits
     if attempt.skipped and swap.replacement is None:
         return Postpone(None, application)
     return Await(None, application) if partition.questions.waiting() else swap
@@ -49,7 +50,7 @@ class _Attempt:
     ``_gone``: IDs of placeholders given up on the way. ``_first``: the first ask with a placeholder
     that is large enough, wherever that is. ``_shapes``: of the asks that were looked at; equal ones
     are not, for they get the same answers. ``_looked``: at how many placeholders, for all asks.
-    ``asking``: the search whose question is not answered yet; ``skipped``: some never was.
+    ``waits``: the question that is not answered yet; ``skipped``: some never was.
     """
 
     __slots__ = (
@@ -61,8 +62,8 @@ class _Attempt:
         "_predicates",
         "_shapes",
         "_swap",
-        "asking",
         "skipped",
+        "waits",
     )
 
     def __init__(
@@ -77,7 +78,7 @@ class _Attempt:
         self._first: tuple[Request, Allocation] | None = None
         self._shapes: dict[int, None] = {}
         self._looked: int = 0
-        self.asking: Search | None = None
+        self.waits: Await | None = None
         self.skipped: bool = False
 
     def result(self) -> Swap:
@@ -91,7 +92,7 @@ class _Attempt:
             if group.strand.lane.shape.number not in self._shapes:
                 self._shapes[group.strand.lane.shape.number] = None
                 self._try(request)
-            if self._swap.replacement is not None or self.asking is not None:
+            if self._swap.replacement is not None or self.waits is not None:
                 return self._swap
         else:
             self._swap.looked_until = ()
@@ -170,8 +171,8 @@ class _Attempt:
         if search.lane.judged:
             self._swap.judged.append(search.lane)
         self.skipped = self.skipped or search.skipped
-        self.asking = search if search.ticket else None
-        return self.asking is not None
+        self.waits = search.waits
+        return self.waits is not None
 
     def _search(self, request: Request) -> Search:
         group = request.group
