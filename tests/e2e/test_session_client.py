@@ -22,6 +22,7 @@ from remuda.si.predicates import NodesPredicatesItem, NodesPredicatesItemResult,
 from remuda.si.session.terms import SessionLimits
 from remuda.si.wire import Response, resource
 from tests.e2e.grpc_service import Service, load
+from tests.e2e.proxy import Proxy
 from tests.waiting import wait
 
 PATIENT = GrpcSettings(predicate_budget_ms=20_000, event_interval_ms=50)
@@ -255,6 +256,37 @@ def test_streams_may_break_at_any_time_and_nothing_is_lost_or_doubled(service: S
         names = [line.split()[1] for line in heard.placed()]
         assert sorted(names) == [f"k{number:03}-0" for number in range(200)]
     service.core.check().result(10)
+
+
+@pytest.mark.remuda_rule("EXT-9", "RM-14", "RM-15")
+def test_a_cut_wire_loses_nothing_and_pauses_the_rm_meanwhile(service: Service) -> None:
+    heard = Picky()
+    with (
+        Proxy(service.address) as proxy,
+        SessionClient(proxy.address, "rm", heard) as client,
+    ):
+        client.register()
+        client.update_node(nodes(*[f"n{number}" for number in range(10)], cores=100))
+        client.update_application(application())
+        for number in range(60):
+            client.update_allocation(asks(f"k{number:03}"))
+            if number in (5, 25, 45):
+                proxy.cut()
+        wait(lambda: len(heard.placed()) == 60)
+        proxy.closed = True
+        proxy.cut()
+        wait(lambda: state_of(service) == "PAUSED")
+        client.update_allocation(asks("late"))
+        proxy.closed = False
+        wait(lambda: len(heard.placed()) == 61)
+        assert state_of(service) == "RUNNING"
+        names = [line.split()[1] for line in heard.placed()]
+        assert len(set(names)) == 61
+
+
+def state_of(service: Service) -> str:
+    status = service.core.roster.find("rm")
+    return "" if status is None else status.state.value
 
 
 @pytest.mark.remuda_rule("EXT-9", "RM-17")

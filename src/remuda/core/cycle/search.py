@@ -179,10 +179,12 @@ class Search:
         self.refusals.to_reserve = reason
 
     def _ask(self, nodes: list[Node], *, allocate: bool) -> NodesAnswer:
+        """Ask about nodes; asks before this one may take some. Rules: EXT-13, EXT-14."""
         ask = self._request.ask
         node_ids = tuple([node.node_id for node in nodes])
         rm_id, key = self._partition.rm_id, ask.allocation_key
-        want = min(self._request.pending, len(nodes))
+        ahead = self._partition.questions.waiting()
+        want = min(self._request.pending + ahead, len(nodes))
         question = NodesQuestion(rm_id, ask.application_id, key, allocate, node_ids, want)
         answer = self._predicates(question)
         if answer.ticket:

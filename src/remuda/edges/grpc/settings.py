@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
 from remuda.si.limits import ELEMENTS_LIMIT
 from remuda.si.session.terms import FEATURES, SessionLimits
-
-_LIMITS: Final = SessionLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +36,7 @@ class GrpcSettings:
     outbound_bytes_limit: int = 256 * 1024 * 1024
     keepalive_seconds: int = 30
     session_features: tuple[str, ...] = FEATURES
-    session_limits: SessionLimits = _LIMITS
+    session_limits: SessionLimits = field(default_factory=SessionLimits)
     handshake_seconds: float = 10.0
     predicate_budget_ms: int = 500
     event_interval_ms: int = 2_000

@@ -23,6 +23,7 @@ UNNUMBERED: Final = frozenset({"hello", "welcome", "ack_only", "heartbeat", "goo
 # Fields 20 to 29 are requests and responses, 30 to 39 belong to calls, from 40 on nobody is waited
 # for (extension.proto). What is not known is treated by its kind (EXT-21).
 REQUESTS: Final = range(20, 30)
+ANSWERS: Final = range(30, 40)
 
 _SEQ_TAG: Final = 1 << 3
 _ACK_TAG: Final = 2 << 3

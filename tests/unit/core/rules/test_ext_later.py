@@ -102,6 +102,19 @@ def test_an_ask_for_several_says_how_many_nodes_are_of_use() -> None:
     assert [len(rm.asked), rm.asked[1].want] == [2, 2]
 
 
+@pytest.mark.remuda_rule("EXT-13", "EXT-14")
+def test_whoever_is_behind_others_wants_as_many_nodes_more() -> None:
+    rm = Distant(nodes=3)
+    rm.want("a", "b", "c", "d")
+    assert [question.want for question in rm.asked] == [1, 2, 3, 3]
+    first_n = [
+        c.PredicateVerdict(ticket, passed=question.node_ids[: question.want])
+        for ticket, question in rm.open.items()
+    ]
+    assert placed(rm.answer(*first_n))[:3] == [("a-0", "n1"), ("b-0", "n2"), ("c-0", "n3")]
+    assert [question.allocation_key for question in rm.asked[4:]] == ["d"]
+
+
 @pytest.mark.remuda_rule("EXT-5", "EXT-13")
 def test_other_verdicts_stand_when_one_node_is_used() -> None:
     rm = Distant(nodes=3)
