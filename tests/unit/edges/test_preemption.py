@@ -43,7 +43,7 @@ def item(node_id: str, *victims: str, start: int = 0) -> PreemptionItem:
     return PreemptionItem("k", node_id, victims, start)
 
 
-@pytest.mark.remuda_rule("EXT-18")
+@pytest.mark.remuda_rule("EXT-18", "SI-81")
 @pytest.mark.parametrize("first_success, asked", [(True, 2), (False, 3)])
 def test_nodes_are_asked_about_until_one_does(first_success: bool, asked: int) -> None:
     rm = Rm()
@@ -56,7 +56,7 @@ def test_nodes_are_asked_about_until_one_does(first_success: bool, asked: int) -
     assert rm.asked[1] == ("k", "n2", ("v1", "v2", "v3"), 0)
 
 
-@pytest.mark.remuda_rule("EXT-18")
+@pytest.mark.remuda_rule("EXT-18", "SI-81")
 @pytest.mark.parametrize("node_id, success", [("n1", True), ("n2", False)])
 def test_without_victims_the_ordinary_predicates_are_asked(node_id: str, success: bool) -> None:
     rm = Rm()
