@@ -11,12 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
 import remuda
 from tests.e2e.serving import FREE_PORTS, PARTITION, Served, environment, run_remuda
+from tests.e2e.session_stream import ALL, SessionStream
 
 OPENAPI = Path(__file__).parents[2] / "docs" / "spec" / "openapi.yaml"
 
@@ -53,6 +55,19 @@ def test_an_empty_scheduler_serves_until_a_signal(number: int) -> None:
             answer = served.client.get(f"{PARTITION}/{path}")
             assert (answer.status_code, answer.json()) == (404, missing)
         assert served.end(number) == (0, "", "")
+
+
+@pytest.mark.remuda_rule("KV-6", "EXT-2")
+def test_it_serves_with_the_records_of_production() -> None:
+    """All other tests freeze records, which makes values of them that can be hashed."""
+    with Served(*FREE_PORTS, REMUDA_STRICT_RECORDS="") as served:
+        with grpc.insecure_channel(served.grpc) as channel:
+            stream = SessionStream(channel)
+            stream.register("rm", ALL, config="", policyGroup="")
+            stream.nodes("n1")
+            assert stream.until("node").node.accepted[0].nodeID == "n1"
+            stream.cut()
+        assert served.end(signal.SIGTERM) == (0, "", "")
 
 
 @pytest.mark.remuda_rule("SEED-210", "REST-28", "REST-29", "REST-30", "REST-31", "REST-33")
