@@ -25,7 +25,7 @@ from remuda.edges.grpc.session.requests import Requests
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.runtime.answers import LaterPredicates, OpenQuestion
 from remuda.runtime.driver import Removed
-from remuda.runtime.errors import NotRegisteredError
+from remuda.runtime.errors import LoopStoppedError, NotRegisteredError
 from remuda.runtime.loop import SchedulerLoop
 from remuda.si.codec_in import RequestReader
 from remuda.si.pb import extension_pb2 as ext
@@ -200,7 +200,7 @@ class Binding:
         self._leaving = True
         try:
             removed = await self._around.unregister(self.rm_id)
-        except NotRegisteredError as error:
+        except (NotRegisteredError, LoopStoppedError) as error:
             text = str(error)
         else:
             text = (
@@ -286,6 +286,8 @@ class Binding:
 
     def _tick(self) -> None:
         """Do what is due; an RM that answers nothing is set aside. Rules: EXT-17."""
+        if self._over:
+            return  # what still waits is for nobody, and no timer may keep it
         self.outlet.tick()
         self.preemption.miss(now_ns())
         self.dump.miss(now_ns())

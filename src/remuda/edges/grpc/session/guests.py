@@ -8,7 +8,7 @@ what it did not get rid of.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from remuda.core.messages.effects import Effect
@@ -18,7 +18,7 @@ from remuda.edges.grpc.session.outlet import KINDS
 from remuda.edges.grpc.sessions import Session
 from remuda.runtime.answers import OpenQuestion
 from remuda.runtime.loop import SchedulerLoop
-from remuda.si.session.errors import SessionError
+from remuda.si.session.errors import SessionError, resync
 
 _KIND_OF: Final = {name: kind for kind, name in KINDS.items()}
 
@@ -30,12 +30,16 @@ class Guest:
         core: the running loop.
         host: the registration.
         binding: the session.
+        forget: called when the session is over for good.
     """
 
-    def __init__(self, core: SchedulerLoop, host: Session, binding: Binding) -> None:
+    def __init__(
+        self, core: SchedulerLoop, host: Session, binding: Binding, forget: Callable[[], None]
+    ) -> None:
         self._core = core
         self._host = host
         self._binding = binding
+        self._forget = forget
         self._outlet = binding.outlet
         self._expiry: asyncio.TimerHandle | None = None
         self._unbinding: asyncio.Future[None] | None = None
@@ -61,6 +65,7 @@ class Guest:
         """The registration is over."""
         self._stay()
         self._binding.finish()
+        self._forget()
 
     async def come(self) -> None:
         """Take the place, with what waits for the streams if responses are for the session.
@@ -84,6 +89,8 @@ class Guest:
         """End the session for good; what was not acknowledged waits for the streams again."""
         self._stay()
         self._binding.finish(error)
+        self._forget()
+        self._outlet.let_go()
         for kind, encoded in self._outlet.left_over():
             self._host.outbound.put(_KIND_OF[kind], encoded)
 
@@ -108,9 +115,11 @@ class Guest:
             self._expiry = loop.call_later(window_ns / 1e9, self._expire)
 
     def given_up(self) -> None:
-        """If it lost responses, the registration did. Rules: RM-16."""
+        """If it lost responses, the registration did; else that goes on without it. Rules: RM-16."""
         if self._outlet.delivers:
             self._host.lose()
+        else:
+            self._go(resync("too much waited for this session"))
 
     def hold(self) -> None:
         """Too much is not acknowledged. Rules: EXT-6."""
@@ -132,7 +141,11 @@ class Guest:
 
     def _expire(self) -> None:
         """Nobody resumed the session in time. Rules: EXT-9, RM-18."""
+        self._go(SessionError("nobody resumed the session in time"))
+
+    def _go(self, error: SessionError) -> None:
+        """Leave the RM to its streams. Rules: EXT-12."""
         if self._host.guest is self:
             self._host.guest = None
-        self.leave(SessionError("nobody resumed the session in time"))
+        self.leave(error)
         self._unbinding = asyncio.ensure_future(self.unbind())

@@ -252,6 +252,12 @@ class Outlet:
         else:
             self.questions.ask(questions, now_ns())
 
+    def let_go(self) -> None:
+        """Hold scheduling up no more: the session is over, its registration may go on."""
+        if self._held and self.watcher is not None:
+            self._held = False
+            self.watcher.release()
+
     def wake_for_call(self) -> None:
         """A call leaves, and will be overdue."""
         self._due(self._settings.predicate_budget_ms)

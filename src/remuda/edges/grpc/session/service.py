@@ -27,7 +27,7 @@ from remuda.edges.grpc.session.carrier import StreamCarrier, say
 from remuda.edges.grpc.session.guests import Guest
 from remuda.edges.grpc.session.homes import OwnRegistration
 from remuda.edges.grpc.sessions import Session
-from remuda.runtime.errors import NotRegisteredError
+from remuda.runtime.errors import LoopStoppedError, NotRegisteredError
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.roster import SESSION
 from remuda.si.codec_in import RequestReader, registration
@@ -110,6 +110,8 @@ class SessionService:
             binding, first = await asyncio.shield(beginning)
         except SessionError as error:
             await say(context, error)
+        except LoopStoppedError as error:
+            await abort(context, RefusalError(grpc.StatusCode.UNAVAILABLE, str(error)))
         except asyncio.CancelledError:
             # What has begun has to be brought to its end, and then the RM is away.
             beginning.add_done_callback(partial(_abandon, carrier))
@@ -203,7 +205,7 @@ class SessionService:
             raise resync(f"resource manager {rm_id[:300]!r} is not registered through si.v1")
         binding = self._new(host.reader, terms, delivers=attach.deliver_responses)
         binding.pause_ns, binding.outlet.kept_limit = host.pause_ns, host.outbound.limit
-        guest = Guest(self._core, host, binding)
+        guest = Guest(self._core, host, binding, partial(self._drop, binding))
         binding.settle_at(guest)
         self._bindings[rm_id] = binding
         binding.begin(carrier)

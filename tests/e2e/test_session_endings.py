@@ -1,0 +1,132 @@
+"""What sessions leave behind when they end: nothing that costs memory, time or a traceback."""
+
+from __future__ import annotations
+
+import gc
+import logging
+
+import grpc
+import pytest
+
+from remuda.edges.grpc.session.binding import Binding
+from remuda.edges.grpc.settings import GrpcSettings
+from remuda.si.pb import extension_pb2 as ext
+from remuda.si.pb import si_pb2 as si
+from tests.e2e.grpc_service import Service
+from tests.e2e.session_stream import SECONDS, SessionStream
+from tests.e2e.test_session_predicates import application_request, ask_request, node_request
+from tests.waiting import wait
+
+
+def bindings() -> int:
+    """How many sessions are in memory."""
+    gc.collect()
+    return sum(isinstance(each, Binding) for each in gc.get_objects())
+
+
+# ---------------------------------------------------------------------- memory
+
+
+@pytest.mark.remuda_rule("RM-9", "SI-83")
+def test_events_that_nobody_takes_any_more_do_not_keep_a_session() -> None:
+    before = bindings()
+    with Service(GrpcSettings(event_interval_ms=20)) as service:
+        for _ in range(3):
+            stream = SessionStream(service.channel, acks=False)
+            stream.register(features=["events", "responses"])
+            stream.nodes("n1")
+            stream.until("events")
+            stream.nodes("n2")
+            stream.until("node")
+            stream.cut()
+        wait(lambda: bindings() <= before + 1)
+
+
+@pytest.mark.remuda_rule("EXT-12", "RM-19")
+def test_an_attached_session_goes_with_its_registration() -> None:
+    with Service() as service:
+        service.register("rm")
+        stream = SessionStream(service.channel)
+        stream.hello(attach=ext.Attach(rm_id="rm"), features=["predicates"])
+        sessions = service.server._session_service
+        assert sessions.find("rm") is not None
+        service.core.unregister("rm").result(SECONDS)
+        assert stream.goodbye().reason == ext.Goodbye.RESYNC_REQUIRED
+        wait(lambda: sessions.find("rm") is None)
+
+
+# ---------------------------------------------------------------------- what goes on without it
+
+
+@pytest.mark.remuda_rule("EXT-6", "EXT-11", "EXT-12")
+def test_scheduling_that_waited_for_one_attached_session_goes_on_with_the_next() -> None:
+    with Service() as service:
+        service.register("rm")
+        nodes, applications, asks = (
+            service.nodes("rm"),
+            service.applications("rm"),
+            service.allocations("rm"),
+        )
+        first = SessionStream(service.channel, acks=False)
+        attach = ext.Attach(rm_id="rm", deliver_responses=True)
+        limits = ext.Limits(max_unacked_frames=2)
+        first.hello(attach=attach, features=["responses"], limits=limits)
+        nodes.send(node_request("n1"))
+        assert first.receive().HasField("node")
+        applications.send(application_request())
+        assert first.receive().HasField("application")
+        asks.send(ask_request("a"))
+        service.core.barrier("rm").result(SECONDS)
+        second = SessionStream(service.channel)
+        second.hello(attach=ext.Attach(rm_id="rm"), features=["events"])
+        assert asks.receive().new[0].allocationID == "a-0"
+        second.cut()
+        for stream in (nodes, applications, asks):
+            stream.cancel()
+
+
+@pytest.mark.remuda_rule("EXT-12", "RM-16")
+def test_an_attached_session_that_lost_too_much_leaves_the_rm_to_its_streams() -> None:
+    with Service(GrpcSettings(event_interval_ms=20)) as service:
+        service.register("rm", extra={"rm.outboundLimit": "0"})
+        nodes, applications, asks = (
+            service.nodes("rm"),
+            service.applications("rm"),
+            service.allocations("rm"),
+        )
+        stream = SessionStream(service.channel, acks=False)
+        features = ["predicates", "events"]
+        stream.hello(attach=ext.Attach(rm_id="rm"), features=features)
+        nodes.send(node_request("n1"))
+        assert nodes.receive().accepted[0].nodeID == "n1"
+        stream.until("events")
+        stream.cut()
+        wait(lambda: service.server._sessions["rm"].guest is None)
+        applications.send(application_request())
+        assert applications.receive().accepted[0].applicationID == "app"
+        asks.send(ask_request("a"))
+        assert asks.receive().new[0].allocationID == "a-0"
+        for each in (nodes, applications, asks):
+            each.cancel()
+
+
+# ---------------------------------------------------------------------- a scheduler that has ended
+
+
+@pytest.mark.remuda_rule("RM-20", "EXT-1")
+def test_who_comes_or_goes_after_the_scheduler_ended_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with Service() as service, caplog.at_level(logging.ERROR):
+        leaving = SessionStream(service.channel)
+        leaving.register("rm")
+        service.core.stop()
+        leaving.leave(ext.Goodbye.SHUTDOWN)
+        assert "the scheduler was stopped" in leaving.goodbye().message
+        coming = SessionStream(service.channel)
+        request = si.RegisterResourceManagerRequest(rmID="other")
+        with pytest.raises(AssertionError, match="the stream ended"):
+            coming.hello(register=request)
+        assert coming.status() == (grpc.StatusCode.UNAVAILABLE, "the scheduler was stopped")
+    gc.collect()
+    assert not caplog.records
