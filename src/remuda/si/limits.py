@@ -21,6 +21,10 @@ ELEMENTS_LIMIT: Final = 100_000
 # Elements, their resources, and entries of maps (types, tags, attributes) one message may carry.
 ENTRIES_LIMIT: Final = 1_000_000
 
+# Fields of any kind that are looked at in one message; legal ones have fewer, and walking through
+# one costs 0.7 us, in which nothing else runs.
+FIELDS_LIMIT: Final = 2_000_000
+
 # Characters an identifier may have.
 ID_LENGTH_LIMIT: Final = 1_024
 
@@ -83,7 +87,8 @@ def refuse_too_many(
 ) -> None:
     """Refuse a message with more elements or entries than allowed, wherever they are nested.
 
-    ``entries_limit`` is for elements, resources and entries of maps together.
+    ``entries_limit`` is for elements, resources and entries of maps together. What nobody knows is
+    not counted, but there may not be more of it than of all that is known (FIELDS_LIMIT).
 
     Raises: MessageTooLargeError; ProtocolError if the bytes are no protobuf message.
     """
@@ -95,17 +100,20 @@ def refuse_too_many(
 
 def _refuse_beyond(data: bytes, countable: _Fields, limit: int, what: str) -> None:
     try:
-        left = _count(memoryview(data), countable, limit)
+        left, fields = _count(memoryview(data), countable, limit, FIELDS_LIMIT)
     except IndexError:
         raise ProtocolError("the message ends in the middle of a field") from None
+    if fields < 0:
+        raise MessageTooLargeError(f"the message has more than {FIELDS_LIMIT} fields; split it")
     if left < 0:
         raise MessageTooLargeError(f"the message has more than {limit} {what}; split it")
 
 
-def _count(data: memoryview, countable: _Fields, left: int) -> int:
-    """Return how many elements are left of the budget; negative as soon as it is exceeded."""
+def _count(data: memoryview, countable: _Fields, left: int, fields: int) -> tuple[int, int]:
+    """Return what is left of the budgets of elements and of fields; negative: one is exceeded."""
     position, end = 0, len(data)
-    while position < end and left >= 0:
+    while position < end and left >= 0 and fields >= 0:
+        fields -= 1
         tag, position = varint(data, position)
         if tag > _TAG_LIMIT:
             raise ProtocolError("the message has a field number of more than 29 bits")
@@ -116,7 +124,8 @@ def _count(data: memoryview, countable: _Fields, left: int) -> int:
             if inner is not None:
                 left -= 1
                 if inner:
-                    left = _count(data[position : position + size], inner, left)
+                    inside = data[position : position + size]
+                    left, fields = _count(inside, inner, left, fields)
             position += size
         elif wire_type == VARINT:
             _, position = varint(data, position)
@@ -124,7 +133,7 @@ def _count(data: memoryview, countable: _Fields, left: int) -> int:
             position += 8 if wire_type == FIXED64 else 4
         else:
             raise ProtocolError(f"the message has a field of unknown wire type {wire_type}")
-    return left
+    return left, fields
 
 
 def varint(data: memoryview, position: int) -> tuple[int, int]:

@@ -179,3 +179,17 @@ def test_unknown_fields_of_every_wire_type_are_stepped_over() -> None:
         limits.refuse_too_many(unknown + asks(11), limits.ALLOCATION_REQUEST, limit=10)
     limits.refuse_too_many(unknown + asks(10), limits.ALLOCATION_REQUEST, limit=10)
     assert len(si.AllocationRequest.FromString(unknown + asks(10)).asks) == 10
+
+
+@pytest.mark.remuda_rule("SI-105")
+def test_what_nobody_knows_is_not_looked_at_without_end() -> None:
+    """Field 15 is in no request. 16 MiB of it took eleven seconds, in which nothing else ran."""
+    unknown = b"\x78\x00"
+    limits.refuse_too_many(unknown * 1_000_000, limits.ALLOCATION_REQUEST)
+    with pytest.raises(MessageTooLargeError, match="more than 2000000 fields"):
+        limits.refuse_too_many(unknown * 2_000_001, limits.ALLOCATION_REQUEST)
+    # The same inside something that is counted, which has no budget of its own.
+    size = si.Quantity(value=len(unknown) * 1_000_001).SerializeToString()[1:]
+    releases = b"\x12" + size + unknown * 1_000_001
+    with pytest.raises(MessageTooLargeError, match="more than 2000000 fields"):
+        limits.refuse_too_many(releases * 2, limits.ALLOCATION_REQUEST)

@@ -143,7 +143,7 @@ class Conversation(Generic[F]):
                 "split it"
             )
         try:
-            limits.refuse_too_many(data, self._countable)
+            frames.refuse_too_many(data, self._countable)
         except MessageTooLargeError as error:
             return str(error)
         return ""

@@ -29,6 +29,9 @@ _SEQ_TAG: Final = 1 << 3
 _ACK_TAG: Final = 2 << 3
 _FIRST_BODY: Final = 10
 
+# Fields of a frame that are looked at; it has three, and may get some more.
+_FIELDS_LIMIT: Final = 1_000
+
 # What is counted in frames of RMs: their requests, and the parts of their answers.
 RM_FRAME: Final = limits.Countable(
     elements={
@@ -99,12 +102,15 @@ def varint(value: int) -> bytes:
 def peek(data: bytes) -> Head:
     """Read the head of a frame without unpacking it; a later field replaces an earlier one.
 
-    Raises: ProtocolError if the bytes are no protobuf message.
+    Raises: ProtocolError if the bytes are no protobuf message, or have fields without end.
     """
     view, position = memoryview(data), 0
-    number = acknowledged = field = 0
+    number = acknowledged = field = fields = 0
     try:
         while position < len(view):
+            fields += 1
+            if fields > _FIELDS_LIMIT:
+                raise ProtocolError(f"the frame has more than {_FIELDS_LIMIT} fields")
             tag, position = limits.varint(view, position)
             value, position = _value(view, position, tag & 7)
             if tag == _SEQ_TAG:
@@ -116,6 +122,16 @@ def peek(data: bytes) -> Head:
     except IndexError:
         raise ProtocolError("the frame ends in the middle of a field") from None
     return Head(number, acknowledged, field)
+
+
+def refuse_too_many(data: bytes, countable: limits.Countable) -> None:
+    """Refuse a frame that holds too much, and one that is none before much is looked at.
+
+    Raises: MessageTooLargeError, ProtocolError. Rules: SI-105.
+    """
+    if len(data) > _FIELDS_LIMIT:
+        peek(data)
+    limits.refuse_too_many(data, countable)
 
 
 def _value(view: memoryview, position: int, wire_type: int) -> tuple[int, int]:

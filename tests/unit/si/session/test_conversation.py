@@ -374,3 +374,25 @@ def test_a_request_may_be_any_of_the_protocol() -> None:
     assert arrival.field == 22
     assert arrival.frame is not None
     assert arrival.frame.node.rmID == "rm"
+
+
+# ---------------------------------------------------------------------- frames that are none
+
+
+@pytest.mark.remuda_rule("SI-105", "EXT-21")
+@pytest.mark.parametrize("count", [1_001, 4_000_000, 9_000_000], ids=["short", "long", "too long"])
+def test_a_frame_of_fields_that_nobody_knows_is_not_looked_at_to_its_end(count: int) -> None:
+    """Walking through 16 MiB of them took eleven seconds, in which no other RM was heard."""
+    looked: list[int] = []
+    data = frames.numbered(1, 0, b"\x78\x00" * count)
+    real = frames.limits.varint
+
+    def varint(view: memoryview, position: int) -> tuple[int, int]:
+        looked.append(position)
+        return real(view, position)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(frames.limits, "varint", varint)
+        with pytest.raises(SessionError, match="more than 1000 fields"):
+            core_end().receive(data, 0)
+    assert len(looked) <= 2_000

@@ -115,7 +115,7 @@ class Guest:
             self._expiry = loop.call_later(window_ns / 1e9, self._expire)
 
     def given_up(self) -> None:
-        """If it lost responses, the registration did; else that goes on without it. Rules: RM-16."""
+        """If it lost responses, the registration did, which else goes on alone. Rules: RM-16."""
         if self._outlet.delivers:
             self._host.lose()
         else:
