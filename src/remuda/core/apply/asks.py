@@ -95,7 +95,7 @@ def release_asks(turn: Turn, rm_id: str, releases: tuple[AskRelease, ...]) -> No
 def _add(turn: Turn, partition: Partition, application: Application, ask: Ask) -> None:
     """Add an ask or replace the one with its key.
 
-    Rules: SI-32 to SI-34, QUE-42, QUE-44, QUE-46, APP-4.
+    Rules: SI-32 to SI-34, QUE-42, QUE-44, QUE-46, APP-4, APP-8 (a).
     """
     request = application.requests.get(ask.allocation_key)
     before = None if request is None else (request.ask, _members(request))
@@ -108,6 +108,7 @@ def _add(turn: Turn, partition: Partition, application: Application, ask: Ask) -
     elif request.ask != ask:
         _replace(turn, partition, request, ask)
     pending = max(0, ask.max_allocations - request.made)
+    lowered = pending < request.pending
     if pending and application.state in (states.NEW, states.COMPLETING):
         fire(turn, partition, application, states.RUN)
     if pending != request.pending:
@@ -133,6 +134,8 @@ def _add(turn: Turn, partition: Partition, application: Application, ask: Ask) -
             request.amounts.resource,
         )
     )
+    if lowered:
+        asks_left(turn, partition, application)
 
 
 def _members(request: Request) -> int:

@@ -62,6 +62,31 @@ def test_an_ask_after_the_end_is_refused_and_the_id_is_free_at_once() -> None:
     assert gang.want("late", group="") == ["updated[app Accepted]"]
 
 
+@pytest.mark.remuda_rule("APP-8", "SI-34")
+def test_an_ask_that_wants_no_more_than_it_had_lets_the_application_complete() -> None:
+    gang = Gang()
+    gang.nodes(n1=1)
+    gang.submit()
+    gang.want("k", group="", max_allocations=2)
+    gang.run()
+    assert gang.confirm("k-0", kind=c.STOPPED_BY_RM) == ["released[k-0 STOPPED]"]
+    assert gang.want("k", group="", max_allocations=1) == ["updated[app Completing]"]
+    assert gang.run(WAITING) == ["updated[app Completed]"]
+
+
+@pytest.mark.remuda_rule("APP-8", "SI-34", "GANG-33")
+def test_a_placeholder_ask_that_wants_no_more_does_so_too() -> None:
+    gang = half()
+    gang.release_ask("app", "p2")
+    gang.hold("p3", max_allocations=2)
+    assert gang.run() == []
+    gang.confirm("p1-0", kind=c.STOPPED_BY_RM)
+    assert gang.run() == ["new[p3-0 n1]"]
+    # With a placeholder left nothing completes yet; its end does it.
+    assert gang.hold("p3", max_allocations=1) == []
+    assert gang.confirm("p3-0", kind=c.STOPPED_BY_RM)[0] == "updated[app Completing]"
+
+
 @pytest.mark.remuda_rule("APP-15", "APP-18")
 def test_two_runs_of_one_id_within_a_second_are_two_entries() -> None:
     gang = Gang()

@@ -54,7 +54,7 @@ def test_the_first_pair_is_the_one_that_moves_to_another_node() -> None:
     assert (gang.pending(), gang.holds()) == ({"r2": 1}, ["p1-0"])
 
 
-@pytest.mark.remuda_rule("GANG-16", "NOD-12")
+@pytest.mark.remuda_rule("GANG-16", "NOD-15")
 def test_the_other_node_is_the_first_in_node_order_that_the_rm_takes() -> None:
     judge = refusing("r1", nodes=("n1", "n3"))
     gang = reserved(judge, 1, n1=10)

@@ -324,3 +324,19 @@ def test_a_real_ask_that_turns_out_to_be_a_placeholder_is_one_member() -> None:
     assert gang.recover(existing("app", "k-9", "n1", "g", placeholder=True)) == ["new[k-9 n1]"]
     assert gang.data() == (1, 0, 0)
     assert gang.pending() == {}
+
+
+@pytest.mark.remuda_rule("GANG-30", "GANG-21", "GANG-43")
+def test_a_placeholder_that_is_reported_while_completing_has_the_rest_of_the_30_seconds() -> None:
+    gang = restarted({})
+    gang.recover(existing("app", "x", "n1"))
+    assert gang.confirm("x", kind=c.STOPPED_BY_RM)[0] == "updated[app Completing]"
+    gang.run(10 * SECOND)
+    assert gang.recover(holder("p1")) == ["new[p1 n1]"]
+    assert (gang.state("app"), gang.deadline()) == ("Completing", 0)
+    assert gang.run(WAITING - 10 * SECOND - 1) == []
+    assert gang.run(1) == ["released[p1 TIMEOUT]"]
+    # Decision 62: one that comes later goes at once.
+    assert gang.recover(holder("p2")) == ["new[p2 n1]", "released[p2 TIMEOUT]"]
+    assert gang.timed_out("p1") == []
+    assert gang.timed_out("p2") == ["updated[app Completed]"]

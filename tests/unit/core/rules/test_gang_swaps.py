@@ -211,3 +211,24 @@ def test_what_is_ordered_out_counts_until_it_is_confirmed() -> None:
     assert (gang.on("n1"), gang.on("n2")) == (ONE, ONE)
     assert [a.ordered for a in gang.application().allocations] == [c.TIMEOUT, c.TIMEOUT]
     assert gang.home().placeholders == 2
+
+
+@pytest.mark.remuda_rule("SI-34", "GANG-18")
+def test_an_ask_whose_swap_was_undone_still_wants_it_when_it_is_sent_again() -> None:
+    gang = swapping()
+    gang.node("n1", action=c.DECOMISSION)
+    assert gang.pending() == {"r1": 1}
+    gang.want("r1")
+    assert gang.pending() == {"r1": 1}
+    lines = [line for line in gang.run() if line.startswith("new")]
+    assert len(lines) == 1
+    gang.want("r1")
+    assert (gang.pending(), gang.run()) == ({}, [])
+
+
+@pytest.mark.remuda_rule("GANG-17", "REST-135")
+def test_what_a_placeholder_held_stays_the_most_an_application_ever_had() -> None:
+    gang = swapping(size={"vcore": 3}, real=ONE)
+    gang.confirm("p1-0")
+    assert amounts(gang.application().used) == ONE
+    assert amounts(gang.application().max_used) == {"vcore": 3}

@@ -212,6 +212,70 @@ def test_what_was_dropped_is_told_with_its_type_and_may_be_confirmed() -> None:
     assert gang.state("app") == "Resuming"
 
 
+def surprised(style: str) -> Gang:
+    """Placeholders without a total: p1-0 is about to be replaced, p2-0 is not, p3 has no place."""
+    gang = Gang()
+    gang.nodes(n1=2)
+    gang.submit("app", {}, style)
+    gang.hold("p1", "p2", "p3")
+    gang.run()
+    gang.run(TIMEOUT - SECOND)
+    gang.want("r1")
+    assert gang.run() == ["released[p1-0 REPLACED]"]
+    return gang
+
+
+@pytest.mark.remuda_rule("GANG-23", "GANG-26", "GANG-35")
+def test_a_hard_timeout_takes_back_a_replacement_under_way() -> None:
+    # Decision 68: nothing may start in an application that fails.
+    gang = surprised("Hard")
+    assert gang.run(SECOND) == [
+        "updated[app Failing ResourceReservationTimeout]",
+        "releasedAsk[p3 TIMEOUT]",
+        "releasedAsk[r1 TIMEOUT]",
+        "released[p2-0 TIMEOUT]",
+    ]
+    assert (gang.data(), gang.pending()) == ((3, 0, 3), {})
+    assert gang.confirm("p1-0") == []
+    assert gang.timed_out("p2-0") == ["updated[app Failed]"]
+    assert (gang.in_queue(), gang.on("n1")) == ({}, {})
+
+
+@pytest.mark.remuda_rule("GANG-23", "GANG-26", "GANG-35")
+def test_a_soft_timeout_lets_a_replacement_under_way_go_on() -> None:
+    gang = surprised("Soft")
+    assert gang.run(SECOND) == [
+        "updated[app Resuming ResourceReservationTimeout]",
+        "releasedAsk[p3 TIMEOUT]",
+        "released[p2-0 TIMEOUT]",
+    ]
+    assert gang.data() == (3, 0, 2)
+    assert gang.confirm("p1-0") == ["new[r1-0 n1]"]
+    assert (gang.data(), gang.state("app")) == ((3, 1, 2), "Resuming")
+    # Decision 66: Accepted after the last placeholder, and Starting since something runs.
+    assert gang.timed_out("p2-0") == ["updated[app Accepted]", "updated[app Starting]"]
+    assert gang.data() == (3, 1, 2)
+
+
+@pytest.mark.remuda_rule("GANG-23", "APP-12", "RSV-6")
+def test_a_soft_timeout_ends_the_reservations_of_what_it_keeps() -> None:
+    gang = Gang()
+    gang.nodes(n1=10)
+    gang.node("spare", {"vcore": 100}, c.CREATE_DRAIN)
+    gang.submit("app", {}, "Soft")
+    gang.hold("p1")
+    gang.hold("p2", size={"gpu": 1})
+    gang.want("big", group="", size={"vcore": 10})
+    gang.run()
+    gang.run(3 * SECOND)
+    assert gang.home().reservations == 1
+    assert gang.run(TIMEOUT)[0] == "updated[app Resuming ResourceReservationTimeout]"
+    assert (gang.home().reservations, gang.pending()) == (0, {"big": 1})
+    gang.submit("other")
+    gang.want("k", app="other", group="")
+    assert gang.run() == ["updated[other Starting]", "new[k-0 n1]"]
+
+
 @pytest.mark.remuda_rule("GANG-27", "SI-62")
 @pytest.mark.parametrize("order", list(itertools.permutations(["p1-0", "p2-0", "p3-0"])))
 @pytest.mark.parametrize("style, last", [("Hard", "Failed"), ("Soft", "Accepted")])

@@ -201,6 +201,32 @@ def test_an_application_that_runs_too_long_fails() -> None:
     assert (gang.apps(), gang.in_queue()) == ({}, {})
 
 
+@pytest.mark.remuda_rule("APP-30", "APP-11", "SI-70")
+def test_an_application_that_only_waits_when_its_time_is_over_fails_at_once() -> None:
+    gang = enforced()
+    two_tasks(gang)
+    gang.confirm("k-0", "k-1", kind=c.STOPPED_BY_RM)
+    assert gang.run(MINUTE) == [
+        "updated[app Failing ExecutionTimeout]",
+        "releasedAsk[large TIMEOUT]",
+        "updated[app Failed]",
+    ]
+    assert gang.apps() == {}
+
+
+@pytest.mark.remuda_rule("APP-30", "SI-37", "SI-69")
+def test_a_task_that_went_with_its_application_is_not_ordered_out_by_its_own_time_too() -> None:
+    gang = enforced()
+    gang.submit(execution_timeout_ms=TASK)
+    gang.want("k", group="", execution_timeout_ms=TASK + TASK // 2)
+    gang.run()
+    assert gang.run(MINUTE)[-1] == "released[k-0 TIMEOUT]"
+    # The order of the application is repeated after the ten minutes of SI-69, and only then.
+    assert gang.run(10 * MINUTE - 1) == []
+    assert gang.run(1) == ["released[k-0 TIMEOUT]"]
+    assert gang.timed_out("k-0") == ["updated[app Failed]"]
+
+
 @pytest.mark.remuda_rule("APP-30", "SI-28")
 @pytest.mark.parametrize("extra", [{}, {"application.enforceExecutionTimeout": "false"}])
 def test_only_if_it_is_switched_on(extra: dict[str, str]) -> None:
