@@ -181,3 +181,13 @@ def test_a_queue_whose_maximum_sank_below_what_is_held_still_swaps() -> None:
     assert gang.run() == ["released[p1-0 REPLACED]", "released[p2-0 REPLACED]"]
     gang.confirm("p1-0", "p2-0")
     assert (gang.runs(), gang.in_queue()) == (["r1-0", "r2-0"], TWO)
+
+
+@pytest.mark.remuda_rule("CYC-24", "SI-80", "GANG-13")
+def test_why_the_node_of_a_placeholder_is_refused_is_in_the_log_of_the_ask() -> None:
+    # Decision 67: else nobody would see what keeps a complete gang from running.
+    gang = reserved(Reluctant({("r1", "n1", False): "disk full"}), 1, n1=1)
+    gang.want("r1")
+    assert gang.run() == []
+    (waiting,) = [r for r in gang.application().requests if r.allocation_key == "r1"]
+    assert [(each.message, each.count) for each in waiting.log] == [("disk full", 1)]
