@@ -40,6 +40,7 @@ def test_events_that_nobody_takes_any_more_do_not_keep_a_session() -> None:
             stream.until("node")
             stream.cut()
         wait(lambda: bindings() <= before + 1)
+        assert bindings() <= before + 1
 
 
 @pytest.mark.remuda_rule("EXT-12", "RM-19")

@@ -424,7 +424,7 @@ class Reference:
         return min(int(text) * SECOND, self.now) if told else self.now
 
     def add_ask(self, rm_id: str, ask: c.Ask) -> bool:
-        """SI-31 to SI-34; placeholders are refused because none here names a task group."""
+        """SI-31 to SI-34, APP-8 a; placeholders are refused, for none here names a task group."""
         partition = self.partition(rm_id, ask.partition)
         app = self.application(rm_id, ask.partition, ask.application_id)
         if partition is None or app is None or not ask.allocation_key or ask.placeholder:
@@ -443,6 +443,8 @@ class Reference:
         limits.settle(app)
         if app.state in ("New", "Completing") and new.pending:
             self.fire(partition, app, "run")
+        if old is not None and new.pending < old.pending:
+            self.complete_if_done(partition, app)
         return True
 
     def check_reservations(self, partition: Partition, app: Application, new: Ask) -> None:
