@@ -245,6 +245,17 @@ def test_questions_about_victims_have_a_budget_and_die_with_their_stream(
     assert lost.result(SECONDS) == PreemptionAnswer()
 
 
+@pytest.mark.remuda_rule("EXT-5", "EXT-17")
+def test_an_id_names_one_call_of_whatever_kind(service: Service, stream: SessionStream) -> None:
+    """A cancellation has nothing else to say which call it means."""
+    stream.register(features=["preemption-predicates", "state-dump"])
+    binding_of(service).dump_source(5.0)
+    dump = stream.until("state_dump").state_dump
+    ask_about_victims(service, VICTIMS)
+    victims = stream.until("preemption_predicates").preemption_predicates
+    assert dump.call_id != victims.call_id
+
+
 # ---------------------------------------------------------------------- what operators see
 
 

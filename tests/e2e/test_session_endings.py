@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import gc
 import logging
+import threading
+from collections.abc import Sequence
 
 import grpc
 import pytest
 
+from remuda.config.schema import Configuration
+from remuda.core.ports import NodesQuestion
 from remuda.edges.grpc.session.binding import Binding
 from remuda.edges.grpc.settings import GrpcSettings
+from remuda.runtime.answers import LaterPredicates, OpenQuestion
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
-from tests.e2e.grpc_service import Service
+from tests.e2e.grpc_service import Service, load
 from tests.e2e.session_stream import SECONDS, SessionStream
 from tests.e2e.test_session_predicates import application_request, ask_request, node_request
 from tests.waiting import wait
@@ -109,6 +114,56 @@ def test_an_attached_session_that_lost_too_much_leaves_the_rm_to_its_streams() -
         assert asks.receive().new[0].allocationID == "a-0"
         for each in (nodes, applications, asks):
             each.cancel()
+
+
+@pytest.mark.remuda_rule("EXT-9", "EXT-11")
+def test_a_goodbye_ends_the_stream_it_came_on_and_no_later_one() -> None:
+    """It waits behind requests, and meanwhile the RM may be back."""
+    slow = threading.Event()
+
+    def patient(text: str) -> Configuration:
+        if text == "slow":
+            slow.wait(SECONDS)
+        return load("")
+
+    with Service(load=patient) as service:
+        first = SessionStream(service.channel)
+        session_id = first.register("rm").session_id
+        update = si.UpdateConfigurationRequest(config="slow")
+        first.send(configuration=ext.ConfigurationUpdate(request_id=1, update=update))
+        first.leave(ext.Goodbye.RESTARTING)
+        first.send_raw(ext.RMFrame(ack_only=ext.Ack()))
+        wait(lambda: len(waiting_frames(service)) == 2)
+        second = SessionStream(service.channel, sent=1)
+        assert second.resume("rm", session_id, 0).welcome.last_seq == 1
+        slow.set()
+        assert second.until("configuration").configuration.request_id == 1
+        second.nodes("n1")
+        assert second.until("node").node.accepted[0].nodeID == "n1"
+        second.cut()
+
+
+@pytest.mark.remuda_rule("EXT-5", "EXT-12")
+def test_what_was_asked_through_an_earlier_session_is_not_asked_through_the_next() -> None:
+    """Each counts its questions for itself, so an answer would be taken for that of another."""
+    with Service() as service:
+        service.register("rm")
+        stream = SessionStream(service.channel)
+        stream.hello(attach=ext.Attach(rm_id="rm"), features=["predicates"])
+        binding = service.server._session_service.find("rm")
+        assert binding is not None
+        assert binding.port is not None
+        question = NodesQuestion("rm", "app", "a", True, ("n1",))
+        earlier = LaterPredicates(lambda _: None, 1)
+        asked = [OpenQuestion(1, question, 1, port) for port in (earlier, binding.port)]
+        service._loop.call_soon_threadsafe(binding.take, asked)
+        assert len(stream.until("nodes_predicates").nodes_predicates.items) == 1
+        stream.cut()
+
+
+def waiting_frames(service: Service) -> Sequence[object]:
+    binding = service.server._session_service.find("rm")
+    return () if binding is None else binding.requests._waiting
 
 
 # ---------------------------------------------------------------------- a scheduler that has ended

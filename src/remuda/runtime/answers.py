@@ -29,11 +29,15 @@ from remuda.runtime.ports import EffectSink
 
 @message
 class OpenQuestion:
-    """A question that left the core. Of its nodes only the first ``asked`` are meant."""
+    """A question that left the core. Of its nodes only the first ``asked`` are meant.
+
+    ``port``: through which it left. Each counts its tickets for itself.
+    """
 
     ticket: int
     question: NodesQuestion
     asked: int
+    port: LaterPredicates | None = None
 
 
 Asker: TypeAlias = Callable[[Sequence[OpenQuestion]], None]
@@ -57,7 +61,7 @@ class LaterPredicates:
         """Note a question and say under which number its answer comes. Core thread."""
         self._tickets += 1
         asked = min(self.nodes_limit, len(question.node_ids))
-        self._waiting.append(OpenQuestion(self._tickets, question, asked))
+        self._waiting.append(OpenQuestion(self._tickets, question, asked, self))
         return NodesAnswer(-1, ticket=self._tickets, asked=asked)
 
     def flush(self) -> None:

@@ -7,6 +7,7 @@ stream: when that breaks, all its calls are over (EXT-10).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from typing import Final, Generic, TypeVar
 
 from remuda.base.message import message
@@ -33,17 +34,18 @@ class Call(Generic[T]):
 
 
 class CallTable(Generic[T]):
-    """The calls in flight of one session, by ID. IDs rise and are never used again.
+    """The calls of one kind in flight of one session, by ID.
 
-    ``limit``: calls in flight. ``overdue_in_a_row``: calls without answer since the last answer.
+    ``ids``: where IDs come from. All kinds of calls of a session share it, because a cancellation
+    names nothing else; they rise and are never used again. ``limit``: calls in flight. ``overdue_in_a_row``: calls without answer since the last answer.
     Rules: EXT-5, EXT-6, EXT-10, EXT-17.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, ids: Iterator[int] | None = None) -> None:
         self.limit = limit
         self.overdue_in_a_row = 0
         self._calls: dict[int, Call[T]] = {}
-        self._last_id = 0
+        self._ids = count(1) if ids is None else ids
 
     def __len__(self) -> int:
         return len(self._calls)
@@ -57,8 +59,7 @@ class CallTable(Generic[T]):
 
     def next_id(self) -> int:
         """Return the ID of the next call."""
-        self._last_id += 1
-        return self._last_id
+        return next(self._ids)
 
     def put(self, call: Call[T]) -> None:
         """Take note of a call that was sent."""

@@ -12,6 +12,7 @@ Times are nanoseconds of any clock that does not go back.
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Final, Generic, TypeVar
 
 from google.protobuf.message import DecodeError
@@ -60,6 +61,8 @@ class Conversation(Generic[F]):
         countable: what is counted in them before they are unpacked (SI-105).
         terms: the limits in force.
 
+    ``call_ids``: the IDs of the calls it sends, of all kinds.
+
     Rules: EXT-3, EXT-4, EXT-6 to EXT-9, EXT-21, RM-14.
     """
 
@@ -73,6 +76,7 @@ class Conversation(Generic[F]):
         self._spoke_ns = 0
         self._farewell: bytes | None = None
         self.open = False
+        self.call_ids = count(1)
 
     def begin(self, now_ns: int) -> None:
         """A stream carries the session from now on; its handshake is over."""

@@ -110,6 +110,7 @@ class Binding:
         self._around = surroundings
         self._loop = asyncio.get_running_loop()
         self._carrier: Carrier | None = None
+        self._leaver: Carrier | None = None
         self._over = False
         self._leaving = False
         self.parting = False
@@ -143,8 +144,16 @@ class Binding:
         return self._carrier is not None
 
     def take(self, items: Sequence[Effect | OpenQuestion]) -> list[Effect]:
-        """Send what the core decided and asked; return what is not for here. Rules: SI-7."""
-        return [] if self._over or self.unusable else self.outlet.take(items)
+        """Send what the core decided and asked; return what is not for here. Rules: SI-7.
+
+        What was asked through the port of a session before this one is over (EXT-12).
+        """
+        if self._over or self.unusable:
+            return []
+        port = self.port
+        return self.outlet.take(
+            [each for each in items if not isinstance(each, OpenQuestion) or each.port is port]
+        )
 
     def dump_source(self, budget_seconds: float) -> Future[str]:
         """Ask the RM for what it tells of its state. Any thread. Rules: SI-84."""
@@ -165,6 +174,8 @@ class Binding:
             if arrival.frame is not None and arrival.frame.HasField("nodes_predicates"):
                 call_id = arrival.frame.nodes_predicates.call_id
                 self.outlet.questions.calls.arrived(call_id)
+            if arrival.number == 0:
+                self._leaver = self._carrier
             self.requests.put(arrival, len(data))
         self.outlet.notices.flush(now_ns())
         self.outlet.settle()
@@ -195,7 +206,8 @@ class Binding:
     async def leave(self, goodbye: ext.Goodbye) -> None:
         """The RM said goodbye: it leaves for good, or only its stream ends. Rules: RM-19."""
         if goodbye.reason != ext.Goodbye.SHUTDOWN:
-            self.dismiss(None, "it said goodbye")
+            if self._carrier is self._leaver:  # else it came back meanwhile
+                self.dismiss(None, "it said goodbye")
             return
         self._leaving = True
         try:

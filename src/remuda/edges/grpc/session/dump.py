@@ -27,7 +27,7 @@ class Dump:
     def __init__(self, conversation: Conversation[ext.RMFrame], wake: Callable[[], None]) -> None:
         self._conversation = conversation
         self._wake = wake
-        self.calls: CallTable[asyncio.Future[bytes]] = CallTable(1)
+        self.calls: CallTable[asyncio.Future[bytes]] = CallTable(1, conversation.call_ids)
         self._pieces: list[bytes] = []
         self._size = 0
 

@@ -42,7 +42,9 @@ class Preemption:
         self._budget_ms = budget_ms
         self._wake = wake
         self._questions: dict[int, PreemptionQuestion] = {}
-        self.calls: CallTable[asyncio.Future[PreemptionAnswer]] = CallTable(_CALLS)
+        self.calls: CallTable[asyncio.Future[PreemptionAnswer]] = CallTable(
+            _CALLS, conversation.call_ids
+        )
 
     def ask(self, question: PreemptionQuestion) -> asyncio.Future[PreemptionAnswer]:
         """Send a question; the answer has no verdicts if none comes in time. Rules: EXT-17."""

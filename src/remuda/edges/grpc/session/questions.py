@@ -64,7 +64,9 @@ class Questions:
         self._budget_ms = budget_ms
         self._give = give
         self._wake = wake
-        self.calls: CallTable[list[OpenQuestion]] = CallTable(terms.limits.max_calls)
+        self.calls: CallTable[list[OpenQuestion]] = CallTable(
+            terms.limits.max_calls, conversation.call_ids
+        )
         self.handles = Handles() if terms.has(NODE_HANDLES) else None
         self.changes = Changes()
         self.unknown = 0

@@ -27,6 +27,9 @@ from remuda.si.session.conversation import Arrival
 RmArrival: TypeAlias = Arrival[ext.RMFrame]
 Code: TypeAlias = ext.RequestError.Code.ValueType
 
+# Bytes that a frame takes here besides its own, so that many small ones are bounded, too.
+_FRAME_BYTES: Final = 1_024
+
 # Characters of what a RequestError says.
 _TEXT_LIMIT: Final = 2_000
 
@@ -104,6 +107,7 @@ class Requests:
             self._owner.answered(arrival.frame)
             self._owner.applied(arrival.number)
             return
+        size += _FRAME_BYTES
         self._waiting.append((arrival, size))
         self._bytes += size
         self._changed.set()
