@@ -559,3 +559,36 @@ def ask_request(key: str) -> si.AllocationRequest:
         applicationID="app", allocationKey=key, resourceAsk=size, maxAllocations=1
     )
     return si.AllocationRequest(asks=[ask], rmID="rm")
+
+
+# ---------------------------------------------------------------------- the frame limit
+
+
+@pytest.mark.remuda_rule("EXT-8", "EXT-13", "EXT-14")
+@pytest.mark.parametrize("handles", [False, True], ids=["names", "handles"])
+def test_calls_keep_to_the_frame_limit(service: Service, handles: bool) -> None:
+    judge = Judge(service.channel)
+    limits = ext.Limits(max_frame_bytes=65_536)
+    features = [*ASKED, "events", *(["node-handles"] if handles else [])]
+    judge.register(features=features, limits=limits)
+    names = [f"{number:04}" + "x" * 1_000 for number in range(300)]
+    for start in range(0, 300, 50):
+        judge.nodes(*names[start : start + 50])
+    judge.app()
+    judge.ask(*[f"k{number}" for number in range(12)])
+    sizes: list[int] = []
+    judged: dict[str, set[str]] = {}
+    known: dict[int, str] = {}
+    while not any(len(nodes) >= 100 for nodes in judged.values()):
+        frame = judge.receive()
+        sizes.append(frame.ByteSize())
+        known.update(frame.node_table.added)
+        if frame.HasField("nodes_predicates"):
+            call = frame.nodes_predicates
+            for item in call.items:
+                found = {known[handle] for handle in item.handles} or set(item.node_ids)
+                judged.setdefault(item.allocation_key, set()).update(found)
+            counts = [len(item.handles) or len(item.node_ids) for item in call.items]
+            judge.answer(call, *[refuses(count) for count in counts])
+    assert max(sizes) <= 65_536
+    judge.cut()

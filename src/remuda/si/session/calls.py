@@ -37,7 +37,8 @@ class CallTable(Generic[T]):
     """The calls of one kind in flight of one session, by ID.
 
     ``ids``: where IDs come from. All kinds of calls of a session share it, because a cancellation
-    names nothing else; they rise and are never used again. ``limit``: calls in flight. ``overdue_in_a_row``: calls without answer since the last answer.
+    names nothing else; they rise and are never used again. ``limit``: calls in flight.
+    ``overdue_in_a_row``: calls without answer since the last answer.
     Rules: EXT-5, EXT-6, EXT-10, EXT-17.
     """
 

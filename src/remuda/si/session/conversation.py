@@ -78,6 +78,11 @@ class Conversation(Generic[F]):
         self.open = False
         self.call_ids = count(1)
 
+    @property
+    def body_bytes_limit(self) -> int:
+        """Bytes a body may have, so that its frame keeps to the limit in force. Rules: EXT-8."""
+        return self._limits.max_frame_bytes - frames.HEAD_BYTES
+
     def begin(self, now_ns: int) -> None:
         """A stream carries the session from now on; its handshake is over."""
         self.open = True

@@ -29,6 +29,9 @@ _SEQ_TAG: Final = 1 << 3
 _ACK_TAG: Final = 2 << 3
 _FIRST_BODY: Final = 10
 
+# What a frame has besides the content of its body, at most.
+HEAD_BYTES: Final = 64
+
 # Fields of a frame that are looked at; it has three, and may get some more.
 _FIELDS_LIMIT: Final = 1_000
 

@@ -21,6 +21,7 @@ from remuda.core.messages.effects import Effect
 from remuda.edges.grpc.session.dump import Dump
 from remuda.edges.grpc.session.outlet import Outfit, Outlet, Watcher, now_ns
 from remuda.edges.grpc.session.preemption import Preemption
+from remuda.edges.grpc.session.questions import nodes_limit
 from remuda.edges.grpc.session.requests import Requests
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.runtime.answers import LaterPredicates, OpenQuestion
@@ -136,7 +137,7 @@ class Binding:
         if self.terms.has(STATE_DUMP):
             self._core.dumps.offer(self.rm_id, self.dump_source)
         if self.terms.has(PREDICATES):
-            self.port = LaterPredicates(home.hand_over, self.terms.limits.max_nodes_per_call)
+            self.port = LaterPredicates(home.hand_over, nodes_limit(self.terms.limits))
 
     @property
     def carried(self) -> bool:
@@ -245,7 +246,7 @@ class Binding:
         self.conversation.resume(received, now_ns())
         self.outlet.questions.calls.limit = terms.limits.max_calls
         if self.port is not None:
-            self.port.nodes_limit = terms.limits.max_nodes_per_call
+            self.port.nodes_limit = nodes_limit(terms.limits)
         self.outlet.settle()
 
     def dismiss(self, error: SessionError | None, cause: str | None) -> None:

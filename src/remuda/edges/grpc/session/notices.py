@@ -25,6 +25,10 @@ STATES_LIMIT: Final = 100_000
 _BATCH: Final = 2_000
 _BATCH_BYTES: Final = 1024 * 1024
 
+# What an entry takes besides its content, and the numbers of a batch, at most.
+_ENTRY_BYTES: Final = 5
+_NUMBERS_BYTES: Final = 32
+
 
 class Notices:
     """What an RM is told without being waited for. Event loop of the server.
@@ -93,27 +97,36 @@ class Notices:
 
     def _send_states(self) -> int:
         batch = ext.ContainerStateBatch()
+        limit = self._batch_bytes()
         size = 0
-        while self._states and len(batch.states) < _BATCH and size < _BATCH_BYTES:
-            message = container_state(self._states.popleft())
-            size += message.ByteSize()
+        while self._states and len(batch.states) < _BATCH:
+            message = container_state(self._states[0])
+            size += message.ByteSize() + _ENTRY_BYTES
+            if size > limit and batch.states:
+                break
             batch.states.append(message)
+            self._states.popleft()
         return self._send("container_states", batch)
 
     def _send_events(self) -> int:
         batch = ext.EventBatch(first_id=self._first_id, dropped=self._dropped)
+        limit = self._batch_bytes()
         size = 0
         for record in islice(self._events, _BATCH):
             message = event_message(record)
-            size += message.ByteSize()
-            batch.records.append(message)
-            if size >= _BATCH_BYTES:
+            size += message.ByteSize() + _ENTRY_BYTES
+            if size > limit and batch.records:
                 break
+            batch.records.append(message)
         for _ in batch.records:
             self._events.popleft()
         self._first_id += len(batch.records)
         self._dropped = 0
         return self._send("events", batch)
+
+    def _batch_bytes(self) -> int:
+        """Return how many bytes the entries of a batch may have. Rules: EXT-8."""
+        return min(_BATCH_BYTES, self._conversation.body_bytes_limit - _NUMBERS_BYTES)
 
     def _send(self, name: str, batch: ext.EventBatch | ext.ContainerStateBatch) -> int:
         body = frames.body(ext.CoreFrame, name, batch)

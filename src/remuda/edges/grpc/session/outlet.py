@@ -52,9 +52,6 @@ _TYPES: Final[dict[str, type[Response]]] = {
 _NAMES: Final = {kind: name for name, kind in _TYPES.items()}
 _FIELDS: Final = {frames.field_number(ext.CoreFrame, name): name for name in _TYPES}
 
-# What a frame has besides its body, at most.
-_HEAD_BYTES: Final = 64
-
 
 class Watcher(Protocol):
     """Who is told how an RM takes what is sent."""
@@ -108,7 +105,6 @@ class Outlet:
         self.delivers = outfit.delivers and terms.has(RESPONSES)
         self.kept_limit: int | None = None
         self.awake = asyncio.Event()
-        self._terms = terms
         self._settings = settings
         self._too_much = too_much
         self._due = due
@@ -215,7 +211,7 @@ class Outlet:
 
     def _respond(self, response: Response) -> None:
         """Send a response, cut to the frame limit. Rules: EXT-8, SI-75."""
-        limit = self._terms.limits.max_frame_bytes - _HEAD_BYTES
+        limit = self.conversation.body_bytes_limit
         name = _NAMES[type(response)]
         for encoded in split_encoded(response, limit):
             self.conversation.send(frames.body(ext.CoreFrame, name, encoded))

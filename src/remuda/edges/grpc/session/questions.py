@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Final, Protocol
 
 from remuda.core.messages.commands import PredicateVerdict
@@ -16,17 +17,35 @@ from remuda.edges.grpc.session.changes import Changes
 from remuda.edges.grpc.session.handles import Handles
 from remuda.edges.grpc.session.verdicts import verdict_of
 from remuda.runtime.answers import OpenQuestion
+from remuda.si.limits import ID_LENGTH_LIMIT
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.session import frames
 from remuda.si.session.calls import Call, CallTable
 from remuda.si.session.conversation import Conversation
-from remuda.si.session.terms import MILLISECOND_NS, NODE_HANDLES, Terms
+from remuda.si.session.terms import MILLISECOND_NS, NODE_HANDLES, SessionLimits, Terms
 
 # Questions of one call, so that a slow ask holds few others up.
 ITEMS_PER_CALL: Final = 32
 
 # Answers in a row that were older than their question, until they count as no answers.
 STALE_LIMIT: Final = 3
+
+# What a call, an item, and a node of it take besides their texts, at most.
+_CALL_BYTES: Final = 64
+_ITEM_BYTES: Final = 64
+_NODE_BYTES: Final = 16
+
+# Bytes of an identifier, at most: none of its characters takes more than four.
+_ID_BYTES: Final = 4 * ID_LENGTH_LIMIT
+
+
+def nodes_limit(limits: SessionLimits) -> int:
+    """Return how many candidates an item may have, so that it fits a frame. Rules: EXT-8, EXT-13.
+
+    At least eleven, with the smallest frames and the longest names.
+    """
+    room = limits.max_frame_bytes - frames.HEAD_BYTES - _CALL_BYTES - _ITEM_BYTES - 2 * _ID_BYTES
+    return min(limits.max_nodes_per_call, room // (_ID_BYTES + _NODE_BYTES))
 
 
 class Give(Protocol):
@@ -83,13 +102,22 @@ class Questions:
     def send(self, now_ns: int) -> None:
         """Send as many calls as may be in flight. Rules: EXT-6, EXT-14."""
         while self._waiting and not self.calls.full():
-            count = min(ITEMS_PER_CALL, len(self._waiting))
-            questions = [self._waiting.popleft() for _ in range(count)]
+            questions = [self._waiting.popleft() for _ in range(self._fitting())]
             call_id = self.calls.next_id()
             number = self._send_call(call_id, questions)
             due_ns = now_ns + self._budget_ms * MILLISECOND_NS
             self.calls.put(Call(call_id, number, due_ns, questions))
             self._wake()
+
+    def _fitting(self) -> int:
+        """Return how many of those that wait fit one call, at least one. Rules: EXT-8, EXT-14."""
+        left = self._conversation.body_bytes_limit - _CALL_BYTES
+        count = 0
+        for count, each in enumerate(islice(self._waiting, ITEMS_PER_CALL)):  # noqa: B007
+            left -= _size(each)
+            if left < 0 and count:
+                return count
+        return count + 1
 
     def answer(self, result: ext.NodesPredicatesResult, now_ns: int) -> None:
         """Take an answer to the core; one that comes too late is none. Rules: EXT-5, EXT-17."""
@@ -188,3 +216,11 @@ class Questions:
         else:
             item.handles.extend(self.handles.of(node_ids))
         return item
+
+
+def _size(open_question: OpenQuestion) -> int:
+    """Return how many bytes an item takes in a frame at most, or its nodes in a table."""
+    question = open_question.question
+    names = question.node_ids[: open_question.asked]
+    own = len(question.application_id.encode()) + len(question.allocation_key.encode())
+    return own + _ITEM_BYTES + sum([len(name.encode()) + _NODE_BYTES for name in names])
