@@ -113,7 +113,7 @@ class Questions:
         """Return how many of those that wait fit one call, at least one. Rules: EXT-8, EXT-14."""
         left = self._conversation.body_bytes_limit - _CALL_BYTES
         count = 0
-        for count, each in enumerate(islice(self._waiting, ITEMS_PER_CALL)):  # noqa: B007
+        for count, each in enumerate(islice(self._waiting, ITEMS_PER_CALL)):
             left -= _size(each)
             if left < 0 and count:
                 return count
