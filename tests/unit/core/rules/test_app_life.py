@@ -62,6 +62,17 @@ def test_an_ask_after_the_end_is_refused_and_the_id_is_free_at_once() -> None:
     assert gang.want("late", group="") == ["updated[app Accepted]"]
 
 
+@pytest.mark.remuda_rule("APP-8", "SI-51", "APP-16")
+@pytest.mark.parametrize("key", ["k", ""])
+def test_asks_that_go_while_completing_do_not_shorten_the_wait(key: str) -> None:
+    gang = started()
+    gang.confirm("k-0", kind=c.STOPPED_BY_RM)
+    assert gang.release_ask("app", key) != []  # there is an event for it ...
+    assert gang.state("app") == "Completing"  # ... and nothing else
+    assert gang.run(WAITING - 1) == []
+    assert gang.run(1) == ["updated[app Completed]"]
+
+
 @pytest.mark.remuda_rule("APP-8", "SI-34")
 def test_an_ask_that_wants_no_more_than_it_had_lets_the_application_complete() -> None:
     gang = Gang()

@@ -258,6 +258,20 @@ def test_a_gang_is_not_concerned() -> None:
     assert gang.runs() == ["r1-0", "r2-0"]
 
 
+@pytest.mark.remuda_rule("APP-30", "GANG-1", "GANG-27")
+def test_placeholders_without_a_total_make_no_gang_and_end_with_the_application() -> None:
+    gang = enforced()
+    gang.submit(execution_timeout_ms=TASK)
+    gang.hold("p1")
+    gang.want("k", group="")
+    gang.run()
+    lines = gang.run(MINUTE)
+    assert lines[0] == "updated[app Failing ExecutionTimeout]"
+    assert sorted(lines[1:]) == ["released[k-0 TIMEOUT]", "released[p1-0 TIMEOUT]"]
+    assert gang.timed_out("p1-0") == []
+    assert gang.timed_out("k-0") == ["updated[app Failed]"]
+
+
 @pytest.mark.remuda_rule("APP-30")
 def test_the_time_counts_from_starting() -> None:
     gang = enforced()
