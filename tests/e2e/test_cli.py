@@ -50,6 +50,7 @@ def test_version() -> None:
         (["replay"], "file"),
         (["validate"], "FILE"),
         (["validate", "--output", "xml", "x.yaml"], "--output"),
+        (["simulate", "--gang-style", "x"], "'--gang-style': 'x' is not one of 'soft', 'hard'"),
         (["validate", "-", "-"], "standard input"),
     ],
 )

@@ -140,6 +140,7 @@ def _explained(error: typer.TyperException) -> str:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "remuda"
     message = " ".join(error.format_message().split()).rstrip(".")
+    message = message.replace(": Value error, ", ": ")  # what pydantic puts before a text
     return f"{message}; see '{command} --help'"
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
+from remuda.base.errors import UsageError
 from remuda.config.schema import NODE_SORT_BINPACKING, NODE_SORT_FAIR
 from remuda.config.settings import RESERVATION_DELAY
 
@@ -160,6 +161,8 @@ def simulate(
     The production scheduler decides; the result says who waited how long, how full the cluster
     was and what each queue got. Times are seconds, amounts base units of the scheduler.
     """
+    if gang_style is GangStyle.HARD and not gangs:
+        raise UsageError("--gang-style: there are no gangs without --gangs")
     from remuda.sim.experiment import Options, run  # noqa: PLC0415 - keeps help fast
 
     options = Options(

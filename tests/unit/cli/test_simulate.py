@@ -240,6 +240,7 @@ def test_help_says_that_no_seed_changes_anything_today() -> None:
         ([*WORKLOAD, *NODES, "--to", "-1"], "--to: '-1' is not between 0 and"),
         ([*WORKLOAD, *NODES, "--from", "999999"], "--from, --to: no task"),
         ([*WORKLOAD, *NODES, "--format", "philly"], "column 'job' is missing"),
+        ([*WORKLOAD, *NODES, "--gang-style", "hard"], "there are no gangs without --gangs"),
         ([*WORKLOAD, *NODES, "--config", "absent.yaml"], "absent.yaml: No such file"),
     ],
 )

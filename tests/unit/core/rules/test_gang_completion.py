@@ -121,6 +121,18 @@ def test_a_late_ask_brings_it_back_whatever_was_ordered_out() -> None:
     assert gang.run(MINUTE) == []
 
 
+@pytest.mark.remuda_rule("GANG-31", "APP-10", "APP-16")
+def test_who_comes_back_and_completes_again_waits_the_full_time_again() -> None:
+    gang = leftover()
+    assert gang.run(WAITING) == ["released[p3-0 TIMEOUT]"]
+    gang.want("late", group="")
+    gang.run()
+    assert gang.confirm("late-0", kind=c.STOPPED_BY_RM)[0] == "updated[app Completing]"
+    assert gang.timed_out("p3-0") == []
+    assert gang.run(WAITING - 1) == []
+    assert gang.run(1) == COMPLETED
+
+
 @pytest.mark.remuda_rule("GANG-31", "GANG-11")
 def test_a_late_ask_of_the_group_waits_until_the_leftover_is_gone() -> None:
     gang = leftover()
