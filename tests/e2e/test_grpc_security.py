@@ -19,6 +19,7 @@ from remuda.client import Admin, Client, ClientError
 from remuda.client import Security as ClientSecurity
 from remuda.edges.grpc.security import Security, read_security
 from remuda.edges.grpc.settings import TlsFiles
+from remuda.session.client import SessionClient
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
 from remuda.si.pb.extension_pb2_grpc import (
@@ -162,6 +163,18 @@ def test_operators_need_their_role(by_token: Service) -> None:
     with (
         Client(by_token.address, "rm", security=ClientSecurity(token=ADMIN_TOKEN)) as client,
         pytest.raises(ClientError, match="PERMISSION_DENIED: 'operations' may not act for"),
+    ):
+        client.register()
+
+
+@pytest.mark.remuda_rule("EXT-23")
+def test_a_session_client_says_who_it_is(by_token: Service) -> None:
+    secure = ClientSecurity(token=TOKEN)
+    with SessionClient(by_token.address, "rm", security=secure) as client:
+        assert client.register().session_id
+    with (
+        SessionClient(by_token.address, "rm") as client,
+        pytest.raises(ClientError, match="UNAUTHENTICATED"),
     ):
         client.register()
 

@@ -20,9 +20,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self
 
-import grpc
-
-from remuda.client import ClientError
+from remuda.client import ClientError, Security
 from remuda.session.duties import Duties
 from remuda.session.link import Link, Start
 from remuda.session.work import Work, wait_for
@@ -50,6 +48,7 @@ class SessionClient:
         on_lost: called once when the session is over and was not closed here, with the reason.
         limits: what this resource manager is able to take; by default what the scheduler offers.
         timeout: seconds that calls which wait for an answer wait at most.
+        security: files for TLS, and a token; by default neither.
 
     Rules: EXT-1 to EXT-21.
     """
@@ -63,11 +62,14 @@ class SessionClient:
         on_lost: Callable[[ClientError], object] | None = None,
         limits: SessionLimits | None = None,
         timeout: float = 10.0,
+        security: Security | None = None,
     ) -> None:
         self.rm_id = rm_id
         self._timeout = timeout
+        secure = security or Security()
         option = ("grpc.max_receive_message_length", _MESSAGE_BYTES_LIMIT)
-        self._channel = grpc.insecure_channel(address, options=(option,))
+        self._channel = secure.channel(address, (option,))
+        self._metadata = secure.metadata()
         self._duties = Duties(callback)
         self._work = Work(self._duties)
         self._on_lost = on_lost
@@ -178,7 +180,8 @@ class SessionClient:
         if self._link is not None:
             self._link.close(self._timeout)
         self._duties.begin()
-        begin = Start(self.rm_id, start, self._duties.features(), self._limits)
+        features = self._duties.features()
+        begin = Start(self.rm_id, start, features, self._limits, self._metadata)
         self._work = Work(self._duties)
         link = Link(self._channel, self._address, begin, self._work, self._on_lost)
         self._link = None

@@ -52,12 +52,16 @@ _PASSING: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How a session begins: as whom, by registering (encoded) or attaching, offering what."""
+    """How a session begins: as whom, by registering (encoded) or attaching, offering what.
+
+    ``metadata``: what every stream says about its caller.
+    """
 
     rm_id: str
     how: bytes | ext.Attach
     features: tuple[str, ...]
     limits: SessionLimits | None
+    metadata: tuple[tuple[str, str], ...] = ()
 
 
 class Link:
@@ -201,7 +205,11 @@ class Link:
         self._streams += 1
         stream = self._shared.stream = Stream(self._streams)
         self._calls.clear()
-        call = self._connect(self._frames(stream, self._hello()), wait_for_ready=True)
+        call = self._connect(
+            self._frames(stream, self._hello()),
+            metadata=self._start.metadata,
+            wait_for_ready=True,
+        )
         self._calls.append(call)
         try:
             self._arrive(stream, next(iter(call), b""))
