@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from remuda.si import limits
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
 from remuda.si.session import frames
@@ -385,14 +386,14 @@ def test_a_frame_of_fields_that_nobody_knows_is_not_looked_at_to_its_end(count: 
     """Walking through 16 MiB of them took eleven seconds, in which no other RM was heard."""
     looked: list[int] = []
     data = frames.numbered(1, 0, b"\x78\x00" * count)
-    real = frames.limits.varint
+    real = limits.varint
 
     def varint(view: memoryview, position: int) -> tuple[int, int]:
         looked.append(position)
         return real(view, position)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(frames.limits, "varint", varint)
+        patch.setattr(limits, "varint", varint)
         with pytest.raises(SessionError, match="more than 1000 fields"):
             core_end().receive(data, 0)
     assert len(looked) <= 2_000
