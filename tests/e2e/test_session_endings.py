@@ -143,6 +143,36 @@ def test_a_goodbye_ends_the_stream_it_came_on_and_no_later_one() -> None:
         second.cut()
 
 
+@pytest.mark.remuda_rule("RM-9", "RM-11", "RM-19")
+def test_who_leaves_for_good_does_not_take_a_later_registration_along() -> None:
+    """The new process registers while the goodbye of the old one waits for its turn."""
+    slow = threading.Event()
+
+    def patient(text: str) -> Configuration:
+        if text == "slow":
+            slow.wait(SECONDS)
+        return load("")
+
+    with Service(load=patient) as service:
+        old = SessionStream(service.channel)
+        old.register("rm")
+        binding = service.server._session_service.find("rm")
+        assert binding is not None
+        new = SessionStream(service.channel)
+        request = si.RegisterResourceManagerRequest(rmID="rm", config="slow")
+        hello = ext.Hello(version=ext.ProtocolVersion(major=1), register=request)
+        new.send_raw(ext.RMFrame(hello=hello))
+        wait(lambda: not service.core.registered("rm"))
+        old.leave(ext.Goodbye.SHUTDOWN)
+        wait(lambda: binding._leaving)
+        slow.set()
+        assert new.receive().HasField("welcome")
+        old.goodbye()
+        service.core.barrier().result(SECONDS)
+        assert service.core.registered("rm")
+        new.cut()
+
+
 @pytest.mark.remuda_rule("EXT-5", "EXT-12")
 def test_what_was_asked_through_an_earlier_session_is_not_asked_through_the_next() -> None:
     """Each counts its questions for itself, so an answer would be taken for that of another."""

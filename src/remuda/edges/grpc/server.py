@@ -37,6 +37,7 @@ from remuda.edges.grpc.streams import Stream
 from remuda.edges.grpc.unary import unary
 from remuda.runtime.driver import Removed
 from remuda.runtime.errors import NotRegisteredError
+from remuda.runtime.inbox import anything
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.roster import STREAMS
 from remuda.si import limits
@@ -182,9 +183,10 @@ class GrpcServer:
             raise RefusalError(grpc.StatusCode.INVALID_ARGUMENT, answer.reason)
         raise RefusalError(grpc.StatusCode.FAILED_PRECONDITION, answer.reason)
 
-    async def _unregister(self, rm_id: str) -> Removed:
-        """Remove an RM, and the session it may have here. Rules: RM-19."""
+    async def _unregister(self, rm_id: str, check: Callable[[], None] = anything) -> Removed:
+        """Remove an RM, and the session it may have here; not if ``check`` raises. Rules: RM-19."""
         async with self._registering:
+            check()
             removed = await asyncio.wrap_future(self._core.unregister(rm_id))
             self._end_session(rm_id)
             return removed

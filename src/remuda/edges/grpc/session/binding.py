@@ -75,11 +75,11 @@ class Home(Watcher, Protocol):
 class Surroundings:
     """What a binding needs besides the core.
 
-    ``unregister``: removes an RM. ``configure``: carries out a configuration update.
+    ``unregister``: removes an RM, unless a check at the last moment raises. ``configure``: carries out a configuration update.
     """
 
     settings: GrpcSettings
-    unregister: Callable[[str], Awaitable[Removed]]
+    unregister: Callable[[str, Callable[[], None]], Awaitable[Removed]]
     configure: Configure
 
 
@@ -212,7 +212,8 @@ class Binding:
             return
         self._leaving = True
         try:
-            removed = await self._around.unregister(self.rm_id)
+            # Not what registered meanwhile in the place of this session (RM-9).
+            removed = await self._around.unregister(self.rm_id, self.check_current)
         except (NotRegisteredError, LoopStoppedError) as error:
             text = str(error)
         else:
