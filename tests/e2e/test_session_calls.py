@@ -245,6 +245,17 @@ def test_questions_about_victims_have_a_budget_and_die_with_their_stream(
     assert lost.result(SECONDS) == PreemptionAnswer()
 
 
+@pytest.mark.remuda_rule("EXT-10")
+def test_questions_about_victims_die_with_their_stream_long_before_their_budget() -> None:
+    with Service(GrpcSettings(predicate_budget_ms=60_000)) as service:
+        stream = SessionStream(service.channel)
+        stream.register(features=["preemption-predicates"])
+        lost = ask_about_victims(service, VICTIMS)
+        stream.until("preemption_predicates")
+        stream.cut()
+        assert lost.result(SECONDS) == PreemptionAnswer()
+
+
 @pytest.mark.remuda_rule("EXT-5", "EXT-17")
 def test_an_id_names_one_call_of_whatever_kind(service: Service, stream: SessionStream) -> None:
     """A cancellation has nothing else to say which call it means."""

@@ -592,3 +592,23 @@ def test_calls_keep_to_the_frame_limit(service: Service, handles: bool) -> None:
             judge.answer(call, *[refuses(count) for count in counts])
     assert max(sizes) <= 65_536
     judge.cut()
+
+
+@pytest.mark.remuda_rule("EXT-6", "EXT-9", "EXT-13")
+def test_a_resume_agrees_on_calls_and_candidates_anew(service: Service) -> None:
+    first = Judge(service.channel)
+    welcome = first.start("n1", "n2", "n3")
+    while not first.got:
+        first.receive()
+    first.cut()
+    second = Judge(service.channel, sent=first.sent, got=first.got)
+    limits = ext.Limits(max_calls=1, max_nodes_per_call=2)
+    assert second.resume("rm", welcome.session_id, first.got, limits=limits).HasField("welcome")
+    second.ask("a", cores=1)
+    call = second.call()
+    assert [len(item.node_ids) for item in call.items] == [2]
+    second.ask("b", cores=2)
+    assert second.silent()  # one call is in flight
+    second.answer(call, fits(0))
+    assert [item.allocation_key for item in second.call().items] == ["b"]
+    second.cut()

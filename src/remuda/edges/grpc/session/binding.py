@@ -75,7 +75,8 @@ class Home(Watcher, Protocol):
 class Surroundings:
     """What a binding needs besides the core.
 
-    ``unregister``: removes an RM, unless a check at the last moment raises. ``configure``: carries out a configuration update.
+    ``unregister``: removes an RM, unless a check at the last moment raises. ``configure``: carries
+    out a configuration update.
     """
 
     settings: GrpcSettings
