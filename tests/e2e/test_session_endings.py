@@ -18,8 +18,8 @@ from remuda.runtime.answers import LaterPredicates, OpenQuestion
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
 from tests.e2e.grpc_service import Service, load
+from tests.e2e.session_judge import application_request, ask_request, node_request
 from tests.e2e.session_stream import SECONDS, SessionStream
-from tests.e2e.test_session_predicates import application_request, ask_request, node_request
 from tests.waiting import wait
 
 

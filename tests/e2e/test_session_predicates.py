@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
@@ -14,53 +13,9 @@ from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
 from remuda.si.session.terms import SessionLimits
 from tests.e2e.grpc_service import Service
+from tests.e2e.session_judge import ASKED, PATIENT, Judge, Result, cause_of, fits, refuses
 from tests.e2e.session_stream import SECONDS, SessionStream
 from tests.waiting import wait
-
-ASKED = ("responses", "predicates")
-Result = ext.NodesPredicatesItemResult
-# Long enough for the slowest machine, so that only tests of the budget see it run out.
-PATIENT = GrpcSettings(predicate_budget_ms=20_000)
-
-
-class Judge(SessionStream):
-    """A resource manager that answers by hand."""
-
-    def start(self, *nodes: str, features: Iterable[str] = ASKED, **other: Any) -> ext.Welcome:
-        welcome = self.register(features=features, **other)
-        self.nodes(*nodes)
-        self.app()
-        return welcome
-
-    def call(self) -> ext.NodesPredicates:
-        return self.until("nodes_predicates").nodes_predicates
-
-    def answer(self, call: ext.NodesPredicates, *items: Result, applied: int | None = None) -> None:
-        result = ext.NodesPredicatesResult(
-            call_id=call.call_id,
-            applied_seq=self.got if applied is None else applied,
-            items=items,
-        )
-        self.send(nodes_predicates=result)
-
-    def accept(self, call: ext.NodesPredicates, index: int = 0) -> None:
-        """All candidates before ``index`` are refused, that one passes."""
-        self.answer(call, *[fits(index) for _ in call.items])
-
-
-def fits(index: int, reason: str = "tainted") -> Result:
-    failures = [ext.PredicateFailure(reason=reason, candidates=range(index), count=index)]
-    return Result(
-        status=Result.EVALUATED,
-        fit=[index],
-        evaluated=index + 1,
-        failures=failures if index else [],
-    )
-
-
-def refuses(count: int, reason: str = "tainted") -> Result:
-    failure = ext.PredicateFailure(reason=reason, count=count)
-    return Result(status=Result.EVALUATED, evaluated=count, failures=[failure])
 
 
 @pytest.fixture
@@ -356,12 +311,6 @@ def test_ten_overdue_calls_in_a_row_pause_the_rm() -> None:
         again.cut()
 
 
-def cause_of(service: Service) -> tuple[str, str]:
-    status = service.core.roster.find("rm")
-    assert status is not None
-    return status.state.value, status.cause
-
-
 @pytest.mark.remuda_rule("EXT-10", "EXT-9")
 def test_calls_die_with_their_stream(service: Service, judge: Judge) -> None:
     welcome = judge.start("n1")
@@ -437,131 +386,6 @@ def test_nodes_have_handles_that_are_told_first_and_never_used_again(service: Se
 
 
 # ---------------------------------------------------------------------- attaching
-
-
-@pytest.mark.remuda_rule("EXT-2", "EXT-12")
-def test_attached_with_responses_a_session_gets_all_of_them(service: Service) -> None:
-    service.register("rm")
-    nodes = service.nodes("rm")
-    nodes.send(node_request("n1"))
-    wait(lambda: waiting(service) == 0 and nodes.receive().accepted[0].nodeID == "n1")
-    judge = Judge(service.channel)
-    attach = ext.Attach(rm_id="rm", deliver_responses=True)
-    welcome = judge.hello(attach=attach, features=list(ASKED)).welcome
-    assert welcome.session_id
-    applications = service.applications("rm")
-    applications.send(application_request())
-    assert judge.until("application").application.accepted[0].applicationID == "app"
-    asks = service.allocations("rm")
-    asks.send(ask_request("k"))
-    judge.accept(judge.call())
-    assert judge.allocations(1) == [("k-0", "n1")]
-    judge.cut()
-    for stream in (nodes, applications, asks):
-        stream.cancel()
-
-
-@pytest.mark.remuda_rule("EXT-12")
-def test_attached_without_responses_a_session_is_asked_after_the_streams_were_told(
-    service: Service,
-) -> None:
-    service.register("rm")
-    nodes, applications, asks = (
-        service.nodes("rm"),
-        service.applications("rm"),
-        service.allocations("rm"),
-    )
-    judge = Judge(service.channel)
-    assert judge.hello(attach=ext.Attach(rm_id="rm"), features=list(ASKED)).HasField("welcome")
-    nodes.send(node_request("n1"))
-    assert nodes.receive().accepted[0].nodeID == "n1"
-    applications.send(application_request())
-    applications.receive()
-    asks.send(ask_request("a"))
-    judge.accept(judge.call())
-    assert asks.receive().new[0].allocationID == "a-0"
-    asks.send(ask_request("b"))
-    judge.accept(judge.call())
-    assert asks.receive().new[0].allocationID == "b-0"
-    judge.cut()
-    for stream in (nodes, applications, asks):
-        stream.cancel()
-
-
-@pytest.mark.remuda_rule("EXT-11", "EXT-12")
-def test_who_attaches_again_gets_what_the_one_before_did_not_acknowledge(
-    service: Service,
-) -> None:
-    service.register("rm")
-    first = Judge(service.channel, acks=False)
-    attach = ext.Attach(rm_id="rm", deliver_responses=True)
-    first.hello(attach=attach, features=list(ASKED))
-    nodes = service.nodes("rm")
-    nodes.send(node_request("n1"))
-    assert first.receive().node.accepted[0].nodeID == "n1"
-    second = Judge(service.channel)
-    second.hello(attach=attach, features=list(ASKED))
-    assert first.goodbye().reason == ext.Goodbye.SUPERSEDED
-    assert second.receive().node.accepted[0].nodeID == "n1"
-    nodes.send(node_request("n2"))
-    assert second.receive().node.accepted[0].nodeID == "n2"
-    second.cut()
-    nodes.cancel()
-
-
-@pytest.mark.remuda_rule("EXT-9", "EXT-12", "RM-14", "RM-18")
-def test_an_attached_session_that_nobody_resumes_leaves_the_rm_to_its_streams(
-    service: Service,
-) -> None:
-    request = si.RegisterResourceManagerRequest(rmID="rm", extraConfig={"rm.pauseTimeout": "100ms"})
-    service.stub.RegisterResourceManager(request, timeout=SECONDS)
-    nodes = service.nodes("rm")
-    nodes.send(si.NodeRequest(rmID="rm"))
-    judge = Judge(service.channel)
-    attach = ext.Attach(rm_id="rm", deliver_responses=True)
-    assert judge.hello(attach=attach, features=list(ASKED)).welcome.resume_window_millis == 100
-    judge.cut()
-    wait(lambda: service.server._sessions["rm"].guest is None)
-    assert cause_of(service)[0] == "RUNNING"
-    nodes.send(node_request("n1"))
-    assert nodes.receive().accepted[0].nodeID == "n1"
-    nodes.cancel()
-
-
-@pytest.mark.remuda_rule("EXT-2", "EXT-12")
-def test_only_an_rm_of_the_plain_streams_can_be_attached_to(service: Service) -> None:
-    for rm_id in ("nobody", "rm"):
-        SessionStream(service.channel).register("rm") if rm_id == "rm" else None
-        stream = SessionStream(service.channel)
-        frame = stream.hello(attach=ext.Attach(rm_id=rm_id))
-        assert frame.goodbye.reason == ext.Goodbye.RESYNC_REQUIRED
-
-
-def waiting(service: Service) -> int:
-    return service.server._traffic("rm").queued
-
-
-def node_request(name: str) -> si.NodeRequest:
-    size = si.Resource(resources={"vcore": si.Quantity(value=10)})
-    info = si.NodeInfo(nodeID=name, action=si.NodeInfo.CREATE, schedulableResource=size)
-    return si.NodeRequest(nodes=[info], rmID="rm")
-
-
-def application_request() -> si.ApplicationRequest:
-    ugi = si.UserGroupInformation(user="ann", groups=["g"])
-    new = si.AddApplicationRequest(applicationID="app", queueName="root.a", ugi=ugi)
-    return si.ApplicationRequest(new=[new], rmID="rm")
-
-
-def ask_request(key: str) -> si.AllocationRequest:
-    size = si.Resource(resources={"vcore": si.Quantity(value=1)})
-    ask = si.AllocationAsk(
-        applicationID="app", allocationKey=key, resourceAsk=size, maxAllocations=1
-    )
-    return si.AllocationRequest(asks=[ask], rmID="rm")
-
-
-# ---------------------------------------------------------------------- the frame limit
 
 
 @pytest.mark.remuda_rule("EXT-8", "EXT-13", "EXT-14")
