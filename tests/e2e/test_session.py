@@ -242,6 +242,15 @@ def test_the_configuration_can_be_changed(connect: Connect) -> None:
     assert (answer.request_id, answer.result.success) == (8, True)
 
 
+@pytest.mark.remuda_rule("SI-85", "EXT-23")
+def test_the_configuration_of_another_rm_cannot_be_changed(connect: Connect) -> None:
+    stream = connect()
+    stream.register()
+    update = si.UpdateConfigurationRequest(rmID="other", config="good")
+    stream.send(configuration=ext.ConfigurationUpdate(request_id=7, update=update))
+    assert stream.receive().request_error.code == ext.RequestError.WRONG_RM
+
+
 # ---------------------------------------------------------------------- resuming
 
 

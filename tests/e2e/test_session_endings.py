@@ -53,12 +53,14 @@ def test_an_attached_session_goes_with_its_registration() -> None:
     with Service() as service:
         service.register("rm")
         stream = SessionStream(service.channel)
-        stream.hello(attach=ext.Attach(rm_id="rm"), features=["predicates"])
+        stream.hello(attach=ext.Attach(rm_id="rm"), features=["predicates", "state-dump"])
         sessions = service.server._session_service
         assert sessions.find("rm") is not None
+        assert "rm" in service.core.dumps._sources
         service.core.unregister("rm").result(SECONDS)
         assert stream.goodbye().reason == ext.Goodbye.RESYNC_REQUIRED
         wait(lambda: sessions.find("rm") is None)
+        assert "rm" not in service.core.dumps._sources
 
 
 # ---------------------------------------------------------------------- what goes on without it
@@ -141,6 +143,37 @@ def test_a_goodbye_ends_the_stream_it_came_on_and_no_later_one() -> None:
         second.nodes("n1")
         assert second.until("node").node.accepted[0].nodeID == "n1"
         second.cut()
+
+
+@pytest.mark.remuda_rule("EXT-8", "SI-6", "RM-14")
+def test_an_rm_is_not_gone_while_nothing_is_read_from_it() -> None:
+    """Its heartbeats stand behind requests for which there is no room."""
+    slow = threading.Event()
+
+    def patient(text: str) -> Configuration:
+        if text == "slow":
+            slow.wait(SECONDS)
+        return load("")
+
+    with Service(GrpcSettings(receive_bytes_limit=4_000), load=patient) as service:
+        stream = SessionStream(service.channel)
+        stream.register("rm", limits=ext.Limits(heartbeat_millis=50))
+        update = si.UpdateConfigurationRequest(config="slow")
+        stream.send(configuration=ext.ConfigurationUpdate(request_id=1, update=update))
+        for number in range(8):
+            stream.nodes(f"n{number}")
+        binding = service.server._session_service.find("rm")
+        assert binding is not None
+        wait(lambda: binding.requests.full)
+        for _ in range(12):  # of 50 ms each; three are patience enough
+            frame = stream.receive_any()
+            assert frame is not None
+            assert frame.WhichOneof("body") in ("heartbeat", "ack_only")
+            stream.send_raw(ext.RMFrame(heartbeat=ext.Heartbeat()))
+        slow.set()
+        assert stream.until("configuration").configuration.request_id == 1
+        assert stream.until("node").node.accepted[0].nodeID == "n0"
+        stream.cut()
 
 
 @pytest.mark.remuda_rule("RM-9", "RM-11", "RM-19")
