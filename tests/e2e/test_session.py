@@ -442,8 +442,13 @@ def test_scheduling_stops_while_too_much_is_not_acknowledged(
 
 
 @pytest.mark.remuda_rule("RM-16", "EXT-9")
-def test_too_much_that_nobody_takes_makes_a_session_unusable() -> None:
-    with Service(GrpcSettings(outbound_messages_limit=3)) as service:
+@pytest.mark.parametrize(
+    "settings",
+    [GrpcSettings(outbound_messages_limit=3), GrpcSettings(outbound_bytes_limit=30)],
+    ids=["messages", "bytes"],
+)
+def test_too_much_that_nobody_takes_makes_a_session_unusable(settings: GrpcSettings) -> None:
+    with Service(settings) as service:
         stream = SessionStream(service.channel, acks=False)
         welcome = stream.register()
         for number in range(5):
