@@ -36,6 +36,7 @@ from remuda.core.messages.commands import (
     Command,
     PauseResourceManager,
     PredicateVerdicts,
+    PreemptionVerdicts,
     RegisterResourceManager,
     ResumeResourceManager,
     UnregisterResourceManager,
@@ -49,7 +50,7 @@ from remuda.core.messages.queries import Query, View
 from remuda.core.model.cluster import Cluster
 from remuda.core.model.decision import Allocate
 from remuda.core.model.partition import Partition
-from remuda.core.ports import Predicates, always_true
+from remuda.core.ports import Predicates, PreemptionPredicates, always_true, first_will_do
 from remuda.core.views.answers import answer
 
 
@@ -57,19 +58,22 @@ from remuda.core.views.answers import answer
 class Scheduler:
     """Partitions of all RMs, and what happens to them.
 
+    ``predicates`` and ``preemption`` are asked for RMs that registered with such predicates.
     ``reservation_delay_ns``: how old an ask must be to reserve a node, None: never (RSV-3).
     """
 
-    __slots__ = ("_after", "_cluster", "_partitions", "_predicates")
+    __slots__ = ("_after", "_cluster", "_partitions", "_predicates", "_preemption")
 
     def __init__(
         self,
         predicates: Predicates = always_true,
         *,
+        preemption: PreemptionPredicates = first_will_do,
         reservation_delay_ns: int | None = RESERVATION_DELAY_NS,
     ) -> None:
         self._cluster = Cluster(reservation_delay_ns)
         self._predicates = predicates
+        self._preemption = preemption
         self._partitions: list[Partition] = []
         self._after: int = 0
 
@@ -97,7 +101,7 @@ class Scheduler:
             change_object_state(turn, command)
         elif isinstance(command, UpdateConfiguration):
             update_configuration(turn, command)
-        elif isinstance(command, PredicateVerdicts | BindPredicates):
+        elif isinstance(command, PredicateVerdicts | BindPredicates | PreemptionVerdicts):
             hear(turn, command)
         else:
             self._update(turn, command)

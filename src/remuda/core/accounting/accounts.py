@@ -7,10 +7,11 @@ neither; usage moves with it. Rules: chapter 30 sections 4 to 9.
 from __future__ import annotations
 
 from remuda.core.model.application import Application
+from remuda.core.model.bound import Bound
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
 from remuda.core.model.trackers import GROUP, USER, Account, Limit, QueueTracker
-from remuda.core.model.vectors import add_vector, subtract_vector
+from remuda.core.model.vectors import Vector, add_vector, subtract_vector, trimmed
 from remuda.core.policy.limits import choose_group, group_limits, user_limits
 
 
@@ -43,6 +44,8 @@ def open_account(partition: Partition, application: Application) -> Account:
     usage = application.usage()
     for tracker in account.trackers:
         add_vector(tracker.allocated, usage)
+        if application.promised is not None:
+            promise_at(tracker, application.promised)
         tracker.running += application.counted
     return account
 
@@ -59,6 +62,8 @@ def close_account(partition: Partition, application: Application) -> None:
     usage = application.usage()
     for tracker in account.trackers:
         subtract_vector(tracker.allocated, usage)
+        if application.promised is not None:
+            withdraw_at(tracker, application.promised)
         tracker.running -= application.counted
     account.references -= 1
     if account.references:
@@ -68,6 +73,21 @@ def close_account(partition: Partition, application: Application) -> None:
         tracker.references -= 1
         if tracker.references == 0:
             del partition.trackers[tracker.key]
+
+
+def promise_at(bound: Bound, promised: Vector) -> None:
+    """Keep room at a queue or tracker. Rules: PRE-89."""
+    if bound.promised is None:
+        bound.promised = Vector()
+    add_vector(bound.promised, promised)
+
+
+def withdraw_at(bound: Bound, promised: Vector) -> None:
+    """Keep that room no more. Rules: PRE-89."""
+    assert bound.promised is not None
+    subtract_vector(bound.promised, promised)
+    if not trimmed(bound.promised):
+        bound.promised = None
 
 
 def count_application(application: Application, change: int) -> None:

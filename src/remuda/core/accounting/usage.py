@@ -16,6 +16,7 @@ from remuda.core.accounting.gangs import (
 )
 from remuda.core.accounting.lanes import dequeue, enqueue, note_turn, regroup, restage
 from remuda.core.accounting.standing import place_group, update_application
+from remuda.core.accounting.victims import victim_gone
 from remuda.core.accounting.waiting import (
     hold_again,
     pass_on,
@@ -145,6 +146,8 @@ def refund(partition: Partition, allocation: Allocation) -> None:
         drop_placeholder(partition, allocation)
     else:
         subtract(application.allocated, amounts)
+    if allocation.preemption is not None:
+        victim_gone(partition, allocation)
     partition.allocation_count -= 1
     partition.claims_stale = True
     if leaf.settings.application_sort == FAIR:

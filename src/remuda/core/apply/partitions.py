@@ -39,6 +39,7 @@ def build_partition(turn: Turn, manager: ResourceManager, config: PartitionConfi
     partition.state_ns = turn.now_ns
     partition.resting = manager.resting()
     partition.predicates = manager.predicates
+    partition.preemption_predicates = manager.preemption_predicates
     partition.reservation_delay_ns = turn.cluster.reservation_delay_ns
     set_extra(partition, manager.extra_config)
     partition.node_sort_weights = effective_weights(config.node_sort_weights)

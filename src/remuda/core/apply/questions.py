@@ -16,7 +16,12 @@ from remuda.core.accounting.swaps import retry_swaps, set_stuck, set_swaps_aside
 from remuda.core.accounting.waiting import wake
 from remuda.core.apply.looking import CLASSES_LIMIT
 from remuda.core.apply.turn import Turn
-from remuda.core.messages.commands import BindPredicates, PredicateVerdict, PredicateVerdicts
+from remuda.core.messages.commands import (
+    BindPredicates,
+    PredicateVerdict,
+    PredicateVerdicts,
+    PreemptionVerdicts,
+)
 from remuda.core.model import deadlines
 from remuda.core.model.application import Application
 from remuda.core.model.cluster import ResourceManager
@@ -63,11 +68,11 @@ def end_postponements(turn: Turn, partition: Partition) -> None:
     retry_swaps(partition)
 
 
-def hear(turn: Turn, command: PredicateVerdicts | BindPredicates) -> None:
+def hear(turn: Turn, command: PredicateVerdicts | BindPredicates | PreemptionVerdicts) -> None:
     """Do what an RM says about its predicates. Rules: EXT-5, EXT-12, EXT-17."""
     if isinstance(command, BindPredicates):
         bind_predicates(turn, command)
-    else:
+    elif isinstance(command, PredicateVerdicts):
         take_verdicts(turn, command)
 
 
@@ -95,7 +100,9 @@ def bind_predicates(turn: Turn, command: BindPredicates) -> None:
     """
     manager = turn.cluster.managers[command.rm_id]
     manager.predicates = command.predicates
+    manager.preemption_predicates = command.preemption
     for partition in manager.own():
+        partition.preemption_predicates = command.preemption
         if partition.predicates == command.predicates:
             continue
         partition.predicates = command.predicates

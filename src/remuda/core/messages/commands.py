@@ -33,7 +33,8 @@ class RegisterResourceManager:
     """An RM announces itself; an RM of the same ID is wiped first (RM-1 to RM-9).
 
     ``predicates``: the RM answers predicate questions, so the port given to the scheduler is
-    asked for its nodes. Answered by RegistrationAnswered.
+    asked for its nodes; ``preemption_predicates``: questions about victims, likewise. Answered by
+    RegistrationAnswered.
     """
 
     rm_id: str
@@ -43,6 +44,7 @@ class RegisterResourceManager:
     build_info: Mapping[str, str] = field(default_factory=dict)
     extra_config: Mapping[str, str] = field(default_factory=dict)
     predicates: bool = False
+    preemption_predicates: bool = False
 
 
 @message
@@ -281,11 +283,25 @@ class PredicateVerdicts:
 class BindPredicates:
     """An RM answers predicate questions from now on, or no more (EXT-12). No answer.
 
-    Questions that are open are over.
+    Questions that are open are over. ``preemption``: those about victims.
     """
 
     rm_id: str
     predicates: bool
+    preemption: bool = False
+
+
+@message
+class PreemptionVerdicts:
+    """The answer to a question about victims that the port left open (EXT-18). No answer.
+
+    ``verdicts``: per item of the question, from the first one on, whether the node would do, and
+    the index of the last victim that has to go, -1 if none has to. None of them: no answer came.
+    """
+
+    rm_id: str
+    ticket: int
+    verdicts: tuple[tuple[bool, int], ...] = ()
 
 
 Command: TypeAlias = (
@@ -299,5 +315,6 @@ Command: TypeAlias = (
     | UpdateAllocations
     | UpdateNodes
     | PredicateVerdicts
+    | PreemptionVerdicts
     | BindPredicates
 )

@@ -205,7 +205,8 @@ class FindingView:
     ``user NAME at PATH``, ``group NAME at PATH`` or a node ID. ``available``: what is left there,
     of the types that are limited; amounts and nodes are those of ``last_ns``. ``since_ns``: when it
     was first found that the ask must wait; ``looks``: how often in a row this was found to be the
-    reason. ``until_ns``: when it is tried again at the latest, 0 if nobody knows.
+    reason. ``until_ns``: when it is tried again at the latest, 0 if nobody knows. ``preemption``:
+    why no room was taken from others for it, "" if that was not tried (PRE-58).
     """
 
     gate: str
@@ -217,6 +218,7 @@ class FindingView:
     last_ns: int
     looks: int
     until_ns: int = 0
+    preemption: str = ""
 
 
 @message
@@ -233,7 +235,8 @@ class RequestView:
     """One ask that still has something pending (REST-79). ``task_group`` "": of no gang.
 
     ``log``: by message. ``finding`` None: it was not looked at yet. ``reservations``: node IDs,
-    oldest reservation first.
+    oldest reservation first. ``preemption``: the number of the preemption that stands for it, 0 for
+    none (PRE-6, PRE-89).
     """
 
     allocation_key: str
@@ -254,6 +257,7 @@ class RequestView:
     task_group: str = ""
     placeholder: bool = False
     execution_timeout_ms: int = 0
+    preemption: int = 0
 
 
 @message
@@ -263,7 +267,8 @@ class AllocationView:
     ``placeholder_used``: it took the place of a placeholder, which was allocated at
     ``placeholder_request_time_ns`` (GANG-17, REST-80). ``ordered``: why it was ordered out and is
     not confirmed yet, a TerminationType, 0 if it was not (SI-69). ``replacement``: the allocation
-    that waits for the end of this placeholder (GANG-14).
+    that waits for the end of this placeholder (GANG-14). ``preemption``: the number of the
+    preemption whose victim it is, 0 for none (PRE-34).
     """
 
     allocation_key: str
@@ -283,6 +288,54 @@ class AllocationView:
     placeholder_request_time_ns: int = 0
     ordered: int = 0
     replacement: str = ""
+    preemption: int = 0
+
+
+@message
+class VictimView:
+    """One allocation that a preemption chose (PRE-91).
+
+    ``for_queue``: it was chosen to make room under a queue's maximum, not on the node.
+    ``confirmed``: it has ended.
+    """
+
+    application_id: str
+    allocation_key: str
+    allocation_id: str
+    queue: str
+    node_id: str
+    resource: Resource
+    priority: int
+    originator: bool
+    opted_out: bool
+    for_queue: bool
+    confirmed: bool
+
+
+@message
+class PreemptionView:
+    """One preemption: who asked, who went, and why (PRE-91).
+
+    ``kind``: one of model.preemption. ``allocation_key``, ``application_id`` and ``node_id`` "" for
+    a quota that is enforced, ``queue`` then is the queue it is enforced in. ``reasons``: texts that
+    say what justified it. ``outcome``: ``waiting``, ``placed``, ``done`` (a quota) or ``lost``, then
+    ``cause`` says why.
+    """
+
+    number: int
+    kind: str
+    created_ns: int
+    application_id: str
+    allocation_key: str
+    queue: str
+    node_id: str
+    requested: Resource
+    reasons: tuple[str, ...]
+    victims: tuple[VictimView, ...]
+    freed: Resource
+    outcome: str
+    cause: str
+    ended_ns: int
 
 
 @message
@@ -307,6 +360,8 @@ class ApplicationView:
     ``used``: real allocations; ``placeholder``: those that only keep room. ``placeholder_data``: by
     task group. ``placeholder_deadline_ns``: when the reservation times out, 0: no timer (GANG-20).
     ``backoff_deadline_ns``: until when none of its asks is tried (CYC-33), 0: they are.
+    ``preemptions``: the numbers of those its asks caused, ``evictions``: of those that took
+    allocations of it, oldest first, as far as they are known still (PRE-91).
     """
 
     application_id: str
@@ -330,6 +385,8 @@ class ApplicationView:
     placeholder: Resource = field(default_factory=dict)
     placeholder_deadline_ns: int = 0
     placeholder_data: tuple[PlaceholderView, ...] = ()
+    preemptions: tuple[int, ...] = ()
+    evictions: tuple[int, ...] = ()
 
 
 @message

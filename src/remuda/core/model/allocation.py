@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from remuda.core.model.application import Application
     from remuda.core.model.deadlines import Deadline
     from remuda.core.model.node import Node
+    from remuda.core.model.preemption import Preemption
 
 
 @final
@@ -20,7 +21,7 @@ class Allocation:
     ``ordered``: why the RM was told to end it, a TerminationType, 0 if it was not (SI-69);
     ``order`` is the timer that repeats that. ``replaces``: the placeholder whose place it waits
     for, in flight (GANG-14). ``placeholder_ns``: when the placeholder it replaced was allocated, 0
-    if it replaced none (GANG-17).
+    if it replaced none (GANG-17). ``preemption``: whose victim it is, None if it is none (PRE-34).
     """
 
     __slots__ = (
@@ -33,6 +34,7 @@ class Allocation:
         "order",
         "ordered",
         "placeholder_ns",
+        "preemption",
         "replaces",
         "requested_ns",
     )
@@ -51,6 +53,7 @@ class Allocation:
         self.order: Deadline | None = None
         self.replaces: Allocation | None = None
         self.placeholder_ns: int = 0
+        self.preemption: Preemption | None = None
 
     def key(self) -> tuple[int, str]:
         """Return what identifies it within the partition."""

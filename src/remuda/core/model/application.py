@@ -44,7 +44,8 @@ class Application:
     how many of them found no node and are pending, where that counts.
 
     ``allocations``: all, placeholders included; ``allocated``: what the real ones hold; ``gang``:
-    its placeholders and task groups, None until it names one.
+    its placeholders and task groups, None until it names one. ``promised``: what is kept for its
+    asks whose preemption stands, None for nothing (PRE-89).
     """
 
     __slots__ = (
@@ -65,6 +66,7 @@ class Application:
         "pending",
         "priorities",
         "priority",
+        "promised",
         "queue",
         "queue_lets",
         "queue_path",
@@ -125,6 +127,7 @@ class Application:
         self.backoff_until_ns: int = 0
         self.unplaced: int = 0
         self.gang: Gang | None = None
+        self.promised: Vector | None = None
 
     def idle(self) -> bool:
         """Whether it has nothing allocated and nothing pending. Rules: APP-8, LIM-36."""

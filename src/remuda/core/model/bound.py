@@ -9,7 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias, final
 
 from remuda.core.model.ranking import Ranking
-from remuda.core.model.vectors import Amounts, Vector, fits_limit
+from remuda.core.model.vectors import (
+    Amounts,
+    Vector,
+    add_vector,
+    copy,
+    fits_limit,
+    subtract_vector,
+)
 
 if TYPE_CHECKING:
     from remuda.core.model.request import Strand
@@ -65,7 +72,9 @@ class Bound:
     that count already (QUE-24). ``closed``: a type that ``maximum``
     does not name is refused, not unlimited (root, QUE-8). ``running``: applications counted.
     ``held``: strands of applications that may not start; ``woken``: those that were, until a place
-    became free, by number. Rules: QUE-5, QUE-22, LIM-1, LIM-2.
+    became free, by number. ``promised``: what is kept for asks whose preemption stands, None for
+    nothing; ``preempting``: the part of ``allocated`` that is about to end for it (PRE-89).
+    Rules: QUE-2, QUE-5, QUE-22, LIM-1, LIM-2.
     """
 
     __slots__ = (
@@ -74,6 +83,8 @@ class Bound:
         "held",
         "max_applications",
         "maximum",
+        "preempting",
+        "promised",
         "running",
         "starters",
         "woken",
@@ -84,15 +95,25 @@ class Bound:
         self.max_applications: int = 0
         self.closed: bool = False
         self.allocated = Vector()
+        self.preempting = Vector()
+        self.promised: Vector | None = None
         self.running: int = 0
         self.starters: int = 0
         self.held = Waitlist()
         self.woken: dict[int, Strand] = {}
 
     def fits(self, amounts: Amounts) -> bool:
-        """Whether one more allocation stays within the maximum. Rules: QUE-8, RES-34, LIM-53.
+        """Whether one more allocation stays within the maximum, and takes nothing promised.
+
+        Rules: QUE-8, RES-34, LIM-53, PRE-89.
+        """
+        return self.takes(amounts) and (self.promised is None or self._leaves_promised(amounts))
+
+    def takes(self, amounts: Amounts) -> bool:
+        """Whether one more allocation stays within the maximum, whatever is promised to others.
 
         A type root does not have is refused; elsewhere a type without a limit is unlimited.
+        Rules: QUE-8, RES-34, LIM-53, PRE-89.
         """
         maximum = self.maximum
         if maximum is None:
@@ -100,6 +121,15 @@ class Bound:
         if self.closed and amounts.need_types & ~maximum.types:
             return False
         return fits_limit(maximum, self.allocated, amounts)
+
+    def _leaves_promised(self, amounts: Amounts) -> bool:
+        """Whether one more allocation leaves what is promised, once the victims are gone."""
+        if self.maximum is None or self.promised is None:
+            return True
+        due = copy(self.allocated)
+        subtract_vector(due, self.preempting)
+        add_vector(due, self.promised)
+        return fits_limit(self.maximum, due, amounts)
 
     def full(self) -> bool:
         """Whether one more application may not start. Rules: QUE-22, LIM-61."""

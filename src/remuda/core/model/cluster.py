@@ -29,6 +29,7 @@ class ResourceManager:
         "leaving",
         "partitions",
         "predicates",
+        "preemption_predicates",
         "record",
         "stop_ns",
     )
@@ -38,6 +39,7 @@ class ResourceManager:
         self.config = record.config
         self.extra_config: Mapping[str, str] = record.extra_config
         self.predicates: bool = record.predicates
+        self.preemption_predicates: bool = record.preemption_predicates
         self.partitions: dict[str, Partition] = {}
         self.leaving: list[Partition] = []
         self.away_since_ns: int | None = None

@@ -14,6 +14,7 @@ from remuda.core.model.node import Node
 from remuda.core.model.node_order import NodeOrder
 from remuda.core.model.outstanding import Outstanding
 from remuda.core.model.placement_rule import PlacementRule
+from remuda.core.model.preemption import Preemption
 from remuda.core.model.queue import Queue
 from remuda.core.model.request import Lane, Shape, ShapeKey
 from remuda.core.model.reservation import Claim, ClaimKey, Reservation
@@ -50,6 +51,8 @@ class Partition:
     ``confirm_timeout_ns``: after which an order is repeated, 0 never (SI-69); ``enforce_timeouts``:
     running time of applications is limited (APP-30).
     ``questions``: those to the RM without an answer yet, and who waits for them.
+    ``preemptions``: by number, oldest first, those that are over among them (PRE-91).
+    ``preemption_predicates``: the RM is asked about victims (PRE-28).
     ``resting``: nothing is decided here, for the RM is paused (RM-15, EXT-6), or enough is asked.
     """
 
@@ -80,6 +83,8 @@ class Partition:
         "parity",
         "placeholder_count",
         "predicates",
+        "preemption_predicates",
+        "preemptions",
         "questions",
         "rebuffed",
         "rejected",
@@ -150,6 +155,8 @@ class Partition:
         self.closed_nodes: int = 0
         self.cleanup_set: bool = False
         self.predicates: bool = False
+        self.preemption_predicates: bool = False
+        self.preemptions: dict[int, Preemption] = {}
         self.parity: bool = False
         self.trackers: dict[TrackerKey, QueueTracker] = {}
         self.ages = Ages()

@@ -107,7 +107,6 @@ class Queue(Bound):
         "path",
         "path_up",
         "pending",
-        "preempting",
         "priorities",
         "priority",
         "properties",
@@ -143,7 +142,6 @@ class Queue(Bound):
         self.user_limits: dict[str, Limit] = {}
         self.group_limits: dict[str, Limit] = {}
         self.pending = Vector()
-        self.preempting = Vector()
         self.divisors: list[int] = []
         self.priorities = PriorityCount()
         self.priority: int = MIN_PRIORITY

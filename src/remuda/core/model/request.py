@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from remuda.core.model.application import Application
     from remuda.core.model.bound import Bound, WaitKey
     from remuda.core.model.node import Node
+    from remuda.core.model.preemption import Preemption
     from remuda.core.model.queue import Queue
     from remuda.core.model.reservation import Reservation
     from remuda.core.model.trackers import Account, QueueTracker
@@ -139,6 +140,7 @@ class Request:
     (EVT-42). ``log``: see CYC-24. ``waits_since_ns``: when it was first found that it must wait, 0:
     never. ``told_ns``: when a refusal by predicates was told last (EVT-44). ``reported``: its RM
     knows that it waits for resources (CYC-30); ``outstanding``: it may have to be told.
+    ``preemption``: the one that stands for it, None if there is none (PRE-6, PRE-89).
     """
 
     __slots__ = (
@@ -161,6 +163,7 @@ class Request:
         "number",
         "outstanding",
         "pending",
+        "preemption",
         "reported",
         "reservations",
         "sort_key",
@@ -187,6 +190,7 @@ class Request:
         self.reported: bool = False
         self.unplaced: bool = False
         self.outstanding: bool = False
+        self.preemption: Preemption | None = None
         self.told_ns: int | None = None
         self.group: Group | None = None
         self.reservations: dict[str, Reservation] = NO_RESERVATIONS

@@ -1,0 +1,122 @@
+"""Preemptions that were decided: who asked, who goes, and why (rules: PRE-34, PRE-89, PRE-91)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, final
+
+from remuda.core.model.vectors import Amounts, Vector, add
+
+if TYPE_CHECKING:
+    from remuda.core.model.allocation import Allocation
+    from remuda.core.model.request import Request
+
+# What a preemption is for (PRE-91).
+QUEUE: Final = "queue"
+REQUIRED_NODE: Final = "required node"
+QUOTA: Final = "quota"
+
+# How far one is. WAITING: it stands (PRE-89). DONE: of a quota, all victims are gone.
+WAITING: Final = "waiting"
+PLACED: Final = "placed"
+DONE: Final = "done"
+LOST: Final = "lost"
+
+# How many a partition remembers that are over (PRE-91).
+KEPT: Final = 1_000
+
+
+@final
+class Victim:
+    """One allocation that was chosen, as it was then. ``for_queue``: not to make room on the node.
+
+    ``confirmed``: it has ended, whatever ended it.
+    """
+
+    __slots__ = (
+        "allocation_id",
+        "amounts",
+        "application_id",
+        "confirmed",
+        "for_queue",
+        "key",
+        "node_id",
+        "opted_out",
+        "originator",
+        "priority",
+        "queue_path",
+    )
+
+    def __init__(self, allocation: Allocation, *, for_queue: bool) -> None:
+        ask = allocation.ask
+        self.application_id = allocation.application.application_id
+        self.allocation_id = allocation.allocation_id
+        self.key = ask.allocation_key
+        self.queue_path = allocation.application.queue_path
+        self.node_id = allocation.node.node_id
+        self.amounts = allocation.amounts
+        self.priority = ask.priority
+        self.originator = ask.originator
+        self.opted_out = not ask.allow_preempt_self
+        self.for_queue = for_queue
+        self.confirmed: bool = False
+
+
+@final
+class Preemption:
+    """One preemption (PRE-91). Times are Unix nanoseconds.
+
+    ``number``: unique in the partition. ``request``: who it is for, None for a quota that is
+    enforced in ``queue_path``. ``node_id``: where the ask is to go, "" for a quota. ``amounts``: the
+    ask, or the excess. ``victims``: by (application number, allocation ID), in the order they were
+    chosen. ``left``: how many of them are not confirmed. ``promised``: the room is kept for the ask
+    at its queues, user and group (PRE-89).
+    """
+
+    __slots__ = (
+        "amounts",
+        "cause",
+        "created_ns",
+        "ended_ns",
+        "kind",
+        "left",
+        "node_id",
+        "number",
+        "outcome",
+        "promised",
+        "queue_path",
+        "reasons",
+        "request",
+        "victims",
+    )
+
+    def __init__(
+        self,
+        number: int,
+        kind: str,
+        created_ns: int,
+        queue_path: str,
+        amounts: Amounts,
+        reasons: Sequence[str],
+    ) -> None:
+        self.number = number
+        self.kind = kind
+        self.created_ns = created_ns
+        self.queue_path = queue_path
+        self.amounts = amounts
+        self.reasons = tuple(reasons)
+        self.request: Request | None = None
+        self.node_id: str = ""
+        self.victims: dict[tuple[int, str], Victim] = {}
+        self.left: int = 0
+        self.promised: bool = False
+        self.outcome: str = WAITING
+        self.cause: str = ""
+        self.ended_ns: int = 0
+
+    def freed(self) -> Vector:
+        """Return what all victims held."""
+        sum_of_all = Vector()
+        for victim in self.victims.values():
+            add(sum_of_all, victim.amounts)
+        return sum_of_all
