@@ -29,6 +29,7 @@ from remuda.core.apply.reload import update_configuration
 from remuda.core.apply.reservations import review
 from remuda.core.apply.turn import Turn
 from remuda.core.cycle.decide import decide, has_work
+from remuda.core.cycle.preempt import decide_preemption, may_preempt
 from remuda.core.invariants.partition import check
 from remuda.core.messages.commands import (
     BindPredicates,
@@ -48,7 +49,7 @@ from remuda.core.messages.commands import (
 from remuda.core.messages.effects import Effect, RequestRefused
 from remuda.core.messages.queries import Query, View
 from remuda.core.model.cluster import Cluster
-from remuda.core.model.decision import Allocate
+from remuda.core.model.decision import Allocate, Park
 from remuda.core.model.partition import Partition
 from remuda.core.ports import Predicates, PreemptionPredicates, always_true, first_will_do
 from remuda.core.views.answers import answer
@@ -128,8 +129,10 @@ class Scheduler:
                 alone = len(self._partitions) == 1
                 self._after = 1 if alone else self._partitions.index(partition) + 1
             else:
+                if isinstance(decision, Park) and may_preempt(partition, decision):
+                    decision = decide_preemption(partition, decision, self._preemption, now_ns)
                 carry_out(turn, partition, decision)
-            if partition.claims or partition.shaken:
+            if partition.claims or partition.shaken or partition.candidates is not None:
                 review(turn, partition)
             if partition.outstanding.leaves:
                 plan_look(turn, partition)

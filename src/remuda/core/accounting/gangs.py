@@ -11,6 +11,7 @@ from collections import Counter
 from remuda.config.queue_properties import GREEDY
 from remuda.core.accounting.lanes import move_group, regroup, regroup_members, restage
 from remuda.core.accounting.swaps import place_swaps
+from remuda.core.accounting.victims import forget_candidate
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
 from remuda.core.model.gang import Gang
@@ -113,6 +114,7 @@ def order_out(partition: Partition, allocation: Allocation, termination_type: in
     Rules: SI-69, GANG-10, GANG-22.
     """
     allocation.ordered = termination_type
+    forget_candidate(partition, allocation)
     if allocation.ask.placeholder:
         application = allocation.application
         group = gang_of(application).group(allocation.ask.task_group)

@@ -182,7 +182,8 @@ def _shape(partition: Partition, request: Request) -> Shape:
 def _shape_key(partition: Partition, request: Request) -> ShapeKey:
     """Return what makes asks of a partition equal. In a leaf with back-off each ask is alone.
 
-    Rules: CYC-15, NOD-13, NOD-23, CYC-33, GANG-4, GANG-11.
+    So is one whose preemption stands, since the room that is kept is for it.
+    Rules: CYC-15, NOD-13, NOD-23, CYC-33, GANG-4, GANG-11, PRE-5, PRE-89.
     """
     ask = request.ask
     application = request.application
@@ -194,7 +195,8 @@ def _shape_key(partition: Partition, request: Request) -> ShapeKey:
     if request.reservations:
         stage = _stage(request)
     leaf = application.queue
-    alone = stage == HOME or (leaf is not None and leaf.settings.backoff > 0)
+    promised = request.preemption is not None
+    alone = stage == HOME or promised or (leaf is not None and leaf.settings.backoff > 0)
     own = request.number if alone else 0
     gated = 0
     gang = application.gang
@@ -202,7 +204,23 @@ def _shape_key(partition: Partition, request: Request) -> ShapeKey:
         gated = gang.total.number
     group = "" if ask.placeholder else ask.task_group
     number, policy = request.amounts.number, application.node_policy
-    return (number, required, constraint, policy, stage, own, group, ask.placeholder, gated)
+    placeholder = ask.placeholder
+    preempts = None
+    if request.ripe and not promised and stage != HOME and partition.config.preemption:
+        preempts = ask.priority
+    return (
+        number,
+        required,
+        constraint,
+        policy,
+        stage,
+        own,
+        group,
+        placeholder,
+        gated,
+        preempts,
+        promised,
+    )
 
 
 def _stage(request: Request) -> int:

@@ -11,6 +11,7 @@ from remuda.core.accounting.accounts import account_of
 from remuda.core.accounting.gangs import count_replaced, drop_placeholder, gang_of
 from remuda.core.accounting.standing import update_application
 from remuda.core.accounting.usage import set_pending, take_room
+from remuda.core.accounting.victims import forget_candidate
 from remuda.core.accounting.waiting import offer_anew, wake_within
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.partition import Partition
@@ -69,6 +70,7 @@ def end_replacement(partition: Partition, placeholder: Allocation) -> Allocation
         subtract(holder.allocated, placeholder.amounts)
         add(holder.allocated, real.amounts)
     application.note_peak(placeholder.amounts)
+    forget_candidate(partition, placeholder)
     del application.allocations[placeholder.allocation_id]
     application.forget(placeholder)
     placeholder.node.remove(placeholder)
@@ -83,5 +85,8 @@ def end_replacement(partition: Partition, placeholder: Allocation) -> Allocation
         update_application(application)
     partition.unsettled[leaf.path] = leaf
     partition.claims_stale = True
+    partition.revision += 1
+    if partition.candidates is not None:
+        partition.candidates.add(real)
     wake_within(partition, leaf, trackers)
     return real

@@ -5,6 +5,7 @@ from __future__ import annotations
 from remuda.config.queue_properties import FAIR
 from remuda.core.accounting.accounts import account_of
 from remuda.core.accounting.standing import update_application
+from remuda.core.accounting.victims import forget_candidate
 from remuda.core.accounting.waiting import wake_within
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.partition import Partition
@@ -21,6 +22,7 @@ def resize(partition: Partition, allocation: Allocation, amounts: Amounts) -> No
     leaf = application.queue
     assert leaf is not None
     before = allocation.amounts
+    forget_candidate(partition, allocation)
     allocation.node.exchange(allocation, amounts)
     allocation.amounts = amounts
     trackers = account_of(partition, application).trackers
@@ -31,6 +33,11 @@ def resize(partition: Partition, allocation: Allocation, amounts: Amounts) -> No
         _exchange(application.allocated, before, amounts)
     for queue in leaf.path_up:
         _exchange(queue.allocated, before, amounts)
+        if allocation.preemption is not None:
+            _exchange(queue.preempting, before, amounts)
+    if partition.candidates is not None:
+        partition.candidates.add(allocation)
+    partition.revision += 1
     for tracker in trackers:
         _exchange(tracker.allocated, before, amounts)
     if leaf.settings.application_sort == FAIR:

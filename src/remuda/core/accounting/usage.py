@@ -16,7 +16,7 @@ from remuda.core.accounting.gangs import (
 )
 from remuda.core.accounting.lanes import dequeue, enqueue, note_turn, regroup, restage
 from remuda.core.accounting.standing import place_group, update_application
-from remuda.core.accounting.victims import victim_gone
+from remuda.core.accounting.victims import forget_candidate, index_candidates, victim_gone
 from remuda.core.accounting.waiting import (
     hold_again,
     pass_on,
@@ -89,6 +89,9 @@ def charge(  # noqa: C901 - a call less where every allocation comes
         add_placeholder(partition, allocation)
     partition.allocation_count += 1
     partition.claims_stale = True
+    partition.revision += 1
+    if partition.candidates is not None:
+        partition.candidates.add(allocation)
     group = request.group
     if request.pending == 0 and group is not None:
         _unlist(partition, request, used_more=True)
@@ -146,10 +149,13 @@ def refund(partition: Partition, allocation: Allocation) -> None:
         drop_placeholder(partition, allocation)
     else:
         subtract(application.allocated, amounts)
-    if allocation.preemption is not None:
-        victim_gone(partition, allocation)
+    if allocation.kind is not None:
+        forget_candidate(partition, allocation)
+    elif allocation.preemption is not None:
+        victim_gone(allocation)
     partition.allocation_count -= 1
     partition.claims_stale = True
+    partition.revision += 1
     if leaf.settings.application_sort == FAIR:
         update_application(application)
     partition.unsettled[leaf.path] = leaf
@@ -214,6 +220,8 @@ def _list(partition: Partition, request: Request) -> None:
     if not request.ages and partition.reservation_delay_ns is not None:
         request.ages = True
         partition.ages.add(request.created_ns + partition.reservation_delay_ns + 1, request)
+    if request.ask.allow_preempt_other:
+        await_ripeness(partition, request)
     application.priorities.add(request.ask.priority)
     if application.priority != application.priorities.highest:
         _set_priority(application)
@@ -223,6 +231,15 @@ def _list(partition: Partition, request: Request) -> None:
         add_member(partition, request)
     if request.attempted:
         partition.outstanding.add(request)
+
+
+def await_ripeness(partition: Partition, request: Request) -> None:
+    """Note when a pending ask may preempt others; from now on it is known whom. PRE-1, PRE-5."""
+    if partition.config.preemption and request.may_preempt():
+        index_candidates(partition)
+        if not request.ripe and not request.ripens:
+            request.ripens = True
+            partition.ripening.add(request.ripe_ns(), request)
 
 
 def _unlist(partition: Partition, request: Request, *, used_more: bool) -> None:

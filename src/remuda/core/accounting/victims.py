@@ -8,6 +8,7 @@ from __future__ import annotations
 from remuda.core.accounting.accounts import account_of, promise_at, withdraw_at
 from remuda.core.accounting.waiting import wake_within
 from remuda.core.model.allocation import Allocation
+from remuda.core.model.candidates import Candidates
 from remuda.core.model.partition import Partition
 from remuda.core.model.preemption import Preemption, Victim
 from remuda.core.model.request import Request
@@ -22,9 +23,25 @@ from remuda.core.model.vectors import (
 )
 
 
-def mark(
-    partition: Partition, preemption: Preemption, allocation: Allocation, *, for_queue: bool
-) -> None:
+def index_candidates(partition: Partition) -> None:
+    """Begin to keep the index of candidates: an ask came that may preempt. Rules: PRE-13.
+
+    Cost: O(allocations), once.
+    """
+    if partition.candidates is None:
+        partition.candidates = Candidates()
+        for application in partition.applications.values():
+            for allocation in application.allocations.values():
+                partition.candidates.add(allocation)
+
+
+def forget_candidate(partition: Partition, allocation: Allocation) -> None:
+    """Take an allocation out of the index: it ends, or is about to. Rules: PRE-13, PRE-60."""
+    if partition.candidates is not None:
+        partition.candidates.remove(allocation)
+
+
+def mark(preemption: Preemption, allocation: Allocation, *, for_queue: bool) -> None:
     """Note that an allocation is a victim; until it is gone it counts as before. Rules: PRE-34."""
     preemption.victims[allocation.key()] = Victim(allocation, for_queue=for_queue)
     preemption.left += 1
@@ -35,7 +52,7 @@ def mark(
         add(queue.preempting, allocation.amounts)
 
 
-def victim_gone(partition: Partition, allocation: Allocation) -> None:
+def victim_gone(allocation: Allocation) -> None:
     """Note that a victim ended, whatever ended it. Rules: PRE-35, QUE-12."""
     preemption = allocation.preemption
     assert preemption is not None
@@ -56,6 +73,7 @@ def promise(partition: Partition, request: Request) -> None:
     assert leaf is not None
     trackers = account_of(partition, application).trackers
     preemption.promised = True
+    partition.claims_stale = True
     amounts = vector_of(preemption.amounts)
     if application.promised is None:
         application.promised = Vector()
@@ -75,6 +93,7 @@ def withdraw_promise(partition: Partition, request: Request) -> None:
     assert application.promised is not None
     trackers = account_of(partition, application).trackers
     preemption.promised = False
+    partition.claims_stale = True
     amounts = vector_of(preemption.amounts)
     subtract_vector(application.promised, amounts)
     if not trimmed(application.promised):

@@ -106,7 +106,7 @@ def wake_all(partition: Partition) -> None:
 def wake_waiting(partition: Partition, tracker: QueueTracker) -> None:
     """Let the first strand of each lane that now fits try again. Rules: LIM-53."""
     for strand in tracker.waiting.firsts():
-        if tracker.fits(strand.lane.shape.amounts):
+        if strand.lane.shape.fits(tracker):
             resume(partition, strand)
 
 
@@ -117,7 +117,7 @@ def pass_on(partition: Partition, strand: Strand) -> None:
     """
     lane = strand.lane
     for tracker in strand.account.limited:
-        if tracker.waiting.strands and tracker.fits(lane.shape.amounts):
+        if tracker.waiting.strands and lane.shape.fits(tracker):
             _resume_first(partition, tracker.waiting, strand.place())
     bounds: list[Bound] = [*strand.queue_gates, *strand.quota_gates]
     for bound in bounds:
@@ -131,6 +131,7 @@ def offer(partition: Partition, node: Node) -> None:
     The room of a node that a reservation keeps from others is for that ask alone.
     Rules: NOD-14, RSV-7.
     """
+    partition.revision += 1
     if node.reservations:
         partition.shaken[node.node_id] = node
     if partition.rebuffed:

@@ -1,4 +1,7 @@
-"""Lets asks that are old enough reserve nodes (rules: RSV-3, decision 45 of docs/spec)."""
+"""Lets asks do more when they are old enough: reserve nodes, preempt others (rules: RSV-3, PRE-5).
+
+See decision 45 of docs/spec.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import Final
 from remuda.core.accounting.lanes import move_group, restage
 from remuda.core.apply.turn import Turn
 from remuda.core.model import deadlines
-from remuda.core.model.ages import FOREVER_NS
+from remuda.core.model.ages import FOREVER_NS, Ages
 from remuda.core.model.partition import Partition
 from remuda.core.model.request import Request
 
@@ -18,25 +21,40 @@ PAUSE_NS: Final = 1_000_000
 
 def plan_ages(turn: Turn, partition: Partition) -> None:
     """See that a timer runs out when the next asks are old enough. Rules: RSV-3."""
-    ages = partition.ages
+    plan(turn, partition, partition.ages, deadlines.AGE)
+
+
+def plan(turn: Turn, partition: Partition, ages: Ages, what: str) -> None:
+    """See that a timer runs out when the next asks of some are old enough. Rules: RSV-3, PRE-5."""
     due_ns = ages.next_ns()
     if due_ns != FOREVER_NS and (ages.timer_ns == 0 or due_ns < ages.timer_ns):
         ages.timer_ns = due_ns
-        turn.set_timer(partition, deadlines.AGE, due_ns - turn.now_ns)
+        turn.set_timer(partition, what, due_ns - turn.now_ns)
 
 
 def grow_old(turn: Turn, partition: Partition) -> None:
-    """Let the asks that are old enough reserve nodes.
+    """Let the asks that are old enough reserve nodes. Rules: RSV-3."""
+    grown = partition.ages.grown(turn.now_ns)
+    for request in grown:
+        request.aged = True
+    let_in(turn, partition, partition.ages, grown)
+
+
+def let_in(turn: Turn, partition: Partition, ages: Ages, grown: list[Request]) -> None:
+    """Put asks into the lanes they belong to now that they are old enough.
 
     An application's equal asks that grow old together move at once; what is left moves ask by ask,
-    a portion at a time, by priority and arrival. Rules: RSV-3 (decision 45 of docs/spec).
+    a portion at a time, by priority and arrival. Rules: RSV-3, PRE-5 (decision 45 of docs/spec).
     """
-    ages = partition.ages
     left: list[Request] = []
-    for requests in _by_group(ages.grown(turn.now_ns)):
+    for requests in _by_group(grown):
         group = requests[0].group
         assert group is not None
-        if len(requests) < len(group.requests) or not move_group(partition, group):
+        if (
+            len(requests) < len(group.requests)
+            or not _are_alike(requests)
+            or not move_group(partition, group)
+        ):
             left += requests
     if left:
         ages.stragglers += left
@@ -49,11 +67,19 @@ def grow_old(turn: Turn, partition: Partition) -> None:
 
 
 def _by_group(requests: list[Request]) -> list[list[Request]]:
-    """Mark asks as old enough; return those that still wait, each group of them together."""
+    """Return those that still wait, each group of them together."""
     groups: dict[int, list[Request]] = {}
     for request in requests:
-        request.aged = True
         group = request.group
         if group is not None:
             groups.setdefault(group.first().number, []).append(request)
     return list(groups.values())
+
+
+def _are_alike(requests: list[Request]) -> bool:
+    """Whether some asks of a group go to the same lane: those that preempt do so by priority."""
+    first = requests[0]
+    return all(
+        each.ripe == first.ripe and (not each.ripe or each.ask.priority == first.ask.priority)
+        for each in requests
+    )

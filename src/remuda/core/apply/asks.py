@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from remuda.core.accounting.gangs import enlist, lose
 from remuda.core.accounting.usage import set_pending
+from remuda.core.apply.attempts import lose_standing
 from remuda.core.apply.lifecycle import admit, asks_left, drop_request, drop_requests, fire
 from remuda.core.apply.reservations import (
     drop_unfit,
@@ -169,10 +170,11 @@ def _replace(turn: Turn, partition: Partition, request: Request, ask: Ask) -> No
     pending = request.pending
     set_pending(partition, request, 0)
     required = request.required_node()
+    lose_standing(turn, partition, request, "the ask changed")
     request.replace(ask, amounts)
     reservations = list(request.reservations.values())
     if request.required_node() != required:
-        unreserve_all(turn, partition, reservations)
+        unreserve_all(turn, partition, reservations, "the ask changed")
     else:
         drop_unfit(turn, partition, reservations)
     if pending:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from remuda.core.accounting.lanes import mark_looked, regroup
 from remuda.core.accounting.usage import charge, count_unplaced
 from remuda.core.accounting.waiting import hold, park, wait
+from remuda.core.apply.attempts import note_attempt, place_standing
 from remuda.core.apply.gangs import placeholder_entered
 from remuda.core.apply.identities import next_allocation_id
 from remuda.core.apply.lifecycle import allocation_added, first_ask_came
@@ -30,6 +33,9 @@ from remuda.core.model.decision import Allocate, Hold, Park, Pause, Refusals, Re
 from remuda.core.model.partition import Partition
 from remuda.core.model.request import HOME, Request
 
+# Why reservations end that are cancelled (CYC-14).
+DISPLACED: Final = "an ask for just this node came first"
+
 
 def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
     """Place one allocation. It cannot fail: the decision was made on this very state.
@@ -42,7 +48,7 @@ def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
     node = decision.node
     assert request.pending > 0, "an ask without pending was chosen"
     if decision.cancelled:
-        unreserve_all(turn, partition, decision.cancelled)
+        unreserve_all(turn, partition, decision.cancelled, DISPLACED)
     application = request.application
     if not (application.seen and application.queue_lets and application.quota_lets) or not (
         request.fits_user and request.fits_queue
@@ -62,8 +68,13 @@ def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
         limit_execution(turn, partition, allocation, request.ask.execution_timeout_ms)
     if request.pending:
         partition.outstanding.add(request)
-    if decision.reservation is not None:
-        unreserve(turn, partition, decision.reservation)
+    reservation = decision.reservation
+    preemption = request.preemption
+    if preemption is not None:
+        reservation = request.reservations.get(preemption.node_id)
+        place_standing(turn, partition, request)
+    if reservation is not None:
+        unreserve(turn, partition, reservation)
     turn.emit(
         AllocationNew(
             partition.rm_id, partition.name, allocation.allocation_id, node.node_id, request.ask
@@ -74,7 +85,7 @@ def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
 def keep_node(turn: Turn, partition: Partition, decision: Reserve) -> None:
     """Reserve a node for an ask that found none. Rules: CYC-6, CYC-14. Emits: EventRecord."""
     request = decision.request
-    unreserve_all(turn, partition, decision.cancelled)
+    unreserve_all(turn, partition, decision.cancelled, DISPLACED)
     look_at_served(turn, partition, request)
     if request.group is not None:
         forget(request.group.strand.lane)
@@ -99,6 +110,8 @@ def park_lane(turn: Turn, partition: Partition, decision: Park) -> None:
             hold_back(turn, partition, stop)
     request = lane.first().first()
     look_at_parked(turn, partition, decision)
+    if decision.attempt is not None:
+        note_attempt(turn, partition, lane, decision.attempt)
     forget(lane)
     if lane.shape.stage == HOME and decision.limiting is None:
         for node, reason in decision.refusals.now + decision.refusals.known:

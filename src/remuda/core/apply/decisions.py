@@ -5,22 +5,35 @@ from __future__ import annotations
 from typing import assert_never
 
 from remuda.core.apply.commit import hold_back, keep_node, let_pause, let_wait, park_lane
+from remuda.core.apply.preemption import preempt
 from remuda.core.apply.questions import await_answer, postpone
 from remuda.core.apply.swaps import swap_placeholders
 from remuda.core.apply.turn import Turn
-from remuda.core.model.decision import Await, Hold, Park, Pause, Postpone, Reserve, Swap, Wait
+from remuda.core.model.decision import (
+    Await,
+    Hold,
+    Park,
+    Pause,
+    Postpone,
+    Preempt,
+    Reserve,
+    Swap,
+    Wait,
+)
 from remuda.core.model.partition import Partition
 
 
 def carry_out(
     turn: Turn,
     partition: Partition,
-    decision: Reserve | Park | Wait | Hold | Pause | Swap | Await | Postpone,
+    decision: Reserve | Preempt | Park | Wait | Hold | Pause | Swap | Await | Postpone,
 ) -> None:
     """Do what was decided. Rules: CYC-6, CYC-12, CYC-23, CYC-33, EXT-14, EXT-17."""
     match decision:
         case Reserve():
             keep_node(turn, partition, decision)
+        case Preempt():
+            preempt(turn, partition, decision)
         case Park():
             park_lane(turn, partition, decision)
         case Wait():

@@ -185,7 +185,7 @@ def drop_request(
     cancel_swaps_of(turn, partition, request)
     del application.requests[key]
     if request.pending:
-        unreserve_all(turn, partition, list(request.reservations.values()))
+        unreserve_all(turn, partition, list(request.reservations.values()), "the ask is gone")
         members = request.pending if request.ask.placeholder else 0
         set_pending(partition, request, 0)
         if members:

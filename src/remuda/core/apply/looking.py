@@ -25,6 +25,7 @@ from remuda.core.model.trackers import QueueTracker
 from remuda.core.model.vectors import Vector
 from remuda.core.policy.headroom import headroom, room_at, user_headroom
 from remuda.core.policy.tally import count_reasons, tally
+from remuda.core.preempt.reasons import NOT_YET
 
 NO_USER_QUOTA: Final = "Not enough user quota"
 NO_QUEUE_QUOTA: Final = "Not enough queue quota"
@@ -63,6 +64,7 @@ def look_at_parked(turn: Turn, partition: Partition, decision: Park) -> None:
     """
     lane = decision.lane
     first = lane.first().first()
+    _note_preemption(turn, partition, first, decision)
     requests = [first] + [each for each in _fresh(lane) if each is not first]
     limiting = decision.limiting
     if limiting is None:
@@ -87,7 +89,15 @@ def look_at_parked(turn: Turn, partition: Partition, decision: Park) -> None:
             _over_queue_quota(turn, partition, request, left)
     room = partition.types.resource(room_at(limiting))
     finding = Finding(gate, limiting.path, room, None, turn.now_ns)
-    lane.finding = finding.after(lane.finding)
+    _keep_finding(lane, decision, finding)
+
+
+def look_at_preempting(turn: Turn, partition: Partition, request: Request) -> None:
+    """Note that others have to go for an ask. Rules: CYC-12, PRE-34. Emits: EventRecord."""
+    _look_at(turn, partition, request, None)
+    _note_attempt(partition, request)
+    _waits(turn, request)
+    _tell_user_fits(turn, partition, request)
 
 
 def look_at_waiting(turn: Turn, partition: Partition, decision: Wait) -> None:
@@ -230,7 +240,35 @@ def _note_no_node(turn: Turn, partition: Partition, request: Request, decision: 
         elif not node.holds(shape.amounts):
             text = f"required node '{subject}' is too small"
             request.log = noted(request.log, text, 1, turn.now_ns)
-    lane.finding = Finding(gate, subject, None, nodes, turn.now_ns).after(lane.finding)
+    _keep_finding(lane, decision, Finding(gate, subject, None, nodes, turn.now_ns))
+
+
+def _keep_finding(lane: Lane, decision: Park, finding: Finding) -> None:
+    """Keep why a lane waits, with what became of the attempt to preempt. Rules: PRE-58, REST-120."""
+    if decision.attempt is not None:
+        finding.preemption = decision.attempt.reason
+    lane.finding = finding.after(lane.finding)
+
+
+def _note_preemption(turn: Turn, partition: Partition, request: Request, decision: Park) -> None:
+    """Log why nobody has to go for an ask; a fruitless try on its required node is told, too.
+
+    Rules: PRE-45, PRE-58, EVT-46. Emits: EventRecord.
+    """
+    attempt = decision.attempt
+    if attempt is None:
+        if request.may_preempt() and not request.ripe and partition.config.preemption:
+            request.log = noted(request.log, NOT_YET, 1, turn.now_ns)
+        return
+    if attempt.ticket:
+        return
+    request.log = noted(request.log, attempt.reason, 1, turn.now_ns)
+    node_id = request.required_node()
+    tried_ns = request.tried_ns
+    if node_id and (tried_ns is None or turn.now_ns >= tried_ns + PREDICATE_PAUSE_NS):
+        key = request.ask.allocation_key
+        text = f"Unschedulable request '{key}' with required node '{node_id}', "
+        _request_event(turn, partition, request, text + "no preemption victim found")
 
 
 def _fresh(lane: Lane) -> list[Request]:

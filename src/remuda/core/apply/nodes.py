@@ -289,7 +289,7 @@ def remove_node(turn: Turn, partition: Partition, node: Node) -> None:
     del partition.nodes[node.node_id]
     partition.utilisation.part(node)
     partition.shaken.pop(node.node_id, None)
-    unreserve_all(turn, partition, list(node.reservations.values()))
+    unreserve_all(turn, partition, list(node.reservations.values()), "the node is gone")
     ended, arrived = end_on_node(turn, partition, node)
     _resize_partition(turn, partition, node.total, None)
     turn.event(

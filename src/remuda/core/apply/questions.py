@@ -14,6 +14,7 @@ from remuda.core.accounting.asides import set_aside
 from remuda.core.accounting.lanes import restage
 from remuda.core.accounting.swaps import retry_swaps, set_stuck, set_swaps_aside
 from remuda.core.accounting.waiting import wake
+from remuda.core.apply.attempts import take_preemption_verdicts
 from remuda.core.apply.looking import CLASSES_LIMIT
 from remuda.core.apply.turn import Turn
 from remuda.core.messages.commands import (
@@ -74,6 +75,10 @@ def hear(turn: Turn, command: PredicateVerdicts | BindPredicates | PreemptionVer
         bind_predicates(turn, command)
     elif isinstance(command, PredicateVerdicts):
         take_verdicts(turn, command)
+    else:
+        for partition in turn.cluster.managers[command.rm_id].own():
+            if take_preemption_verdicts(partition, command):
+                break
 
 
 def take_verdicts(turn: Turn, command: PredicateVerdicts) -> None:

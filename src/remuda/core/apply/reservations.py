@@ -14,6 +14,7 @@ from remuda.core.accounting.lanes import restage
 from remuda.core.accounting.usage import count_starter
 from remuda.core.accounting.waiting import offer, wake_rebuffed, wake_to_reserve
 from remuda.core.apply.ages import plan_ages
+from remuda.core.apply.attempts import lose_standing, place_standing, plan_attempts, try_again
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.model import deadlines
@@ -30,6 +31,7 @@ from remuda.core.model.vectors import fits
 def reserve(turn: Turn, partition: Partition, request: Request, node: Node) -> Reservation:
     """Keep a node free for an ask. Rules: RSV-1, RSV-5, RSV-7, EVT-55. Emits: EventRecord."""
     number = partition.next_number()
+    partition.revision += 1
     claim = _claim(partition, request)
     reservation = Reservation(number, request, node, claim, turn.now_ns)
     claim.reservations[number] = reservation
@@ -41,20 +43,27 @@ def reserve(turn: Turn, partition: Partition, request: Request, node: Node) -> R
     request.application.reservations[number] = reservation
     _reservation_event(turn, partition, reservation, events.ADD)
     wake_rebuffed(partition)
-    _close_or_open(partition, node)
+    close_or_open(partition, node)
     partition.shaken[node.node_id] = node
     restage(partition, request)
     count_starter(partition, request.application)
     return reservation
 
 
-def unreserve(turn: Turn, partition: Partition, reservation: Reservation) -> None:
+def unreserve(
+    turn: Turn, partition: Partition, reservation: Reservation, cause: str = "it was given up"
+) -> None:
     """End a reservation; others may use the node, the ask may reserve again.
 
-    Rules: RSV-8, RSV-9, RSV-11 (Ours), EVT-56. Emits: EventRecord.
+    What was preempted for it is lost then, for this cause, unless the ask has been placed.
+    Rules: RSV-8, RSV-9, RSV-11 (Ours), PRE-6 (Ours), EVT-56. Emits: EventRecord.
     """
     number = reservation.number
     request, node = reservation.request, reservation.node
+    preemption = request.preemption
+    if preemption is not None and preemption.node_id == node.node_id:
+        lose_standing(turn, partition, request, cause)
+    partition.revision += 1
     _leave_claim(partition, reservation)
     del partition.reservations[number]
     del node.reservations[number]
@@ -63,16 +72,18 @@ def unreserve(turn: Turn, partition: Partition, reservation: Reservation) -> Non
     _reservation_event(turn, partition, reservation, events.REMOVE)
     restage(partition, request)
     count_starter(partition, request.application)
-    _close_or_open(partition, node)
+    close_or_open(partition, node)
     wake_rebuffed(partition)
     if node.node_id in partition.nodes:
         wake_to_reserve(partition, node)
 
 
-def unreserve_all(turn: Turn, partition: Partition, reservations: Sequence[Reservation]) -> None:
-    """End some reservations, oldest first. Rules: RSV-9."""
+def unreserve_all(
+    turn: Turn, partition: Partition, reservations: Sequence[Reservation], cause: str
+) -> None:
+    """End some reservations for a cause, oldest first. Rules: RSV-9."""
     for reservation in reservations:
-        unreserve(turn, partition, reservation)
+        unreserve(turn, partition, reservation, cause)
 
 
 def use_reservation(turn: Turn, partition: Partition, request: Request, node: Node) -> None:
@@ -80,6 +91,7 @@ def use_reservation(turn: Turn, partition: Partition, request: Request, node: No
 
     Rules: RSV-8, SI-44.
     """
+    place_standing(turn, partition, request)
     own = request.reservations.get(node.node_id)
     reservation = own or request.oldest_reservation()
     if reservation is not None:
@@ -90,7 +102,7 @@ def trim_reservations(turn: Turn, partition: Partition, request: Request) -> Non
     """End what an ask has reserved beyond what it wants, oldest first. Rules: RSV-6, SI-33."""
     beyond = len(request.reservations) - request.reservation_limit()
     for reservation in list(request.reservations.values())[: max(0, beyond)]:
-        unreserve(turn, partition, reservation)
+        unreserve(turn, partition, reservation, "the ask wants less")
 
 
 def free_held(turn: Turn, partition: Partition, application: Application) -> None:
@@ -98,7 +110,7 @@ def free_held(turn: Turn, partition: Partition, application: Application) -> Non
     for reservation in list(application.reservations.values()):
         group = reservation.request.group
         if group is not None and group.strand.gate == CLOSED:
-            unreserve(turn, partition, reservation)
+            unreserve(turn, partition, reservation, "the ask waits for its placeholders")
 
 
 def drop_unfit(turn: Turn, partition: Partition, reservations: list[Reservation]) -> None:
@@ -108,7 +120,7 @@ def drop_unfit(turn: Turn, partition: Partition, reservations: list[Reservation]
     """
     for reservation in reservations:
         if not reservation.node.holds(reservation.request.amounts):
-            unreserve(turn, partition, reservation)
+            unreserve(turn, partition, reservation, "the node is too small")
 
 
 def review(turn: Turn, partition: Partition) -> None:
@@ -125,6 +137,8 @@ def review(turn: Turn, partition: Partition) -> None:
             for reservation in list(node.reservations.values()):
                 _settle_home(partition, reservation)
     plan_ages(turn, partition)
+    if partition.candidates is not None:
+        plan_attempts(turn, partition)
 
 
 def renew_claim(partition: Partition, request: Request) -> None:
@@ -136,7 +150,7 @@ def renew_claim(partition: Partition, request: Request) -> None:
         mates[reservation.number] = reservation
         reservation.claim.reservations = dict(sorted(mates.items()))
         partition.shaken[reservation.node.node_id] = reservation.node
-        _close_or_open(partition, reservation.node)
+        close_or_open(partition, reservation.node)
 
 
 def renew_claims(partition: Partition) -> None:
@@ -148,7 +162,7 @@ def renew_claims(partition: Partition) -> None:
         claim.reservations[reservation.number] = reservation
     for node in partition.nodes.values():
         if node.reservations:
-            _close_or_open(partition, node)
+            close_or_open(partition, node)
 
 
 def _claim(partition: Partition, request: Request) -> Claim:
@@ -186,14 +200,20 @@ def _review_claims(turn: Turn, partition: Partition) -> None:
         if fit != claim.fits:
             claim.fits = fit
             for reservation in claim.reservations.values():
-                _close_or_open(partition, reservation.node)
+                close_or_open(partition, reservation.node)
         if not fit and partition.reservation_limit_ns:
             _end_old(turn, partition, claim)
 
 
 def _end_old(turn: Turn, partition: Partition, claim: Claim) -> None:
-    """End what is too old of reservations that do not fit the headroom. Rules: RSV-10 (Ours)."""
+    """End what is too old of reservations that do not fit the headroom.
+
+    Not while victims are still to go. Rules: RSV-10 (Ours), PRE-89.
+    """
     for reservation in list(claim.reservations.values()):
+        preemption = reservation.request.preemption
+        if preemption is not None and preemption.left:
+            continue
         due_ns = reservation.created_ns + partition.reservation_limit_ns + 1
         if due_ns > turn.now_ns:
             partition.claims_due_ns = min(partition.claims_due_ns, due_ns)
@@ -201,14 +221,14 @@ def _end_old(turn: Turn, partition: Partition, claim: Claim) -> None:
                 reservation.timed = True
                 turn.set_timer(partition, deadlines.CLAIM, due_ns - turn.now_ns)
             return
-        unreserve(turn, partition, reservation)
+        unreserve(turn, partition, reservation, "it did not fit the headroom for too long")
 
 
-def _close_or_open(partition: Partition, node: Node) -> None:
+def close_or_open(partition: Partition, node: Node) -> None:
     """Keep a node from others while an ask that reserved it fits its limits. Rules: RSV-7."""
     held = False
     for reservation in node.reservations.values():
-        held = held or reservation.claim.fits
+        held = held or reservation.holds()
     if held == node.held:
         return
     node.held = held
@@ -233,6 +253,8 @@ def _settle_home(partition: Partition, reservation: Reservation) -> None:
     known = group.strand.lane.shape.constraint in node.verdicts
     room = fits(node.available, request.amounts)
     home = usable and room and not known and not reservation.refusal
+    if not home and group.strand.lane.tried is not None and request.required_node():
+        try_again(partition, group.strand.lane)
     if home != reservation.home:
         reservation.home = home
         restage(partition, request)

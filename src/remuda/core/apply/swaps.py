@@ -90,8 +90,8 @@ def complete_swap(turn: Turn, partition: Partition, placeholder: Allocation) -> 
     gang = application.gang
     assert gang is not None
     first = len(application.allocations) == len(gang.placeholders)  # nothing real runs yet
+    gang.replacing[placeholder.allocation_id].created_ns = turn.now_ns
     real = end_replacement(partition, placeholder)
-    real.created_ns = turn.now_ns
     real.placeholder_ns = placeholder.created_ns
     limit_execution(turn, partition, real, real.ask.execution_timeout_ms)
     tell_usage(turn, partition, application, events.REMOVE, placeholder.amounts.resource)

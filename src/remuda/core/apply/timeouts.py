@@ -49,7 +49,7 @@ def give_up_waiting(turn: Turn, partition: Partition, application: Application) 
         gang.over = True
         event = states.FAIL if hard else states.RESUME
         fire(turn, partition, application, event, RESERVATION_TIMEOUT)
-        unreserve_all(turn, partition, list(application.reservations.values()))
+        unreserve_all(turn, partition, list(application.reservations.values()), "a timeout")
         _time_out_asks(turn, partition, application, placeholders_only=not hard)
         give_up_members(partition, application)
         order(turn, partition, gang.not_ordered(), TIMEOUT, TIMED_OUT)
@@ -75,7 +75,7 @@ def end_running_time(turn: Turn, partition: Partition, application: Application)
         return
     fire(turn, partition, application, states.FAIL, EXECUTION_TIMEOUT)
     cancel_swaps(turn, partition, application, again=True)
-    unreserve_all(turn, partition, list(application.reservations.values()))
+    unreserve_all(turn, partition, list(application.reservations.values()), "a timeout")
     _time_out_asks(turn, partition, application, placeholders_only=False)
     waiting = [each for each in application.allocations.values() if not each.ordered]
     order(turn, partition, waiting, TIMEOUT, EXECUTION_TIMEOUT)

@@ -73,12 +73,16 @@ def decide(partition: Partition, predicates: Predicates) -> Decision:
     if shape.total is not None and not isinstance(stop, Hold):
         full = _no_room_for_gang(lane.leaf, shape.total)
         if full is not None:
-            return _park(lane, full, NO_REFUSALS)
+            parked = _park(lane, full, NO_REFUSALS)
+            parked.gang = True
+            return parked
     if stop is not None:
         return stop
     amounts = shape.amounts
     for queue in lane.leaf.path_up:
         if queue.maximum is not None and not queue.fits(amounts):
+            if shape.promised and queue.takes(amounts):
+                continue
             return _park(lane, queue, NO_REFUSALS)
     if not partition.predicates and shape.stage == YOUNG and not shape.node_policy:
         # What Search would do, without it: this is the one path where that is worth it.

@@ -23,9 +23,9 @@ def stop_of(strand: Strand) -> Hold | Wait | None:
         quota_full = _first_full(strand.quota_gates)
         if queue_full is not None or quota_full is not None:
             return Hold(strand, queue_full, quota_full)
-    amounts = strand.lane.shape.amounts
+    shape = strand.lane.shape
     for tracker in strand.account.limited:
-        if not tracker.fits(amounts):
+        if not shape.fits(tracker):
             return Wait(strand, tracker)
     return None
 

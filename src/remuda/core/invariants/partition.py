@@ -15,6 +15,7 @@ from remuda.core.invariants.gangs import check_gangs
 from remuda.core.invariants.outstanding import check_outstanding, check_utilisation
 from remuda.core.invariants.pauses import check_pauses
 from remuda.core.invariants.questions import check_listed, check_questions
+from remuda.core.invariants.preemption import check_preemption
 from remuda.core.invariants.require import require, same
 from remuda.core.invariants.reservations import check_reservations
 from remuda.core.model import states
@@ -321,7 +322,7 @@ def _aside(partition: Partition, strand: Strand, bound: Bound, name: str) -> Non
     if not strand.held:
         assert isinstance(bound, QueueTracker)
         waitlist = bound.waiting
-        able = bound.fits(strand.lane.shape.amounts)
+        able = strand.lane.shape.fits(bound)
     require(waitlist.strands.get(strand.number) is strand, partition, f"{name} is not listed")
     ahead = waitlist.first(strand.place())
     in_order = ahead is not None and ahead.order.first_key() <= strand.order.first_key()
@@ -418,4 +419,5 @@ _CHECKS: Final[tuple[Callable[[Partition], None], ...]] = (
     check_utilisation,
     check_gangs,
     check_questions,
+    check_preemption,
 )

@@ -21,7 +21,7 @@ def check_reservations(partition: Partition) -> None:
         _reservation(partition, reservation)
     closed = 0
     for node in partition.nodes.values():
-        held = any(each.claim.fits for each in node.reservations.values())
+        held = any(each.holds() for each in node.reservations.values())
         closed += held and node.schedulable
         require(node.held == held, partition, f"node {node.node_id} is held, or not")
         known = all(number in partition.reservations for number in node.reservations)

@@ -9,6 +9,7 @@ from remuda.core.model.vectors import Amounts
 
 if TYPE_CHECKING:
     from remuda.core.model.application import Application
+    from remuda.core.model.candidates import Kind
     from remuda.core.model.deadlines import Deadline
     from remuda.core.model.node import Node
     from remuda.core.model.preemption import Preemption
@@ -22,6 +23,7 @@ class Allocation:
     ``order`` is the timer that repeats that. ``replaces``: the placeholder whose place it waits
     for, in flight (GANG-14). ``placeholder_ns``: when the placeholder it replaced was allocated, 0
     if it replaced none (GANG-17). ``preemption``: whose victim it is, None if it is none (PRE-34).
+    ``kind``: its place in the index of candidates, None if it is not in.
     """
 
     __slots__ = (
@@ -30,6 +32,7 @@ class Allocation:
         "application",
         "ask",
         "created_ns",
+        "kind",
         "node",
         "order",
         "ordered",
@@ -54,6 +57,7 @@ class Allocation:
         self.replaces: Allocation | None = None
         self.placeholder_ns: int = 0
         self.preemption: Preemption | None = None
+        self.kind: Kind | None = None
 
     def key(self) -> tuple[int, str]:
         """Return what identifies it within the partition."""

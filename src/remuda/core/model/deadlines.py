@@ -41,7 +41,8 @@ TIMEOUT_MS_LIMIT: Final = (2**63 - 1) // MILLISECOND_NS
 # a reservation is old enough to go (RSV-10); asks may wait for a larger cluster (CYC-30);
 # placeholders wait too long (GANG-20), an application runs too long (APP-30), an allocation does
 # (SI-37); an order is not confirmed (SI-69); asks that got no answer from predicates are tried
-# again (EXT-17).
+# again (EXT-17); asks have waited long enough to preempt (PRE-5); fruitless attempts to do so may
+# be repeated (PRE-90).
 STATE: Final = "state"
 BACKOFF: Final = "back-off"
 QUEUES: Final = "queues"
@@ -53,6 +54,8 @@ LIMIT: Final = "limit"
 EXECUTION: Final = "execution"
 CONFIRM: Final = "confirm"
 POSTPONED: Final = "postponed"
+RIPE: Final = "ripe"
+ATTEMPTS: Final = "attempts"
 
 
 @final

@@ -13,6 +13,7 @@ from remuda.core.model.ranking import SortKey
 from remuda.core.model.request import Lane, Request, Strand
 from remuda.core.model.reservation import Reservation
 from remuda.core.model.trackers import QueueTracker
+from remuda.core.ports import PreemptionItem
 
 
 @final
@@ -76,15 +77,80 @@ class Reserve:
 
 
 @final
+class Attempt:
+    """An attempt to preempt that chose nobody, for a ``reason`` (PRE-58).
+
+    ``cost``: how many nodes and allocations it looked at. ``ticket``: the number of the question
+    about ``asked`` that the RM answers later; 0: nothing is open (EXT-18).
+    """
+
+    __slots__ = ("asked", "cost", "reason", "ticket")
+
+    def __init__(
+        self,
+        reason: str,
+        cost: int = 1,
+        ticket: int = 0,
+        asked: tuple[PreemptionItem, ...] = (),
+    ) -> None:
+        self.reason = reason
+        self.cost = cost
+        self.ticket = ticket
+        self.asked = asked
+
+
+@final
+class Preempt:
+    """Let some allocations go so that an ask can be placed on a node (PRE-34, PRE-44).
+
+    ``kind``: what it is for, see model.preemption. ``victims``: in the order they were chosen, of
+    which ``for_queue`` make room under a maximum, not on the node. ``reasons``: what justifies it.
+    ``cancelled``: reservations of others there that give way.
+    """
+
+    __slots__ = (
+        "cancelled",
+        "for_queue",
+        "kind",
+        "lane",
+        "node",
+        "reasons",
+        "request",
+        "victims",
+    )
+
+    def __init__(self, request: Request, lane: Lane, node: Node, kind: str) -> None:
+        self.request = request
+        self.lane = lane
+        self.node = node
+        self.kind = kind
+        self.victims: Sequence[Allocation] = ()
+        self.for_queue: frozenset[Allocation] = frozenset()
+        self.reasons: Sequence[str] = ()
+        self.cancelled: Sequence[Reservation] = ()
+
+
+@final
 class Park:
     """Nothing of a lane can be placed: a queue's limit is in the way, or no node takes it.
 
     ``limiting``: the first queue, leaf upwards, whose maximum is too small; None: no node.
     ``others``: what stops new strands of the lane before that. ``counts``: the first ask is one
-    more of its application that found no node; ``pauses``: that backs off (CYC-33).
+    more of its application that found no node; ``pauses``: that backs off (CYC-33). ``gang``: the
+    limit has no room for the whole gang. ``attempt``: why no room was taken from others for the
+    first ask, None if that was not tried.
     """
 
-    __slots__ = ("counts", "lane", "limiting", "others", "pauses", "refusals")
+    __slots__ = (
+        "attempt",
+        "counts",
+        "gang",
+        "lane",
+        "limiting",
+        "others",
+        "pauses",
+        "refusals",
+    )
 
     def __init__(self, lane: Lane, limiting: Queue | None, refusals: Refusals) -> None:
         self.lane = lane
@@ -93,6 +159,8 @@ class Park:
         self.others: Sequence[Hold | Wait] = ()
         self.counts: bool = False
         self.pauses: bool = False
+        self.gang: bool = False
+        self.attempt: Attempt | None = None
 
 
 @final
@@ -207,4 +275,6 @@ class Swap:
         self.looked_until: SortKey = ()
 
 
-Decision: TypeAlias = Allocate | Reserve | Park | Wait | Hold | Pause | Swap | Await | Postpone
+Decision: TypeAlias = (
+    Allocate | Reserve | Preempt | Park | Wait | Hold | Pause | Swap | Await | Postpone
+)

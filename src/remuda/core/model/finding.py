@@ -37,10 +37,11 @@ class Finding:
     """Why a lane or strand waits: the gate, what is in the way, and the numbers.
 
     ``available``: what is left there, None where that is no question of amounts. ``looks``: how
-    often in a row this gate was found to be the reason. Rules: CYC-24, REST-120.
+    often in a row this gate was found to be the reason. ``preemption``: why no room was taken from
+    others for the first that waits, "" if that was not tried. Rules: CYC-24, PRE-58, REST-120.
     """
 
-    __slots__ = ("available", "gate", "last_ns", "looks", "nodes", "subject")
+    __slots__ = ("available", "gate", "last_ns", "looks", "nodes", "preemption", "subject")
 
     def __init__(
         self,
@@ -56,11 +57,14 @@ class Finding:
         self.nodes = nodes
         self.last_ns = last_ns
         self.looks: int = 1
+        self.preemption: str = ""
 
     def after(self, earlier: Finding | None) -> Finding:
         """Return this finding, counted on from an earlier one of the same gate."""
         if earlier is not None and earlier.gate == self.gate and earlier.subject == self.subject:
             self.looks = earlier.looks + 1
+        if earlier is not None and not self.preemption:
+            self.preemption = earlier.preemption
         return self
 
 

@@ -9,6 +9,8 @@ from remuda.config.schema import PartitionConfig
 from remuda.core.model import states
 from remuda.core.model.ages import FOREVER_NS, Ages
 from remuda.core.model.application import Application
+from remuda.core.model.attempts import Attempts
+from remuda.core.model.candidates import Candidates
 from remuda.core.model.foreign import ForeignIndex
 from remuda.core.model.node import Node
 from remuda.core.model.node_order import NodeOrder
@@ -52,7 +54,10 @@ class Partition:
     running time of applications is limited (APP-30).
     ``questions``: those to the RM without an answer yet, and who waits for them.
     ``preemptions``: by number, oldest first, those that are over among them (PRE-91).
-    ``preemption_predicates``: the RM is asked about victims (PRE-28).
+    ``preemption_predicates``: the RM is asked about victims (PRE-28). ``candidates``: allocations
+    that may be victims, None while no ask may preempt. ``revision``: counts what may let an attempt
+    to preempt end otherwise than the last (PRE-90). ``ripening``: asks that may not preempt yet;
+    ``attempts``: those that were fruitless.
     ``resting``: nothing is decided here, for the RM is paused (RM-15, EXT-6), or enough is asked.
     """
 
@@ -61,6 +66,8 @@ class Partition:
         "ages",
         "allocation_count",
         "applications",
+        "attempts",
+        "candidates",
         "capacity",
         "changes",
         "claims",
@@ -92,6 +99,8 @@ class Partition:
         "reservation_limit_ns",
         "reservations",
         "resting",
+        "revision",
+        "ripening",
         "rm_id",
         "root",
         "rules",
@@ -157,6 +166,10 @@ class Partition:
         self.predicates: bool = False
         self.preemption_predicates: bool = False
         self.preemptions: dict[int, Preemption] = {}
+        self.candidates: Candidates | None = None
+        self.revision: int = 0
+        self.ripening = Ages()
+        self.attempts = Attempts()
         self.parity: bool = False
         self.trackers: dict[TrackerKey, QueueTracker] = {}
         self.ages = Ages()

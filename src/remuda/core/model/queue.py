@@ -162,7 +162,7 @@ class Queue(Bound):
         Rules: QUE-8, GANG-4 (root's maximum is the size of the cluster, no quota).
         """
         total = None if self.parent is None else shape.total
-        return self.fits(shape.amounts) and (total is None or self.fits(total))
+        return shape.fits(self) and (total is None or self.fits(total))
 
     def has_ready(self) -> bool:
         """Whether the regular pass has something to try in or below this queue."""

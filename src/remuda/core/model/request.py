@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, final
 
 from remuda.core.messages.commands import Ask
 from remuda.core.messages.tags import REQUIRED_NODE
+from remuda.core.model.attempts import PAUSE_NS, Hearing, Tried
 from remuda.core.model.finding import Finding, LogEntry
 from remuda.core.model.ranking import Ranking, SortKey
 from remuda.core.model.vectors import Amounts
@@ -50,8 +51,9 @@ NO_RESERVATIONS: Final[dict[str, Reservation]] = {}
 
 # Number of the amounts, required node, predicate class, node order ("": the partition's), stage,
 # number of the ask if it is alone, else 0; task group of a real ask, whether it is a placeholder,
-# number of the amounts of the whole gang if it is gated, else 0.
-ShapeKey: TypeAlias = tuple[int, str, str, str, int, int, str, bool, int]
+# number of the amounts of the whole gang if it is gated, else 0; the priority of an ask that may
+# preempt others now, else None; whether its preemption stands.
+ShapeKey: TypeAlias = tuple[int, str, str, str, int, int, str, bool, int, int | None, bool]
 
 # Number of the account, gate.
 StrandKey: TypeAlias = tuple[int, int]
@@ -67,7 +69,8 @@ class Shape:
     ``urgent``: served in the reserved pass. ``may_reserve``: may have one reservation more.
     ``task_group``: of real asks, "" for none; ``placeholder``: they keep room for such.
     ``total``: what the whole gang needs, if quotas must have room for that first (GANG-4).
-    ``waiting``: lanes parked because no node took them.
+    ``waiting``: lanes parked because no node took them. ``preempts``: they may preempt others now
+    (PRE-5); ``promised``: room is kept for them, so what is promised does not stop them (PRE-89).
     """
 
     __slots__ = (
@@ -79,6 +82,8 @@ class Shape:
         "node_policy",
         "number",
         "placeholder",
+        "preempts",
+        "promised",
         "required_node",
         "stage",
         "task_group",
@@ -100,12 +105,18 @@ class Shape:
         self.stage: int = key[4]
         self.task_group: str = key[6]
         self.placeholder: bool = key[7]
+        self.preempts: bool = key[9] is not None
+        self.promised: bool = key[10]
         self.total = total
         self.urgent: bool = self.stage >= RESERVED
         self.may_reserve: bool = self.stage in (AGED, PARTLY)
         self.volatile = volatile
         self.groups: int = 0
         self.waiting: dict[int, Lane] = {}
+
+    def fits(self, bound: Bound) -> bool:
+        """Whether a limit has room for one such ask. Rules: QUE-8, LIM-53, PRE-89."""
+        return bound.takes(self.amounts) if self.promised else bound.fits(self.amounts)
 
     def reaches(self, node: Node) -> bool:
         """Whether such an ask may use a node at all, room and predicates apart.
@@ -140,7 +151,9 @@ class Request:
     (EVT-42). ``log``: see CYC-24. ``waits_since_ns``: when it was first found that it must wait, 0:
     never. ``told_ns``: when a refusal by predicates was told last (EVT-44). ``reported``: its RM
     knows that it waits for resources (CYC-30); ``outstanding``: it may have to be told.
-    ``preemption``: the one that stands for it, None if there is none (PRE-6, PRE-89).
+    ``preemption``: the one that stands for it, None if there is none (PRE-6, PRE-89). ``ripe``: it
+    may preempt others now; ``ripens``: its partition knows when; ``tried_ns``: when that was last
+    tried for it, None: never (PRE-5).
     """
 
     __slots__ = (
@@ -166,8 +179,11 @@ class Request:
         "preemption",
         "reported",
         "reservations",
+        "ripe",
+        "ripens",
         "sort_key",
         "told_ns",
+        "tried_ns",
         "unplaced",
         "waits_since_ns",
     )
@@ -191,6 +207,9 @@ class Request:
         self.unplaced: bool = False
         self.outstanding: bool = False
         self.preemption: Preemption | None = None
+        self.ripe: bool = False
+        self.ripens: bool = False
+        self.tried_ns: int | None = None
         self.told_ns: int | None = None
         self.group: Group | None = None
         self.reservations: dict[str, Reservation] = NO_RESERVATIONS
@@ -210,6 +229,7 @@ class Request:
         self.ask = ask
         self.amounts = amounts
         self.sort_key = (-ask.priority, self.created_ns, self.number)
+        self.ripe = False
         self.looked = False
         self.fits_queue = True
         self.fits_user = True
@@ -219,6 +239,17 @@ class Request:
     def is_member(self) -> bool:
         """Whether it is a real ask of a task group. Rules: GANG-10."""
         return self.ask.task_group != "" and not self.ask.placeholder
+
+    def may_preempt(self) -> bool:
+        """Whether others may have to go for it, if it waits for long enough. Rules: PRE-1, PRE-5."""
+        return self.ask.allow_preempt_other and not self.required_node()
+
+    def ripe_ns(self) -> int:
+        """Return when it has waited for long enough, and after the last attempt. Rules: PRE-5."""
+        leaf = self.application.queue
+        assert leaf is not None
+        due_ns = self.created_ns + leaf.settings.preemption_delay_ns
+        return due_ns if self.tried_ns is None else max(due_ns, self.tried_ns + PAUSE_NS)
 
     def required_node(self) -> str:
         """Return the one node it may go to, "" if it may go to any. Rules: SI-39."""
@@ -324,11 +355,15 @@ class Lane:
     While an RM has not answered yet (EXT-14): ``ticket``: the number of the question, 0: none;
     ``judged``: nodes that were asked about; ``listed``: those lanes of the partition among which it
     is parked, because it awaits an answer or is postponed until ``until_ns``.
+
+    ``tried``: no room could be taken from others, which is not tried again until something changes
+    (PRE-90); ``hearing``: what the RM said of victims meanwhile, None if it was not asked.
     """
 
     __slots__ = (
         "finding",
         "fresh",
+        "hearing",
         "judged",
         "leaf",
         "listed",
@@ -341,6 +376,7 @@ class Lane:
         "strand_keys",
         "strands",
         "ticket",
+        "tried",
         "until_ns",
     )
 
@@ -360,6 +396,8 @@ class Lane:
         self.judged: Sequence[Node] = ()
         self.listed: dict[int, Lane] | None = None
         self.until_ns: int = 0
+        self.tried: Tried | None = None
+        self.hearing: Hearing | None = None
 
     def first(self) -> Strand:
         """Return the strand that is served next; not all may be aside. Rules: QUE-40, QUE-44."""

@@ -63,3 +63,10 @@ class Reservation:
         self.home: bool = False
         self.refusal: str = ""
         self.timed: bool = False
+
+    def holds(self) -> bool:
+        """Whether it keeps its node from others. Rules: RSV-7, RSV-10, PRE-89.
+
+        Room that was taken from others for an ask is kept whatever the headroom says.
+        """
+        return self.claim.fits or self.request.preemption is not None

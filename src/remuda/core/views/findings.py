@@ -41,7 +41,7 @@ def _is_stopped(strand: Strand) -> bool:
     bound = strand.aside
     if bound is None or not strand.lane.parked:
         return bound is not None
-    return bound.full() if strand.held else not bound.fits(strand.lane.shape.amounts)
+    return bound.full() if strand.held else not strand.lane.shape.fits(bound)
 
 
 def _view(request: Request, finding: Finding | None) -> FindingView | None:
@@ -60,6 +60,7 @@ def _view(request: Request, finding: Finding | None) -> FindingView | None:
         since_ns=request.waits_since_ns or finding.last_ns,
         last_ns=finding.last_ns,
         looks=finding.looks,
+        preemption=finding.preemption,
     )
 
 

@@ -1,0 +1,160 @@
+"""What no choice of victims may ever do (rules: laws of chapter 60, PRE-82).
+
+This is worked out from what the partition holds, not with the trial that made the choice, so that a
+fault there shows here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from remuda.config.queue_properties import DISABLED, FENCE
+from remuda.core.invariants.require import require
+from remuda.core.messages.tags import REQUIRED_NODE
+from remuda.core.model.allocation import Allocation
+from remuda.core.model.decision import Preempt
+from remuda.core.model.partition import Partition
+from remuda.core.model.preemption import QUEUE
+from remuda.core.model.queue import Queue
+from remuda.core.model.vectors import amount_at
+
+
+def check_choice(partition: Partition, choice: Preempt) -> None:
+    """Check that victims may go, and that it is of use. Raises: InvariantViolation.
+
+    Rules: PRE-82 (a), (c) to (f), (h), PRE-41, PRE-59.
+    """
+    request, node = choice.request, choice.node
+    name = f"preemption for {request.ask.allocation_key}"
+    require(bool(choice.victims), partition, f"{name}: nobody has to go")
+    distinct = len({id(each) for each in choice.victims}) == len(choice.victims)
+    require(distinct, partition, f"{name}: a victim is chosen twice")
+    for victim in choice.victims:
+        _may_go(partition, victim, f"{name}: {victim.allocation_id}")
+    _room(partition, choice, name)
+    require(node.holds(request.amounts), partition, f"{name}: the node is too small")
+    if choice.kind != QUEUE:
+        return _required(partition, choice, name)
+    leaf = choice.lane.leaf
+    for victim in choice.victims:
+        _in_reach(partition, choice, victim, f"{name}: {victim.allocation_id}")
+    if not partition.parity:
+        _within_maxima(partition, choice, leaf, name)
+    _guarantees(partition, choice, leaf, name)
+    return None
+
+
+def _may_go(partition: Partition, victim: Allocation, name: str) -> None:
+    """Rules: PRE-13, PRE-59, PRE-82 (h)."""
+    require(victim.ordered == 0, partition, f"{name} is ordered out already")
+    require(victim.preemption is None, partition, f"{name} is a victim already")
+    require(victim.replaces is None, partition, f"{name} is in flight")
+    require(REQUIRED_NODE not in victim.ask.tags, partition, f"{name} is bound to its node")
+
+
+def _room(partition: Partition, choice: Preempt, name: str) -> None:
+    """The ask fits the node when those of its victims that sit there are gone. PRE-82 (f)."""
+    freed = [each for each in choice.victims if each.node is choice.node]
+    for index, amount in choice.request.amounts.need:
+        room = amount_at(choice.node.available, index) + _sum(freed, index)
+        require(amount <= room, partition, f"{name}: too little is freed on the node")
+
+
+def _required(partition: Partition, choice: Preempt, name: str) -> None:
+    """Rules: PRE-41."""
+    for victim in choice.victims:
+        lower = victim.ask.priority <= choice.request.ask.priority
+        require(lower, partition, f"{name}: a victim of higher priority")
+        require(victim.node is choice.node, partition, f"{name}: a victim elsewhere")
+
+
+def _in_reach(partition: Partition, choice: Preempt, victim: Allocation, name: str) -> None:
+    """A victim is inside the fence, outside the own queue, and of no higher priority.
+
+    Rules: PRE-7 to PRE-12, PRE-82 (d), (e), laws 3, 6 and 7.
+    """
+    leaf, own = choice.lane.leaf, victim.application.queue
+    assert own is not None
+    require(own is not leaf, partition, f"{name} is in the queue of the ask")
+    common = _common(leaf, own)
+    for queue in leaf.path_up[: leaf.path_up.index(common)]:
+        fenced = queue.settings.preemption_policy == FENCE
+        require(not fenced, partition, f"{name} is outside the fence at {queue.path}")
+    for queue in own.path_up[: own.path_up.index(common)]:
+        disabled = queue.settings.preemption_policy == DISABLED
+        require(not disabled, partition, f"{name}: {queue.path} has preemption disabled")
+    asks = _priority_below(leaf, common, choice.request.ask.priority)
+    has = _priority_below(own, common, victim.ask.priority)
+    require(has <= asks, partition, f"{name} has a higher priority")
+
+
+def _priority_below(leaf: Queue, common: Queue, priority: int) -> int:
+    """Return the priority of something in a leaf as its common ancestor with others sees it."""
+    for queue in leaf.path_up[: leaf.path_up.index(common)]:
+        offset = queue.settings.priority_offset
+        priority = offset if queue.settings.priority_fence else priority + offset
+    return priority
+
+
+def _within_maxima(partition: Partition, choice: Preempt, leaf: Queue, name: str) -> None:
+    """Rules: PRE-82 (a)."""
+    for queue in leaf.path_up:
+        if queue.maximum is None:
+            continue
+        freed = _below(queue, choice.victims)
+        for index, amount in choice.request.amounts.need:
+            if queue.maximum.types >> index & 1 or queue.closed:
+                used = _stays(queue, index) - _sum(freed, index)
+                if queue.promised is not None:
+                    used += amount_at(queue.promised, index)
+                fits = used + amount <= amount_at(queue.maximum, index)
+                require(fits, partition, f"{name}: {queue.path} stays above its maximum")
+
+
+def _guarantees(partition: Partition, choice: Preempt, leaf: Queue, name: str) -> None:
+    """No queue beside the ask falls below what it is guaranteed of a type it gives.
+
+    Rules: PRE-17 (Ours), PRE-82 (c), laws 2 and 5.
+    """
+    for queue in _beside(leaf, choice.victims):
+        guaranteed = queue.guaranteed
+        given = _below(queue, choice.victims)
+        if guaranteed is None:
+            continue
+        for index, least in enumerate(guaranteed.amounts):
+            gone = _sum(given, index)
+            if guaranteed.types >> index & 1 and gone > 0:
+                kept = _stays(queue, index) - gone >= least
+                require(kept, partition, f"{name}: {queue.path} falls below its guarantee")
+
+
+def _beside(leaf: Queue, victims: Iterable[Allocation]) -> list[Queue]:
+    """Return the queues of victims that are not above the ask, too, by path."""
+    found: dict[str, Queue] = {}
+    for victim in victims:
+        queue = victim.application.queue
+        assert queue is not None
+        found.update({each.path: each for each in queue.path_up if each not in leaf.path_up})
+    return [found[path] for path in sorted(found)]
+
+
+def _common(left: Queue, right: Queue) -> Queue:
+    """Return the lowest queue above both."""
+    return next(each for each in left.path_up if each in right.path_up)
+
+
+def _below(queue: Queue, victims: Iterable[Allocation]) -> list[Allocation]:
+    found: list[Allocation] = []
+    for victim in victims:
+        leaf = victim.application.queue
+        if leaf is not None and queue in leaf.path_up:
+            found.append(victim)
+    return found
+
+
+def _sum(allocations: Iterable[Allocation], index: int) -> int:
+    return sum(dict(each.amounts.pairs).get(index, 0) for each in allocations)
+
+
+def _stays(queue: Queue, index: int) -> int:
+    return amount_at(queue.allocated, index) - amount_at(queue.preempting, index)

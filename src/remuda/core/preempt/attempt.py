@@ -1,0 +1,171 @@
+"""One attempt to take room from others for an ask (rules: PRE-3, PRE-16, PRE-24 to PRE-33, PRE-81).
+
+The victims that make room on the node come first, then, if a maximum is in the way, those that make
+room under it. Nothing changes here; ``apply`` carries the choice out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final, final
+
+from remuda.core.model.allocation import Allocation
+from remuda.core.model.candidates import ORDINARY
+from remuda.core.model.decision import Attempt, Preempt
+from remuda.core.model.partition import Partition
+from remuda.core.model.preemption import QUEUE
+from remuda.core.model.request import Lane, Request
+from remuda.core.ports import PreemptionItem, PreemptionPredicates, PreemptionQuestion
+from remuda.core.preempt.fence import Fence, ask_path
+from remuda.core.preempt.nodes import Check, Found, NodeSide
+from remuda.core.preempt.parity import PathUse
+from remuda.core.preempt.queue_side import QueueSide
+from remuda.core.preempt.reasons import ASKED, NO_GUARANTEE, NO_HELP, TOO_FEW, owed_reasons
+from remuda.core.preempt.search import NodeSearch
+from remuda.core.preempt.trial import Trial
+
+# Nodes an RM is asked about at once, and how often in one attempt (PRE-25, PRE-87).
+BATCH: Final = 10
+BATCHES_LIMIT: Final = 50
+
+
+def attempt(
+    partition: Partition,
+    lane: Lane,
+    request: Request,
+    port: PreemptionPredicates,
+    now_ns: int,
+    *,
+    nodes_tried: bool,
+) -> Preempt | Attempt:
+    """Choose victims for the first ask of a lane, or say why there are none.
+
+    ``nodes_tried``: no node took it as they are; False: a queue's maximum stopped it first.
+    The result depends on the state, the ask and the answers of the RM only.
+    Rules: PRE-3, PRE-81, PRE-85 to PRE-88, in parity PRE-84.
+    """
+    candidates = partition.candidates
+    parity = partition.parity
+    amounts = request.amounts
+    path = ask_path(lane.leaf, request.ask.priority, amounts, parity=parity)
+    if candidates is None or not candidates.kinds:
+        return Attempt(NO_HELP)
+    trial = Trial(Fence(path), amounts, candidates, parity=parity)
+    if not trial.owed:
+        return Attempt(NO_GUARANTEE, len(path))
+    if not trial.prey:
+        return Attempt(NO_HELP, len(candidates.kinds))
+    if parity and not PathUse(lane.leaf, amounts).could_be_within(trial):
+        return Attempt(NO_GUARANTEE, len(candidates.kinds))
+    side = NodeSide(partition, request, trial, now_ns, parity=parity)
+    search = NodeSearch(partition, request, candidates, trial, side, parity=parity)
+    judge = _Judge(partition, lane, request, port)
+    check, index = judge.best(search.checks(nodes_tried=nodes_tried))
+    cost = len(partition.nodes) + side.looked_at
+    if judge.ticket:
+        return Attempt(ASKED, cost, judge.ticket, judge.asked)
+    if check is None:
+        return Attempt(NO_HELP, cost)
+    chosen = _complete(partition, lane, request, trial, side, check, index)
+    if chosen is None:
+        return Attempt(TOO_FEW, cost)
+    on_node, for_queue = chosen
+    decision = Preempt(request, lane, check.node, QUEUE)
+    decision.victims = [allocation for allocation, _ in on_node + for_queue]
+    decision.for_queue = frozenset([allocation for allocation, _ in for_queue])
+    decision.reasons = owed_reasons(partition, lane.leaf, trial, on_node + for_queue)
+    decision.cancelled = [
+        each for each in check.node.reservations.values() if each.request is not request
+    ]
+    return decision
+
+
+def _complete(
+    partition: Partition,
+    lane: Lane,
+    request: Request,
+    trial: Trial,
+    side: NodeSide,
+    check: Check,
+    index: int,
+) -> tuple[list[Found], list[Found]] | None:
+    """Add what is needed beyond the node; None if that is not to be had, or nobody has to go.
+
+    Rules: PRE-30, PRE-31, PRE-33, PRE-88.
+    """
+    queues = (
+        PathUse(lane.leaf, request.amounts)
+        if partition.parity
+        else QueueSide(lane.leaf, request.amounts)
+    )
+    on_node = check.victims[: index + 1]
+    for _, prey in on_node:
+        trial.take(prey, charged=True)
+        queues.take(prey)
+    taken: set[Allocation] = {allocation for allocation, _ in on_node}
+    more = queues.victims(trial, side, taken)
+    if more is None or not (on_node or more):
+        return None
+    return on_node, more
+
+
+@final
+class _Judge:
+    """Finds out which check is the best, asking the RM if it wants to be asked.
+
+    ``ticket``: what was ``asked`` last is answered later; 0: nothing is open.
+    """
+
+    __slots__ = ("_lane", "_partition", "_port", "_request", "asked", "ticket")
+
+    def __init__(
+        self, partition: Partition, lane: Lane, request: Request, port: PreemptionPredicates
+    ) -> None:
+        self._partition = partition
+        self._lane = lane
+        self._request = request
+        self._port = port
+        self.ticket: int = 0
+        self.asked: tuple[PreemptionItem, ...] = ()
+
+    def best(self, checks: Iterator[Check]) -> tuple[Check | None, int]:
+        """Return the best check and the index of its last victim. Rules: PRE-25, PRE-28, PRE-29."""
+        if not self._partition.preemption_predicates:
+            first = next(checks, None)
+            return first, -1 if first is None else first.start
+        best: tuple[int, int, str] | None = None
+        found: Check | None = None
+        index = -1
+        for _ in range(BATCHES_LIMIT):
+            batch = list(islice(checks, BATCH))
+            verdicts = self._ask(batch) if batch else ()
+            for check, (success, told) in zip(batch, verdicts, strict=False):
+                last = told if check.start < 0 else max(told, check.start)
+                if not success or not -1 <= last < len(check.victims):
+                    continue
+                order = (check.score(last), check.start, check.node.node_id)
+                if best is None or order < best:
+                    best, found, index = order, check, last
+            if self.ticket or len(batch) < BATCH or (best is not None and best[0] < ORDINARY):
+                break
+        return found, index
+
+    def _ask(self, batch: list[Check]) -> tuple[tuple[bool, int], ...]:
+        """Ask the RM, unless it has answered just that already. Rules: PRE-24, PRE-26, EXT-18."""
+        items = tuple([self._item(check) for check in batch])
+        hearing = self._lane.hearing
+        if hearing is not None:
+            known = hearing.verdicts.get(items)
+            if known is not None:
+                return known
+            if len(hearing.verdicts) >= BATCHES_LIMIT:
+                return ()
+        answer = self._port(PreemptionQuestion(self._partition.rm_id, items, first_success=False))
+        self.ticket, self.asked = answer.ticket, items
+        return tuple([(verdict.success, verdict.index) for verdict in answer.verdicts])
+
+    def _item(self, check: Check) -> PreemptionItem:
+        keys = tuple([allocation.ask.allocation_key for allocation, _ in check.victims])
+        key = self._request.ask.allocation_key
+        return PreemptionItem(key, check.node.node_id, keys, check.start)

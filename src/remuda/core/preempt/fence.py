@@ -1,0 +1,134 @@
+"""How far an ask may look for victims, and which priorities it comes before (rules: PRE-7 to PRE-12)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias, final
+
+from remuda.config.queue_properties import DISABLED, FENCE
+from remuda.core.model.queue import Queue
+from remuda.core.model.vectors import Amounts, amount_at
+
+# What the walk up to the fence root found: a queue of the path -> the priority of the ask there.
+Path: TypeAlias = Mapping[Queue, int]
+
+
+@final
+class Side:
+    """A leaf beside the path of the ask, inside the fence.
+
+    ``common``: the lowest queue above both; ``below``: the queues from the leaf up to, without,
+    that. ``threshold``: the highest priority that may go. ``rank``: where a priority fence hides
+    the priorities, what takes the place of them; else None.
+    """
+
+    __slots__ = ("below", "common", "leaf", "rank", "threshold")
+
+    def __init__(self, leaf: Queue, common: Queue, threshold: int, rank: int | None) -> None:
+        self.leaf = leaf
+        self.common = common
+        self.threshold = threshold
+        self.rank = rank
+        self.below: tuple[Queue, ...] = leaf.path_up[: leaf.path_up.index(common)]
+
+    def rank_of(self, priority: int) -> int:
+        """Return how a priority here compares with the ask, at most 0 if it may go. PRE-9, PRE-87."""
+        return priority - self.threshold if self.rank is None else self.rank
+
+
+def ask_path(leaf: Queue, priority: int, amounts: Amounts, *, parity: bool) -> Path:
+    """Return the queues from the leaf of an ask up to its fence root, with its priority in each.
+
+    A queue that the ask would take above its maximum is a fence, too: the victims must be below it.
+    Rules: PRE-7, PRE-51 (not in parity).
+    """
+    path: dict[Queue, int] = {}
+    for queue in leaf.path_up:
+        settings = queue.settings
+        offset = settings.priority_offset
+        priority = offset if settings.priority_fence else priority + offset
+        path[queue] = priority
+        if settings.preemption_policy == FENCE or (not parity and is_over(queue, amounts)):
+            break
+    return path
+
+
+def due(queue: Queue, index: int) -> int:
+    """Return what of a type stays in a queue when all victims are gone, and what is promised."""
+    left = amount_at(queue.allocated, index) - amount_at(queue.preempting, index)
+    return left if queue.promised is None else left + amount_at(queue.promised, index)
+
+
+def is_over(queue: Queue, amounts: Amounts) -> bool:
+    """Whether an ask would take a queue above its own maximum. Rules: PRE-51, PRE-88."""
+    maximum = queue.maximum
+    if maximum is None:
+        return False
+    for index, amount in amounts.need:
+        named = maximum.types >> index & 1 or queue.closed
+        if named and due(queue, index) + amount > amount_at(maximum, index):
+            return True
+    return False
+
+
+@final
+class Fence:
+    """The part of the tree in which an ask may look for victims. Rules: PRE-7 to PRE-12."""
+
+    __slots__ = ("_seen", "path")
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._seen: dict[Queue, tuple[Queue, int, int | None] | None] = {}
+
+    def side_of(self, leaf: Queue) -> Side | None:
+        """Return what is known of a leaf, None if none of it may be a victim. Rules: PRE-8, PRE-12.
+
+        The leaf of the ask gives none, nor what is outside the fence, comes before the ask as a
+        whole, or is in a queue that has preemption disabled.
+        """
+        seen = None if leaf in self.path else self._look_at(leaf)
+        return None if seen is None else Side(leaf, *seen)
+
+    def _look_at(self, queue: Queue) -> tuple[Queue, int, int | None] | None:
+        """Return common queue, threshold and rank for what is in a queue beside the path."""
+        if queue in self._seen:
+            return self._seen[queue]
+        found = None
+        if queue.settings.preemption_policy != DISABLED:
+            found = self._derive(queue)
+        self._seen[queue] = found
+        return found
+
+    def _derive(self, queue: Queue) -> tuple[Queue, int, int | None] | None:
+        parent = queue.parent
+        if parent is None:
+            return None
+        if parent in self.path:
+            above = self._threshold_beside(parent)
+            if above is None:
+                return None
+            common, threshold, rank = parent, above, None
+        else:
+            seen = self._look_at(parent)
+            if seen is None:
+                return None
+            common, threshold, rank = seen
+        if rank is not None:
+            return common, threshold, rank
+        offset = queue.settings.priority_offset
+        if queue.settings.priority_fence:
+            return None if offset > threshold else (common, threshold, offset - threshold)
+        return common, threshold - offset, None
+
+    def _threshold_beside(self, common: Queue) -> int | None:
+        """Return the priority of the ask in the child of a queue of its path.
+
+        None for the leaf itself. Rules: PRE-10 (Ours).
+        """
+        before = None
+        for queue, priority in self.path.items():
+            if queue is common:
+                return before
+            before = priority
+        return None
