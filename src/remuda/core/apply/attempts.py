@@ -1,4 +1,7 @@
-"""When asks may preempt others, and when a fruitless attempt is repeated (rules: PRE-4 to PRE-6, PRE-90)."""
+"""When asks may preempt others, and when a fruitless attempt is repeated.
+
+Rules: PRE-4 to PRE-6, PRE-90.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +41,8 @@ def end_standing(
 ) -> None:
     """End the preemption that stands for an ask: it was placed, or the room is lost.
 
-    Then it may preempt again: at once for what it still wants, after the usual pause if it was lost.
-    In parity one that was placed never may. Rules: PRE-6 (Ours), PRE-49 (Ours), PRE-84, PRE-89.
+    Then it may preempt again: at once for what it still wants, after a pause if it was lost. In
+    parity one that was placed never may. Rules: PRE-6 (Ours), PRE-49 (Ours), PRE-84, PRE-89.
     """
     preemption = request.preemption
     if preemption is None:
@@ -92,19 +95,17 @@ def note_attempt(turn: Turn, partition: Partition, lane: Lane, attempt: Attempt)
 
 
 def plan_attempts(turn: Turn, partition: Partition) -> None:
-    """See that a timer runs out when an ask may preempt, or an attempt be repeated. PRE-5, PRE-90."""
+    """See that a timer runs out when there is something to try. Rules: PRE-5, PRE-90."""
     plan(turn, partition, partition.ripening, deadlines.RIPE)
     attempts = partition.attempts
     due_ns = FOREVER_NS
-    for lane in attempts.exhausted.values():
+    if attempts.exhausted:
         due_ns = attempts.window_end_ns()
-        break
     if attempts.planned != partition.revision:
         attempts.planned = partition.revision
-        for lane in attempts.fruitless.values():
-            if lane.tried is not None:
-                due_ns = min(due_ns, lane.tried.due_ns)
-            break
+        first = next(iter(attempts.fruitless.values()), None)
+        if first is not None and first.tried is not None:
+            due_ns = min(due_ns, first.tried.due_ns)
     if due_ns != FOREVER_NS and (attempts.timer_ns == 0 or due_ns < attempts.timer_ns):
         attempts.timer_ns = due_ns
         turn.set_timer(partition, deadlines.ATTEMPTS, max(0, due_ns - turn.now_ns))
@@ -136,7 +137,7 @@ def try_again(partition: Partition, lane: Lane) -> None:
 
 
 def take_preemption_verdicts(partition: Partition, command: PreemptionVerdicts) -> bool:
-    """Take what an RM said of victims, and go on with the attempt; False: not asked here. EXT-18."""
+    """Take what an RM said of victims, and go on; False: it was not asked here. Rules: EXT-18."""
     lane = partition.attempts.hearings.pop(command.ticket, None)
     if lane is None:
         return False

@@ -244,7 +244,7 @@ def _note_no_node(turn: Turn, partition: Partition, request: Request, decision: 
 
 
 def _keep_finding(lane: Lane, decision: Park, finding: Finding) -> None:
-    """Keep why a lane waits, with what became of the attempt to preempt. Rules: PRE-58, REST-120."""
+    """Keep why a lane waits, and what became of an attempt to preempt. Rules: PRE-58, REST-120."""
     if decision.attempt is not None:
         finding.preemption = decision.attempt.reason
     lane.finding = finding.after(lane.finding)

@@ -82,9 +82,13 @@ def preempt(turn: Turn, partition: Partition, decision: Preempt) -> None:
     unreserve_all(turn, partition, decision.cancelled, GAVE_WAY)
     if node.node_id not in request.reservations:
         _make_way(turn, partition, request)
-    number = partition.next_number()
     preemption = Preemption(
-        number, decision.kind, turn.now_ns, lane.leaf.path, request.amounts, decision.reasons
+        partition.next_number(),
+        kind=decision.kind,
+        created_ns=turn.now_ns,
+        queue_path=lane.leaf.path,
+        amounts=request.amounts,
+        reasons=decision.reasons,
     )
     preemption.request = request
     preemption.node_id = node.node_id

@@ -80,9 +80,7 @@ def decide(partition: Partition, predicates: Predicates) -> Decision:
         return stop
     amounts = shape.amounts
     for queue in lane.leaf.path_up:
-        if queue.maximum is not None and not queue.fits(amounts):
-            if shape.promised and queue.takes(amounts):
-                continue
+        if queue.maximum is not None and not queue.fits(amounts) and not shape.fits(queue):
             return _park(lane, queue, NO_REFUSALS)
     if not partition.predicates and shape.stage == YOUNG and not shape.node_policy:
         # What Search would do, without it: this is the one path where that is worth it.

@@ -1,4 +1,7 @@
-"""Whether room is taken from others for asks that cannot be placed (rules: PRE-3 to PRE-5, PRE-40)."""
+"""Whether room is taken from others for asks that cannot be placed.
+
+Rules: PRE-3 to PRE-5, PRE-40.
+"""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from remuda.core.accounting.lanes import gate_of
 from remuda.core.invariants.gangs import check_gangs
 from remuda.core.invariants.outstanding import check_outstanding, check_utilisation
 from remuda.core.invariants.pauses import check_pauses
-from remuda.core.invariants.questions import check_listed, check_questions
 from remuda.core.invariants.preemption import check_preemption
+from remuda.core.invariants.questions import check_listed, check_questions
 from remuda.core.invariants.require import require, same
 from remuda.core.invariants.reservations import check_reservations
 from remuda.core.model import states

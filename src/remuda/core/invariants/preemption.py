@@ -5,42 +5,29 @@ Rules: PRE-34, PRE-35, PRE-59, PRE-60, PRE-89 (I11, I12 of the invariants).
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from remuda.core.invariants.require import require, same
 from remuda.core.messages.commands import PREEMPTED_BY_SCHEDULER
 from remuda.core.model.allocation import Allocation
+from remuda.core.model.application import Application
 from remuda.core.model.candidates import Candidates, is_candidate
 from remuda.core.model.partition import Partition
 from remuda.core.model.preemption import WAITING
 from remuda.core.model.request import Request
 from remuda.core.model.vectors import Amounts, Vector
 
+# By path of a queue, or name of a tracker.
+_Parts: TypeAlias = dict[str, list[Amounts]]
+
 
 def check_preemption(partition: Partition) -> None:
     """Victims and promises are counted where they belong. Rules: QUE-2, PRE-34, PRE-89."""
-    victims: dict[str, list[Amounts]] = {}
-    promises: dict[str, list[Amounts]] = {}
+    victims: _Parts = {}
+    promises: _Parts = {}
     for application in partition.applications.values():
-        leaf = application.queue
-        assert leaf is not None
-        for allocation in application.allocations.values():
-            if allocation.preemption is not None:
-                _victim(partition, allocation)
-                for queue in leaf.path_up:
-                    victims.setdefault(queue.path, []).append(allocation.amounts)
-            _indexed(partition, allocation)
-        promised = [
-            each.preemption.amounts
-            for each in application.requests.values()
-            if each.preemption is not None and each.preemption.promised
-        ]
-        for queue in leaf.path_up:
-            promises.setdefault(queue.path, []).extend(promised)
-        for tracker in application.account.trackers if application.account else ():
-            promises.setdefault(str(tracker.key), []).extend(promised)
-        name = f"application {application.application_id} promised"
-        same(partition, name, application.promised or Vector(), promised)
-        for request in application.requests.values():
-            _standing(partition, request)
+        _victims(partition, application, victims)
+        _promises(partition, application, promises)
     for queue in partition.queues(partition.root):
         same(partition, f"{queue.path} preempting", queue.preempting, victims.get(queue.path, []))
         held = queue.promised or Vector()
@@ -50,6 +37,33 @@ def check_preemption(partition: Partition) -> None:
         same(partition, f"{key} promised", held, promises.get(str(key), []))
     if partition.candidates is not None:
         _index(partition, partition.candidates)
+
+
+def _victims(partition: Partition, application: Application, victims: _Parts) -> None:
+    """Collect the victims of an application that are still to go. Rules: PRE-34."""
+    assert application.queue is not None
+    for allocation in application.allocations.values():
+        _indexed(partition, allocation)
+        if allocation.preemption is not None:
+            _victim(partition, allocation)
+            for queue in application.queue.path_up:
+                victims.setdefault(queue.path, []).append(allocation.amounts)
+
+
+def _promises(partition: Partition, application: Application, promises: _Parts) -> None:
+    """Collect what is promised to the asks of an application. Rules: PRE-89."""
+    assert application.queue is not None
+    promised: list[Amounts] = []
+    for request in application.requests.values():
+        _standing(partition, request)
+        if request.preemption is not None and request.preemption.promised:
+            promised.append(request.preemption.amounts)
+    name = f"application {application.application_id} promised"
+    same(partition, name, application.promised or Vector(), promised)
+    for queue in application.queue.path_up:
+        promises.setdefault(queue.path, []).extend(promised)
+    for tracker in application.account.trackers if application.account else ():
+        promises.setdefault(str(tracker.key), []).extend(promised)
 
 
 def _victim(partition: Partition, allocation: Allocation) -> None:

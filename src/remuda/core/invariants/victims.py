@@ -27,7 +27,7 @@ def check_choice(partition: Partition, choice: Preempt) -> None:
     request, node = choice.request, choice.node
     name = f"preemption for {request.ask.allocation_key}"
     require(bool(choice.victims), partition, f"{name}: nobody has to go")
-    distinct = len({id(each) for each in choice.victims}) == len(choice.victims)
+    distinct = len(set(choice.victims)) == len(choice.victims)
     require(distinct, partition, f"{name}: a victim is chosen twice")
     for victim in choice.victims:
         _may_go(partition, victim, f"{name}: {victim.allocation_id}")

@@ -318,8 +318,8 @@ class PreemptionView:
 
     ``kind``: one of model.preemption. ``allocation_key``, ``application_id`` and ``node_id`` "" for
     a quota that is enforced, ``queue`` then is the queue it is enforced in. ``reasons``: texts that
-    say what justified it. ``outcome``: ``waiting``, ``placed``, ``done`` (a quota) or ``lost``, then
-    ``cause`` says why.
+    say what justified it. ``outcome``: ``waiting``, ``placed``, ``done`` (a quota) or ``lost``,
+    then ``cause`` says why.
     """
 
     number: int

@@ -1,4 +1,7 @@
-"""Attempts to preempt that chose nobody: why they are not repeated, and when (rules: PRE-4, PRE-90)."""
+"""Attempts to preempt that chose nobody: why they are not repeated, and when.
+
+Rules: PRE-4, PRE-90.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,8 @@ COST_LIMIT: Final = 50_000
 class Tried:
     """A fruitless attempt of a lane. ``due_ns``: when it may be repeated.
 
-    ``revision``: that of the partition then; while it is the same there is no reason to. None: there
-    is one, it just was not its turn.
+    ``revision``: that of the partition then; while it is the same there is no reason to. None:
+    there is one, it just was not its turn.
     """
 
     __slots__ = ("due_ns", "revision")

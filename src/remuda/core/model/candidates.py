@@ -8,7 +8,6 @@ node and which of them came last. The index exists once an ask of the partition 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator
 from typing import Final, TypeAlias, final
 
 from remuda.core.messages.tags import CREATION_TIME, REQUIRED_NODE
@@ -69,11 +68,6 @@ class Kind:
         self.hosts: dict[str, int] = {}
         self.places: list[Place] = []
         self.allocations: dict[Place, Allocation] = {}
-
-    def newest_first(self) -> Iterator[Allocation]:
-        """Go through the candidates, the last to come first; ties by key, the last one first."""
-        for place in reversed(self.places):
-            yield self.allocations[place]
 
 
 @final

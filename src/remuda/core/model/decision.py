@@ -1,4 +1,7 @@
-"""What the cycle decided. It is data: nothing has changed yet, ``apply`` carries it out."""
+"""What the cycle decided.
+
+It is data: nothing has changed yet, ``apply`` carries it out, on the very state it was made for.
+"""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ class Partition:
         "utilisation",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0915 - a statement for each of its parts
         self,
         rm_id: str,
         config: PartitionConfig,

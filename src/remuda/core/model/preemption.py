@@ -67,9 +67,9 @@ class Preemption:
     """One preemption (PRE-91). Times are Unix nanoseconds.
 
     ``number``: unique in the partition. ``request``: who it is for, None for a quota that is
-    enforced in ``queue_path``. ``node_id``: where the ask is to go, "" for a quota. ``amounts``: the
-    ask, or the excess. ``victims``: by (application number, allocation ID), in the order they were
-    chosen. ``left``: how many of them are not confirmed. ``promised``: the room is kept for the ask
+    enforced in ``queue_path``. ``node_id``: where the ask is to go, "" for a quota. ``amounts``:
+    the ask, or the excess. ``victims``: by (application number, allocation ID), in the order in
+    which they were chosen. ``left``: how many of them are not confirmed. ``promised``: the room is kept for the ask
     at its queues, user and group (PRE-89).
     """
 
@@ -93,6 +93,7 @@ class Preemption:
     def __init__(
         self,
         number: int,
+        *,
         kind: str,
         created_ns: int,
         queue_path: str,

@@ -241,7 +241,7 @@ class Request:
         return self.ask.task_group != "" and not self.ask.placeholder
 
     def may_preempt(self) -> bool:
-        """Whether others may have to go for it, if it waits for long enough. Rules: PRE-1, PRE-5."""
+        """Whether others may have to go for it once it waits for long. Rules: PRE-1, PRE-5."""
         return self.ask.allow_preempt_other and not self.required_node()
 
     def ripe_ns(self) -> int:

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final, final
 
-from remuda.core.model.allocation import Allocation
 from remuda.core.model.candidates import ORDINARY
 from remuda.core.model.decision import Attempt, Preempt
 from remuda.core.model.partition import Partition
@@ -67,10 +66,11 @@ def attempt(
         return Attempt(ASKED, cost, judge.ticket, judge.asked)
     if check is None:
         return Attempt(NO_HELP, cost)
-    chosen = _complete(partition, lane, request, trial, side, check, index)
-    if chosen is None:
+    queues = PathUse(lane.leaf, amounts) if parity else QueueSide(lane.leaf, amounts)
+    on_node = check.victims[: index + 1]
+    for_queue = _beyond_node(queues, trial, side, on_node)
+    if for_queue is None or not (on_node or for_queue):
         return Attempt(TOO_FEW, cost)
-    on_node, for_queue = chosen
     decision = Preempt(request, lane, check.node, QUEUE)
     decision.victims = [allocation for allocation, _ in on_node + for_queue]
     decision.for_queue = frozenset([allocation for allocation, _ in for_queue])
@@ -81,33 +81,17 @@ def attempt(
     return decision
 
 
-def _complete(
-    partition: Partition,
-    lane: Lane,
-    request: Request,
-    trial: Trial,
-    side: NodeSide,
-    check: Check,
-    index: int,
-) -> tuple[list[Found], list[Found]] | None:
-    """Add what is needed beyond the node; None if that is not to be had, or nobody has to go.
+def _beyond_node(
+    queues: PathUse | QueueSide, trial: Trial, side: NodeSide, on_node: list[Found]
+) -> list[Found] | None:
+    """Return whom else it takes besides the victims on the node; None if that is not to be had.
 
     Rules: PRE-30, PRE-31, PRE-33, PRE-88.
     """
-    queues = (
-        PathUse(lane.leaf, request.amounts)
-        if partition.parity
-        else QueueSide(lane.leaf, request.amounts)
-    )
-    on_node = check.victims[: index + 1]
     for _, prey in on_node:
         trial.take(prey, charged=True)
         queues.take(prey)
-    taken: set[Allocation] = {allocation for allocation, _ in on_node}
-    more = queues.victims(trial, side, taken)
-    if more is None or not (on_node or more):
-        return None
-    return on_node, more
+    return queues.victims(trial, side, {allocation for allocation, _ in on_node})
 
 
 @final

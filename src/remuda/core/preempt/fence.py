@@ -1,4 +1,7 @@
-"""How far an ask may look for victims, and which priorities it comes before (rules: PRE-7 to PRE-12)."""
+"""How far an ask may look for victims, and which priorities it comes before.
+
+Rules: PRE-7 to PRE-12.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ class Side:
         self.below: tuple[Queue, ...] = leaf.path_up[: leaf.path_up.index(common)]
 
     def rank_of(self, priority: int) -> int:
-        """Return how a priority here compares with the ask, at most 0 if it may go. PRE-9, PRE-87."""
+        """Return how a priority compares with the ask, at most 0 if it may go. Rules: PRE-9."""
         return priority - self.threshold if self.rank is None else self.rank
 
 

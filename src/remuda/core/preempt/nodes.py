@@ -20,8 +20,8 @@ Found: TypeAlias = tuple[Allocation, Prey]
 class Check:
     """What the RM would be asked about one node (PRE-24).
 
-    ``victims``: all candidates that may go, in the order of removal. ``start``: index of the last of
-    them that makes the ask fit, -1 if it fits without.
+    ``victims``: all candidates that may go, in the order of removal. ``start``: index of the last
+    of them that makes the ask fit, -1 if it fits without.
     """
 
     __slots__ = ("node", "start", "victims")

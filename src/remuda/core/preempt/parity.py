@@ -31,7 +31,7 @@ class PathUse:
         self._used: dict[Queue, dict[int, int]] = {}
         self._limits: dict[Queue, dict[int, int]] = {}
         for queue in leaf.path_up:
-            used = {index: amount for index, amount in amounts.pairs}
+            used = dict(amounts.pairs)
             for index, amount in enumerate(queue.allocated.amounts):
                 left = amount - amount_at(queue.preempting, index)
                 used[index] = used.get(index, 0) + left

@@ -43,8 +43,8 @@ class Prey:
 class Trial:
     """The guarantees on both sides, as they would be without the victims taken so far.
 
-    ``prey``: kinds of which something may go, in the order of leaf and kind. ``owed``: room by common
-    queue (PRE-85).
+    ``prey``: kinds of which something may go, in the order of leaf and kind. ``owed``: room by
+    common queue (PRE-85).
     """
 
     __slots__ = ("_asked", "_charged", "_guards", "_parity", "owed", "prey")
@@ -106,7 +106,7 @@ class Trial:
                 self._charged[index] = self._charged.get(index, 0) + sign * amount
 
     def _is_above(self, guards: tuple[Room, ...]) -> bool:
-        """Whether queues use more than they are guaranteed, where that counts. Rules: PRE-86 (2)."""
+        """Whether queues use more than their guarantee, where that counts. Rules: PRE-86 (2)."""
         most: Room = {}
         for guard in guards:
             for index, surplus in guard.items():
@@ -139,7 +139,7 @@ class Trial:
         return most
 
     def _guards_of(self, side: Side) -> tuple[Room, ...] | None:
-        """Return what protects a leaf, None if nothing of it may go. Rules: PRE-14, PRE-17, PRE-86."""
+        """Return what protects a leaf, None if nothing may go. Rules: PRE-14, PRE-17, PRE-86."""
         guards = [self._guard(queue) for queue in side.below if queue.guaranteed is not None]
         if self._parity:
             inherited = effective_guarantee(side.leaf)
@@ -159,7 +159,7 @@ class Trial:
 
 
 def _named(queue: Queue) -> list[tuple[int, int]]:
-    """Return the types a queue is guaranteed, with the amounts. A zero is a guarantee of nothing."""
+    """Return what a queue is guaranteed by type; zero is a guarantee of nothing. Rules: PRE-85."""
     guaranteed = queue.guaranteed
     if guaranteed is None:
         return []
