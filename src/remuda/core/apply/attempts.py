@@ -81,12 +81,14 @@ def note_attempt(turn: Turn, partition: Partition, lane: Lane, attempt: Attempt)
         lane.tried = Tried(FOREVER_NS, None)
         return
     lane.hearing = None
-    if not attempt.cost:
+    lane.passed = attempt.passed
+    if attempt.cost:
+        request.tried_ns = turn.now_ns
+        attempts.count(lane.leaf.path, attempt.cost, turn.now_ns, fruitful=False)
+    if not attempt.cost or attempt.passed:
         lane.tried = Tried(attempts.window_end_ns(), None)
         attempts.exhausted[lane.number] = lane
         return
-    request.tried_ns = turn.now_ns
-    attempts.count(lane.leaf.path, attempt.cost, turn.now_ns, fruitful=False)
     if lane.shape.required_node:
         lane.tried = Tried(FOREVER_NS, partition.revision)
         return

@@ -84,10 +84,11 @@ class Attempt:
     """An attempt to preempt that chose nobody, for a ``reason`` (PRE-58).
 
     ``cost``: how many nodes and allocations it looked at. ``ticket``: the number of the question
-    about ``asked`` that the RM answers later; 0: nothing is open (EXT-18).
+    about ``asked`` that the RM answers later; 0: nothing is open (EXT-18). ``passed``: it goes on
+    after so many nodes; 0: it is over.
     """
 
-    __slots__ = ("asked", "cost", "reason", "ticket")
+    __slots__ = ("asked", "cost", "passed", "reason", "ticket")
 
     def __init__(
         self,
@@ -100,6 +101,7 @@ class Attempt:
         self.cost = cost
         self.ticket = ticket
         self.asked = asked
+        self.passed: int = 0
 
 
 @final

@@ -357,7 +357,8 @@ class Lane:
     is parked, because it awaits an answer or is postponed until ``until_ns``.
 
     ``tried``: no room could be taken from others, which is not tried again until something changes
-    (PRE-90); ``hearing``: what the RM said of victims meanwhile, None if it was not asked.
+    (PRE-90); ``passed``: how many nodes it went past so far, if it goes on; ``hearing``: what the
+    RM said of victims meanwhile, None if it was not asked.
     """
 
     __slots__ = (
@@ -371,6 +372,7 @@ class Lane:
         "order",
         "parked",
         "parked_at",
+        "passed",
         "ranking",
         "shape",
         "strand_keys",
@@ -397,6 +399,7 @@ class Lane:
         self.listed: dict[int, Lane] | None = None
         self.until_ns: int = 0
         self.tried: Tried | None = None
+        self.passed: int = 0
         self.hearing: Hearing | None = None
 
     def first(self) -> Strand:

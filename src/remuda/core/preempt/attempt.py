@@ -20,7 +20,14 @@ from remuda.core.preempt.fence import Fence, ask_path
 from remuda.core.preempt.nodes import Check, Found, NodeSide
 from remuda.core.preempt.parity import PathUse
 from remuda.core.preempt.queue_side import QueueSide
-from remuda.core.preempt.reasons import ASKED, NO_GUARANTEE, NO_HELP, TOO_FEW, owed_reasons
+from remuda.core.preempt.reasons import (
+    ASKED,
+    EXHAUSTED,
+    NO_GUARANTEE,
+    NO_HELP,
+    TOO_FEW,
+    owed_reasons,
+)
 from remuda.core.preempt.search import NodeSearch
 from remuda.core.preempt.trial import Trial
 
@@ -58,14 +65,14 @@ def attempt(
     if parity and not PathUse(lane.leaf, amounts).could_be_within(trial):
         return Attempt(NO_GUARANTEE, len(candidates.kinds))
     side = NodeSide(partition, request, trial, now_ns, parity=parity)
-    search = NodeSearch(partition, request, candidates, trial, side, parity=parity)
+    search = NodeSearch(partition, request, candidates, trial, side)
     judge = _Judge(partition, lane, request, port)
-    check, index = judge.best(search.checks(nodes_tried=nodes_tried))
+    check, index = judge.best(search.checks(nodes_tried=nodes_tried, skipped=lane.passed))
     cost = len(partition.nodes) + side.looked_at
     if judge.ticket:
         return Attempt(ASKED, cost, judge.ticket, judge.asked)
     if check is None:
-        return Attempt(NO_HELP, cost)
+        return _in_vain(search, cost)
     queues = PathUse(lane.leaf, amounts) if parity else QueueSide(lane.leaf, amounts)
     on_node = check.victims[: index + 1]
     for_queue = _beyond_node(queues, trial, side, on_node)
@@ -79,6 +86,15 @@ def attempt(
         each for each in check.node.reservations.values() if each.request is not request
     ]
     return decision
+
+
+def _in_vain(search: NodeSearch, cost: int) -> Attempt:
+    """Return that no node would do, as far as they were looked at. Rules: PRE-87."""
+    if not search.cut:
+        return Attempt(NO_HELP, cost)
+    more = Attempt(EXHAUSTED, cost)
+    more.passed = search.passed
+    return more
 
 
 def _beyond_node(

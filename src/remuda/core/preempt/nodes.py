@@ -9,7 +9,7 @@ from remuda.core.model.candidates import OPTED_OUT, ORIGINATOR
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.request import Request
-from remuda.core.model.vectors import amount_at, fits
+from remuda.core.model.vectors import amount_at
 from remuda.core.preempt.trial import Prey, Trial
 
 # A candidate with what is known of its kind.
@@ -58,7 +58,11 @@ class NodeSide:
 
     def usable(self, node: Node) -> bool:
         """Whether an ask may look for room on a node. Rules: PRE-18, PRE-22 (Ours), PRE-50."""
-        if not node.schedulable or not node.holds(self._request.amounts):
+        return node.holds(self._request.amounts) and self.free_for(node)
+
+    def free_for(self, node: Node) -> bool:
+        """Whether nothing but its size may keep an ask from a node. Rules: PRE-18, PRE-87."""
+        if not node.schedulable:
             return False
         if not node.reservations:
             return True
@@ -194,8 +198,3 @@ class NodeSide:
             for index, amount in self._request.amounts.need
             if amount > amount_at(available, index)
         }
-
-
-def fits_now(node: Node, request: Request) -> bool:
-    """Whether a node has room for an ask as it is. Rules: PRE-20."""
-    return fits(node.available, request.amounts)

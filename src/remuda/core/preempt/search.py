@@ -1,7 +1,8 @@
 """Goes through the nodes of an attempt, the best first (rules: PRE-25, PRE-62, PRE-87).
 
-What could at most be freed on a node is known without looking at its allocations one by one. So
-only nodes are looked at in full that may come next.
+A node is judged in three steps, each dearer than the one before: by what it lacks, by what could
+at most be freed on it, allocation by allocation. The next step is taken only for the node that may
+come next, so in most attempts nearly all nodes cost no more than the first.
 """
 
 from __future__ import annotations
@@ -15,25 +16,42 @@ from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.request import Request
 from remuda.core.model.vectors import amount_at
-from remuda.core.preempt.nodes import Check, NodeSide, fits_now
+from remuda.core.preempt.nodes import Check, NodeSide
 from remuda.core.preempt.trial import Prey, Trial
 
-# Nodes that are gone through allocation by allocation in one attempt (PRE-87).
-NODES_LIMIT: Final = 200
+# What one attempt may spend on nodes beyond the first step: a second step costs 1, a third 4.
+SPEND_LIMIT: Final = 400
+_THIRD_STEP: Final = 4
 
-# Bits, start, node ID: what checks are ordered by; the first two at least, if not known exactly.
-Order: TypeAlias = tuple[int, int, str]
+# How much is known of a node.
+_ROUGH: Final = 0
+_CLOSE: Final = 1
+_EXACT: Final = 2
+
+# Bits, start, node ID, what is known: the first two are at least that good unless known exactly.
+_Place: TypeAlias = tuple[int, int, str, int]
 
 
 @final
 class NodeSearch:
     """The nodes an ask could be placed on after some victims went.
 
-    ``nodes_tried``: those with room were tried before, in vain (PRE-24). ``examined``: nodes that
-    were gone through in full; ``glanced``: nodes that were not. Rules: PRE-25, PRE-87.
+    ``passed``: how many nodes were gone past; ``cut``: there are more, but enough was spent on
+    this attempt. Rules: PRE-25, PRE-87.
     """
 
-    __slots__ = ("_by_bits", "_candidates", "_partition", "_request", "_side", "_trial", "examined")
+    __slots__ = (
+        "_by_bits",
+        "_candidates",
+        "_checks",
+        "_partition",
+        "_request",
+        "_side",
+        "_spent",
+        "_trial",
+        "cut",
+        "passed",
+    )
 
     def __init__(
         self,
@@ -42,87 +60,104 @@ class NodeSearch:
         candidates: Candidates,
         trial: Trial,
         side: NodeSide,
-        *,
-        parity: bool,
     ) -> None:
         self._partition = partition
         self._request = request
         self._candidates = candidates
         self._trial = trial
         self._side = side
-        self._by_bits = not parity
-        self.examined: int = 0
+        self._by_bits = not partition.parity
+        self._checks: dict[str, Check] = {}
+        self._spent: int = 0
+        self.passed: int = 0
+        self.cut: bool = False
 
-    def checks(self, *, nodes_tried: bool) -> Iterator[Check]:
-        """Give what the RM would be asked, the best first."""
-        usable = self._usable()
-        if not nodes_tried:
-            for node in usable:
-                if fits_now(node, self._request):
-                    yield Check(node, [], -1)
-        waiting: list[tuple[Order, Node, Check | None]] = []
-        for node in usable:
-            if fits_now(node, self._request):
-                continue
-            bound = self._bound(node)
-            if bound is None:
-                continue
-            if bound[0] or bound[1] or self.examined >= NODES_LIMIT:
-                waiting.append(((*bound, node.node_id), node, None))
-                continue
-            # Nothing can come before this one, so if it is as good as it looks it is next.
-            check = self._examine(node)
-            if check is None:
-                continue
-            order = self._order(check)
-            if order[:2] == (0, 0):
-                yield check
-            else:
-                waiting.append((order, node, check))
-        yield from self._best_first(waiting)
+    def checks(self, *, nodes_tried: bool, skipped: int) -> Iterator[Check]:
+        """Give what the RM would be asked, the best first.
 
-    def _best_first(self, waiting: list[tuple[Order, Node, Check | None]]) -> Iterator[Check]:
-        heap = [(order, number) for number, (order, _, _) in enumerate(waiting)]
+        ``nodes_tried``: those with room were tried before, in vain (PRE-24). ``skipped``: so many
+        nodes an earlier attempt went past.
+        """
+        heap = self._rough(nodes_tried=nodes_tried)
         heapify(heap)
         while heap:
-            order, number = heappop(heap)
-            _, node, check = waiting[number]
-            if check is not None:
-                yield check
-            elif self.examined < NODES_LIMIT:
-                check = self._examine(node)
-                if check is not None:
-                    waiting[number] = (order, node, check)
-                    heappush(heap, (self._order(check), number))
+            _, start, node_id, known = heappop(heap)
+            if known == _EXACT:
+                yield self._checks.pop(node_id)
+                continue
+            if known == _ROUGH:
+                self.passed += 1
+                if self.passed <= skipped:
+                    continue
+                if self._spent >= SPEND_LIMIT:
+                    self.passed -= 1
+                    self.cut = True
+                    return
+            self._refine(heap, self._partition.nodes[node_id], known, start)
 
-    def _usable(self) -> list[Node]:
-        """Return the usable nodes by ID. Rules: PRE-18, PRE-50."""
-        nodes = self._partition.nodes
-        return [nodes[node_id] for node_id in sorted(nodes) if self._side.usable(nodes[node_id])]
+    def _refine(self, heap: list[_Place], node: Node, known: int, start: int) -> None:
+        """Find out more about a node, and put it where it belongs then, if it is of use."""
+        node_id = node.node_id
+        if known == _ROUGH and start >= 0:
+            self._spent += 1
+            bound = self._bound(node)
+            if bound is not None:
+                heappush(heap, (*bound, node_id, _CLOSE))
+            return
+        check: Check | None = Check(node, [], -1)
+        if start >= 0:
+            self._spent += _THIRD_STEP
+            check = self._side.check(node)
+        if check is not None:
+            self._checks[node_id] = check
+            bits = check.score(check.start) & ~(2**32 - 1) if self._by_bits else 0
+            heappush(heap, (bits, check.start, node_id, _EXACT))
 
-    def _examine(self, node: Node) -> Check | None:
-        self.examined += 1
-        return self._side.check(node)
+    def _rough(self, *, nodes_tried: bool) -> list[_Place]:
+        """Return the usable nodes by the fewest victims that could do, were they the largest.
 
-    def _order(self, check: Check) -> Order:
-        bits = check.score(check.start) & ~(2**32 - 1) if self._by_bits else 0
-        return bits, check.start, check.node.node_id
+        Rules: PRE-18, PRE-20, PRE-50.
+        """
+        largest: dict[int, int] = {}
+        best = 0
+        if self._by_bits:
+            best = min([prey.kind.bits for prey in self._trial.prey.values()])
+        for prey in self._trial.prey.values():
+            for index, amount in prey.need:
+                largest[index] = max(amount, largest.get(index, 0))
+        needs = [
+            (index, amount, largest.get(index, 0)) for index, amount in self._request.amounts.need
+        ]
+        found: list[_Place] = []
+        holds: dict[int, bool] = {}
+        for node_id, node in self._partition.nodes.items():
+            number = node.total.number
+            if number not in holds:
+                holds[number] = node.holds(self._request.amounts)
+            if not holds[number] or not self._side.free_for(node):
+                continue
+            fewest = _fewest(node, needs)
+            if fewest > 0:
+                found.append((best, fewest - 1, node_id, _ROUGH))
+            elif fewest == 0 and not nodes_tried:
+                found.append((0, -1, node_id, _ROUGH))
+        return found
 
     def _bound(self, node: Node) -> tuple[int, int] | None:
         """Return bits and start that are not worse than those of a node; None: it is of no use."""
         on_node = self._candidates.on.get(node.node_id)
         if on_node is None:
             return None
+        known = self._trial.prey
+        prey = [(known[kind], count) for kind, count in on_node.items() if kind in known]
+        if len(prey) > 1:
+            prey.sort(key=_by_class)
         available = node.available
         short = {
             index: amount - amount_at(available, index)
             for index, amount in self._request.amounts.need
             if amount > amount_at(available, index)
         }
-        known = self._trial.prey
-        prey = [(known[kind], count) for kind, count in on_node.items() if kind in known]
-        if len(prey) > 1:
-            prey.sort(key=_by_class)
         return self._least(prey, short)
 
     def _least(self, prey: list[tuple[Prey, int]], short: dict[int, int]) -> tuple[int, int] | None:
@@ -136,11 +171,28 @@ class NodeSearch:
                 if index in left:
                     left[index] -= amount * free
                     largest[index] = max(largest[index], amount)
-            if found < 0 and all(amount <= 0 for amount in left.values()):
+            if found < 0 and max(left.values()) <= 0:
                 found = each.kind.bits if self._by_bits else 0
         if found < 0:
             return None
         return found, max(-(-short[index] // largest[index]) for index in short) - 1
+
+
+def _fewest(node: Node, needs: list[tuple[int, int, int]]) -> int:
+    """Return how many of the largest victims would do; 0: it fits as it is, -1: they never would.
+
+    ``needs``: type, what the ask wants, the most one victim has of it.
+    """
+    values = node.available.amounts
+    known = len(values)
+    fewest = 0
+    for index, amount, largest in needs:
+        short = amount - values[index] if index < known else amount
+        if short > 0:
+            if not largest:
+                return -1
+            fewest = max(fewest, -(-short // largest))
+    return fewest
 
 
 def _by_class(found: tuple[Prey, int]) -> int:
