@@ -413,9 +413,8 @@ SECTION_KEYS: Final[Mapping[str, tuple[Key, ...]]] = {
             BOOLEAN,
             "false",
             "whether a queue above a lowered max is cut down",
-            ("PAR-3",),
+            ("PAR-3", "PRE-63"),
             "quotapreemptionenabled: true",
-            built=False,
         ),
     ),
     NODE_SORT: (

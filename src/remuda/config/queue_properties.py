@@ -223,10 +223,9 @@ QUOTA_PREEMPTION_DELAY: Final = Property(
     _BOTH,
     "yes",
     "how long a queue may stay above a lowered max",
-    ("PRP-1", "QUE-18"),
+    ("PRP-1", "QUE-18", "PRE-63"),
     "quota.preemption.delay: 5m",
     alias="preemption.quota.delay",
-    built=False,
 )
 
 # In the order of the manual. What their values are differs, so it is not said here.

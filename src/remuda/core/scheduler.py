@@ -23,6 +23,7 @@ from remuda.core.apply.object_states import change_object_state
 from remuda.core.apply.outstanding import plan_look
 from remuda.core.apply.pauses import pause, resume, stop_overdue
 from remuda.core.apply.questions import hear
+from remuda.core.apply.quota_changes import end_runs
 from remuda.core.apply.registration import register, stop_manager
 from remuda.core.apply.releases import release_allocations
 from remuda.core.apply.reload import update_configuration
@@ -179,6 +180,7 @@ class Scheduler:
         """Look which partitions there are now and put all they have in order."""
         self._partitions = self._cluster.partitions()
         for partition in self._partitions:
+            end_runs(turn, partition)
             review(turn, partition)
             plan_look(turn, partition)
             settle(partition)

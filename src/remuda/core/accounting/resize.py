@@ -16,7 +16,7 @@ def resize(partition: Partition, allocation: Allocation, amounts: Amounts) -> No
     """Let an allocation hold other amounts, up the path, for user and group, and on its node.
 
     No limit is asked: it runs. What fits a limit now that did not before is tried again. The node
-    is left to ``offer``. Rules: CYC-28, QUE-2, LIM-30.
+    is left to ``offer``. Rules: CYC-28, QUE-2, QUE-12, LIM-30.
     """
     application = allocation.application
     leaf = application.queue

@@ -152,7 +152,7 @@ def refund(partition: Partition, allocation: Allocation) -> None:
     if allocation.kind is not None:
         forget_candidate(partition, allocation)
     elif allocation.preemption is not None:
-        victim_gone(allocation)
+        victim_gone(partition, allocation)
     partition.allocation_count -= 1
     partition.claims_stale = True
     partition.revision += 1

@@ -10,7 +10,7 @@ from remuda.core.accounting.waiting import wake_within
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.candidates import Candidates
 from remuda.core.model.partition import Partition
-from remuda.core.model.preemption import Preemption, Victim
+from remuda.core.model.preemption import QUOTA, Preemption, Victim
 from remuda.core.model.request import Request
 from remuda.core.model.vectors import (
     Vector,
@@ -52,8 +52,11 @@ def mark(preemption: Preemption, allocation: Allocation, *, for_queue: bool) -> 
         add(queue.preempting, allocation.amounts)
 
 
-def victim_gone(allocation: Allocation) -> None:
-    """Note that a victim ended, whatever ended it. Rules: PRE-35, QUE-12."""
+def victim_gone(partition: Partition, allocation: Allocation) -> None:
+    """Note that a victim ended, whatever ended it; the last one ends a run of a quota.
+
+    Rules: PRE-35, PRE-65, QUE-12.
+    """
     preemption = allocation.preemption
     assert preemption is not None
     leaf = allocation.application.queue
@@ -63,6 +66,8 @@ def victim_gone(allocation: Allocation) -> None:
     allocation.preemption = None
     preemption.victims[allocation.key()].confirmed = True
     preemption.left -= 1
+    if preemption.kind == QUOTA and preemption.left == 0:
+        partition.quotas.ended.append(preemption)
 
 
 def promise(partition: Partition, request: Request) -> None:

@@ -13,6 +13,7 @@ from remuda.core.apply.gangs import complete_reservation, turn_away
 from remuda.core.apply.identities import note_identity
 from remuda.core.apply.lifecycle import admit
 from remuda.core.apply.orders import limit_execution, reported_timeout_ms
+from remuda.core.apply.quota_changes import above_quotas, note_growth
 from remuda.core.apply.reservations import free_held, use_reservation
 from remuda.core.apply.resize import resize_allocation, resize_refusal
 from remuda.core.apply.turn import Turn
@@ -115,7 +116,7 @@ def _content_refusal(
 def recover(turn: Turn, partition: Partition, existing: ExistingAllocation, node: Node) -> None:
     """Book an existing allocation, or the new size of one that is known.
 
-    Rules: SI-41, SI-43 to SI-45, CYC-28, CYC-29.
+    Rules: SI-41, SI-43 to SI-45, CYC-28, CYC-29, PRE-66.
     """
     ask = existing.ask
     if is_foreign(ask):
@@ -137,7 +138,11 @@ def recover(turn: Turn, partition: Partition, existing: ExistingAllocation, node
     allocation.requested_ns = request.created_ns
     note_identity(request, existing.allocation_id)
     _count_member(partition, request, ask, amounts)
+    leaf = application.queue
+    assert leaf is not None
+    above = above_quotas(partition, leaf)
     enter(turn, partition, request, allocation, created_ns(ask.tags, turn.now_ns))
+    note_growth(turn, partition, leaf, above)
     limit_execution(turn, partition, allocation, reported_timeout_ms(allocation))
     use_reservation(turn, partition, request, node)
     if ask.placeholder:

@@ -49,9 +49,7 @@ def end_standing(
         return
     withdraw_promise(partition, request)
     request.preemption = None
-    preemption.outcome = outcome
-    preemption.cause = cause
-    preemption.ended_ns = turn.now_ns
+    preemption.end(outcome, turn.now_ns, cause)
     if outcome == LOST:
         request.ripe = False
         await_ripeness(partition, request)

@@ -14,6 +14,7 @@ from remuda.core.apply.outstanding import report_outstanding
 from remuda.core.apply.partitions import go_on_draining
 from remuda.core.apply.questions import end_postponements
 from remuda.core.apply.queues import remove_empty_queues
+from remuda.core.apply.quota_changes import enforce_quotas
 from remuda.core.apply.timeouts import end_left_over, end_running_time, give_up_waiting
 from remuda.core.apply.turn import Turn
 from remuda.core.model import deadlines, states
@@ -107,6 +108,7 @@ _OF_PARTITIONS: Final[dict[str, Callable[[Turn, Partition], None]]] = {
     deadlines.OUTSTANDING: report_outstanding,
     deadlines.POSTPONED: end_postponements,
     deadlines.QUEUES: _look_after_queues,
+    deadlines.QUOTA: enforce_quotas,
 }
 
 _OF_ALLOCATIONS: Final[dict[str, Callable[[Turn, Partition, Deadline], None]]] = {

@@ -104,6 +104,7 @@ def drain_partition(turn: Turn, manager: ResourceManager, partition: Partition) 
     del manager.partitions[partition.name]
     manager.leaving.append(partition)
     change_state(turn, partition, states.REMOVE)
+    partition.quotas.disarm_all()
     turn.set_timer(partition, deadlines.QUEUES, 0)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from remuda.config.settings import read_settings
 from remuda.core.apply.questions import rest
+from remuda.core.apply.quota_changes import put_off
 from remuda.core.apply.registration import stop_manager
 from remuda.core.apply.turn import Turn
 from remuda.core.messages.commands import PauseResourceManager, ResumeResourceManager
@@ -37,9 +38,11 @@ def resume(turn: Turn, command: ResumeResourceManager) -> None:
     if not command.timers:
         manager.held = False
     elif manager.away_since_ns is not None:
+        away_ns = turn.now_ns - manager.away_since_ns
         manager.away_since_ns = None
         turn.cluster.deadlines.thaw(command.rm_id, turn.now_ns)
         plan_stop(manager)
+        put_off(turn, manager, away_ns)
     _rest(manager)
 
 

@@ -30,6 +30,7 @@ from remuda.core.apply.queues import (
     is_leaf,
     tell_amounts,
 )
+from remuda.core.apply.quota_changes import QuotasBefore, renew_quotas
 from remuda.core.apply.reservations import renew_claims
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
@@ -130,13 +131,15 @@ def _apply(turn: Turn, manager: ResourceManager, command: UpdateConfiguration) -
 
 
 def _change(turn: Turn, partition: Partition, config: PartitionConfig) -> None:
-    """Change one partition in place. Rules: RLD-4, RLD-30, PAR-2, PAR-3, PAR-4."""
+    """Change one partition in place. Rules: RLD-4, RLD-30, PAR-2, PAR-3, PAR-4, PRE-64."""
+    quotas = QuotasBefore(partition)
     change_partition(partition, config)
     before = LimitsBefore(partition)
     _change_queue(turn, partition, partition.root, config.root)
     renew_limits(turn, partition, before)
     renew_orders(partition)
     renew_claims(partition)
+    renew_quotas(turn, partition, quotas)
 
 
 def _change_queue(turn: Turn, partition: Partition, queue: Queue, config: QueueConfig) -> None:

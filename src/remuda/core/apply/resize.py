@@ -5,6 +5,7 @@ from __future__ import annotations
 from remuda.base.resources import Resource
 from remuda.core.accounting.resize import resize
 from remuda.core.accounting.waiting import offer_anew
+from remuda.core.apply.quota_changes import above_quotas, note_growth
 from remuda.core.apply.tracking import usage_grew, usage_shrank
 from remuda.core.apply.turn import Turn
 from remuda.core.model.allocation import Allocation
@@ -25,12 +26,16 @@ def resize_allocation(
     """Resize an allocation where it is, whatever limits and its node say; equal is no change.
 
     What its user and group use more, and less, is told by type (EVT-78, EVT-79: deltas). The node
-    is put where its score belongs in any case. Rules: CYC-28. Emits: EventRecord.
+    is put where its score belongs in any case. Rules: CYC-28, PRE-66. Emits: EventRecord.
     """
     before = allocation.amounts
     if equal(vector_of(before), vector_of(amounts)):
         return
+    leaf = allocation.application.queue
+    assert leaf is not None
+    above = above_quotas(partition, leaf)
     resize(partition, allocation, amounts)
+    note_growth(turn, partition, leaf, above)
     node = allocation.node
     offer_anew(partition, node)
     less = _excess(before.resource, amounts.resource)

@@ -16,6 +16,7 @@ from remuda.core.invariants.outstanding import check_outstanding, check_utilisat
 from remuda.core.invariants.pauses import check_pauses
 from remuda.core.invariants.preemption import check_preemption
 from remuda.core.invariants.questions import check_listed, check_questions
+from remuda.core.invariants.quota_changes import check_quota_timers, check_quotas
 from remuda.core.invariants.require import require, same
 from remuda.core.invariants.reservations import check_reservations
 from remuda.core.model import states
@@ -45,9 +46,10 @@ from remuda.core.policy.standing import application_key, child_numbers, shown_pr
 def check(cluster: Cluster) -> None:
     """Check everything. Raises: InvariantViolation naming the object and the difference.
 
-    Rules: QUE-2, QUE-6, QUE-27, QUE-28, NOD-2, NOD-15, RES-16, RM-15.
+    Rules: QUE-2, QUE-6, QUE-27, QUE-28, NOD-2, NOD-15, RES-16, RM-15, PRE-65.
     """
     check_pauses(cluster)
+    check_quota_timers(cluster)
     for partition in cluster.partitions():
         stale = partition.shares_stale and trimmed(partition.root.pending)
         settled = not stale and not partition.unsettled
@@ -420,4 +422,5 @@ _CHECKS: Final[tuple[Callable[[Partition], None], ...]] = (
     check_gangs,
     check_questions,
     check_preemption,
+    check_quotas,
 )

@@ -18,6 +18,7 @@ from remuda.core.model.outstanding import Outstanding
 from remuda.core.model.placement_rule import PlacementRule
 from remuda.core.model.preemption import Preemption
 from remuda.core.model.queue import Queue
+from remuda.core.model.quota_changes import QuotaChanges
 from remuda.core.model.request import Lane, Shape, ShapeKey
 from remuda.core.model.reservation import Claim, ClaimKey, Reservation
 from remuda.core.model.starved import StarvedShapes
@@ -52,7 +53,8 @@ class Partition:
     it. ``placeholder_count``: allocated ones (GANG-37).
     ``confirm_timeout_ns``: after which an order is repeated, 0 never (SI-69); ``enforce_timeouts``:
     running time of applications is limited (APP-30).
-    ``questions``: those to the RM without an answer yet, and who waits for them.
+    ``questions``: those to the RM without an answer yet, and who waits for them. ``quotas``: queues
+    above a changed maximum (PRE-64).
     ``preemptions``: by number, oldest first, those that are over among them (PRE-91).
     ``preemption_predicates``: the RM is asked about victims (PRE-28). ``candidates``: allocations
     that may be victims, None while no ask may preempt. ``revision``: counts what may let an attempt
@@ -93,6 +95,7 @@ class Partition:
         "preemption_predicates",
         "preemptions",
         "questions",
+        "quotas",
         "rebuffed",
         "rejected",
         "reservation_delay_ns",
@@ -177,6 +180,7 @@ class Partition:
         self.numbers: int = 0
         self.outstanding = Outstanding()
         self.questions = Questions()
+        self.quotas = QuotaChanges()
         self.swapping: dict[str, Queue] = {}
         self.stuck: dict[int, Application] = {}
         self.changes: int = 0

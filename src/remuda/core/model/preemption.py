@@ -115,6 +115,12 @@ class Preemption:
         self.cause: str = ""
         self.ended_ns: int = 0
 
+    def end(self, outcome: str, now_ns: int, cause: str = "") -> None:
+        """Note how it ended. Rules: PRE-6 (Ours), PRE-91."""
+        self.outcome = outcome
+        self.cause = cause
+        self.ended_ns = now_ns
+
     def freed(self) -> Vector:
         """Return what all victims held."""
         sum_of_all = Vector()

@@ -18,6 +18,7 @@ from remuda.core.model.application import Application
 from remuda.core.model.bound import Bound
 from remuda.core.model.child_order import ChildOrder
 from remuda.core.model.gang import Swaps
+from remuda.core.model.preemption import Preemption
 from remuda.core.model.priorities import MIN_PRIORITY, PriorityCount
 from remuda.core.model.ranking import Ranking
 from remuda.core.model.request import Lane, Shape
@@ -88,7 +89,9 @@ class Queue(Bound):
     ``lanes``: by shape number; ``ready``: those of them with something to try in the regular pass,
     ``urgent``: in the reserved pass; ``swaps``: applications with something to try in the pass
     between. ``turns``: see QUE-41. ``waiting``: lanes
-    below that its maximum stopped, by shape number, then lane number.
+    below that its maximum stopped, by shape number, then lane number. ``quota_due_ns``: when it is
+    cut down to its maximum, 0: not at all (PRE-64); ``quota_run``: the preemption that does, None
+    if no victim is awaited.
     """
 
     __slots__ = (
@@ -110,6 +113,8 @@ class Queue(Bound):
         "priorities",
         "priority",
         "properties",
+        "quota_due_ns",
+        "quota_run",
         "ready",
         "settings",
         "shown_priority",
@@ -155,6 +160,8 @@ class Queue(Bound):
         self.swaps = Swaps()
         self.turns = Turns()
         self.waiting: dict[int, dict[int, Lane]] = {}
+        self.quota_due_ns: int = 0
+        self.quota_run: Preemption | None = None
 
     def lets_in(self, shape: Shape) -> bool:
         """Whether its maximum has room for one ask of a shape, and the quota for its whole gang.

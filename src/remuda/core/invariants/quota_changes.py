@@ -1,0 +1,80 @@
+"""Whoever has a start time may have one, and runs are on where victims are awaited (part of check).
+
+Rules: PRE-64, PRE-65, QUE-2.
+"""
+
+from __future__ import annotations
+
+from remuda.core.invariants.require import require, same
+from remuda.core.model import deadlines
+from remuda.core.model.allocation import Allocation
+from remuda.core.model.cluster import Cluster
+from remuda.core.model.deadlines import SECOND_NS
+from remuda.core.model.partition import Partition
+from remuda.core.model.preemption import QUOTA, WAITING
+from remuda.core.model.queue import Queue
+from remuda.core.preempt.quota_change import delay_of
+
+
+def check_quotas(partition: Partition) -> None:
+    """Start times, runs and what is about to go are what their queues and victims say."""
+    queues = partition.queues(partition.root)
+    quotas = partition.quotas
+    armed = {queue.path: queue for queue in queues if queue.quota_due_ns}
+    require(armed == quotas.armed, partition, "a start time is not listed, or none is")
+    for path, queue in armed.items():
+        lawful = queue.maximum is not None and delay_of(partition, queue) > 0
+        require(lawful, partition, f"queue {path} has a start time and no quota to enforce")
+    waiting = [each.quota_due_ns for each in armed.values() if not _has_run(each)]
+    if waiting:
+        on_time = quotas.tick_ns >= min(waiting) and quotas.tick_ns % SECOND_NS == 0
+        require(on_time, partition, f"queues are looked at {quotas.tick_ns}, not when one is due")
+    else:
+        require(quotas.tick_ns == 0, partition, "queues are looked at and none can be due")
+    _runs(partition, queues)
+    for queue in queues:
+        parts = [each.amounts for each in _allocations(queue) if each.preemption is not None]
+        same(partition, f"queue {queue.path} preempting", queue.preempting, parts)
+
+
+def check_quota_timers(cluster: Cluster) -> None:
+    """Where queues are to be looked at a timer is set for it. Rules: PRE-65, RM-15."""
+    for partition in cluster.partitions():
+        tick_ns = partition.quotas.tick_ns
+        frozen = cluster.deadlines.frozen.get(partition.rm_id)
+        if frozen is None:
+            timers = [each for each in cluster.deadlines.running() if each.at_ns == tick_ns]
+        else:
+            timers = [each for _, _, each in frozen]
+        own = [each for each in timers if each.partition is partition]
+        is_set = any(each.what == deadlines.QUOTA for each in own)
+        require(is_set or tick_ns == 0, partition, "no timer is set for queues that are due")
+
+
+def _runs(partition: Partition, queues: list[Queue]) -> None:
+    """A run is on where it says, and awaits as many victims as there are."""
+    quotas = partition.quotas
+    require(not quotas.ended, partition, "a run is over and did not end")
+    on = {queue.quota_run.number: queue for queue in queues if queue.quota_run is not None}
+    require(on == quotas.running, partition, "a run is not listed, or is not on")
+    victims = [each for each in _allocations(partition.root) if each.preemption is not None]
+    for number, queue in on.items():
+        run = queue.quota_run
+        assert run is not None
+        right = (run.kind, run.outcome, run.queue_path) == (QUOTA, WAITING, queue.path)
+        require(right, partition, f"queue {queue.path} is in the run of something else")
+        known = partition.preemptions.get(number) is run
+        require(known, partition, f"the run in {queue.path} is forgotten")
+        awaited = [each for each in victims if each.preemption is run]
+        right = 0 < run.left == len(awaited)
+        require(right, partition, f"the run in {queue.path} awaits {run.left} victims")
+
+
+def _has_run(queue: Queue) -> bool:
+    return any(each.quota_run is not None for each in queue.path_up)
+
+
+def _allocations(queue: Queue) -> list[Allocation]:
+    below = [each for child in queue.children.values() for each in _allocations(child)]
+    own = queue.applications.values()
+    return [*below, *[each for one in own for each in one.allocations.values()]]
