@@ -87,8 +87,8 @@ def victim_key(allocation: Allocation, wanted: Part) -> VictimKey:
     """Return what orders those that may go, the first of them first.
 
     Ordinary ones, then those that opted out, then originators; those of whose types most are
-    wanted; lower priority; newer by the hour; the smaller part of what is wanted; newer at all. Last
-    the key, the ID and the number of the application. Rules: PRE-70 (Ours), RES-53.
+    wanted; lower priority; newer by the hour; the smaller part of what is wanted; newer at all.
+    Last the key, the ID and the number of the application. Rules: PRE-70 (Ours), RES-53.
     """
     ask = allocation.ask
     need = allocation.amounts.need

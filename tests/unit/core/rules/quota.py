@@ -38,7 +38,7 @@ def queue(name: str, maximum: int = 0, guaranteed: int = 0, **other: Any) -> Que
 def above(
     name: str, *queues: QueueConfig, maximum: int = 0, guaranteed: int = 0, **other: Any
 ) -> QueueConfig:
-    """A parent with a delay of ten minutes, which those below inherit unless they have their own."""
+    """A parent with a delay of ten minutes; those below inherit it or have their own."""
     other.setdefault("properties", ON)
     most = bytes_of(maximum) if maximum else None
     least = bytes_of(guaranteed) if guaranteed else None

@@ -7,7 +7,16 @@ import pytest
 from remuda.base.resources import Resource
 from remuda.config.schema import Configuration, QueueConfig, TemplateConfig
 from remuda.core.messages import commands as c
-from tests.unit.core.door import CREATING, MINUTE, SECOND, START, leaf, parent, partition
+from tests.unit.core.door import (
+    CREATING,
+    MINUTE,
+    SECOND,
+    START,
+    Properties,
+    leaf,
+    parent,
+    partition,
+)
 from tests.unit.core.rules.quota import (
     DELAY,
     OFF,
@@ -101,13 +110,10 @@ def test_a_delay_that_is_switched_off_ends_it() -> None:
 
 
 @pytest.mark.remuda_rule("PRE-63", "PRE-64")
-@pytest.mark.parametrize("switched_off", ["partition", "delay"])
-def test_off_by_default(switched_off: str) -> None:
-    on = switched_off != "partition"
-    settings = ON if on else {}
-    door = used(queue("a", 100, properties=settings), quota_preemption=on)
-    change = {} if not on else {"properties": {}}
-    door.change(queue("a", 60, **change), quota_preemption=on)
+@pytest.mark.parametrize("on, delay", [(False, ON), (True, {}), (True, OFF)])
+def test_off_unless_the_partition_and_the_queue_want_it(*, on: bool, delay: Properties) -> None:
+    door = used(queue("a", 100, properties=delay), quota_preemption=on)
+    door.change(queue("a", 60, properties=delay), quota_preemption=on)
     assert door.at(60 * MINUTE) == []
 
 
@@ -156,7 +162,7 @@ def test_a_maximum_that_is_raised_and_still_below_use_keeps_the_time() -> None:
 
 @pytest.mark.remuda_rule("PRE-64")
 @pytest.mark.parametrize(
-    ("old", "new"),
+    "old, new",
     [
         (None, {"memory": 50}),
         ({"vcore": 200}, {"vcore": 200, "memory": 50}),
