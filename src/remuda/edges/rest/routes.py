@@ -55,6 +55,7 @@ from remuda.edges.rest.errors import (
 )
 from remuda.edges.rest.negotiation import prefers_json
 from remuda.edges.rest.placement import placement_rules as dressed_rules
+from remuda.edges.rest.shapes import ValidateConfResponse
 from remuda.runtime.configuration.text import judge
 from remuda.runtime.rows import rows
 
@@ -203,8 +204,8 @@ async def validate(views: Views, asked: Asked) -> object:
     verdict = await asyncio.to_thread(judge, asked.body, "config")
     for problem in verdict.problems:
         if problem.severity == ERROR:
-            return dao.ValidateConfResponse(allowed=False, reason=problem.text("config"))
-    return dao.ValidateConfResponse(allowed=True)
+            return ValidateConfResponse(allowed=False, reason=problem.text("config"))
+    return ValidateConfResponse(allowed=True)
 
 
 ROUTES: Final[Mapping[str, Endpoint]] = {

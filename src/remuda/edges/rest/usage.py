@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from remuda.core.messages.queries import QueueUsageView, UsageView
-from remuda.edges.rest.dao import Shape, amounts, plain
+from remuda.edges.rest.dao import plain
+from remuda.edges.rest.shapes import Shape, amounts
 
 
 class UsageQueue(Shape, kw_only=True):
