@@ -7,6 +7,7 @@ from typing import Final
 
 from remuda.core.accounting.lanes import restage
 from remuda.core.accounting.victims import mark, promise
+from remuda.core.apply.evictions import note_evictions
 from remuda.core.apply.looking import look_at_preempting
 from remuda.core.apply.orders import order
 from remuda.core.apply.questions import forget
@@ -51,7 +52,7 @@ def evict(
 
     ``message``: for the RM. ``told``: the text of the event of each victim. ``for_queue``: those
     that do not make room on the node.
-    Rules: PRE-34, PRE-44, PRE-72, EVT-46. Emits: AllocationsReleased, EventRecord.
+    Rules: PRE-34, PRE-44, PRE-72, PRE-92, EVT-46. Emits: AllocationsReleased, EventRecord.
     """
     for victim in victims:
         mark(preemption, victim, for_queue=victim in for_queue)
@@ -66,6 +67,7 @@ def evict(
             told,
         )
     order(turn, partition, victims, PREEMPTED_BY_SCHEDULER, message)
+    note_evictions(turn, partition, preemption, victims)
 
 
 def preempt(turn: Turn, partition: Partition, decision: Preempt) -> None:

@@ -103,6 +103,34 @@ class UtilisationQuery:
 
 
 @message
+class PreemptionsQuery:
+    """The preemptions of one partition that are known still -> tuple[PreemptionView, ...].
+
+    Oldest first (PRE-91). ``application``: those that its asks caused, or that took allocations of
+    it; "": of all. ``number``: that one alone, or none if it is not known; 0: all. ``last``: of
+    these the newest, at most that many; 0: all. None: no such partition.
+    """
+
+    partition: str
+    application: str = ""
+    number: int = 0
+    last: int = 0
+    rm_id: str = ""
+
+
+@message
+class EvictionsQuery:
+    """What is evicted again and again -> tuple[EvictionView, ...], by application and ask (PRE-92).
+
+    ``now_ns``: when the hour ends that counts; the core has no clock. None: no such partition.
+    """
+
+    partition: str
+    now_ns: int
+    rm_id: str = ""
+
+
+@message
 class ConfigurationsQuery:
     """What each RM was configured with -> tuple[ConfigurationView, ...], by RM ID."""
 
@@ -116,6 +144,8 @@ PartitionQuery: TypeAlias = (
     | UsageQuery
     | AccessQuery
     | UtilisationQuery
+    | PreemptionsQuery
+    | EvictionsQuery
 )
 
 Query: TypeAlias = PartitionsQuery | ConfigurationsQuery | PartitionQuery
@@ -261,6 +291,20 @@ class RequestView:
 
 
 @message
+class PreemptorView:
+    """Who took an allocation (PRE-91): a preemption, and whom it is for.
+
+    ``kind`` and the others as in PreemptionView.
+    """
+
+    number: int
+    kind: str
+    application_id: str
+    allocation_key: str
+    queue: str
+
+
+@message
 class AllocationView:
     """One allocation (REST-80).
 
@@ -268,7 +312,7 @@ class AllocationView:
     ``placeholder_request_time_ns`` (GANG-17, REST-80). ``ordered``: why it was ordered out and is
     not confirmed yet, a TerminationType, 0 if it was not (SI-69). ``replacement``: the allocation
     that waits for the end of this placeholder (GANG-14). ``preemption``: the number of the
-    preemption whose victim it is, 0 for none (PRE-34).
+    preemption whose victim it is, 0 for none (PRE-34); ``preempted_by``: more about that one.
     """
 
     allocation_key: str
@@ -289,6 +333,7 @@ class AllocationView:
     ordered: int = 0
     replacement: str = ""
     preemption: int = 0
+    preempted_by: PreemptorView | None = None
 
 
 @message
@@ -316,10 +361,11 @@ class VictimView:
 class PreemptionView:
     """One preemption: who asked, who went, and why (PRE-91).
 
-    ``kind``: one of model.preemption. ``allocation_key``, ``application_id`` and ``node_id`` "" for
-    a quota that is enforced, ``queue`` then is the queue it is enforced in. ``reasons``: texts that
-    say what justified it. ``outcome``: ``waiting``, ``placed``, ``done`` (a quota) or ``lost``,
-    then ``cause`` says why.
+    ``kind``: ``queue``, ``required node`` or ``quota``. ``allocation_key``, ``application_id`` and
+    ``node_id`` "" for a quota that is enforced, ``queue`` then is the queue it is enforced in.
+    ``requested``: the ask, or what is above the quota. ``reasons``: texts that say what justified
+    it. ``outcome``: ``waiting``, ``placed``, ``done`` (a quota) or ``lost``, then ``cause`` says
+    why.
     """
 
     number: int
@@ -336,6 +382,21 @@ class PreemptionView:
     outcome: str
     cause: str
     ended_ns: int
+
+
+@message
+class EvictionView:
+    """An ask or an application that preemption evicted again and again (PRE-92).
+
+    ``allocation_key`` "": the application. ``count``: preemptions within the hour that took
+    something of it; ``first_ns`` and ``last_ns``: the times of the first and the last of them.
+    """
+
+    application_id: str
+    allocation_key: str
+    count: int
+    first_ns: int
+    last_ns: int
 
 
 @message
@@ -485,6 +546,8 @@ View: TypeAlias = (
     | QueueView
     | tuple[NodeView, ...]
     | tuple[ApplicationView, ...]
+    | tuple[PreemptionView, ...]
+    | tuple[EvictionView, ...]
     | tuple[PlacementRuleConfig, ...]
     | tuple[UsageView, ...]
     | tuple[ConfigurationView, ...]

@@ -11,6 +11,7 @@ from remuda.core.model.ages import FOREVER_NS, Ages
 from remuda.core.model.application import Application
 from remuda.core.model.attempts import Attempts
 from remuda.core.model.candidates import Candidates
+from remuda.core.model.evictions import Evictions
 from remuda.core.model.foreign import ForeignIndex
 from remuda.core.model.node import Node
 from remuda.core.model.node_order import NodeOrder
@@ -56,6 +57,7 @@ class Partition:
     ``questions``: those to the RM without an answer yet, and who waits for them. ``quotas``: queues
     above a changed maximum (PRE-64).
     ``preemptions``: by number, oldest first, those that are over among them (PRE-91).
+    ``evictions``: who is evicted again and again (PRE-92).
     ``preemption_predicates``: the RM is asked about victims (PRE-28). ``candidates``: allocations
     that may be victims, None while no ask may preempt. ``revision``: counts what may let an attempt
     to preempt end otherwise than the last (PRE-90). ``ripening``: asks that may not preempt yet;
@@ -81,6 +83,7 @@ class Partition:
         "confirm_timeout_ns",
         "ended",
         "enforce_timeouts",
+        "evictions",
         "foreign",
         "name",
         "node_order",
@@ -173,6 +176,7 @@ class Partition:
         self.revision: int = 0
         self.ripening = Ages()
         self.attempts = Attempts()
+        self.evictions = Evictions()
         self.parity: bool = False
         self.trackers: dict[TrackerKey, QueueTracker] = {}
         self.ages = Ages()

@@ -8,10 +8,12 @@ from remuda.core.messages.queries import (
     AccessQuery,
     ApplicationsQuery,
     ConfigurationsQuery,
+    EvictionsQuery,
     NodesQuery,
     PartitionQuery,
     PartitionsQuery,
     PlacementRulesQuery,
+    PreemptionsQuery,
     Query,
     QueuesQuery,
     UsageQuery,
@@ -24,6 +26,7 @@ from remuda.core.views.applications import application_views
 from remuda.core.views.configurations import access_view, configuration_views
 from remuda.core.views.nodes import node_views
 from remuda.core.views.partitions import find_partition, partition_views, queue_view
+from remuda.core.views.preemptions import eviction_views, preemption_views
 from remuda.core.views.usage import usage_views
 from remuda.core.views.utilisation import utilisation_view
 
@@ -56,4 +59,8 @@ def _answer(partition: Partition, query: PartitionQuery) -> View:
         return partition.config.placement_rules
     if isinstance(query, UtilisationQuery):
         return utilisation_view(partition)
+    if isinstance(query, PreemptionsQuery):
+        return preemption_views(partition, query)
+    if isinstance(query, EvictionsQuery):
+        return eviction_views(partition, query)
     assert_never(query)

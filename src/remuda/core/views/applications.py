@@ -15,12 +15,16 @@ from remuda.core.model.gang import Gang
 from remuda.core.model.partition import Partition
 from remuda.core.model.request import Request
 from remuda.core.views.findings import finding_view, log_view
+from remuda.core.views.preemptions import Involved, preemptor_view
 
 
 def application_views(
     partition: Partition, path: str
 ) -> tuple[ApplicationView, ...] | UnknownQueue:
-    """Return the live applications of a queue, or of all queues, by ID. Rules: REST-76, REST-77."""
+    """Return the live applications of a queue, or of all queues, by ID.
+
+    Rules: REST-76, REST-77, PRE-91.
+    """
     applications = partition.applications
     if path:
         queue = partition.queue(path)
@@ -28,12 +32,14 @@ def application_views(
             return UnknownQueue()
         applications = queue.applications
     found = [applications[application_id] for application_id in sorted(applications)]
-    return tuple([_application_view(partition, each) for each in found])
+    involved = Involved(partition)
+    return tuple([_application_view(partition, each, involved) for each in found])
 
 
 def allocation_view(partition: Partition, allocation: Allocation) -> AllocationView:
-    """Return one allocation. Rules: REST-80."""
+    """Return one allocation. Rules: REST-80, PRE-34, PRE-91."""
     ask = allocation.ask
+    preemptor = preemptor_view(allocation.preemption)
     return AllocationView(
         allocation_key=ask.allocation_key,
         allocation_id=allocation.allocation_id,
@@ -51,6 +57,8 @@ def allocation_view(partition: Partition, allocation: Allocation) -> AllocationV
         placeholder_request_time_ns=allocation.placeholder_ns,
         ordered=allocation.ordered,
         replacement=_replacement(allocation),
+        preemption=0 if preemptor is None else preemptor.number,
+        preempted_by=preemptor,
         originator=ask.originator,
     )
 
@@ -73,7 +81,9 @@ def _placeholder_data(gang: Gang) -> tuple[PlaceholderView, ...]:
     return tuple(found)
 
 
-def _application_view(partition: Partition, application: Application) -> ApplicationView:
+def _application_view(
+    partition: Partition, application: Application, involved: Involved
+) -> ApplicationView:
     record = application.record
     types = partition.types
     pending = [each for each in application.requests.values() if each.pending]
@@ -100,6 +110,8 @@ def _application_view(partition: Partition, application: Application) -> Applica
         placeholder={} if gang is None else types.resource(gang.usage),
         placeholder_deadline_ns=0 if gang is None or gang.timer is None else gang.timer.at_ns,
         placeholder_data=() if gang is None else _placeholder_data(gang),
+        preemptions=tuple(involved.caused.get(application.number, ())),
+        evictions=tuple(involved.suffered.get(application.number, ())),
         requests=tuple([_request_view(partition, each) for each in pending]),
         allocations=tuple([allocation_view(partition, each) for each in allocations]),
     )
@@ -126,4 +138,5 @@ def _request_view(partition: Partition, request: Request) -> RequestView:
         log=log_view(request),
         finding=finding_view(partition, request),
         reservations=tuple(request.reservations),
+        preemption=0 if request.preemption is None else request.preemption.number,
     )

@@ -20,7 +20,7 @@ def log_view(request: Request) -> tuple[LogEntryView, ...]:
 def finding_view(partition: Partition, request: Request) -> FindingView | None:
     """Return why an ask waits, None if nobody looked at it since something changed.
 
-    Rules: CYC-11, CYC-12, CYC-33, QUE-41, REST-120, RM-15, OBJ-4, OBJ-8.
+    Rules: CYC-11, CYC-12, CYC-33, QUE-41, REST-120, PRE-58, RM-15, OBJ-4, OBJ-8.
     """
     group = request.group
     if group is None:

@@ -1,0 +1,123 @@
+"""Answers questions about preemptions (rules: PRE-91, PRE-92)."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from remuda.core.messages.queries import (
+    EvictionsQuery,
+    EvictionView,
+    PreemptionsQuery,
+    PreemptionView,
+    PreemptorView,
+    VictimView,
+)
+from remuda.core.model.partition import Partition
+from remuda.core.model.preemption import Preemption, Victim
+
+# Numbers of preemptions, oldest first, by number of the application.
+_Numbers: TypeAlias = dict[int, list[int]]
+
+
+class Involved:
+    """Who had a part in the preemptions that are known, from one walk over them.
+
+    ``caused`` and ``suffered``: the numbers of preemptions by the number of the application that
+    asked for them, or that lost allocations to them. Rules: PRE-91. Cost: O(victims known).
+    """
+
+    def __init__(self, partition: Partition) -> None:
+        self.caused: _Numbers = {}
+        self.suffered: _Numbers = {}
+        for number, preemption in partition.preemptions.items():
+            request = preemption.request
+            if request is not None:
+                self.caused.setdefault(request.application.number, []).append(number)
+            for application in dict.fromkeys([each[0] for each in preemption.victims]):
+                self.suffered.setdefault(application, []).append(number)
+
+
+def preemption_views(partition: Partition, query: PreemptionsQuery) -> tuple[PreemptionView, ...]:
+    """Return the preemptions that are asked for, oldest first. Rules: PRE-91."""
+    found = list(partition.preemptions.values())
+    if query.number:
+        one = partition.preemptions.get(query.number)
+        found = [] if one is None else [one]
+    if query.application:
+        found = [each for each in found if _concerns(each, query.application)]
+    if query.last:
+        found = found[-query.last :]
+    return tuple([_preemption_view(partition, each) for each in found])
+
+
+def preemptor_view(preemption: Preemption | None) -> PreemptorView | None:
+    """Return whose victim something is, None if it is none's. Rules: PRE-34, PRE-91."""
+    if preemption is None:
+        return None
+    application_id, key = _asker(preemption)
+    return PreemptorView(
+        preemption.number, preemption.kind, application_id, key, preemption.queue_path
+    )
+
+
+def eviction_views(partition: Partition, query: EvictionsQuery) -> tuple[EvictionView, ...]:
+    """Return what is evicted too often, by application and then by ask. Rules: PRE-92."""
+    evictions, now_ns = partition.evictions, query.now_ns
+    found = evictions.applications.repeated(now_ns) + evictions.asks.repeated(now_ns)
+    return tuple(
+        [
+            EvictionView(application_id, key, len(times), times[0], times[-1])
+            for (application_id, key), times in sorted(found)
+        ]
+    )
+
+
+def _asker(preemption: Preemption) -> tuple[str, str]:
+    """Return the application and the key of the ask, "" and "" for a quota."""
+    request = preemption.request
+    if request is None:
+        return "", ""
+    return request.application.application_id, request.ask.allocation_key
+
+
+def _concerns(preemption: Preemption, application_id: str) -> bool:
+    """Whether an ask of that application caused it, or something of that application went."""
+    if _asker(preemption)[0] == application_id:
+        return True
+    return any(victim.application_id == application_id for victim in preemption.victims.values())
+
+
+def _preemption_view(partition: Partition, preemption: Preemption) -> PreemptionView:
+    application_id, key = _asker(preemption)
+    return PreemptionView(
+        number=preemption.number,
+        kind=preemption.kind,
+        created_ns=preemption.created_ns,
+        application_id=application_id,
+        allocation_key=key,
+        queue=preemption.queue_path,
+        node_id=preemption.node_id,
+        requested=dict(preemption.amounts.resource),
+        reasons=preemption.reasons,
+        victims=tuple([_victim_view(each) for each in preemption.victims.values()]),
+        freed=partition.types.resource(preemption.freed()),
+        outcome=preemption.outcome,
+        cause=preemption.cause,
+        ended_ns=preemption.ended_ns,
+    )
+
+
+def _victim_view(victim: Victim) -> VictimView:
+    return VictimView(
+        application_id=victim.application_id,
+        allocation_key=victim.key,
+        allocation_id=victim.allocation_id,
+        queue=victim.queue_path,
+        node_id=victim.node_id,
+        resource=dict(victim.amounts.resource),
+        priority=victim.priority,
+        originator=victim.originator,
+        opted_out=victim.opted_out,
+        for_queue=victim.for_queue,
+        confirmed=victim.confirmed,
+    )
