@@ -22,10 +22,11 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from remuda.edges.rest import dao
+from remuda.edges.rest.asking import Asked, Views
 from remuda.edges.rest.bodies import BODY_LIMIT, drop_body, read_body
 from remuda.edges.rest.errors import BODY_TOO_LARGE, NOT_RUNNING, UNEXPECTED, ApiError
 from remuda.edges.rest.paths import corrected, decode
-from remuda.edges.rest.routes import ROUTES, Asked, Body, Endpoint, Views
+from remuda.edges.rest.routes import ROUTES, Body, Endpoint
 from remuda.runtime.errors import LoopStoppedError
 
 _log = logging.getLogger("remuda.rest")

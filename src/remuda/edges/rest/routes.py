@@ -10,9 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import Future
-from dataclasses import field
-from typing import Final, Protocol, TypeAlias, TypeVar
+from typing import Final, TypeAlias
 
 from remuda.base.errors import ERROR
 from remuda.base.go_text import parse_bool
@@ -26,19 +24,15 @@ from remuda.core.messages.queries import (
     ConfigurationView,
     NodesQuery,
     NodeView,
-    PartitionsQuery,
-    PartitionView,
     PlacementRulesQuery,
-    Query,
     QueuesQuery,
     QueueView,
-    UnknownQueue,
     UsageQuery,
     UsageView,
-    View,
 )
 from remuda.edges.rest import config as config_shapes
 from remuda.edges.rest import dao, usage
+from remuda.edges.rest.asking import Asked, Views, ask, ask_partitions, ask_rows, require_partition
 from remuda.edges.rest.errors import (
     ACTIVE_ONLY,
     ACTIVE_STATUSES,
@@ -47,7 +41,6 @@ from remuda.edges.rest.errors import (
     BAD_USER_NAME,
     GROUP_NOT_FOUND,
     MANAGER_NOT_FOUND,
-    PARTITION_NOT_FOUND,
     QUEUE_NOT_FOUND,
     USER_NOT_FOUND,
     ApiError,
@@ -57,43 +50,9 @@ from remuda.edges.rest.negotiation import prefers_json
 from remuda.edges.rest.placement import placement_rules as dressed_rules
 from remuda.edges.rest.shapes import ValidateConfResponse
 from remuda.runtime.configuration.text import judge
-from remuda.runtime.rows import rows
-
-T = TypeVar("T")
 
 # Bytes of a configuration that a client may send to be checked (REST-61).
 VALIDATION_LIMIT: Final = 4 * 1024 * 1024
-
-
-class Views(Protocol):
-    """Whoever answers read-only questions; SchedulerLoop in production."""
-
-    def query(self, query: Query) -> Future[View]:
-        """Return the future answer to a question."""
-        ...
-
-
-@message
-class Asked:
-    """One request: decoded path parameters and the first value of each query key (REST-10).
-
-    ``accept``: the header of that name; ``body``: only that of a POST is read.
-    """
-
-    path: Mapping[str, str] = field(default_factory=dict)
-    options: Mapping[str, str] = field(default_factory=dict)
-    accept: str = ""
-    body: bytes = b""
-
-    @property
-    def partition(self) -> str:
-        """The partition's name."""
-        return self.path["partition"]
-
-    @property
-    def rm_id(self) -> str:
-        """Which RM's partition is meant; empty: the first by RM ID (REST-21)."""
-        return self.options.get("rm", "")
 
 
 @message
@@ -118,7 +77,7 @@ class Endpoint:
 
 async def partitions(views: Views, _: Asked) -> object:
     """All partitions (REST-28)."""
-    return [dao.partition(view) for view in await _partitions(views)]
+    return [dao.partition(view) for view in await ask_partitions(views)]
 
 
 async def queues(views: Views, asked: Asked) -> object:
@@ -140,7 +99,7 @@ async def queue(views: Views, asked: Asked) -> object:
 async def nodes(views: Views, asked: Asked) -> object:
     """All nodes of a partition (REST-31)."""
     query = NodesQuery(asked.partition, asked.rm_id)
-    return [dao.node(view) for view in await _rows(views, query, NodeView)]
+    return [dao.node(view) for view in await ask_rows(views, query, NodeView)]
 
 
 async def applications(views: Views, asked: Asked) -> object:
@@ -162,7 +121,7 @@ async def applications_by_state(views: Views, asked: Asked) -> object:
 async def placement_rules(views: Views, asked: Asked) -> object:
     """The placement rules in force, the recovery rule last (REST-50, REST-95)."""
     query = PlacementRulesQuery(asked.partition, asked.rm_id)
-    return dressed_rules(await _rows(views, query, PlacementRuleConfig))
+    return dressed_rules(await ask_rows(views, query, PlacementRuleConfig))
 
 
 async def users(views: Views, asked: Asked) -> object:
@@ -227,27 +186,12 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
 }
 
 
-async def _ask(views: Views, query: Query) -> View:
-    """Return the answer to a question. Raises: ApiError if what it is about does not exist."""
-    found = await asyncio.wrap_future(views.query(query))
-    if found is None:
-        raise ApiError(404, PARTITION_NOT_FOUND)
-    if isinstance(found, UnknownQueue):
-        raise ApiError(404, QUEUE_NOT_FOUND)
-    return found
-
-
-async def _rows(views: Views, query: Query, kind: type[T]) -> list[T]:
-    """Return the answer to a question about several things."""
-    return rows(kind, await _ask(views, query))
-
-
 async def _configuration(views: Views, rm_id: str) -> ConfigurationView | None:
     """Return the configuration of an RM, without one that of the first by ID (REST-21).
 
     None: no RM is registered, and none was asked for.
     """
-    for view in await _rows(views, ConfigurationsQuery(), ConfigurationView):
+    for view in await ask_rows(views, ConfigurationsQuery(), ConfigurationView):
         if rm_id in ("", view.rm_id):
             return view
     if rm_id:
@@ -256,7 +200,7 @@ async def _configuration(views: Views, rm_id: str) -> ConfigurationView | None:
 
 
 async def _usage(views: Views, asked: Asked, *, groups: bool) -> list[UsageView]:
-    return await _rows(views, UsageQuery(asked.partition, groups, asked.rm_id), UsageView)
+    return await ask_rows(views, UsageQuery(asked.partition, groups, asked.rm_id), UsageView)
 
 
 async def _one_usage(views: Views, asked: Asked, *, groups: bool) -> UsageView:
@@ -278,25 +222,14 @@ async def _applications(views: Views, asked: Asked) -> list[ApplicationView]:
     try:
         check_queue_path(path)
     except ApiError:
-        await _require_partition(views, asked)
+        await require_partition(views, asked)
         raise
     query = ApplicationsQuery(asked.partition, path.lower(), asked.rm_id)
-    return await _rows(views, query, ApplicationView)
-
-
-async def _partitions(views: Views) -> list[PartitionView]:
-    return await _rows(views, PartitionsQuery(), PartitionView)
-
-
-async def _require_partition(views: Views, asked: Asked) -> None:
-    for view in await _partitions(views):
-        if view.name == asked.partition and asked.rm_id in ("", view.rm_id):
-            return
-    raise ApiError(404, PARTITION_NOT_FOUND)
+    return await ask_rows(views, query, ApplicationView)
 
 
 async def _root(views: Views, asked: Asked) -> QueueView:
-    found = await _ask(views, QueuesQuery(asked.partition, asked.rm_id))
+    found = await ask(views, QueuesQuery(asked.partition, asked.rm_id))
     assert isinstance(found, QueueView)
     return found
 

@@ -1,0 +1,84 @@
+"""Asking the core on behalf of a request: what was asked, and the refusals that all routes share.
+
+Every question is about a partition, or about all of them; which one is checked first (REST-14).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import field
+from typing import Protocol, TypeVar
+
+from remuda.base.message import message
+from remuda.core.messages.queries import (
+    PartitionsQuery,
+    PartitionView,
+    Query,
+    UnknownQueue,
+    View,
+)
+from remuda.edges.rest.errors import PARTITION_NOT_FOUND, QUEUE_NOT_FOUND, ApiError
+from remuda.runtime.rows import rows
+
+T = TypeVar("T")
+
+
+class Views(Protocol):
+    """Whoever answers read-only questions; SchedulerLoop in production."""
+
+    def query(self, query: Query) -> Future[View]:
+        """Return the future answer to a question."""
+        ...
+
+
+@message
+class Asked:
+    """One request: decoded path parameters and the first value of each query key (REST-10).
+
+    ``accept``: the header of that name; ``body``: only that of a POST is read.
+    """
+
+    path: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
+    accept: str = ""
+    body: bytes = b""
+
+    @property
+    def partition(self) -> str:
+        """The partition's name."""
+        return self.path["partition"]
+
+    @property
+    def rm_id(self) -> str:
+        """Which RM's partition is meant; empty: the first by RM ID (REST-21)."""
+        return self.options.get("rm", "")
+
+
+async def ask(views: Views, query: Query) -> View:
+    """Return the answer to a question. Raises: ApiError if what it is about does not exist."""
+    found = await asyncio.wrap_future(views.query(query))
+    if found is None:
+        raise ApiError(404, PARTITION_NOT_FOUND)
+    if isinstance(found, UnknownQueue):
+        raise ApiError(404, QUEUE_NOT_FOUND)
+    return found
+
+
+async def ask_rows(views: Views, query: Query, kind: type[T]) -> list[T]:
+    """Return the answer to a question about several things."""
+    return rows(kind, await ask(views, query))
+
+
+async def ask_partitions(views: Views) -> list[PartitionView]:
+    """Return all partitions."""
+    return await ask_rows(views, PartitionsQuery(), PartitionView)
+
+
+async def require_partition(views: Views, asked: Asked) -> None:
+    """Raises: ApiError if the partition does not exist."""
+    for view in await ask_partitions(views):
+        if view.name == asked.partition and asked.rm_id in ("", view.rm_id):
+            return
+    raise ApiError(404, PARTITION_NOT_FOUND)
