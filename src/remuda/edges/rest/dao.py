@@ -19,9 +19,11 @@ from remuda.core.messages.queries import (
     AllocationView,
     ApplicationView,
     ForeignAllocationView,
+    NodeTallyView,
     NodeView,
     PartitionView,
     PlaceholderView,
+    PreemptorView,
     QueueView,
     RequestView,
 )
@@ -30,12 +32,15 @@ from remuda.edges.rest.shapes import (
     Allocation,
     Application,
     Capacity,
+    Finding,
     ForeignAllocation,
     LogEntry,
     Node,
     NodeSortingPolicy,
+    NodeTally,
     Partition,
     PlaceholderData,
+    PreemptedBy,
     Queue,
     QueueTemplate,
     Request,
@@ -141,7 +146,7 @@ def _template(template: TemplateConfig | None) -> QueueTemplate | None:
 
 
 def application(view: ApplicationView) -> Application:
-    """Dress one application (REST-77, REST-78, REST-135).
+    """Dress one application (REST-77, REST-78, REST-127, REST-135).
 
     What it has reserved is sorted by node; a node lists the other half of the pair (REST-137).
     """
@@ -171,6 +176,8 @@ def application(view: ApplicationView) -> Application:
         max_request_priority=view.max_request_priority,
         start_time=view.start_time_ns // 1_000_000,
         backoff_deadline=rfc3339(view.backoff_deadline_ns) if view.backoff_deadline_ns else "",
+        preemptions=list(view.preemptions),
+        evictions=list(view.evictions),
     )
 
 
@@ -209,7 +216,7 @@ def _foreign(view: ForeignAllocationView) -> ForeignAllocation:
 
 
 def _request(view: RequestView) -> Request:
-    """Dress one ask; its log has what happened last at the end (REST-79)."""
+    """Dress one ask; its log has what happened last at the end (REST-79, REST-127)."""
     log = sorted(view.log, key=lambda entry: (entry.last_ns, entry.message))
     return Request(
         allocation_key=view.allocation_key,
@@ -235,10 +242,45 @@ def _request(view: RequestView) -> Request:
         originator=view.originator,
         scheduling_attempted=view.scheduling_attempted,
         triggered_scale_up=view.triggered_scale_up,
+        triggered_preemption=view.preemption > 0,
+        preemption=view.preemption,
+        finding=_finding(view),
+    )
+
+
+def _finding(view: RequestView) -> Finding | None:
+    """Dress why an ask waits, None if nobody looked at it yet (REST-127)."""
+    found = view.finding
+    if found is None:
+        return None
+    return Finding(
+        gate=found.gate,
+        subject=found.subject,
+        requested={} if found.requested == view.resource else plain(found.requested),
+        available=None if found.available is None else plain(found.available),
+        nodes=None if found.nodes is None else _tally(found.nodes),
+        since=found.since_ns,
+        last_occurrence=found.last_ns,
+        count=found.looks,
+        until=found.until_ns,
+        preemption=found.preemption,
+    )
+
+
+def _tally(view: NodeTallyView) -> NodeTally:
+    return NodeTally(
+        total=view.total,
+        draining=view.draining,
+        reserved=view.reserved,
+        too_small=view.too_small,
+        no_room=view.no_room,
+        refused=view.refused,
+        reasons=dict(view.reasons),
     )
 
 
 def _allocation(view: AllocationView) -> Allocation:
+    """Dress one allocation (REST-80, REST-127)."""
     requested = view.request_time_ns
     return Allocation(
         allocation_key=view.allocation_key,
@@ -256,7 +298,21 @@ def _allocation(view: AllocationView) -> Allocation:
         placeholder=view.placeholder,
         placeholder_used=view.placeholder_used,
         task_group_name=view.task_group,
+        preempted=view.preemption > 0,
         originator=view.originator,
+        preempted_by=_preemptor(view.preempted_by),
+    )
+
+
+def _preemptor(view: PreemptorView | None) -> PreemptedBy | None:
+    if view is None:
+        return None
+    return PreemptedBy(
+        number=view.number,
+        kind=view.kind,
+        application_id=view.application_id,
+        allocation_key=view.allocation_key,
+        queue_name=view.queue,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, TypeAlias
 
@@ -22,9 +23,13 @@ from remuda.core.messages.queries import (
     ApplicationView,
     ConfigurationsQuery,
     ConfigurationView,
+    EvictionsQuery,
+    EvictionView,
     NodesQuery,
     NodeView,
     PlacementRulesQuery,
+    PreemptionsQuery,
+    PreemptionView,
     QueuesQuery,
     QueueView,
     UsageQuery,
@@ -32,6 +37,7 @@ from remuda.core.messages.queries import (
 )
 from remuda.edges.rest import config as config_shapes
 from remuda.edges.rest import dao, usage
+from remuda.edges.rest import preemptions as preemption_shapes
 from remuda.edges.rest.asking import Asked, Views, ask, ask_partitions, ask_rows, require_partition
 from remuda.edges.rest.errors import (
     ACTIVE_ONLY,
@@ -41,18 +47,24 @@ from remuda.edges.rest.errors import (
     BAD_USER_NAME,
     GROUP_NOT_FOUND,
     MANAGER_NOT_FOUND,
+    PREEMPTION_NOT_FOUND,
     QUEUE_NOT_FOUND,
     USER_NOT_FOUND,
     ApiError,
     check_queue_path,
 )
 from remuda.edges.rest.negotiation import prefers_json
+from remuda.edges.rest.numbers import count_option, whole_number
 from remuda.edges.rest.placement import placement_rules as dressed_rules
 from remuda.edges.rest.shapes import ValidateConfResponse
 from remuda.runtime.configuration.text import judge
 
 # Bytes of a configuration that a client may send to be checked (REST-61).
 VALIDATION_LIMIT: Final = 4 * 1024 * 1024
+
+# Preemptions that are shown if nobody says how many, and the most (REST-125).
+_USUAL: Final = 100
+_MOST: Final = 1_000
 
 
 @message
@@ -124,6 +136,27 @@ async def placement_rules(views: Views, asked: Asked) -> object:
     return dressed_rules(await ask_rows(views, query, PlacementRuleConfig))
 
 
+async def preemptions(views: Views, asked: Asked) -> object:
+    """Preemptions, newest first, and what is evicted again and again (REST-125)."""
+    repeated = EvictionsQuery(asked.partition, time.time_ns(), asked.rm_id)
+    evictions = await ask_rows(views, repeated, EvictionView)
+    last = count_option(asked.options.get("limit", ""), "limit", _USUAL, _MOST)
+    application = asked.options.get("application", "")
+    query = PreemptionsQuery(asked.partition, application, last=last, rm_id=asked.rm_id)
+    found = await ask_rows(views, query, PreemptionView)
+    return preemption_shapes.preemptions(found, evictions)
+
+
+async def preemption(views: Views, asked: Asked) -> object:
+    """One preemption (REST-126)."""
+    await require_partition(views, asked)
+    number = whole_number(asked.path["number"], "number")
+    query = PreemptionsQuery(asked.partition, number=number, rm_id=asked.rm_id)
+    for view in await ask_rows(views, query, PreemptionView) if number else ():
+        return preemption_shapes.preemption(view)
+    raise ApiError(404, PREEMPTION_NOT_FOUND)
+
+
 async def users(views: Views, asked: Asked) -> object:
     """All users with usage or a limit (REST-37, REST-65)."""
     return [usage.user(view) for view in await _usage(views, asked, groups=False)]
@@ -179,6 +212,8 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
     "/ws/v1/partition/{partition}/queue/{queue}/applications/{state}": Endpoint(
         applications_by_state
     ),
+    "/ws/v1/partition/{partition}/preemptions": Endpoint(preemptions),
+    "/ws/v1/partition/{partition}/preemption/{number}": Endpoint(preemption),
     "/ws/v1/partition/{partition}/usage/users": Endpoint(users),
     "/ws/v1/partition/{partition}/usage/user/{name}": Endpoint(user),
     "/ws/v1/partition/{partition}/usage/groups": Endpoint(groups),

@@ -102,8 +102,38 @@ class LogEntry(Shape, kw_only=True):
     count: int = 0
 
 
+class NodeTally(Shape, kw_only=True):
+    """Why how many nodes did not take an ask (REST-127). ``reasons``: text of the RM -> nodes."""
+
+    total: int
+    draining: int = 0
+    reserved: int = 0
+    too_small: int = 0
+    no_room: int = 0
+    refused: int = 0
+    reasons: dict[str, int] = msgspec.field(default_factory=dict)
+
+
+class Finding(Shape, kw_only=True):
+    """What an ask waits for (REST-127). ``requested``: where that is not the resource of the ask.
+
+    ``available``: left out where the gate is no question of amounts.
+    """
+
+    gate: str
+    subject: str = ""
+    requested: dict[str, int] = amounts()
+    available: dict[str, int] | None = None
+    nodes: NodeTally | None = None
+    since: int
+    last_occurrence: int
+    count: int = 0
+    until: int = 0
+    preemption: str = ""
+
+
 class Request(Shape, kw_only=True):
-    """One ask with something pending (REST-79)."""
+    """One ask with something pending (REST-79); the last two keys are ours (REST-127)."""
 
     allocation_key: str
     allocation_tags: dict[str, str] = msgspec.field(default_factory=dict)
@@ -118,13 +148,29 @@ class Request(Shape, kw_only=True):
     placeholder_timeout: int = 0
     task_group_name: str = ""
     allocation_log: list[LogEntry] = msgspec.field(default_factory=list)
+    triggered_preemption: bool = False
     originator: bool = False
     scheduling_attempted: bool = False
     triggered_scale_up: bool = False
+    preemption: int = 0
+    finding: Finding | None = None
+
+
+class PreemptedBy(Shape, kw_only=True):
+    """Whose victim an allocation is (REST-127). A quota has no ask."""
+
+    number: int
+    kind: str
+    application_id: str = ""
+    allocation_key: str = ""
+    queue_name: str
 
 
 class Allocation(Shape, kw_only=True):
-    """One allocation (REST-80). ``uuid`` and ``allocationID`` are the same identity."""
+    """One allocation (REST-80). ``uuid`` and ``allocationID`` are the same identity.
+
+    ``preemptedBy`` is ours (REST-127).
+    """
 
     allocation_key: str
     allocation_tags: dict[str, str] = msgspec.field(default_factory=dict)
@@ -141,7 +187,9 @@ class Allocation(Shape, kw_only=True):
     placeholder: bool = False
     placeholder_used: bool = False
     task_group_name: str = ""
+    preempted: bool = False
     originator: bool = False
+    preempted_by: PreemptedBy | None = None
 
 
 class PlaceholderData(Shape, kw_only=True):
@@ -162,7 +210,10 @@ class StateLogEntry(Shape, kw_only=True):
 
 
 class Application(Shape, kw_only=True):
-    """One application (REST-77). ``startTime`` is in milliseconds (REST-78)."""
+    """One application (REST-77). ``startTime`` is in milliseconds (REST-78).
+
+    The last two keys are ours: numbers of preemptions (REST-127).
+    """
 
     application_id: str = msgspec.field(name="applicationID")
     used_resource: dict[str, int] = amounts()
@@ -185,6 +236,8 @@ class Application(Shape, kw_only=True):
     max_request_priority: int = 0
     start_time: int = 0
     backoff_deadline: str = ""
+    preemptions: list[int] = msgspec.field(default_factory=list)
+    evictions: list[int] = msgspec.field(default_factory=list)
 
 
 class ForeignAllocation(Shape, kw_only=True):

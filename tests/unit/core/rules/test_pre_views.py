@@ -265,6 +265,8 @@ def test_partitions_and_queues_tell_how_preemption_is_set() -> None:
     assert found["root.slow"].quota_preemption_delay_ns == 600 * SECOND
     assert found["root.plain"].preemption_delay_ns == 30 * SECOND
     assert found["root.plain"].quota_preemption_delay_ns == 0
-    (partition,) = door.scheduler.view(q.PartitionsQuery())  # type: ignore[misc, union-attr]
+    partitions = door.scheduler.view(q.PartitionsQuery())
+    assert isinstance(partitions, tuple)
+    (partition,) = partitions
     assert isinstance(partition, q.PartitionView)
     assert (partition.preemption, partition.quota_preemption) == (False, True)

@@ -14,11 +14,15 @@ from remuda.core.messages.queries import (
     ApplicationView,
     ConfigurationsQuery,
     ConfigurationView,
+    EvictionsQuery,
+    EvictionView,
     NodesQuery,
     NodeView,
     PartitionsQuery,
     PartitionView,
     PlacementRulesQuery,
+    PreemptionsQuery,
+    PreemptionView,
     Query,
     QueuesQuery,
     QueueUsageView,
@@ -42,7 +46,10 @@ class FakeViews:
         self.rules: dict[tuple[str, str], tuple[PlacementRuleConfig, ...]] = {}
         self.users: dict[tuple[str, str], tuple[UsageView, ...]] = {}
         self.groups: dict[tuple[str, str], tuple[UsageView, ...]] = {}
+        self.preemptions: dict[tuple[str, str], tuple[PreemptionView, ...]] = {}
+        self.evictions: dict[tuple[str, str], tuple[EvictionView, ...]] = {}
         self.configurations: list[ConfigurationView] = []
+        self.asked: list[Query] = []
         self.failure: Exception | None = None
 
     def query(self, query: Query) -> Future[View]:
@@ -54,6 +61,7 @@ class FakeViews:
         return future
 
     def _view(self, query: Query) -> View:
+        self.asked.append(query)
         if isinstance(query, PartitionsQuery):
             return tuple(sorted(self.partitions, key=lambda view: (view.name, view.rm_id)))
         if isinstance(query, ConfigurationsQuery):
@@ -71,6 +79,10 @@ class FakeViews:
             return self.rules.get(key, ())
         if isinstance(query, UsageQuery):
             return (self.groups if query.groups else self.users).get(key, ())
+        if isinstance(query, PreemptionsQuery):
+            return self.preemptions.get(key, ())
+        if isinstance(query, EvictionsQuery):
+            return self.evictions.get(key, ())
         assert isinstance(query, ApplicationsQuery)
         return self.applications.get(key, {}).get(query.queue, UnknownQueue())
 

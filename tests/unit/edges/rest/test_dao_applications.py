@@ -6,9 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from remuda.core.messages.queries import LogEntryView
+from remuda.core.messages import gates
+from remuda.core.messages.queries import (
+    FindingView,
+    LogEntryView,
+    NodeTallyView,
+    PreemptorView,
+    RequestView,
+)
 from remuda.edges.rest import dao
-from tests.unit.edges.rest.golden import ALLOCATION, APPLICATION, REQUEST
+from tests.unit.edges.rest.golden import ALLOCATION, APPLICATION, NODE, REQUEST
 from tests.unit.edges.rest.schema import assert_valid, shown
 
 
@@ -102,6 +109,116 @@ def test_fields_that_are_set_are_shown() -> None:
     assert shown_request["originator"] is True
     assert shown_request["schedulingAttempted"] is True
     assert_valid("Application", application)
+
+
+@pytest.mark.remuda_rule("REST-80", "REST-127", "PRE-91")
+def test_a_victim_says_whose_it_is() -> None:
+    preemptor = PreemptorView(7, "queue", "prod", "t-9", "root.prod")
+    victim = replace(ALLOCATION, preemption=7, preempted_by=preemptor)
+    application = shown(dao.application(replace(APPLICATION, allocations=(victim, ALLOCATION))))
+    gone, stays = application["allocations"]
+    assert gone["preempted"] is True
+    assert gone["preemptedBy"] == {
+        "number": 7,
+        "kind": "queue",
+        "applicationId": "prod",
+        "allocationKey": "t-9",
+        "queueName": "root.prod",
+    }
+    assert not {"preempted", "preemptedBy"} & set(stays)
+    assert_valid("Application", application)
+
+
+@pytest.mark.remuda_rule("REST-127", "PRE-72")
+def test_the_victim_of_a_quota_names_the_queue_alone() -> None:
+    preemptor = PreemptorView(8, "quota", "", "", "root.etl")
+    view = replace(ALLOCATION, preemption=8, preempted_by=preemptor)
+    node = shown(dao.node(replace(NODE, allocations=(view,))))
+    assert node["allocations"][0]["preemptedBy"] == {
+        "number": 8,
+        "kind": "quota",
+        "queueName": "root.etl",
+    }
+    assert_valid("Node", node)
+
+
+@pytest.mark.remuda_rule("REST-79", "REST-127", "PRE-6")
+def test_an_ask_says_whether_a_preemption_stands_for_it() -> None:
+    view = replace(APPLICATION, requests=(replace(REQUEST, preemption=7), REQUEST))
+    application = shown(dao.application(view))
+    stands, none = application["requests"]
+    assert (stands["triggeredPreemption"], stands["preemption"]) == (True, 7)
+    assert not {"triggeredPreemption", "preemption"} & set(none)
+    assert_valid("Application", application)
+
+
+@pytest.mark.remuda_rule("REST-127", "PRE-91")
+def test_an_application_names_its_preemptions_by_number() -> None:
+    application = shown(dao.application(replace(APPLICATION, preemptions=(3, 7), evictions=(5,))))
+    assert (application["preemptions"], application["evictions"]) == ([3, 7], [5])
+    assert_valid("Application", application)
+    plain = shown(dao.application(APPLICATION))
+    assert not {"preemptions", "evictions"} & set(plain)
+
+
+def finding(request: RequestView) -> object:
+    """What an ask shows of what it waits for."""
+    application = shown(dao.application(replace(APPLICATION, requests=(request,))))
+    assert_valid("Application", application)
+    return application["requests"][0].get("finding")
+
+
+@pytest.mark.remuda_rule("REST-127", "PRE-58", "CYC-12")
+def test_an_ask_shows_what_it_waits_for() -> None:
+    found = FindingView(
+        gate=gates.QUEUE_QUOTA,
+        subject="root.etl",
+        requested=REQUEST.resource,
+        available={"memory": 90},
+        nodes=None,
+        since_ns=1767225605000000001,
+        last_ns=1767225605000000002,
+        looks=3,
+        preemption="Preemption does not help",
+    )
+    assert finding(replace(REQUEST, finding=found)) == {
+        "gate": "queue quota",
+        "subject": "root.etl",
+        "available": {"memory": 90},
+        "since": 1767225605000000001,
+        "lastOccurrence": 1767225605000000002,
+        "count": 3,
+        "preemption": "Preemption does not help",
+    }
+    assert finding(REQUEST) is None
+
+
+@pytest.mark.remuda_rule("REST-127", "REST-19")
+def test_what_a_finding_does_not_know_is_left_out() -> None:
+    tally = NodeTallyView(9, 1, 0, 2, 3, 3, (("no gpu", 2), ("taint", 1)))
+    found = FindingView("nodes", "", REQUEST.resource, None, tally, 5, 6, 0)
+    assert finding(replace(REQUEST, finding=found)) == {
+        "gate": "nodes",
+        "nodes": {
+            "total": 9,
+            "draining": 1,
+            "tooSmall": 2,
+            "noRoom": 3,
+            "refused": 3,
+            "reasons": {"no gpu": 2, "taint": 1},
+        },
+        "since": 5,
+        "lastOccurrence": 6,
+    }
+    gang = replace(found, gate="gang", nodes=None, requested={"vcore": 7}, available={}, until_ns=9)
+    assert finding(replace(REQUEST, finding=gang)) == {
+        "gate": "gang",
+        "requested": {"vcore": 7},
+        "available": {},
+        "since": 5,
+        "lastOccurrence": 6,
+        "until": 9,
+    }
 
 
 @pytest.mark.remuda_rule("REST-80")

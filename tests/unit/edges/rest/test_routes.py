@@ -57,7 +57,9 @@ def test_queues_answers_the_root_of_the_chosen_resource_manager(client: TestClie
 
 
 @pytest.mark.remuda_rule("ACL-15")
-@pytest.mark.parametrize("path", ["queues", "nodes", "usage/users", "placementrules"])
+@pytest.mark.parametrize(
+    "path", ["queues", "nodes", "usage/users", "placementrules", "preemptions"]
+)
 def test_nobody_is_asked_who_he_is(client: TestClient, path: str) -> None:
     anybody = client.get(f"{BASE}/{path}")
     somebody = client.get(f"{BASE}/{path}", headers={"Authorization": "Bearer x", "User": "eve"})
