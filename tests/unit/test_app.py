@@ -12,14 +12,20 @@ from remuda.app import Settings, run
 from remuda.core.messages.commands import Command
 from remuda.core.messages.effects import Effect
 from remuda.core.messages.queries import Query, View
-from remuda.core.ports import Predicates
+from remuda.core.ports import Predicates, PreemptionPredicates
 from remuda.edges.grpc.security import read_security
 from remuda.runtime.errors import LoopStoppedError
 from remuda.runtime.loop import SchedulerLoop
 
 
 class BrokenScheduler:
-    def __init__(self, predicates: Predicates, *, reservation_delay_ns: int | None) -> None:
+    def __init__(
+        self,
+        predicates: Predicates,
+        *,
+        preemption: PreemptionPredicates,
+        reservation_delay_ns: int | None,
+    ) -> None:
         pass
 
     def handle(self, command: Command, now_ns: int) -> list[Effect]:

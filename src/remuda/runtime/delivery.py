@@ -15,7 +15,16 @@ from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar, runtime_checkable
 
 from remuda.core.messages.effects import Effect
-from remuda.core.ports import NodesAnswer, NodesQuestion, Predicates, always_true
+from remuda.core.ports import (
+    NodesAnswer,
+    NodesQuestion,
+    Predicates,
+    PreemptionAnswer,
+    PreemptionPredicates,
+    PreemptionQuestion,
+    always_true,
+    first_will_do,
+)
 from remuda.runtime.ports import EffectSink
 
 _log = logging.getLogger("remuda.runtime")
@@ -38,6 +47,8 @@ def nobody() -> None:
 class Session:
     """What the runtime knows of one registered RM.
 
+    ``predicates`` is asked about nodes, ``preemption`` about victims.
+
     ``ended`` is called once, on the core thread, when the registration is over, whatever the cause:
     another one in its place, a shutdown, a pause that lasted too long (RM-9, RM-17).
     """
@@ -45,6 +56,7 @@ class Session:
     sink: EffectSink = no_sink
     predicates: Predicates | None = None
     ended: Callable[[], None] = nobody
+    preemption: PreemptionPredicates | None = None
 
 
 @runtime_checkable
@@ -92,7 +104,8 @@ class Delivery:
                 _log.error("the end of a registration could not be told, ignored: %r", error)
 
     def _find_predicates(self) -> None:
-        ports = [s.predicates for s in self._sessions.values() if s.predicates is not None]
+        every = [port for s in self._sessions.values() for port in (s.predicates, s.preemption)]
+        ports = [port for port in every if port is not None]
         self._postponing = tuple([port for port in ports if isinstance(port, Postponing)])
         self.asks_predicates = len(ports) > len(self._postponing)
 
@@ -156,6 +169,13 @@ class Delivery:
         if session is None or session.predicates is None:
             return always_true(question)
         return session.predicates(question)
+
+    def preemption(self, question: PreemptionQuestion) -> PreemptionAnswer:
+        """The port of the core for victims: the owner's answer. Rules: SI-81, PRE-28."""
+        session = self._sessions.get(question.rm_id)
+        if session is None or session.preemption is None:
+            return first_will_do(question)
+        return session.preemption(question)
 
 
 class EdgeHandover(Generic[T]):

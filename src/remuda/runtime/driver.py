@@ -83,10 +83,14 @@ class Driver:
     ) -> None:
         self.timings = timings or Timings()
         predicates = self.timings.listen(delivery.predicates)
+        victims = self.timings.listen_about_victims(delivery.preemption)
         if recorder is not None:
             recorder.begin(reservation_delay_ns)
             predicates = recorder.listen(predicates)
-        self._scheduler = make_scheduler(predicates, reservation_delay_ns=reservation_delay_ns)
+            victims = recorder.listen_about_victims(victims)
+        self._scheduler = make_scheduler(
+            predicates, preemption=victims, reservation_delay_ns=reservation_delay_ns
+        )
         self._delivery = delivery
         self._clock = clock
         self._recorder = recorder

@@ -25,13 +25,23 @@ import msgspec
 from remuda.base.errors import UsageError
 from remuda.core.messages.commands import Command
 from remuda.core.messages.effects import Effect
-from remuda.core.ports import NodesAnswer, NodesQuestion, Predicates
+from remuda.core.ports import (
+    NodesAnswer,
+    NodesQuestion,
+    Predicates,
+    PreemptionAnswer,
+    PreemptionPredicates,
+    PreemptionQuestion,
+)
 from remuda.runtime.digest import EffectDigest
 from remuda.runtime.errors import RecordingError
 
 _log = logging.getLogger("remuda.runtime")
 
-FORMAT: Final = 5
+FORMAT: Final = 6
+
+# The formats that can be repeated. In the older one nobody is asked about victims.
+READABLE: Final = (5, FORMAT)
 
 
 class Header(msgspec.Struct, array_like=True, tag="remuda-recording"):
@@ -68,13 +78,20 @@ class AnswerLine(msgspec.Struct, array_like=True, tag="answer"):
     answer: NodesAnswer
 
 
+class VictimsLine(msgspec.Struct, array_like=True, tag="victims"):
+    """A predicate was asked about victims and answered."""
+
+    question: PreemptionQuestion
+    answer: PreemptionAnswer
+
+
 class OutcomeLine(msgspec.Struct, array_like=True, tag="outcome"):
     """The input before is done; ``digest`` covers all effects since the first input."""
 
     digest: str
 
 
-Line: TypeAlias = Header | CommandLine | StepLine | AnswerLine | OutcomeLine
+Line: TypeAlias = Header | CommandLine | StepLine | AnswerLine | VictimsLine | OutcomeLine
 
 
 class JournalWriter:
@@ -111,6 +128,16 @@ class JournalWriter:
         def ask(question: NodesQuestion) -> NodesAnswer:
             answer = predicates(question)
             self._write(AnswerLine(question, answer))
+            return answer
+
+        return ask
+
+    def listen_about_victims(self, predicates: PreemptionPredicates) -> PreemptionPredicates:
+        """The same for questions about victims."""
+
+        def ask(question: PreemptionQuestion) -> PreemptionAnswer:
+            answer = predicates(question)
+            self._write(VictimsLine(question, answer))
             return answer
 
         return ask

@@ -25,7 +25,7 @@ from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.core.messages.commands import RegisterResourceManager
 from remuda.core.messages.effects import RegistrationAnswered
 from remuda.core.messages.queries import Query, View
-from remuda.core.ports import Predicates
+from remuda.core.ports import Predicates, PreemptionPredicates
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.answers import Answers
 from remuda.runtime.clock import WallClock
@@ -65,7 +65,7 @@ class SchedulerLoop:
     """A scheduler and the thread that drives it.
 
     Args:
-        make_scheduler: builds the core around a predicate port; called once.
+        make_scheduler: builds the core around the ports of predicates; called once.
         clock: the time inputs carry; the wall clock by default.
         recorder: gets every input, predicate answer and effect, see journal.py.
         inbox_capacity: elements that may wait before ``submit`` blocks.
@@ -203,6 +203,7 @@ class SchedulerLoop:
         sink: EffectSink | None = None,
         predicates: Predicates | None = None,
         *,
+        preemption: PreemptionPredicates | None = None,
         stored: bool = False,
         transport: str = IN_PROCESS,
         ended: Callable[[], None] = nobody,
@@ -210,12 +211,18 @@ class SchedulerLoop:
         """Register an RM; afterwards ``sink`` gets its effects, in order, on the core thread.
 
         An earlier sink of the same RM hears nothing from the moment the registration is
-        handled (RM-9). ``predicates`` is asked when ``command.predicates`` is set. ``stored``:
-        whatever ``command.config`` says, the document of the policy group counts (RM-5).
+        handled (RM-9). ``predicates`` is asked when ``command.predicates`` is set, ``preemption``
+        when ``command.preemption_predicates`` is. ``stored``: whatever ``command.config`` says,
+        the document of the policy group counts (RM-5).
         ``transport``: how the RM is connected, see roster.py. ``ended`` is called on the core
         thread when this registration is over, whatever the cause; not if it fails.
         """
-        session = Session(sink or no_sink, predicates if command.predicates else None, ended)
+        session = Session(
+            sink or no_sink,
+            predicates if command.predicates else None,
+            ended,
+            preemption if command.preemption_predicates else None,
+        )
         work = partial(self._driver.register, command, session, stored=stored, transport=transport)
         errand = Errand(work, touches_core=True)
         self.roster.announce(command.rm_id, transport, self._clock.now_ns())

@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 from remuda.core.messages.commands import Command
 from remuda.core.messages.effects import Effect
 from remuda.core.messages.queries import Query, View
-from remuda.core.ports import Predicates
+from remuda.core.ports import Predicates, PreemptionPredicates
 
 
 class Door(Protocol):
@@ -54,7 +54,13 @@ class Clock(Protocol):
 class SchedulerFactory(Protocol):
     """What makes a core; ``remuda.core.scheduler.Scheduler`` is one."""
 
-    def __call__(self, predicates: Predicates, *, reservation_delay_ns: int | None) -> Door:
+    def __call__(
+        self,
+        predicates: Predicates,
+        *,
+        preemption: PreemptionPredicates,
+        reservation_delay_ns: int | None,
+    ) -> Door:
         """Return a new scheduler; ``reservation_delay_ns`` None: it never reserves (RSV-3)."""
         ...
 
@@ -68,6 +74,10 @@ class Recorder(Protocol):
 
     def listen(self, predicates: Predicates) -> Predicates:
         """Return a port that asks ``predicates`` and writes questions and answers down."""
+        ...
+
+    def listen_about_victims(self, predicates: PreemptionPredicates) -> PreemptionPredicates:
+        """The same for questions about victims."""
         ...
 
     def command(self, now_ns: int, command: Command) -> None:

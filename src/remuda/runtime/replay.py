@@ -22,6 +22,7 @@ from remuda.core.messages.commands import (
     Command,
     PauseResourceManager,
     PredicateVerdicts,
+    PreemptionVerdicts,
     RegisterResourceManager,
     ResumeResourceManager,
     UnregisterResourceManager,
@@ -30,28 +31,27 @@ from remuda.core.messages.commands import (
     UpdateConfiguration,
     UpdateNodes,
 )
-from remuda.core.ports import NodesAnswer, NodesQuestion
+from remuda.core.ports import NodesAnswer, NodesQuestion, PreemptionAnswer, PreemptionQuestion
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.digest import EffectDigest
 from remuda.runtime.journal import (
-    FORMAT,
+    READABLE,
     AnswerLine,
     CommandLine,
     Header,
     Line,
     OutcomeLine,
     StepLine,
+    VictimsLine,
 )
 from remuda.runtime.ports import Door, SchedulerFactory
+from remuda.runtime.question_text import AnyQuestion, named
 
 # The first line is short, so that a file of another kind is recognised by little of it.
 _HEADER_BYTES_LIMIT: Final = 1_024
 
 # A gRPC message has at most 64 MiB (SI-105), and a byte of it at most six characters in JSON.
 LINE_BYTES_LIMIT: Final = 512 * 1024 * 1024
-
-# Nodes of a question that a difference names.
-_NODES_NAMED: Final = 8
 
 _COMMANDS: Final[dict[str, type[Command]]] = {
     kind.__name__: kind
@@ -66,6 +66,7 @@ _COMMANDS: Final[dict[str, type[Command]]] = {
         UpdateAllocations,
         UpdateNodes,
         PredicateVerdicts,
+        PreemptionVerdicts,
         BindPredicates,
     )
 }
@@ -96,7 +97,7 @@ class _Input:
     """One recorded input with everything that belongs to it."""
 
     cause: CommandLine | StepLine
-    answers: deque[AnswerLine]
+    answers: deque[AnswerLine | VictimsLine]
     outcome: OutcomeLine | None
 
 
@@ -105,31 +106,32 @@ class _DivergedError(Exception):
 
 
 class _RecordedAnswers:
-    """A predicate port that answers from the recording."""
+    """The predicate ports that answer from the recording: itself, and ``about_victims``."""
 
     def __init__(self) -> None:
-        self.waiting: deque[AnswerLine] = deque()
+        self.waiting: deque[AnswerLine | VictimsLine] = deque()
 
     def __call__(self, question: NodesQuestion) -> NodesAnswer:
         """Return the next recorded answer if it is one to this question."""
-        asked = _named(question)
+        line = self._next(question)
+        assert isinstance(line, AnswerLine)
+        return line.answer
+
+    def about_victims(self, question: PreemptionQuestion) -> PreemptionAnswer:
+        """Return the next recorded answer if it is one to this question."""
+        line = self._next(question)
+        assert isinstance(line, VictimsLine)
+        return line.answer
+
+    def _next(self, question: AnyQuestion) -> AnswerLine | VictimsLine:
         if not self.waiting:
+            asked = named(question)
             raise _DivergedError(f"predicates were asked about {asked}, no answer is recorded")
         line = self.waiting.popleft()
         if line.question != question:
-            recorded = _named(line.question)
+            asked, recorded = named(question, line.question), named(line.question, question)
             raise _DivergedError(f"predicates were asked about {asked}, recorded is {recorded}")
-        return line.answer
-
-
-def _named(question: NodesQuestion) -> str:
-    """Return a question in a few words; of many nodes the first ones."""
-    ids = question.node_ids
-    nodes = ", ".join(ids[:_NODES_NAMED])
-    more = f" and {len(ids) - _NODES_NAMED} more" if len(ids) > _NODES_NAMED else ""
-    purpose = "to run" if question.allocate else "to reserve"
-    ask = f"'{question.allocation_key}' of '{question.application_id}' ('{question.rm_id}')"
-    return f"{ask} {purpose} on {nodes}{more}"
+        return line
 
 
 def replay(path: Path, make_scheduler: SchedulerFactory = Scheduler) -> ReplayResult:
@@ -143,7 +145,11 @@ def replay(path: Path, make_scheduler: SchedulerFactory = Scheduler) -> ReplayRe
     lines = _lines(path)
     _, header = next(lines)
     assert isinstance(header, Header)
-    scheduler = make_scheduler(answers, reservation_delay_ns=header.reservation_delay_ns)
+    scheduler = make_scheduler(
+        answers,
+        preemption=answers.about_victims,
+        reservation_delay_ns=header.reservation_delay_ns,
+    )
     for entry in _inputs(lines):
         difference = _repeat(scheduler, entry, answers, digest)
         if difference:
@@ -203,7 +209,7 @@ def _inputs(lines: Iterator[tuple[str, Line]]) -> Iterator[_Input]:
             current = _Input(line, deque(), None)
         elif current is None:
             raise _out_of_place(where, line.__struct_config__.tag, due, current)
-        elif isinstance(line, AnswerLine):
+        elif isinstance(line, AnswerLine | VictimsLine):
             current.answers.append(line)
         elif isinstance(line, OutcomeLine):
             yield _Input(current.cause, current.answers, line)
@@ -256,9 +262,10 @@ def _decode(decoder: msgspec.json.Decoder[Line], text: bytes, where: str) -> Lin
         if not text.endswith(b"\n"):
             return None
         raise UsageError(f"{where}: not a line of a recording: {error}") from None
-    if isinstance(line, Header) and line.format != FORMAT:
+    if isinstance(line, Header) and line.format not in READABLE:
+        readable = " and ".join(map(str, READABLE))
         raise UsageError(
-            f"{where}: a recording of format {line.format}; this version reads format {FORMAT}"
+            f"{where}: a recording of format {line.format}; this version reads formats {readable}"
         )
     if isinstance(line, Header) and line.reservation_delay_ns == -1:
         raise UsageError(f"{where}: not a recording of remuda, it has no reservation delay")

@@ -2,8 +2,8 @@
 
 One histogram each, in the buckets of the service's metrics: the steps of the loop, whatever came
 of them; the cycles, from the first step that finds work to the one after which nothing more can
-be placed; and the questions to resource managers about nodes. A step makes up to BURST decisions,
-with predicates one, so that then a step is one partition turn.
+be placed; and the questions to resource managers, about nodes and about victims. A step makes up to
+BURST decisions, with predicates one, so that then a step is one partition turn.
 
 The core thread counts, any thread may read. Two readings of a clock per step, and two more per
 question.
@@ -19,7 +19,14 @@ from typing import Final, TypeAlias
 from remuda.base.duration import MICROSECOND
 from remuda.base.message import message
 from remuda.core.messages.effects import AllocationNew, Effect
-from remuda.core.ports import NodesAnswer, NodesQuestion, Predicates
+from remuda.core.ports import (
+    NodesAnswer,
+    NodesQuestion,
+    Predicates,
+    PreemptionAnswer,
+    PreemptionPredicates,
+    PreemptionQuestion,
+)
 
 # Reads a clock that only differences are taken of, in nanoseconds.
 Stopwatch: TypeAlias = Callable[[], int]
@@ -50,12 +57,14 @@ class TimingsView:
 
     ``steps``: each step, with ``allocations`` made in all of them. ``cycles``: the time of the
     steps from work to rest, without the pauses for handing out. ``questions``: each question of
-    predicates, about ``nodes_asked`` nodes in all.
+    predicates, about ``nodes_asked`` nodes in all. ``victim_questions``: each question about
+    victims.
     """
 
     steps: HistogramView
     cycles: HistogramView
     questions: HistogramView
+    victim_questions: HistogramView
     allocations: int
     nodes_asked: int
 
@@ -87,6 +96,7 @@ class Timings:
         self._steps = Histogram()
         self._cycles = Histogram()
         self._questions = Histogram()
+        self._victim_questions = Histogram()
         self._allocations = 0
         self._nodes_asked = 0
         self._cycle_ns = 0
@@ -114,12 +124,24 @@ class Timings:
 
         return ask
 
+    def listen_about_victims(self, predicates: PreemptionPredicates) -> PreemptionPredicates:
+        """The same for questions about victims."""
+
+        def ask(question: PreemptionQuestion) -> PreemptionAnswer:
+            began = self.read()
+            answer = predicates(question)
+            self._victim_questions.observe(self.read() - began)
+            return answer
+
+        return ask
+
     def view(self) -> TimingsView:
         """Return all that was measured. Any thread."""
         return TimingsView(
             steps=self._steps.view(),
             cycles=self._cycles.view(),
             questions=self._questions.view(),
+            victim_questions=self._victim_questions.view(),
             allocations=self._allocations,
             nodes_asked=self._nodes_asked,
         )

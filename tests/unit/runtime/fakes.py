@@ -31,7 +31,13 @@ from remuda.core.messages.queries import (
     Query,
     View,
 )
-from remuda.core.ports import NodesQuestion, Predicates, always_true
+from remuda.core.ports import (
+    NodesQuestion,
+    Predicates,
+    PreemptionPredicates,
+    always_true,
+    first_will_do,
+)
 
 
 class FakeScheduler:
@@ -42,9 +48,14 @@ class FakeScheduler:
     """
 
     def __init__(
-        self, predicates: Predicates = always_true, *, reservation_delay_ns: int | None = None
+        self,
+        predicates: Predicates = always_true,
+        *,
+        preemption: PreemptionPredicates = first_will_do,
+        reservation_delay_ns: int | None = None,
     ) -> None:
         self.predicates = predicates
+        self.preemption = preemption
         self.reservation_delay_ns = reservation_delay_ns
         self.waiting: deque[tuple[str, Ask]] = deque()
         self.handled: list[Command] = []
@@ -143,9 +154,15 @@ class Factory:
     scheduler: FakeScheduler
 
     def __call__(
-        self, predicates: Predicates, *, reservation_delay_ns: int | None
+        self,
+        predicates: Predicates,
+        *,
+        preemption: PreemptionPredicates,
+        reservation_delay_ns: int | None,
     ) -> FakeScheduler:
-        self.scheduler = FakeScheduler(predicates, reservation_delay_ns=reservation_delay_ns)
+        self.scheduler = FakeScheduler(
+            predicates, preemption=preemption, reservation_delay_ns=reservation_delay_ns
+        )
         return self.scheduler
 
 

@@ -16,7 +16,7 @@ from remuda.core.messages import commands
 from remuda.core.messages.commands import Ask, Command
 from remuda.core.messages.effects import AllocationNew, Effect
 from remuda.core.messages.queries import PartitionsQuery, PartitionView
-from remuda.core.ports import NodesAnswer, NodesQuestion, Predicates
+from remuda.core.ports import NodesAnswer, NodesQuestion, Predicates, PreemptionPredicates
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.digest import EffectDigest
 from remuda.runtime.errors import RecordingError
@@ -195,8 +195,8 @@ def test_reservations_are_repeated_and_a_replay_without_their_delay_differs(tmp_
     loop.stop()
     assert replay(path).same
     header = lines(path)[0]
-    assert header == b'["remuda-recording",5,5000000000]\n'
-    path.write_bytes(path.read_bytes().replace(header, b'["remuda-recording",5,null]\n'))
+    assert header == b'["remuda-recording",6,5000000000]\n'
+    path.write_bytes(path.read_bytes().replace(header, b'["remuda-recording",6,null]\n'))
     assert "effects differ from the recorded ones" in replay(path).difference
 
 
@@ -232,8 +232,15 @@ def test_a_scheduler_that_decides_otherwise_is_found_at_its_first_different_inpu
     class Reversed:
         """The real core, given its nodes in the opposite order."""
 
-        def __init__(self, predicates: Predicates, *, reservation_delay_ns: int | None) -> None:
-            inner = Scheduler(predicates, reservation_delay_ns=reservation_delay_ns)
+        def __init__(
+            self,
+            predicates: Predicates,
+            *,
+            preemption: PreemptionPredicates,
+            reservation_delay_ns: int | None,
+        ) -> None:
+            delay_ns = reservation_delay_ns
+            inner = Scheduler(predicates, preemption=preemption, reservation_delay_ns=delay_ns)
             self.step, self.next_deadline = inner.step, inner.next_deadline
             self.has_work, self.view = inner.has_work, inner.view
             self.check = inner.check
@@ -284,18 +291,24 @@ def test_a_fault_during_the_last_input_shows_again(tmp_path: Path) -> None:
         (b"hello\n", ":1: not a line of a recording"),
         (b"hello", ":1: not a recording of remuda"),
         (b'["step",1,1,2]\n', ":1: not a recording of remuda"),
-        (b'["remuda-recording",99]\n', ":1: a recording of format 99; this version reads format 5"),
-        (b'["remuda-recording",3]\n', ":1: a recording of format 3; this version reads format 5"),
-        (b'["remuda-recording",5]\n', ":1: not a recording of remuda, it has no reservation"),
-        (b'["remuda-recording",5,null]\nrubbish\n', ":2: not a line of a recording"),
-        (b'["remuda-recording",5,null]\n["command",1,1,"Nonsense",{}]\n', ":2: not a line"),
         (
-            b'["remuda-recording",5,null]\n["command",1,1,"UpdateNodes",{"rm_id":3}]\n',
+            b'["remuda-recording",99]\n',
+            ":1: a recording of format 99; this version reads formats 5 and 6",
+        ),
+        (
+            b'["remuda-recording",3]\n',
+            ":1: a recording of format 3; this version reads formats 5 and 6",
+        ),
+        (b'["remuda-recording",6]\n', ":1: not a recording of remuda, it has no reservation"),
+        (b'["remuda-recording",6,null]\nrubbish\n', ":2: not a line of a recording"),
+        (b'["remuda-recording",6,null]\n["command",1,1,"Nonsense",{}]\n', ":2: not a line"),
+        (
+            b'["remuda-recording",6,null]\n["command",1,1,"UpdateNodes",{"rm_id":3}]\n',
             ":2: not a line",
         ),
-        (b'["remuda-recording",5,null]\n["remuda-recording",5,null]\n', ":2: not a recording"),
+        (b'["remuda-recording",6,null]\n["remuda-recording",5,null]\n', ":2: not a recording"),
         pytest.param(
-            b'["remuda-recording",5,null]\n' + b"[" * 1_000_000 + b"\n", ":2: not a line", id="deep"
+            b'["remuda-recording",6,null]\n' + b"[" * 1_000_000 + b"\n", ":2: not a line", id="deep"
         ),
         pytest.param(bytes(2_000), ":1: not a recording of remuda, the line is too", id="zeros"),
     ],
