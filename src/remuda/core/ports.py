@@ -78,13 +78,15 @@ class PreemptionItem:
     """Would a node take an ask if allocations there ended?
 
     ``victims``: allocation keys in the order of removal; those up to ``start_index`` go together,
-    the others one by one (SI-81).
+    the others one by one (SI-81). ``application_id``: of the ask; where no victim has to go the
+    ordinary predicates are asked, and they want to know (PRE-26).
     """
 
     allocation_key: str
     node_id: str
     victims: tuple[str, ...]
     start_index: int
+    application_id: str = ""
 
 
 @message

@@ -9,11 +9,12 @@
 Requests and responses are the messages of ``remuda.si.pb.si_pb2``. A callback is any object
 with some of the methods ``update_allocation(response)``, ``update_application(response)``,
 ``update_node(response)``, ``update_container_scheduling_state(request)``, ``predicates(args)``,
-``nodes_predicates(items)``, ``send_event(records)`` and ``get_state_dump()``, which returns a JSON
-object as text; one that is missing is not called.
-Without both kinds of predicates every node is accepted; ``remuda.edges.predicates`` says how
-they are asked. ``update_container_scheduling_state`` gets each ask that waits only because the
-cluster is too small, once, as an UpdateContainerSchedulingStateRequest (SI-82).
+``nodes_predicates(items)``, ``preemption_predicates(args)``, ``send_event(records)`` and
+``get_state_dump()``, which returns a JSON object as text; one that is missing is not called.
+Without predicates every node is accepted, and every choice of victims; ``remuda.edges.predicates``
+and ``remuda.edges.preemption`` say how they are asked. ``update_container_scheduling_state`` gets
+each ask that waits only because the cluster is too small, once, as an
+UpdateContainerSchedulingStateRequest (SI-82).
 
 The update methods and predicates are called on the core thread, one after another, in the
 order of the decisions. They may send requests, which never waits there, but must not wait for
@@ -37,6 +38,7 @@ from remuda.config.schema import Load
 from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.core.messages.effects import ContainerStateUpdated, Effect, EventRecord
 from remuda.edges.predicates import port_of
+from remuda.edges.preemption import preemption_port_of
 from remuda.runtime.configuration.configurations import ConfigurationChange
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.configuration.process_settings import ProcessSettings
@@ -73,8 +75,8 @@ class InProcessScheduler:
     Every method may be called from any thread; those that wait for an answer refuse to be
     called from a callback. Use as a context manager, or call ``stop``.
 
-    Rules: SI-1 to SI-9, SI-80, SI-82, SI-83, SI-85 to SI-88, RM-1, RM-2, RM-5, RM-9, RM-11, RM-19,
-    RM-20.
+    Rules: SI-1 to SI-9, SI-80 to SI-83, SI-85 to SI-88, PRE-26, RM-1, RM-2, RM-5, RM-9, RM-11,
+    RM-19, RM-20.
     """
 
     def __init__(
@@ -121,7 +123,10 @@ class InProcessScheduler:
         with self._registering, self._core.connections.arriving(request.rmID, IN_PROCESS):
             try:
                 command = registration(
-                    request, self._load, predicates=binding.predicates is not None
+                    request,
+                    self._load,
+                    predicates=binding.predicates is not None,
+                    preemption=binding.preemption is not None,
                 )
             except (ConfigError, ProtocolError):
                 binding.close()
@@ -131,6 +136,7 @@ class InProcessScheduler:
                 command,
                 binding.receive,
                 binding.predicates,
+                preemption=binding.preemption,
                 stored=not request.config,
                 ended=binding.end,
             ).result()
@@ -282,6 +288,7 @@ class _Binding:
                 self._calls[kind] = method
         self._tell_state = getattr(callback, "update_container_scheduling_state", None)
         self.predicates = port_of(callback)
+        self.preemption = preemption_port_of(callback)
         self._tell_dump = getattr(callback, "get_state_dump", None)
         self.dump_source: DumpSource | None = None if self._tell_dump is None else self._dump
         self._dumping: Future[str] | None = None

@@ -2,12 +2,14 @@
 
 A callback may have the member ``preemption_predicates(args)``: it gets a PreemptionPredicatesArgs
 and returns a PreemptionPredicatesResponse. Whatever it does, the scheduler goes on: an error, and
-an answer that makes no sense, are a failure.
+an answer that makes no sense, are a failure of that node, and the log says so.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
+from typing import Final
 
 from remuda.core.ports import (
     NodesQuestion,
@@ -21,8 +23,11 @@ from remuda.core.ports import (
 )
 from remuda.edges.predicates import port_of
 from remuda.si.pb import si_pb2 as si
+from remuda.si.predicates import text_of
 
-_FAILURE = PreemptionVerdict(False)
+_log = logging.getLogger("remuda.si")
+
+_FAILURE: Final = PreemptionVerdict(False)
 
 
 def preemption_port_of(callback: object) -> PreemptionPredicates | None:
@@ -36,13 +41,17 @@ def preemption_port_of(callback: object) -> PreemptionPredicates | None:
 
 
 class _OneByOne:
-    """Asks about one node after another. Rules: SI-81, EXT-18."""
+    """Asks about one node after another. Rules: SI-81, EXT-18.
+
+    ``_complaint``: what was wrong with an answer last, so that the log is told once, not each time.
+    """
 
     def __init__(
         self, ask: Callable[[si.PreemptionPredicatesArgs], object], ordinary: Predicates
     ) -> None:
         self._ask = ask
         self._ordinary = ordinary
+        self._complaint = ""
 
     def __call__(self, question: PreemptionQuestion) -> PreemptionAnswer:
         """Return verdicts, up to the first success if no more is wanted."""
@@ -55,7 +64,8 @@ class _OneByOne:
 
     def _verdict(self, rm_id: str, item: PreemptionItem) -> PreemptionVerdict:
         if not item.victims:
-            ask = NodesQuestion(rm_id, "", item.allocation_key, True, (item.node_id,))
+            key, nodes = item.allocation_key, (item.node_id,)
+            ask = NodesQuestion(rm_id, item.application_id, key, True, nodes)
             return PreemptionVerdict(self._ordinary(ask).passed == 0)
         args = si.PreemptionPredicatesArgs(
             allocationKey=item.allocation_key,
@@ -65,9 +75,22 @@ class _OneByOne:
         )
         try:
             response = self._ask(args)
-        except Exception:  # noqa: BLE001 - theirs, not ours (SI-8)
+        except Exception as error:  # noqa: BLE001 - theirs, not ours (SI-8)
+            return self._failure(rm_id, f"it raised {text_of(error)}")
+        if not isinstance(response, si.PreemptionPredicatesResponse):
+            found = type(response).__name__
+            return self._failure(rm_id, f"it returned {found}, no PreemptionPredicatesResponse")
+        if not response.success:
             return _FAILURE
-        if not isinstance(response, si.PreemptionPredicatesResponse) or not response.success:
-            return _FAILURE
-        in_list = 0 <= response.index < len(item.victims)
-        return PreemptionVerdict(True, response.index) if in_list else _FAILURE
+        if not 0 <= response.index < len(item.victims):
+            count = len(item.victims)
+            return self._failure(rm_id, f"{response.index} is no index of {count} victims")
+        return PreemptionVerdict(True, response.index)
+
+    def _failure(self, rm_id: str, complaint: str) -> PreemptionVerdict:
+        """Return the verdict in the place of an answer that is none."""
+        if complaint != self._complaint:
+            self._complaint = complaint
+            text = "preemption_predicates of resource manager %r gave no answer, a node fails: %s"
+            _log.error(text, rm_id, complaint)
+        return _FAILURE

@@ -58,8 +58,11 @@ def registration(
     load: Load,
     *,
     predicates: bool = False,
+    preemption: bool = False,
 ) -> RegisterResourceManager:
     """Translate a registration; ``load`` turns its configuration text, maybe empty, into records.
+
+    ``predicates``, ``preemption``: whether the RM is asked about nodes, and about victims.
 
     Raises: ConfigError from ``load`` (RM-6), ProtocolError for a policy group that is no name and
         for maps that are too large.
@@ -76,6 +79,7 @@ def registration(
         build_info=texts(request.buildInfo),
         extra_config=texts(request.extraConfig),
         predicates=predicates,
+        preemption_predicates=preemption,
     )
 
 

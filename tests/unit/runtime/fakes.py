@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from remuda.base.errors import InvariantViolation
 from remuda.config.schema import Configuration, built_in
@@ -34,7 +35,9 @@ from remuda.core.messages.queries import (
 from remuda.core.ports import (
     NodesQuestion,
     Predicates,
+    PreemptionItem,
     PreemptionPredicates,
+    PreemptionQuestion,
     always_true,
     first_will_do,
 )
@@ -146,6 +149,23 @@ class FakeScheduler:
     def check(self) -> None:
         if self.waiting:
             raise InvariantViolation("asks are waiting")
+
+
+class Evicting(FakeScheduler):
+    """Asks for each ask of a request about two nodes with victims; the choice shows in effects."""
+
+    items = (PreemptionItem("", "n1", ("v1", "v2"), 0), PreemptionItem("", "n2", ("v3",), 0))
+
+    def handle(self, command: Command, now_ns: int) -> list[Effect]:
+        if not isinstance(command, UpdateAllocations):
+            return super().handle(command, now_ns)
+        effects: list[Effect] = []
+        for ask in command.asks:
+            items = tuple([replace(i, allocation_key=ask.allocation_key) for i in self.items])
+            answer = self.preemption(PreemptionQuestion(command.rm_id, items, False))
+            told = "".join(f"{int(each.success)}{each.index} " for each in answer.verdicts)
+            effects.append(AllocationNew(command.rm_id, "default", told, "n1", ask))
+        return effects
 
 
 class Factory:

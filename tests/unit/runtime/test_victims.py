@@ -24,27 +24,10 @@ from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.question_text import named
 from remuda.runtime.replay import replay
-from tests.unit.runtime.fakes import Factory, FakeScheduler, Sink, asks, registration
+from tests.unit.runtime.fakes import Evicting, Factory, FakeScheduler, Sink, asks, registration
 
 SECONDS = 10.0
 YES = PreemptionVerdict(True, 0)
-
-
-class Evicting(FakeScheduler):
-    """Asks for each ask of a request about two nodes with victims; the choice shows in effects."""
-
-    items = (PreemptionItem("", "n1", ("v1", "v2"), 0), PreemptionItem("", "n2", ("v3",), 0))
-
-    def handle(self, command: Command, now_ns: int) -> list[Effect]:
-        if not isinstance(command, c.UpdateAllocations):
-            return super().handle(command, now_ns)
-        effects: list[Effect] = []
-        for ask in command.asks:
-            items = tuple([replace(i, allocation_key=ask.allocation_key) for i in self.items])
-            answer = self.preemption(PreemptionQuestion(command.rm_id, items, False))
-            told = "".join(f"{int(each.success)}{each.index} " for each in answer.verdicts)
-            effects.append(AllocationNew(command.rm_id, "default", told, "n1", ask))
-        return effects
 
 
 class Other(Evicting):
