@@ -14,11 +14,13 @@ import grpc
 
 from remuda.base.errors import ConfigError, Problem
 from remuda.config.schema import AccessList, Configuration, Load, PartitionConfig, QueueConfig
+from remuda.core.scheduler import Scheduler
 from remuda.edges.grpc.security import Security
 from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.loop import SchedulerLoop
+from remuda.runtime.ports import SchedulerFactory
 from remuda.runtime.users.choice import Resolvers
 from remuda.runtime.users.line import LINE_CAPACITY
 from remuda.si.pb import si_pb2 as si
@@ -49,11 +51,13 @@ class Service:
         resolvers: Resolvers | None = None,
         line_capacity: int = LINE_CAPACITY,
         security: Security | None = None,
+        make_scheduler: SchedulerFactory = Scheduler,
     ) -> None:
         self._settings = settings
         self._security = security or Security()
         self._load = load
         self.core = SchedulerLoop(
+            make_scheduler,
             documents=StoredDocuments(stored or load("")),
             resolvers=resolvers,
             line_capacity=line_capacity,

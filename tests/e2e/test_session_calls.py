@@ -1,21 +1,13 @@
-"""What else goes over a session: events, container states, state dumps, questions about victims."""
+"""What else goes over a session: events, container states, state dumps."""
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Future
 
 import pytest
 
 from remuda.core.messages.effects import ContainerStateUpdated, EventRecord
-from remuda.core.ports import (
-    PreemptionAnswer,
-    PreemptionItem,
-    PreemptionQuestion,
-    PreemptionVerdict,
-)
 from remuda.edges.grpc.session.binding import Binding
 from remuda.edges.grpc.session.notices import EVENTS_LIMIT, Notices
 from remuda.edges.grpc.settings import GrpcSettings
@@ -190,81 +182,6 @@ def test_a_full_dump_has_the_part_of_a_session(service: Service, stream: Session
     stream.send(state_dump=ext.StateDumpPart(call_id=call.call_id, data=b'{"pods": 3}', last=True))
     thread.join(SECONDS)
     assert found == {"rm": {"pods": 3}}
-
-
-# ---------------------------------------------------------------------- victims
-
-
-def ask_about_victims(service: Service, question: PreemptionQuestion) -> Future[PreemptionAnswer]:
-    async def ask() -> PreemptionAnswer:
-        return await binding_of(service).preemption.ask(question)
-
-    return asyncio.run_coroutine_threadsafe(ask(), service._loop)
-
-
-VICTIMS = PreemptionQuestion(
-    "rm",
-    (
-        PreemptionItem("k", "n1", ("v1", "v2"), 0),
-        PreemptionItem("k", "n2", ("v3",), 0),
-        PreemptionItem("k", "n3", (), 0),
-    ),
-)
-
-
-@pytest.mark.remuda_rule("EXT-18")
-def test_an_rm_is_asked_about_victims(service: Service, stream: SessionStream) -> None:
-    stream.register(features=["preemption-predicates"])
-    future = ask_about_victims(service, VICTIMS)
-    call = stream.until("preemption_predicates").preemption_predicates
-    assert (call.first_success, call.budget_millis) == (True, 500)
-    assert [list(item.preemptAllocationKeys) for item in call.items] == [["v1", "v2"], ["v3"], []]
-    verdicts = [
-        si.PreemptionPredicatesResponse(success=True, index=5),
-        si.PreemptionPredicatesResponse(success=True, index=0),
-    ]
-    result = ext.PreemptionPredicatesResult(call_id=call.call_id, items=verdicts)
-    stream.send(preemption_predicates=result)
-    answer = future.result(SECONDS)
-    # An index beyond the victims is a failure, and the third was not judged.
-    assert answer == PreemptionAnswer((PreemptionVerdict(False), PreemptionVerdict(True, 0)))
-
-
-@pytest.mark.remuda_rule("EXT-10", "EXT-17")
-def test_questions_about_victims_have_a_budget_and_die_with_their_stream(
-    service: Service, stream: SessionStream
-) -> None:
-    stream.register(features=["preemption-predicates"])
-    late = ask_about_victims(service, VICTIMS)
-    call = stream.until("preemption_predicates").preemption_predicates
-    assert stream.until("cancel").cancel.call_id == call.call_id
-    assert late.result(SECONDS) == PreemptionAnswer()
-    lost = ask_about_victims(service, VICTIMS)
-    stream.until("preemption_predicates")
-    stream.cut()
-    assert lost.result(SECONDS) == PreemptionAnswer()
-
-
-@pytest.mark.remuda_rule("EXT-10")
-def test_questions_about_victims_die_with_their_stream_long_before_their_budget() -> None:
-    with Service(GrpcSettings(predicate_budget_ms=60_000)) as service:
-        stream = SessionStream(service.channel)
-        stream.register(features=["preemption-predicates"])
-        lost = ask_about_victims(service, VICTIMS)
-        stream.until("preemption_predicates")
-        stream.cut()
-        assert lost.result(SECONDS) == PreemptionAnswer()
-
-
-@pytest.mark.remuda_rule("EXT-5", "EXT-17")
-def test_an_id_names_one_call_of_whatever_kind(service: Service, stream: SessionStream) -> None:
-    """A cancellation has nothing else to say which call it means."""
-    stream.register(features=["preemption-predicates", "state-dump"])
-    binding_of(service).dump_source(5.0)
-    dump = stream.until("state_dump").state_dump
-    ask_about_victims(service, VICTIMS)
-    victims = stream.until("preemption_predicates").preemption_predicates
-    assert dump.call_id != victims.call_id
 
 
 # ---------------------------------------------------------------------- what operators see

@@ -215,10 +215,10 @@ def test_what_was_asked_through_an_earlier_session_is_not_asked_through_the_next
         stream.hello(attach=ext.Attach(rm_id="rm"), features=["predicates"])
         binding = service.server._session_service.find("rm")
         assert binding is not None
-        assert binding.port is not None
+        assert binding.ports.nodes is not None
         question = NodesQuestion("rm", "app", "a", True, ("n1",))
         earlier = LaterPredicates(lambda _: None, 1)
-        asked = [OpenQuestion(1, question, 1, port) for port in (earlier, binding.port)]
+        asked = [OpenQuestion(1, question, 1, port) for port in (earlier, binding.ports.nodes)]
         service._loop.call_soon_threadsafe(binding.take, asked)
         assert len(stream.until("nodes_predicates").nodes_predicates.items) == 1
         stream.cut()

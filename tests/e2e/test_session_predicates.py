@@ -266,7 +266,7 @@ def test_an_ask_the_rm_does_not_know_is_skipped_and_counted(service: Service, ju
     assert placed == [("k-0", "n1")]
     binding = service.server._session_service.find("rm")
     assert binding is not None
-    assert binding.outlet.questions.unknown == 1
+    assert binding.outlet.inquiries.questions.unknown == 1
     assert [item.allocation_key for item in judge.call().items] == ["gone"]
 
 

@@ -152,9 +152,13 @@ class FakeScheduler:
 
 
 class Evicting(FakeScheduler):
-    """Asks for each ask of a request about two nodes with victims; the choice shows in effects."""
+    """Asks for each ask of a request about nodes with victims; the choice shows in effects."""
 
-    items = (PreemptionItem("", "n1", ("v1", "v2"), 0), PreemptionItem("", "n2", ("v3",), 0))
+    items: tuple[PreemptionItem, ...] = (
+        PreemptionItem("", "n1", ("v1", "v2"), 0),
+        PreemptionItem("", "n2", ("v3",), 0),
+    )
+    first_success = False
 
     def handle(self, command: Command, now_ns: int) -> list[Effect]:
         if not isinstance(command, UpdateAllocations):
@@ -162,16 +166,19 @@ class Evicting(FakeScheduler):
         effects: list[Effect] = []
         for ask in command.asks:
             items = tuple([replace(i, allocation_key=ask.allocation_key) for i in self.items])
-            answer = self.preemption(PreemptionQuestion(command.rm_id, items, False))
+            answer = self.preemption(PreemptionQuestion(command.rm_id, items, self.first_success))
             told = "".join(f"{int(each.success)}{each.index} " for each in answer.verdicts)
             effects.append(AllocationNew(command.rm_id, "default", told, "n1", ask))
         return effects
 
 
 class Factory:
-    """Builds the fake scheduler a loop asks for, and keeps hold of it."""
+    """Builds the fake scheduler a loop asks for, of some kind, and keeps hold of it."""
 
     scheduler: FakeScheduler
+
+    def __init__(self, kind: type[FakeScheduler] = FakeScheduler) -> None:
+        self._kind = kind
 
     def __call__(
         self,
@@ -180,7 +187,7 @@ class Factory:
         preemption: PreemptionPredicates,
         reservation_delay_ns: int | None,
     ) -> FakeScheduler:
-        self.scheduler = FakeScheduler(
+        self.scheduler = self._kind(
             predicates, preemption=preemption, reservation_delay_ns=reservation_delay_ns
         )
         return self.scheduler

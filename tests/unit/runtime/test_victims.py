@@ -33,7 +33,7 @@ YES = PreemptionVerdict(True, 0)
 class Other(Evicting):
     """Has another victim in mind."""
 
-    items = (Evicting.items[0], PreemptionItem("", "n2", ("v4",), 0))
+    items: tuple[PreemptionItem, ...] = (Evicting.items[0], PreemptionItem("", "n2", ("v4",), 0))
 
 
 class Curious(Evicting):
@@ -131,17 +131,9 @@ def heard(scheduler: FakeScheduler) -> list[Command]:
     return [each for each in scheduler.handled if isinstance(each, kinds)]
 
 
-class Keeping(Factory):
-    """Builds the fake that asks about victims, and keeps hold of it."""
-
-    def __call__(self, *ports: object, **others: object) -> FakeScheduler:
-        self.scheduler = Evicting(*ports, **others)  # type: ignore[arg-type]
-        return self.scheduler
-
-
 @pytest.mark.remuda_rule("EXT-4", "EXT-18")
 def test_a_question_follows_the_effects_before_it_and_its_verdicts_come_as_a_command() -> None:
-    keeping = Keeping()
+    keeping = Factory(Evicting)
     loop = SchedulerLoop(keeping)
     loop.start()
     rm = Later(loop)
@@ -164,7 +156,7 @@ def test_a_question_follows_the_effects_before_it_and_its_verdicts_come_as_a_com
 
 @pytest.mark.remuda_rule("RM-9", "EXT-12")
 def test_verdicts_through_a_port_that_is_not_asked_any_more_do_nothing() -> None:
-    keeping = Keeping()
+    keeping = Factory(Evicting)
     loop = SchedulerLoop(keeping)
     loop.start()
     old, new = Later(loop), Later(loop)

@@ -18,7 +18,7 @@ from remuda.core.messages.effects import Effect
 from remuda.edges.grpc.outbound import Kind, Outbound
 from remuda.edges.grpc.refusals import RefusalError, not_registered
 from remuda.edges.grpc.settings import GrpcSettings
-from remuda.runtime.answers import OpenQuestion
+from remuda.runtime.answers import Question
 from remuda.runtime.delivery import EdgeHandover
 from remuda.runtime.errors import NotRegisteredError
 from remuda.runtime.loop import SchedulerLoop
@@ -33,7 +33,7 @@ class Guest(Protocol):
         """Whether the RM is connected that way."""
         ...
 
-    def take(self, items: Sequence[Effect | OpenQuestion]) -> list[Effect]:
+    def take(self, items: Sequence[Effect | Question]) -> list[Effect]:
         """Take effects and questions; return what is for the streams."""
         ...
 
@@ -63,7 +63,7 @@ class Session:
         self.outbound = Outbound(settings, self.reader.generation)
         self.pause_ns = 0
         loop = asyncio.get_running_loop()
-        self.sink: EdgeHandover[Effect | OpenQuestion] = EdgeHandover(loop, self._take, self.lose)
+        self.sink: EdgeHandover[Effect | Question] = EdgeHandover(loop, self._take, self.lose)
         self._core = core
         self.guest: Guest | None = None
         self._streams: dict[Kind, asyncio.Future[RefusalError]] = {}
@@ -144,13 +144,13 @@ class Session:
         """Whether the RM has a connection of any kind. Rules: RM-14."""
         return bool(self._streams) or (self.guest is not None and self.guest.carried)
 
-    def _take(self, items: Sequence[Effect | OpenQuestion]) -> None:
+    def _take(self, items: Sequence[Effect | Question]) -> None:
         if self._over:
             return
         if self.guest is not None:
             effects = self.guest.take(items)
         else:
-            effects = [item for item in items if not isinstance(item, OpenQuestion)]
+            effects = [item for item in items if not isinstance(item, Question)]
         self.outbound.add(effects)
         if self.outbound.overflowed:
             self.lose()

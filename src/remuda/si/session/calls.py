@@ -33,18 +33,40 @@ class Call(Generic[T]):
     what: T
 
 
+class CallLoad:
+    """What an RM has to deal with at once, in all tables that share this.
+
+    ``limit``: calls in flight, ``in_flight``: how many there are. ``overdue_in_a_row``: calls
+    without answer since the last answer. Rules: EXT-6, EXT-17.
+    """
+
+    __slots__ = ("in_flight", "limit", "overdue_in_a_row")
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.in_flight = 0
+        self.overdue_in_a_row = 0
+
+    def full(self) -> bool:
+        """Whether another call has to wait for its turn. Rules: EXT-6."""
+        return self.in_flight >= self.limit
+
+    def deaf(self) -> bool:
+        """Whether so many calls in a row went unanswered that the RM must be set aside. EXT-17."""
+        return self.overdue_in_a_row >= OVERDUE_LIMIT
+
+
 class CallTable(Generic[T]):
     """The calls of one kind in flight of one session, by ID.
 
-    ``ids``: where IDs come from. All kinds of calls of a session share it, because a cancellation
-    names nothing else; they rise and are never used again. ``limit``: calls in flight.
-    ``overdue_in_a_row``: calls without answer since the last answer.
+    ``load``: what they count for, maybe with those of other kinds. ``ids``: where IDs come from.
+    All kinds of calls of a session share it, because a cancellation names nothing else; they rise
+    and are never used again.
     Rules: EXT-5, EXT-6, EXT-10, EXT-17.
     """
 
-    def __init__(self, limit: int, ids: Iterator[int] | None = None) -> None:
-        self.limit = limit
-        self.overdue_in_a_row = 0
+    def __init__(self, load: CallLoad, ids: Iterator[int] | None = None) -> None:
+        self.load = load
         self._calls: dict[int, Call[T]] = {}
         self._ids = count(1) if ids is None else ids
 
@@ -54,10 +76,6 @@ class CallTable(Generic[T]):
     def __iter__(self) -> Iterator[Call[T]]:
         return iter(self._calls.values())
 
-    def full(self) -> bool:
-        """Whether another call has to wait for its turn. Rules: EXT-6."""
-        return len(self._calls) >= self.limit
-
     def next_id(self) -> int:
         """Return the ID of the next call."""
         return next(self._ids)
@@ -65,6 +83,7 @@ class CallTable(Generic[T]):
     def put(self, call: Call[T]) -> None:
         """Take note of a call that was sent."""
         self._calls[call.call_id] = call
+        self.load.in_flight += 1
 
     def answered(self, call_id: int) -> Call[T] | None:
         """Return the call that an answer belongs to, which ends it; None if it is over already.
@@ -73,7 +92,8 @@ class CallTable(Generic[T]):
         """
         call = self._calls.pop(call_id, None)
         if call is not None:
-            self.overdue_in_a_row = 0
+            self.load.in_flight -= 1
+            self.load.overdue_in_a_row = 0
         return call
 
     def arrived(self, call_id: int) -> None:
@@ -91,20 +111,18 @@ class CallTable(Generic[T]):
         late = [call for call in self._calls.values() if call.due_ns <= now_ns]
         for call in late:
             del self._calls[call.call_id]
-        self.overdue_in_a_row += len(late)
+        self.load.in_flight -= len(late)
+        self.load.overdue_in_a_row += len(late)
         return late
 
     def drop(self) -> list[Call[T]]:
         """End and return all calls: their stream is over. Rules: EXT-10."""
         calls = list(self._calls.values())
         self._calls.clear()
-        self.overdue_in_a_row = 0
+        self.load.in_flight -= len(calls)
+        self.load.overdue_in_a_row = 0
         return calls
 
     def due_ns(self) -> int | None:
         """Return when the next call is overdue, None if there is none."""
         return min((call.due_ns for call in self._calls.values()), default=None)
-
-    def deaf(self) -> bool:
-        """Whether so many calls in a row went unanswered that the RM must be set aside. EXT-17."""
-        return self.overdue_in_a_row >= OVERDUE_LIMIT

@@ -16,15 +16,13 @@ from functools import partial
 from typing import Protocol, TypeAlias
 
 from remuda.base.message import message
-from remuda.core.messages.commands import PredicateVerdict
 from remuda.core.messages.effects import Effect
 from remuda.edges.grpc.session.dump import Dump
 from remuda.edges.grpc.session.outlet import Outfit, Outlet, Watcher, now_ns
-from remuda.edges.grpc.session.preemption import Preemption
-from remuda.edges.grpc.session.questions import nodes_limit
+from remuda.edges.grpc.session.ports import Ports
 from remuda.edges.grpc.session.requests import Requests
 from remuda.edges.grpc.settings import GrpcSettings
-from remuda.runtime.answers import LaterPredicates, OpenQuestion
+from remuda.runtime.answers import Question
 from remuda.runtime.driver import Removed
 from remuda.runtime.errors import LoopStoppedError, NotRegisteredError
 from remuda.runtime.loop import SchedulerLoop
@@ -34,7 +32,7 @@ from remuda.si.pb import si_pb2 as si
 from remuda.si.session import frames
 from remuda.si.session.conversation import Conversation
 from remuda.si.session.errors import SessionError, resync
-from remuda.si.session.terms import CONFIGURATION, PREDICATES, STATE_DUMP, Terms
+from remuda.si.session.terms import CONFIGURATION, STATE_DUMP, Terms
 
 _log = logging.getLogger("remuda.si")
 
@@ -54,7 +52,7 @@ class Carrier(Protocol):
 class Home(Watcher, Protocol):
     """The registration a session belongs to, and who knows whether its RM is connected."""
 
-    def hand_over(self, questions: Sequence[OpenQuestion]) -> None:
+    def hand_over(self, questions: Sequence[Question]) -> None:
         """Take questions, after the effects before them. Core thread. Rules: EXT-4."""
         ...
 
@@ -89,6 +87,7 @@ class Binding:
 
     ``home``: the registration. ``parting``: the RM said goodbye, and that is being dealt with.
     ``pause_ns``: how long its RM may be away. ``unusable``: why it cannot be resumed, "" if it can.
+    ``ports``: through which the core asks it.
     Rules: EXT-3 to EXT-20, RM-14 to RM-16.
     """
 
@@ -107,7 +106,7 @@ class Binding:
         self.terms = terms
         self.pause_ns = 0
         self.unusable = ""
-        self.port: LaterPredicates | None = None
+        self.ports = Ports(core, reader.rm_id)
         self._core = core
         self._around = surroundings
         self._loop = asyncio.get_running_loop()
@@ -118,14 +117,19 @@ class Binding:
         self.parting = False
         settings = surroundings.settings
         self.conversation = Conversation(ext.RMFrame, frames.RM_FRAME, terms.limits)
-        outfit = Outfit(self.conversation, terms, settings, delivers, self._give, reader.generation)
+        outfit = Outfit(
+            self.conversation,
+            terms,
+            settings,
+            delivers,
+            self.ports.give,
+            self.ports.give_about_victims,
+            reader.generation,
+        )
         self.outlet = Outlet(outfit, self.too_much, self._tick_after)
         self.home: Home | None = None
         self.reply = self.outlet.reply
         self.dump = Dump(self.conversation, self.outlet.awake.set)
-        self.preemption = Preemption(
-            self.conversation, settings.predicate_budget_ms, self.outlet.wake_for_call
-        )
         configure = surroundings.configure if terms.has(CONFIGURATION) else None
         self.requests = Requests(core, self, reader, configure, settings.receive_bytes_limit)
         self._pump = asyncio.create_task(self.requests.run())
@@ -137,24 +141,23 @@ class Binding:
         self.outlet.watcher = home
         if self.terms.has(STATE_DUMP):
             self._core.dumps.offer(self.rm_id, self.dump_source)
-        if self.terms.has(PREDICATES):
-            self.port = LaterPredicates(home.hand_over, nodes_limit(self.terms.limits))
+        self.ports.open(self.terms, home.hand_over)
 
     @property
     def carried(self) -> bool:
         """Whether a stream carries the session."""
         return self._carrier is not None
 
-    def take(self, items: Sequence[Effect | OpenQuestion]) -> list[Effect]:
+    def take(self, items: Sequence[Effect | Question]) -> list[Effect]:
         """Send what the core decided and asked; return what is not for here. Rules: SI-7.
 
         What was asked through the port of a session before this one is over (EXT-12).
         """
         if self._over or self.unusable:
             return []
-        port = self.port
+        own = self.ports.own
         return self.outlet.take(
-            [each for each in items if not isinstance(each, OpenQuestion) or each.port is port]
+            [each for each in items if not isinstance(each, Question) or own(each)]
         )
 
     def dump_source(self, budget_seconds: float) -> Future[str]:
@@ -173,9 +176,8 @@ class Binding:
         arrival = self.conversation.receive(data, now_ns())
         if arrival is not None:
             self.parting = self.parting or arrival.number == 0
-            if arrival.frame is not None and arrival.frame.HasField("nodes_predicates"):
-                call_id = arrival.frame.nodes_predicates.call_id
-                self.outlet.questions.calls.arrived(call_id)
+            if arrival.frame is not None:
+                self.outlet.inquiries.arrived(arrival.frame)
             if arrival.number == 0:
                 self._leaver = self._carrier
             self.requests.put(arrival, len(data))
@@ -189,13 +191,10 @@ class Binding:
 
     def answered(self, frame: ext.RMFrame) -> None:
         """Deal with an answer to a call. Rules: EXT-5, EXT-17, SI-84."""
-        name = frame.WhichOneof("body")
-        if name == "nodes_predicates":
-            self.outlet.questions.answer(frame.nodes_predicates, now_ns())
-        elif name == "preemption_predicates":
-            self.preemption.answer(frame.preemption_predicates)
-        elif name == "state_dump":
+        if frame.HasField("state_dump"):
             self.dump.part(frame.state_dump)
+        else:
+            self.outlet.inquiries.answer(frame, now_ns())
 
     def check_current(self) -> None:
         """Raise NotRegisteredError unless requests sent to this session may be taken. Any thread.
@@ -246,9 +245,8 @@ class Binding:
         self.parting = False
         self.conversation.retune(terms.limits)
         self.conversation.resume(received, now_ns())
-        self.outlet.questions.calls.limit = terms.limits.max_calls
-        if self.port is not None:
-            self.port.nodes_limit = nodes_limit(terms.limits)
+        self.outlet.inquiries.retune(terms.limits)
+        self.ports.retune(terms.limits)
         self.outlet.settle()
 
     def dismiss(self, error: SessionError | None, cause: str | None) -> None:
@@ -264,8 +262,7 @@ class Binding:
             return
         self._carrier = None
         self.conversation.end()
-        self.outlet.questions.drop()
-        self.preemption.drop()
+        self.outlet.inquiries.drop()
         self.dump.drop()
         if self.home is not None and cause is not None and not self._over:
             self.home.disconnected(cause)
@@ -304,15 +301,10 @@ class Binding:
         if self._over:
             return  # what still waits is for nobody, and no timer may keep it
         self.outlet.tick()
-        self.preemption.miss(now_ns())
         self.dump.miss(now_ns())
-        if self.outlet.questions.calls.deaf():
+        if self.outlet.inquiries.load.deaf():
             text = "too many predicate calls in a row went unanswered"
             self.dismiss(SessionError(text, ext.Goodbye.OVERLOADED), "predicates")
-
-    def _give(self, verdicts: Sequence[PredicateVerdict]) -> None:
-        if self.port is not None:
-            self._core.answers.give(self.rm_id, self.port, verdicts)
 
 
 def superseded() -> SessionError:

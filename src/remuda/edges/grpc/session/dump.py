@@ -9,7 +9,7 @@ from typing import Final
 from remuda.base.errors import ProtocolError
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.session import frames
-from remuda.si.session.calls import Call, CallTable
+from remuda.si.session.calls import Call, CallLoad, CallTable
 from remuda.si.session.conversation import Conversation
 from remuda.si.session.terms import MILLISECOND_NS
 
@@ -27,7 +27,7 @@ class Dump:
     def __init__(self, conversation: Conversation[ext.RMFrame], wake: Callable[[], None]) -> None:
         self._conversation = conversation
         self._wake = wake
-        self.calls: CallTable[asyncio.Future[bytes]] = CallTable(1, conversation.call_ids)
+        self.calls: CallTable[asyncio.Future[bytes]] = CallTable(CallLoad(1), conversation.call_ids)
         self._pieces: list[bytes] = []
         self._size = 0
 
@@ -36,7 +36,7 @@ class Dump:
 
         Raises: DumpError if it does not tell within ``budget_ms``, or another dump is under way.
         """
-        if self.calls.full():
+        if self.calls.load.full():
             raise DumpError("another state dump of this resource manager is under way")
         if not self._conversation.open:
             raise DumpError("the resource manager is not connected")

@@ -16,7 +16,7 @@ from remuda.edges.grpc.outbound import Kind
 from remuda.edges.grpc.session.binding import Binding, superseded
 from remuda.edges.grpc.session.outlet import KINDS
 from remuda.edges.grpc.sessions import Session
-from remuda.runtime.answers import OpenQuestion
+from remuda.runtime.answers import Question
 from remuda.runtime.loop import SchedulerLoop
 from remuda.si.session.errors import SessionError, resync
 
@@ -49,11 +49,11 @@ class Guest:
         """Whether a stream carries the session."""
         return self._binding.carried
 
-    def hand_over(self, questions: Sequence[OpenQuestion]) -> None:
+    def hand_over(self, questions: Sequence[Question]) -> None:
         """Take questions, after the effects before them. Core thread. Rules: EXT-4."""
         self._host.sink(questions)
 
-    def take(self, items: Sequence[Effect | OpenQuestion]) -> list[Effect]:
+    def take(self, items: Sequence[Effect | Question]) -> list[Effect]:
         """Take what is for the session and return what is for the streams. Rules: EXT-12."""
         return self._binding.take(items)
 
@@ -79,10 +79,8 @@ class Guest:
         if self._outlet.delivers:
             for kind, encoded in self._host.outbound.take_all():
                 self._outlet.take_over(KINDS[kind], encoded)
-        port, rm_id = self._binding.port, self._binding.rm_id
-        if port is not None:
-            await asyncio.wrap_future(self._core.answers.bind(rm_id, port, self._host.sink))
-        elif isinstance(older, Guest):
+        bound = await self._binding.ports.bind(self._host.sink)
+        if not bound and isinstance(older, Guest):
             await older.unbind()
 
     def leave(self, error: SessionError) -> None:
@@ -96,9 +94,7 @@ class Guest:
 
     async def unbind(self) -> None:
         """Do not have the session asked any more."""
-        port = self._binding.port
-        if port is not None:
-            await asyncio.wrap_future(self._core.answers.unbind(self._binding.rm_id, port))
+        await self._binding.ports.unbind()
 
     async def connected(self) -> bool:
         """The session has a stream: the RM is there. Rules: RM-15, EXT-12."""

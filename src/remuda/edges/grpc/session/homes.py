@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from remuda.core.messages.effects import Effect
 from remuda.edges.grpc.session.binding import Binding
-from remuda.runtime.answers import OpenQuestion
+from remuda.runtime.answers import Question
 from remuda.runtime.delivery import EdgeHandover
 from remuda.runtime.loop import SchedulerLoop
 
@@ -26,11 +26,11 @@ class OwnRegistration:
         self._core = core
         self._rm_id = binding.rm_id
         loop = asyncio.get_running_loop()
-        self.sink: EdgeHandover[Effect | OpenQuestion] = EdgeHandover(
+        self.sink: EdgeHandover[Effect | Question] = EdgeHandover(
             loop, binding.take, binding.too_much
         )
 
-    def hand_over(self, questions: Sequence[OpenQuestion]) -> None:
+    def hand_over(self, questions: Sequence[Question]) -> None:
         """Take questions, after the effects before them. Core thread. Rules: EXT-4."""
         self.sink(questions)
 

@@ -17,10 +17,12 @@ from remuda.base.message import message
 from remuda.core.messages.effects import ContainerStateUpdated, Effect, EventRecord
 from remuda.edges.grpc.outbound import Kind
 from remuda.edges.grpc.session.changes import changed_nodes
+from remuda.edges.grpc.session.inquiries import Inquiries
 from remuda.edges.grpc.session.notices import Notices
-from remuda.edges.grpc.session.questions import Give, Questions
+from remuda.edges.grpc.session.preemption import GiveAboutVictims
+from remuda.edges.grpc.session.questions import Give
 from remuda.edges.grpc.settings import GrpcSettings
-from remuda.runtime.answers import OpenQuestion
+from remuda.runtime.answers import Question
 from remuda.si.codec_out import ResponseWriter, split_encoded
 from remuda.si.generation import Generation
 from remuda.si.pb import extension_pb2 as ext
@@ -73,8 +75,8 @@ class Watcher(Protocol):
 class Outfit:
     """What an outlet is built around.
 
-    ``delivers``: the responses of the RM go this way. ``give``: takes verdicts to the core.
-    ``generation``: in which form the RM speaks (SI-111).
+    ``delivers``: the responses of the RM go this way. ``give``, ``give_about_victims``: take
+    verdicts to the core. ``generation``: in which form the RM speaks (SI-111).
     """
 
     conversation: Conversation[ext.RMFrame]
@@ -82,6 +84,7 @@ class Outfit:
     settings: GrpcSettings
     delivers: bool
     give: Give
+    give_about_victims: GiveAboutVictims
     generation: Generation
 
 
@@ -118,11 +121,12 @@ class Outlet:
             events=terms.has(EVENTS),
             states=terms.has(CONTAINER_STATES),
         )
-        self.questions = Questions(
+        self.inquiries = Inquiries(
             self.conversation,
             terms,
             budget_ms=settings.predicate_budget_ms,
             give=outfit.give,
+            give_about_victims=outfit.give_about_victims,
             wake=self.wake_for_call,
         )
 
@@ -141,7 +145,7 @@ class Outlet:
         """How many messages wait to be sent."""
         return self.kept - self.unacknowledged
 
-    def take(self, items: Sequence[Effect | OpenQuestion]) -> list[Effect]:
+    def take(self, items: Sequence[Effect | Question]) -> list[Effect]:
         """Send what the core decided and asked, in its order; return what is not for here.
 
         Rules: SI-7, EXT-4, EXT-5, EXT-12.
@@ -149,9 +153,9 @@ class Outlet:
         left: list[Effect] = []
         for asked, run in groupby(items, _is_question):
             if asked:
-                self._ask([each for each in run if isinstance(each, OpenQuestion)])
+                self._ask([each for each in run if isinstance(each, Question)])
             else:
-                left += self._take_effects([e for e in run if not isinstance(e, OpenQuestion)])
+                left += self._take_effects([e for e in run if not isinstance(e, Question)])
         self.notices.flush(now_ns())
         self.settle()
         return left
@@ -180,7 +184,7 @@ class Outlet:
     def tick(self) -> None:
         """Do what is due. Rules: EXT-17, SI-83."""
         now = now_ns()
-        self.questions.miss(now)
+        self.inquiries.miss(now)
         self.notices.flush(now)
         if self.notices.due_ns() is not None:
             self._due(self._settings.event_interval_ms)
@@ -203,9 +207,10 @@ class Outlet:
             for response in self._writer.responses(effects):
                 self._respond(response)
         changed, gone = changed_nodes(effects)
-        self.questions.changes.note(changed, self.conversation.outgoing.last)
+        questions = self.inquiries.questions
+        questions.changes.note(changed, self.conversation.outgoing.last)
         for node_id in gone:
-            self.questions.forget_node(node_id)
+            questions.forget_node(node_id)
         self._take_notices(effects)
         return () if self.delivers else effects
 
@@ -229,24 +234,24 @@ class Outlet:
         if not waited and self.notices.due_ns() is not None:
             self._due(self._settings.event_interval_ms)
 
-    def _ask(self, questions: list[OpenQuestion]) -> None:
+    def _ask(self, questions: list[Question]) -> None:
         """Ask, but not before the RM was told what was decided. Rules: EXT-4, EXT-12."""
         if self.delivers:
-            self.questions.ask(questions, now_ns())
+            self.inquiries.ask(questions, now_ns())
             return
         task = asyncio.ensure_future(self._ask_when_told(questions))
         self._asking[task] = None
         task.add_done_callback(self._asking.pop)
 
-    async def _ask_when_told(self, questions: list[OpenQuestion]) -> None:
+    async def _ask_when_told(self, questions: list[Question]) -> None:
         try:
             async with asyncio.timeout(self._settings.predicate_budget_ms / 1_000):
                 if self.watcher is not None:
                     await self.watcher.told()
         except TimeoutError:
-            self.questions.give_none(questions)
+            self.inquiries.give_none(questions)
         else:
-            self.questions.ask(questions, now_ns())
+            self.inquiries.ask(questions, now_ns())
 
     def let_go(self) -> None:
         """Hold scheduling up no more: the session is over, its registration may go on."""
@@ -272,8 +277,8 @@ class Outlet:
             self.watcher.release()
 
 
-def _is_question(item: Effect | OpenQuestion) -> bool:
-    return isinstance(item, OpenQuestion)
+def _is_question(item: Effect | Question) -> bool:
+    return isinstance(item, Question)
 
 
 def now_ns() -> int:

@@ -20,7 +20,7 @@ from remuda.runtime.answers import OpenQuestion
 from remuda.si.limits import ID_LENGTH_LIMIT
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.session import frames
-from remuda.si.session.calls import Call, CallTable
+from remuda.si.session.calls import Call, CallLoad, CallTable
 from remuda.si.session.conversation import Conversation
 from remuda.si.session.terms import MILLISECOND_NS, NODE_HANDLES, SessionLimits, Terms
 
@@ -49,7 +49,7 @@ def nodes_limit(limits: SessionLimits) -> int:
 
 
 class Give(Protocol):
-    """Tells the core what came of some questions."""
+    """Tells who asked what came of some questions."""
 
     def __call__(self, verdicts: Sequence[PredicateVerdict]) -> object:
         """Take verdicts."""
@@ -57,13 +57,14 @@ class Give(Protocol):
 
 
 class Questions:
-    """The predicate calls of one session.
+    """The calls about nodes of one session.
 
     Args:
         conversation: what sends them.
         terms: what was agreed on.
         budget_ms: how long an RM has for an answer.
-        give: takes verdicts to the core.
+        give: takes verdicts to whoever asked.
+        load: which the calls count for.
         wake: called when there is something to send.
 
     ``changes``: which frame told of which node last. ``unknown``: asks the RM did not know.
@@ -77,31 +78,29 @@ class Questions:
         *,
         budget_ms: int,
         give: Give,
+        load: CallLoad,
         wake: Callable[[], None],
     ) -> None:
         self._conversation = conversation
         self._budget_ms = budget_ms
         self._give = give
         self._wake = wake
-        self.calls: CallTable[list[OpenQuestion]] = CallTable(
-            terms.limits.max_calls, conversation.call_ids
-        )
+        self.calls: CallTable[list[OpenQuestion]] = CallTable(load, conversation.call_ids)
         self.handles = Handles() if terms.has(NODE_HANDLES) else None
         self.changes = Changes()
         self.unknown = 0
         self._waiting: deque[OpenQuestion] = deque()
         self._stale = 0
 
-    def ask(self, questions: Sequence[OpenQuestion], now_ns: int) -> None:
+    def ask(self, questions: Sequence[OpenQuestion]) -> None:
         """Take questions in; without a stream nobody can answer them. Rules: EXT-10, EXT-14."""
         self._waiting.extend(questions)
         if not self._conversation.open:
             self.drop()
-        self.send(now_ns)
 
     def send(self, now_ns: int) -> None:
         """Send as many calls as may be in flight. Rules: EXT-6, EXT-14."""
-        while self._waiting and not self.calls.full():
+        while self._waiting and not self.calls.load.full():
             questions = [self._waiting.popleft() for _ in range(self._fitting())]
             call_id = self.calls.next_id()
             number = self._send_call(call_id, questions)
@@ -119,8 +118,8 @@ class Questions:
                 return count
         return count + 1
 
-    def answer(self, result: ext.NodesPredicatesResult, now_ns: int) -> None:
-        """Take an answer to the core; one that comes too late is none. Rules: EXT-5, EXT-17."""
+    def answer(self, result: ext.NodesPredicatesResult) -> None:
+        """Take an answer to who asked; one that comes too late is none. Rules: EXT-5, EXT-17."""
         call = self.calls.answered(result.call_id)
         if call is None:
             return
@@ -130,7 +129,6 @@ class Questions:
             self.give_none(call.what)
         else:
             self._give(self._verdicts(call, result))
-        self.send(now_ns)
 
     def miss(self, now_ns: int) -> None:
         """End what is overdue. Rules: EXT-17."""
@@ -138,7 +136,6 @@ class Questions:
             self._conversation.send(self._blot(call))
             self._wake()
             self.give_none(call.what)
-        self.send(now_ns)
 
     def forget_node(self, node_id: str) -> None:
         """A node is gone. Rules: EXT-19."""
@@ -175,7 +172,7 @@ class Questions:
         return verdicts
 
     def give_none(self, questions: Sequence[OpenQuestion]) -> None:
-        """Tell the core that some questions were not answered. Rules: EXT-17."""
+        """Tell who asked that some questions were not answered. Rules: EXT-17."""
         if questions:
             self._give([PredicateVerdict(each.ticket) for each in questions])
 

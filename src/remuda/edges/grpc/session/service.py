@@ -35,7 +35,7 @@ from remuda.si.generation import SI_LEVEL
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.session.errors import SessionError, resync
 from remuda.si.session.handshake import Identity, Standing, hello_of, welcome
-from remuda.si.session.terms import PREDICATES, Terms, agree
+from remuda.si.session.terms import PREDICATES, PREEMPTION_PREDICATES, Terms, agree
 
 SERVICE: Final = "remuda.v1.ResourceManagerSession"
 
@@ -152,12 +152,14 @@ class SessionService:
     async def _register(self, hello: ext.Hello, terms: Terms, carrier: StreamCarrier) -> Binding:
         """Register an RM and bind it; on failure it is unregistered. Rules: EXT-2, RM-9, RM-13."""
         request = hello.register
-        asks = terms.has(PREDICATES)
+        translate = partial(
+            registration,
+            predicates=terms.has(PREDICATES),
+            preemption=terms.has(PREEMPTION_PREDICATES),
+        )
         with self._core.connections.arriving(request.rmID, SESSION):
             try:
-                command = await asyncio.to_thread(
-                    registration, request, self._load, predicates=asks
-                )
+                command = await asyncio.to_thread(translate, request, self._load)
             except (ConfigError, ProtocolError) as error:
                 await self._forget(request.rmID)
                 text = one_line(error) if isinstance(error, ConfigError) else str(error)
@@ -185,7 +187,8 @@ class SessionService:
             self._core.register(
                 command,
                 home.sink,
-                binding.port,
+                binding.ports.nodes,
+                preemption=binding.ports.victims,
                 stored=stored,
                 transport=SESSION,
                 ended=partial(self._over, binding, asyncio.get_running_loop()),
