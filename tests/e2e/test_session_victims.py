@@ -1,4 +1,4 @@
-"""Questions about victims over a session: calls, budgets, frames that are too small."""
+"""Questions about victims over a session: calls, budgets, frames that are too small, the client."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from remuda.core.messages.commands import (
 from remuda.core.ports import PreemptionItem
 from remuda.edges.grpc.session.binding import Binding
 from remuda.edges.grpc.settings import GrpcSettings
+from remuda.session.client import SessionClient
+from remuda.session.judge import Judge
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
 from tests.e2e.grpc_service import Service
@@ -398,3 +400,70 @@ def test_an_attached_session_is_asked_about_victims_until_it_is_over(board: Boar
     assert board.handled(BindPredicates, 3)[2] == BindPredicates("rm", predicates=False)
     other.cut()
     stream.cancel()
+
+
+# ---------------------------------------------------------------------- the client
+
+
+class Careful:
+    """Says no to n1, errs about n2, says something else about n3, and takes n4."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str, tuple[str, ...], int]] = []
+
+    def preemption_predicates(self, args: si.PreemptionPredicatesArgs) -> object:
+        victims = tuple(args.preemptAllocationKeys)
+        self.asked.append((args.allocationKey, args.nodeID, victims, args.startIndex))
+        if args.nodeID == "n2":
+            raise ValueError("no such node")
+        return {"n1": NO, "n3": "yes", "n4": yes(1)}[args.nodeID]
+
+
+class Both(Careful):
+    """Knows about nodes, too."""
+
+    def predicates(self, args: si.PredicatesArgs) -> None:
+        if (args.nodeID, args.allocate) != ("n6", True):
+            raise ValueError("not there")
+
+
+@pytest.mark.remuda_rule("EXT-18", "EXT-20", "SI-81", "PRE-27")
+def test_the_client_asks_its_callback_about_victims(board: Board) -> None:
+    careful = Careful()
+    with SessionClient(board.service.address, "rm", careful) as client:
+        assert "preemption-predicates" in client.register().features
+        board.scheduler.items = tuple([item(f"n{n}", "v1", "v2") for n in range(1, 5)])
+        client.update_allocation(ask_request("k"))
+        assert board.told() == [(1, ((False, -1), (False, -1), (False, -1), (True, 1)))]
+    assert careful.asked == [("k", f"n{n}", ("v1", "v2"), 0) for n in range(1, 5)]
+
+
+@pytest.mark.remuda_rule("PRE-26", "SI-81")
+def test_the_client_asks_its_callback_about_nodes_where_nobody_has_to_go(board: Board) -> None:
+    careful = Both()
+    with SessionClient(board.service.address, "rm", careful) as client:
+        client.register()
+        board.scheduler.items = (item("n5", start=-1), item("n4", "v1", "v2"), item("n6", start=-1))
+        client.update_allocation(ask_request("k"))
+        assert board.told() == [(1, ((False, -1), (True, 1), (True, -1)))]
+    assert [node_id for _, node_id, _, _ in careful.asked] == ["n4"]
+
+
+@pytest.mark.remuda_rule("EXT-18", "SI-81")
+def test_the_client_asks_about_nodes_also_where_the_call_is_about_victims() -> None:
+    """So does a scheduler that makes no difference between the two."""
+    nobody = si.PreemptionPredicatesArgs(allocationKey="k", nodeID="n5", startIndex=-1)
+    room = si.PreemptionPredicatesArgs(allocationKey="k", nodeID="n6", startIndex=-1)
+    some = si.PreemptionPredicatesArgs(
+        allocationKey="k", nodeID="n4", preemptAllocationKeys=["v1", "v2"]
+    )
+    items = [nobody, room, some]
+    call = ext.PreemptionPredicates(call_id=7, items=items)
+    result = Judge(Both()).about_victims(call)
+    assert result == ext.PreemptionPredicatesResult(call_id=7, items=[NO, yes(-1), yes(1)])
+    call.first_success = True
+    assert list(Judge(Both()).about_victims(call).items) == [NO, yes(-1)]
+    # Who has no member for victims agrees to any.
+    assert list(Judge(object()).about_victims(call).items) == [yes(-1)]
+    call.first_success = False
+    assert list(Judge(object()).about_victims(call).items) == [yes(-1), yes(-1), yes(0)]

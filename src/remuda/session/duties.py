@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
 
-from remuda.session.judge import Judge, judge_victims
+from remuda.session.judge import Judge
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.predicates import text_of
 from remuda.si.session.terms import (
@@ -83,7 +83,7 @@ class Duties:
         elif name == "nodes_predicates":
             yield "nodes_predicates", self._judged(frame.nodes_predicates, frame.seq)
         elif name == "preemption_predicates":
-            result = judge_victims(self._callback, frame.preemption_predicates)
+            result = self._judge.about_victims(frame.preemption_predicates)
             result.applied_seq = frame.seq
             yield "preemption_predicates", result
         elif name == "state_dump":

@@ -1,7 +1,8 @@
-"""Answers questions about nodes with the predicates of a callback (EXT-13, SI-80, SI-81)."""
+"""Answers questions about nodes and victims with the predicates of a callback (SI-80, SI-81)."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,8 @@ from remuda.si.predicates import (
     text_of,
 )
 
+_log = logging.getLogger("remuda.session")
+
 Result = ext.NodesPredicatesItemResult
 
 
@@ -28,12 +31,13 @@ class UnknownAllocationError(Exception):
 
 
 class Judge:
-    """Asks a callback about nodes; without predicates every node passes.
+    """Asks a callback about nodes and victims; without predicates every node passes.
 
     ``nodes_predicates(items)`` is asked about all asks of a call at once, ``predicates(args)``
-    about one node after another. Raising is how either says no.
+    about one node after another. Raising is how either says no. ``preemption_predicates(args)`` is
+    asked whether a node would do without some of what is there.
 
-    Rules: EXT-5, EXT-13, EXT-16, SI-80.
+    Rules: EXT-5, EXT-13, EXT-16, EXT-18, SI-80, SI-81.
     """
 
     def __init__(self, callback: object) -> None:
@@ -42,6 +46,9 @@ class Judge:
         )
         self._single: Callable[[si.PredicatesArgs], object] | None = getattr(
             callback, "predicates", None
+        )
+        self._victims: Callable[[si.PreemptionPredicatesArgs], object] | None = getattr(
+            callback, "preemption_predicates", None
         )
 
     def verdicts(
@@ -61,6 +68,40 @@ class Judge:
             return [_passing(len(item.node_ids), range(len(item.node_ids)), ()) for item in asked]
         return [_one_by_one(self._single, item) for item in asked]
 
+    def about_victims(self, call: ext.PreemptionPredicates) -> ext.PreemptionPredicatesResult:
+        """Return a verdict for each item, best first, if wanted up to the first success.
+
+        Where nobody would have to go the predicates for nodes answer. Rules: EXT-18, SI-81.
+        """
+        result = ext.PreemptionPredicatesResult(call_id=call.call_id)
+        for item in call.items:
+            verdict = self._victim(item) if item.preemptAllocationKeys else self._nobody(item)
+            result.items.append(verdict)
+            if call.first_success and verdict.success:
+                break
+        return result
+
+    def _victim(self, item: si.PreemptionPredicatesArgs) -> si.PreemptionPredicatesResponse:
+        """Ask about one node; an error, or what is no response, is a failure of that node."""
+        if self._victims is None:
+            return si.PreemptionPredicatesResponse(success=True, index=item.startIndex)
+        try:
+            found = self._victims(item)
+            if isinstance(found, si.PreemptionPredicatesResponse):
+                return found
+            text = f"it returned {type(found).__name__}"
+        except Exception as error:  # noqa: BLE001 - theirs, not ours (SI-8)
+            text = f"it raised {text_of(error)}"
+        _log.error("preemption_predicates gave no answer for node %s: %s", item.nodeID, text)
+        return si.PreemptionPredicatesResponse(success=False, index=-1)
+
+    def _nobody(self, item: si.PreemptionPredicatesArgs) -> si.PreemptionPredicatesResponse:
+        asked = ext.NodesPredicatesItem(
+            allocation_key=item.allocationKey, node_ids=[item.nodeID], allocate=True
+        )
+        (verdict,) = self.verdicts([asked], {})
+        return si.PreemptionPredicatesResponse(success=bool(verdict.fit), index=-1)
+
     def _ask_for_all(
         self,
         ask: Callable[[list[NodesPredicatesItem]], Any],
@@ -73,27 +114,6 @@ class Judge:
         except Exception as error:  # noqa: BLE001 - raising is how a predicate says no
             return [_refusing(item, text_of(error)) for item in items]
         return [_checked(item, result) for item, result in zip(items, results, strict=True)]
-
-
-def judge_victims(
-    callback: object, call: ext.PreemptionPredicates
-) -> ext.PreemptionPredicatesResult:
-    """Ask a callback about victims, item by item, best first. Rules: EXT-18, SI-81."""
-    result = ext.PreemptionPredicatesResult(call_id=call.call_id)
-    ask = getattr(callback, "preemption_predicates", None)
-    for item in call.items:
-        verdict = si.PreemptionPredicatesResponse(success=False, index=-1)
-        try:
-            found = None if ask is None else ask(item)
-            if isinstance(found, si.PreemptionPredicatesResponse):
-                verdict = found
-        except Exception as error:  # noqa: BLE001 - theirs, not ours (SI-8)
-            result.error = text_of(error)
-            return result
-        result.items.append(verdict)
-        if call.first_success and verdict.success:
-            break
-    return result
 
 
 def _item(item: ext.NodesPredicatesItem, nodes: Mapping[int, str]) -> NodesPredicatesItem:
