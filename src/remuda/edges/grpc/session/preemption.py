@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import Final, Protocol
 
 from remuda.base.message import message
@@ -221,8 +221,8 @@ class Preemption:
         """
         wanted = list(places)
         if whole.first and wanted:
-            free = not whole.items[wanted[0]].victims
-            wanted = list(takewhile(lambda at: free is not bool(whole.items[at].victims), wanted))
+            some = bool(whole.items[wanted[0]].victims)
+            wanted = list(takewhile(lambda at: bool(whole.items[at].victims) is some, wanted))
         free_ones = [place for place in wanted if not whole.items[place].victims]
         self._divide_free(whole, free_ones, tries)
         self._divide_victims(whole, [at for at in wanted if whole.items[at].victims], tries)
@@ -234,23 +234,30 @@ class Preemption:
                 whole.verdicts[place] = _NOBODY
             return
         most = nodes_limit(self._limits)
-        for start in range(0, len(places), most):
-            part = _Part(whole, tuple(places[start : start + most]), tries)
-            whole.parts += 1
-            self._last_ticket -= 1
-            self._about_nodes[self._last_ticket] = part
-            items = part.items()
-            question = NodesQuestion(
-                whole.asked.question.rm_id,
-                items[0].application_id,
-                items[0].allocation_key,
-                True,
-                tuple([item.node_id for item in items]),
-                1 if whole.first else len(items),
-            )
-            self._ask_nodes([OpenQuestion(self._last_ticket, question, len(items))])
-            if whole.first:
-                return
+        for _, run in groupby(places, lambda place: _ask_of(whole.items[place])):
+            alike = tuple(run)
+            for start in range(0, len(alike), most):
+                self._ask_about_free(_Part(whole, alike[start : start + most], tries))
+                if whole.first:
+                    return
+
+    def _ask_about_free(self, part: _Part) -> None:
+        """Put some items of one ask as a question about nodes. Rules: EXT-13, PRE-26."""
+        whole, items = part.whole, part.items()
+        application_id, allocation_key = _ask_of(items[0])
+        want = 1 if whole.first else len(items)
+        question = NodesQuestion(
+            whole.asked.question.rm_id,
+            application_id,
+            allocation_key,
+            True,
+            tuple([item.node_id for item in items]),
+            want,
+        )
+        whole.parts += 1
+        self._last_ticket -= 1
+        self._about_nodes[self._last_ticket] = part
+        self._ask_nodes([OpenQuestion(self._last_ticket, question, len(items))])
 
     def _divide_victims(self, whole: _Whole, places: Sequence[int], tries: int) -> None:
         """Queue calls, each short enough for a frame. Rules: EXT-8."""
@@ -290,3 +297,7 @@ class Preemption:
         cancel = frames.body(ext.CoreFrame, "cancel", ext.CancelCall(call_id=call.call_id))
         self._conversation.outgoing.replace(call.number, cancel)
         return cancel
+
+
+def _ask_of(item: PreemptionItem) -> tuple[str, str]:
+    return item.application_id, item.allocation_key
