@@ -136,6 +136,16 @@ def try_again(partition: Partition, lane: Lane) -> None:
         wake(partition, lane)
 
 
+def end_hearings(partition: Partition) -> None:
+    """Forget the questions that are open: nobody will answer them. Rules: EXT-12, EXT-18."""
+    lanes = list(partition.attempts.hearings.values())
+    partition.attempts.hearings = {}
+    for lane in lanes:
+        lane.hearing = None
+        if lane.leaf.lanes.get(lane.shape.number) is lane:
+            try_again(partition, lane)
+
+
 def take_preemption_verdicts(partition: Partition, command: PreemptionVerdicts) -> bool:
     """Take what an RM said of victims, and go on; False: it was not asked here. Rules: EXT-18."""
     lane = partition.attempts.hearings.pop(command.ticket, None)

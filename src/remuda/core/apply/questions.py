@@ -14,7 +14,7 @@ from remuda.core.accounting.asides import set_aside
 from remuda.core.accounting.lanes import restage
 from remuda.core.accounting.swaps import retry_swaps, set_stuck, set_swaps_aside
 from remuda.core.accounting.waiting import wake
-from remuda.core.apply.attempts import take_preemption_verdicts
+from remuda.core.apply.attempts import end_hearings, take_preemption_verdicts
 from remuda.core.apply.looking import CLASSES_LIMIT
 from remuda.core.apply.turn import Turn
 from remuda.core.messages.commands import (
@@ -108,6 +108,7 @@ def bind_predicates(turn: Turn, command: BindPredicates) -> None:
     manager.preemption_predicates = command.preemption
     for partition in manager.own():
         partition.preemption_predicates = command.preemption
+        end_hearings(partition)
         if partition.predicates == command.predicates:
             continue
         partition.predicates = command.predicates

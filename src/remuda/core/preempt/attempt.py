@@ -167,5 +167,6 @@ class _Judge:
 
     def _item(self, check: Check) -> PreemptionItem:
         keys = tuple([allocation.ask.allocation_key for allocation, _ in check.victims])
-        key = self._request.ask.allocation_key
-        return PreemptionItem(key, check.node.node_id, keys, check.start)
+        ask = self._request.ask
+        node_id = check.node.node_id
+        return PreemptionItem(ask.allocation_key, node_id, keys, check.start, ask.application_id)
