@@ -25,6 +25,8 @@ Examples:
   remuda simulate --nodes nodes.csv --workload tasks.csv --config queues.yaml --output result
 
   remuda simulate --nodes 128xgpu=8000 --workload philly_jobs.csv --gangs --output result
+
+  remuda simulate --nodes nodes.csv --workload tasks.csv --preemption on --output result
 """
 
 
@@ -59,6 +61,13 @@ class GangStyle(StrEnum):
 
     SOFT = "soft"
     HARD = "hard"
+
+
+class Switch(StrEnum):
+    """Whether something happens."""
+
+    ON = "on"
+    OFF = "off"
 
 
 class NodeSort(StrEnum):
@@ -155,6 +164,13 @@ def simulate(
             "ordinary application (soft) or fails (hard)."
         ),
     ] = GangStyle.SOFT,
+    preemption: Annotated[
+        Switch,
+        typer.Option(
+            help="on: tasks may preempt others, which begin anew. Without --config each queue is "
+            "guaranteed an equal share of the cluster then."
+        ),
+    ] = Switch.OFF,
 ) -> int:
     """Play a trace of real or made-up work through the scheduler, on a virtual clock.
 
@@ -180,6 +196,7 @@ def simulate(
         reservation_delay=reservation_delay,
         gangs=gangs,
         gang_style="Hard" if gang_style is GangStyle.HARD else "Soft",
+        preemption=preemption is Switch.ON,
     )
     run(options, sys.stdout, sys.stderr)
     return 0

@@ -81,7 +81,15 @@ def use_over_time(past: History) -> str:
 
 def pending_over_time(past: History) -> str:
     """Return how many tasks were pending."""
+    return _counts("pending", "Pending tasks", past)
 
+
+def victims_over_time(past: History) -> str:
+    """Return how many allocations had been preempted."""
+    return _counts("preempted", "Allocations preempted so far", past)
+
+
+def _counts(name: str, title: str, past: History) -> str:
     def draw(axes: Axes) -> None:
         axes.stairs(past.pending, past.axis, fill=True, color=_SERIES[0], alpha=0.25)
         axes.stairs(past.pending, past.axis, baseline=None, color=_SERIES[0], linewidth=1.3)
@@ -90,12 +98,17 @@ def pending_over_time(past: History) -> str:
         axes.yaxis.set_major_formatter(FuncFormatter(_count))
         _over(axes, past)
 
-    return _svg("pending", "Pending tasks", _WIDE, draw)
+    return _svg(name, title, _WIDE, draw)
 
 
 def share_per_queue(bars: Bars) -> str:
     """Return the queues' parts of what was given out."""
     return _bars("share", "Share of each queue", bars, _percent)
+
+
+def preemption_per_queue(bars: Bars) -> str:
+    """Return for which queues room was made, and which gave it."""
+    return _bars("roles", "Preemptions and victims of each queue", bars, _count)
 
 
 def wait_distribution(bars: Bars) -> str:

@@ -46,6 +46,7 @@ class Options:
     reservation_delay: str = RESERVATION_DELAY
     gangs: bool = False
     gang_style: Style = "Soft"
+    preemption: bool = False
 
 
 def run(options: Options, out: TextIO, err: TextIO) -> Figures:
@@ -79,6 +80,9 @@ def prepare(options: Options) -> tuple[Scenario, dict[str, str]]:
     Raises: UsageError, ConfigError.
     """
     delay_ns = read_delay("--reservation-delay", options.reservation_delay)
+    if options.preemption and options.mode == "fill":
+        text = "no time passes in a fill, and nobody preempts at once; use --mode replay"
+        raise UsageError(f"--preemption on: {text}")
     trace = read_workload(options.workload, options.format)
     if options.mode == "replay":
         trace = replayable(trace)
@@ -106,8 +110,9 @@ def prepare(options: Options) -> tuple[Scenario, dict[str, str]]:
         "seed": str(options.seed),
         "reservation_delay": options.reservation_delay,
         "gangs": style or "",
+        "preemption": "on" if options.preemption else "off",
     }
-    return Scenario(nodes, trace, plan, options.mode, delay_ns, style), about
+    return Scenario(nodes, trace, plan, options.mode, delay_ns, style, options.preemption), about
 
 
 def _queues(
@@ -115,12 +120,21 @@ def _queues(
 ) -> QueuePlan:
     if options.config is None:
         node_sort = options.node_sort or NODE_SORT_FAIR
-        return own_queues(trace, queue_by, nodes, node_sort, gangs=options.gangs)
+        return own_queues(
+            trace,
+            queue_by,
+            nodes,
+            node_sort,
+            gangs=options.gangs,
+            preemption=options.preemption,
+        )
     # Imported here because few runs need YAML.
     from remuda.runtime.configuration.text import read_configuration  # noqa: PLC0415
 
     configuration = read_configuration(options.config)
-    return given_queues(trace, queue_by, configuration, options.node_sort)
+    return given_queues(
+        trace, queue_by, configuration, options.node_sort, preemption=options.preemption
+    )
 
 
 def _nanoseconds(option: str, text: str | None) -> int | None:

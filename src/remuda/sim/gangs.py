@@ -3,11 +3,13 @@
 What a resource manager does for a gang: it asks for a placeholder and for a real allocation per
 member, confirms at once what the scheduler orders to end, and calls the task started when its
 last member runs. Everything else is the scheduler's (rules: chapter 80 section 3).
+
+A task that loses a member to a preemption stops; the other members keep their room, and when the
+one that is missing has a node again it begins anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, Literal, TypeAlias, final
 
@@ -24,8 +26,10 @@ from remuda.core.messages.effects import (
     AllocationNew,
     AllocationsReleased,
     ApplicationUpdated,
+    ReleasedAllocation,
 )
 from remuda.sim.predicates import equivalence
+from remuda.sim.singles import Begun, user_of
 from remuda.sim.timeline import Timeline
 from remuda.sim.workload import Task, Workload
 
@@ -34,6 +38,8 @@ Style: TypeAlias = Literal["Soft", "Hard"]
 # All members of a run; two asks each, several of which may wait at a time.
 MEMBERS_LIMIT: Final = 1_000_000
 TASK_GROUP: Final = "members"
+PLACEHOLDER: Final = "placeholder"
+MEMBER: Final = "member"
 # A gang that no queue could ever hold is refused by this rule; it counts and stays behind.
 TOO_LARGE: Final = "GANG-3"
 
@@ -48,7 +54,8 @@ class GangCounts:
     ``of_several``: those of more than one member. ``timed_out``: those whose placeholders did not
     all get room in time. ``failed``: those that therefore never ran (style Hard). ``too_large``:
     for the maximum of their queue. ``started_in_part``: members that started while another one of
-    their gang, whose time had not run out, had neither placeholder nor node; it has to be 0.
+    their gang had neither placeholder nor node, though its time had not run out and nothing of it
+    was preempted; it has to be 0.
     """
 
     gangs: int
@@ -84,32 +91,50 @@ def as_gangs(workload: Workload) -> Workload:
 class _Gang:
     """One gang under way.
 
-    ``held``: placeholders it has. ``swaps``: those it gave back for a member that is about to
-    begin. ``nodes``: of the members that run. ``harmed``: its time for placeholders ran out.
+    ``held``: the placeholders it has. ``swaps``: how many it gave back for a member that is about
+    to begin. ``nodes``: of the members that run, by allocation ID. ``timed_out``: its time for
+    placeholders ran out. ``robbed``: something of it was preempted. ``asked``: how many allocations
+    each of its members was asked for, if more than one; ``spare``: the number of its next
+    placeholder.
     """
 
-    __slots__ = ("harmed", "held", "nodes", "size", "swaps", "task")
+    __slots__ = ("asked", "held", "nodes", "robbed", "size", "spare", "swaps", "task", "timed_out")
 
     def __init__(self, task: Task) -> None:
         self.task = task
         self.size = {name: amount // task.members for name, amount in task.resource.items()}
-        self.held = 0
+        self.held: set[str] = set()
         self.swaps = 0
-        self.nodes: list[str] = []
-        self.harmed = False
+        self.nodes: dict[str, str] = {}
+        self.timed_out = False
+        self.robbed = False
+        self.asked: dict[str, int] = {}
+        self.spare = task.members
+
+    def whole(self) -> bool:
+        """Whether each member runs."""
+        return len(self.nodes) == self.task.members
 
     def covered(self) -> bool:
         """Whether each member has a placeholder or runs."""
-        return self.held + self.swaps + len(self.nodes) >= self.task.members
+        return len(self.held) + self.swaps + len(self.nodes) >= self.task.members
 
 
 @final
 class Gangs:
     """All gangs of a run: what to send for them, and what is told of them."""
 
-    def __init__(self, style: Style, tasks: tuple[Task, ...], timeline: Timeline) -> None:
+    def __init__(
+        self,
+        style: Style,
+        tasks: tuple[Task, ...],
+        timeline: Timeline,
+        *,
+        preempts: bool = False,
+    ) -> None:
         self._style = style
         self._timeline = timeline
+        self._preempts = preempts
         members = [task.members for task in tasks]
         self._all = (len(members), sum(each > 1 for each in members), sum(members))
         self._gangs: dict[str, _Gang] = {}
@@ -121,9 +146,14 @@ class Gangs:
 
     # ---------------------------------------------------------------------------- to send
 
-    def application(self, task: Task, path: str, user: str) -> NewApplication:
+    def task_of(self, allocation_key: str) -> str:
+        """Return the task that a placeholder or a member is of."""
+        return allocation_key.rpartition("/")[0]
+
+    def application(self, task: Task, path: str) -> NewApplication:
         """Return the application of a task, with room for all its members as its wish."""
         self._gangs[task.task_id] = _Gang(task)
+        user = user_of(task)
         return NewApplication(
             task.task_id,
             path,
@@ -133,21 +163,15 @@ class Gangs:
             gang_scheduling_style=self._style,
         )
 
-    def asks(self, task: Task) -> Iterator[Ask]:
-        """Return the asks of a task: a placeholder for each member, then the members."""
-        size = self._gangs[task.task_id].size
-        for placeholder in (True, False):
-            kind = "placeholder" if placeholder else "member"
-            for number in range(task.members):
-                yield Ask(
-                    task.task_id,
-                    f"{task.task_id}/{kind}-{number}",
-                    size,
-                    priority=task.priority,
-                    task_group=TASK_GROUP,
-                    placeholder=placeholder,
-                    equivalence=equivalence(task),
-                )
+    def asks(self, task: Task) -> tuple[Ask, ...]:
+        """Return a placeholder for each member, then the members; none if it was refused."""
+        gang = self._gangs.get(task.task_id)
+        if gang is None:
+            return ()
+        keys = [f"{task.task_id}/{PLACEHOLDER}-{number}" for number in range(task.members)]
+        placeholders = [self._ask(gang, key, placeholder=True) for key in keys]
+        keys = [f"{task.task_id}/{MEMBER}-{number}" for number in range(task.members)]
+        return (*placeholders, *(self._ask(gang, key) for key in keys))
 
     def confirmations(self) -> tuple[AllocationRelease, ...]:
         """Return what has to be confirmed, once."""
@@ -157,21 +181,21 @@ class Gangs:
 
     # ---------------------------------------------------------------------------- to hear
 
-    def placed(self, effect: AllocationNew) -> tuple[str, ...]:
-        """Note a placeholder or a member; the nodes of all members if this was the last one."""
+    def placed(self, effect: AllocationNew) -> Begun | None:
+        """Note a placeholder or a member; the start if this was the last one."""
         gang = self._gangs[effect.ask.application_id]
         if effect.ask.placeholder:
-            gang.held += 1
+            gang.held.add(effect.allocation_id)
             self._timeline.took(gang.size)
-            return ()
+            return None
         if gang.swaps:
             gang.swaps -= 1
         else:
             self._timeline.took(gang.size)
-        gang.nodes.append(effect.node_id)
-        if not gang.harmed and not gang.covered():
+        gang.nodes[effect.allocation_id] = effect.node_id
+        if not gang.timed_out and not gang.robbed and not gang.covered():
             self._started_in_part += 1
-        return tuple(gang.nodes) if len(gang.nodes) == gang.task.members else ()
+        return Begun(tuple(gang.nodes.values()), "") if gang.whole() else None
 
     def released(self, effect: AllocationsReleased) -> None:
         """Note what the scheduler orders to end; answers to releases are no news."""
@@ -180,7 +204,7 @@ class Gangs:
             gang = self._gangs.get(each.application_id)
             if gang is None or kind not in (PLACEHOLDER_REPLACED, TIMEOUT):
                 continue
-            gang.held -= 1
+            gang.held.discard(each.allocation_id)
             if kind == PLACEHOLDER_REPLACED:
                 gang.swaps += 1
             else:
@@ -196,7 +220,7 @@ class Gangs:
         if gang is None:
             return False
         if effect.message == _TIMED_OUT:
-            gang.harmed = True
+            gang.timed_out = True
             self._timed_out += 1
         if effect.state != _FAILED:
             return False
@@ -204,17 +228,46 @@ class Gangs:
         self._forget(gang)
         return True
 
-    def refused(self, application_id: str) -> None:
-        """Note that no queue could hold a gang."""
+    def refused(self, application_id: str, rule: str) -> bool:
+        """Note that no queue could hold a gang; nothing else may be refused."""
+        if rule != TOO_LARGE:
+            return False
         self._too_large += 1
         self._forget(self._gangs[application_id])
+        return True
 
-    def ended(self, application_id: str) -> None:
+    def ended(self, task: Task) -> None:
         """Note the end of a task, with all it has."""
-        gang = self._gangs[application_id]
-        for _ in range(gang.held + len(gang.nodes)):
+        gang = self._gangs[task.task_id]
+        for _ in range(len(gang.held) + len(gang.nodes)):
             self._timeline.ended(gang.size)
         self._forget(gang)
+
+    def evicted(self, victim: ReleasedAllocation) -> tuple[Ask, ...] | None:
+        """Note the end of a victim; what to ask for in its place, None if it had ended before.
+
+        A placeholder is asked for again only if its member still needs one.
+        """
+        gang = self._gangs.get(victim.application_id)
+        if gang is None:
+            return None
+        key = victim.allocation_key
+        if victim.allocation_id in gang.nodes:
+            del gang.nodes[victim.allocation_id]
+            total = gang.asked[key] = gang.asked.get(key, 1) + 1
+            anew: tuple[Ask, ...] = (self._ask(gang, key, total=total),)
+        elif victim.allocation_id in gang.held:
+            gang.held.discard(victim.allocation_id)
+            anew = () if gang.timed_out or gang.covered() else (self._spare(gang),)
+        else:
+            return None
+        gang.robbed = True
+        self._timeline.ended(gang.size)
+        return anew
+
+    def whole(self, task: Task) -> bool:
+        """Whether all members of a gang run."""
+        return self._gangs[task.task_id].whole()
 
     def counts(self) -> GangCounts:
         """Return what became of all gangs."""
@@ -224,6 +277,25 @@ class Gangs:
             failed=self._failed,
             too_large=self._too_large,
             started_in_part=self._started_in_part,
+        )
+
+    def _spare(self, gang: _Gang) -> Ask:
+        """Return the ask for one more placeholder."""
+        key = f"{gang.task.task_id}/{PLACEHOLDER}-{gang.spare}"
+        gang.spare += 1
+        return self._ask(gang, key, placeholder=True)
+
+    def _ask(self, gang: _Gang, key: str, *, total: int = 1, placeholder: bool = False) -> Ask:
+        return Ask(
+            gang.task.task_id,
+            key,
+            gang.size,
+            max_allocations=total,
+            priority=gang.task.priority,
+            task_group=TASK_GROUP,
+            placeholder=placeholder,
+            allow_preempt_other=self._preempts,
+            equivalence=equivalence(gang.task),
         )
 
     def _forget(self, gang: _Gang) -> None:

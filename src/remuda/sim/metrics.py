@@ -1,8 +1,9 @@
 """What a run amounts to, in figures.
 
-Definitions: a task waits from its submission to its start; figures of waiting are over the
-placed tasks, the ones that did not wait included. The percentile p is the smallest waiting time
-that at least p % of them do not exceed (nearest rank), so it is always a time that occurred.
+Definitions: a task waits from its submission to its start, or if it was preempted to the last one;
+figures of waiting are over the placed tasks, the ones that did not wait included. The percentile p
+is the smallest waiting time that at least p % of them do not exceed (nearest rank), so it is always
+a time that occurred.
 Use is a share of the cluster's capacity; its mean is the integral over time from the first to
 the last instant of the run, and where no time passes (fill) the share in use at the end. A
 queue's share is its part of all resource x time that was given out, in a fill of what is in use.
@@ -15,8 +16,10 @@ from collections.abc import Mapping, Sequence
 
 from remuda.base.message import message
 from remuda.sim.gangs import GangCounts
+from remuda.sim.losses import PreemptionFigures, measure_losses
 from remuda.sim.obstacles import Obstacle
-from remuda.sim.simulator import Outcome, Placement, Scenario
+from remuda.sim.running import Placement
+from remuda.sim.simulator import Outcome, Scenario
 from remuda.sim.workload import SECOND_NS, Task
 
 
@@ -56,6 +59,7 @@ class Figures:
 
     ``waiting``: what holds up the tasks that are left pending. ``gangs``: what became of them, None
     for tasks that are none; those that failed or are too large are neither placed nor pending.
+    ``preemption``: what it did, None if nothing may be preempted.
     """
 
     tasks_total: int
@@ -72,24 +76,26 @@ class Figures:
     queues: Mapping[str, QueueFigures]
     waiting: tuple[Obstacle, ...]
     gangs: GangCounts | None
+    preemption: PreemptionFigures | None
     decisions_digest: str
 
 
 def measure(scenario: Scenario, outcome: Outcome) -> Figures:
     """Return the figures of a finished run."""
     placements = outcome.placements
+    lasting = outcome.lasting()
     tasks = scenario.workload.tasks
     samples = outcome.timeline.samples
     replayed = scenario.mode == "replay"
     span_ns = samples[-1].at - samples[0].at if replayed else 0
     gangs = outcome.gangs
     lost = 0 if gangs is None else gangs.failed + gangs.too_large
-    waits = [placement.start_ns - placement.submit_ns for placement in placements]
+    waits = [placement.start_ns - placement.submit_ns for placement in lasting]
     return Figures(
         tasks_total=len(tasks),
-        tasks_placed=len(placements),
-        tasks_finished=sum(placement.end_ns is not None for placement in placements),
-        tasks_pending=len(tasks) - len(placements) - lost,
+        tasks_placed=len(lasting),
+        tasks_finished=sum(placement.end_ns is not None for placement in lasting),
+        tasks_pending=len(tasks) - len(lasting) - lost,
         tasks_skipped=scenario.workload.skipped,
         tasks_waited=sum(wait > 0 for wait in waits),
         wait_seconds=waiting(waits),
@@ -100,6 +106,7 @@ def measure(scenario: Scenario, outcome: Outcome) -> Figures:
         queues=_queues(scenario, placements, outcome.timeline.types),
         waiting=outcome.obstacles,
         gangs=gangs,
+        preemption=measure_losses(scenario, outcome),
         decisions_digest=digest(placements, tasks),
     )
 
@@ -157,8 +164,9 @@ def _queues(
     given = {path: dict.fromkeys(types, 0) for path in tasks}
     for placement in placements:
         path = paths[placement.task]
-        placed[path] += 1
-        waits[path] += placement.start_ns - placement.submit_ns
+        if not placement.preempted:
+            placed[path] += 1
+            waits[path] += placement.start_ns - placement.submit_ns
         time = 1 if placement.end_ns is None else placement.end_ns - placement.start_ns
         amounts = scenario.workload.tasks[placement.task].resource
         for name in types:

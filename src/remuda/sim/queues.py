@@ -44,17 +44,26 @@ def own_queues(
     node_sort: str,
     *,
     gangs: bool = False,
+    preemption: bool = False,
 ) -> QueuePlan:
     """Return one FIFO leaf per value of a label, or a single one for NONE.
 
-    ``gangs``: they are below a parent whose maximum is the size of the cluster, because a gang
-    takes room as soon as the maxima above it leave enough for all its members (GANG-4).
+    ``preemption``: each leaf is guaranteed an equal share of the cluster, because without
+    guarantees nobody is owed anything (PRE-85). ``gangs``: they are below a parent whose maximum is
+    the size of the cluster, because a gang takes room as soon as the maxima above it leave enough
+    for all its members (GANG-4).
 
     Raises: UsageError, when the trace does not have the label.
     """
     values = _values(workload, queue_by)
     names = legal_names(values)
-    queues = tuple(QueueConfig(name, properties=_FIFO) for name in sorted(set(names.values())))
+    due = None
+    if preemption:
+        leaves = len(set(names.values()))
+        due = {name: amount // leaves for name, amount in _total(nodes).items()}
+    queues = tuple(
+        QueueConfig(name, guaranteed=due, properties=_FIFO) for name in sorted(set(names.values()))
+    )
     top = ROOT
     if gangs:
         top = f"{ROOT}.{GANGS_BELOW}"
@@ -70,16 +79,26 @@ def own_queues(
 
 
 def given_queues(
-    workload: Workload, queue_by: str, configuration: Configuration, node_sort: str | None
+    workload: Workload,
+    queue_by: str,
+    configuration: Configuration,
+    node_sort: str | None,
+    *,
+    preemption: bool = False,
 ) -> QueuePlan:
     """Return a user's configuration, with each task sent to the queue its label names.
 
     A label is a full path, with or without ``root.``. With NONE all tasks go to the one leaf
     the configuration has. ``node_sort`` overrides the configuration's node order.
 
-    Raises: UsageError, when a task has no queue that is a leaf of the configuration.
+    Raises: UsageError, when a task has no queue that is a leaf of the configuration, or when there
+    is to be ``preemption`` and the configuration lets none happen.
     """
     partition = _partition(configuration)
+    if preemption and not partition.preemption:
+        raise UsageError("--preemption on: --config says 'preemption: {enabled: false}'")
+    if preemption and not _guarantees(partition.root):
+        raise UsageError("--preemption on: no queue of --config has anything guaranteed")
     leaves = sorted(_leaves(partition.root, ROOT))
     if node_sort is not None:
         partition = replace(partition, node_sort_policy=node_sort)
@@ -163,6 +182,14 @@ def _leaves(queue: QueueConfig, path: str) -> list[str]:
     if not queue.queues:
         return [] if queue.parent else [path]
     return [leaf for child in queue.queues for leaf in _leaves(child, f"{path}.{child.name}")]
+
+
+def _guarantees(queue: QueueConfig) -> bool:
+    """Whether anything is guaranteed in or below a queue, or may be in one that is made later."""
+    template = queue.template
+    if queue.guaranteed or (template is not None and template.guaranteed):
+        return True
+    return any(_guarantees(child) for child in queue.queues)
 
 
 def _only(leaves: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Final
 
 from remuda.sim import charts, series
+from remuda.sim.losses import PreemptionFigures
 from remuda.sim.metrics import Figures
 from remuda.sim.simulator import Outcome, Scenario
 from remuda.sim.wording import Table, count, duration, percent, tables
@@ -59,6 +60,8 @@ def _tiles(scenario: Scenario, figures: Figures) -> str:
     if figures.gangs is not None:
         late = f"{count(figures.gangs.timed_out)} timed out"
         tiles.append(("Gangs", count(figures.gangs.gangs), late))
+    if figures.preemption is not None:
+        tiles.append(_preemption_tile(figures.preemption))
     nodes = f"of {count(figures.nodes_total)}"
     tiles.append(("Nodes used", count(figures.nodes_used), nodes))
     busiest = sorted(figures.utilisation.items(), key=lambda item: (-item[1].mean, item[0]))
@@ -71,6 +74,13 @@ def _tiles(scenario: Scenario, figures: Figures) -> str:
         for label, value, note in tiles
     )
     return f'<dl class="tiles">{"".join(cells)}</dl>'
+
+
+def _preemption_tile(figures: PreemptionFigures) -> tuple[str, str, str]:
+    """Return how much was preempted, and the largest part of a resource that was lost with it."""
+    worst = max(figures.lost_work.items(), key=lambda item: item[1].share, default=None)
+    note = "" if worst is None else f"{percent(worst[1].share)} of all {worst[0]} lost"
+    return ("Preempted", count(figures.victims), note)
 
 
 def _charts(scenario: Scenario, outcome: Outcome, figures: Figures) -> list[str]:
@@ -87,6 +97,9 @@ def _charts(scenario: Scenario, outcome: Outcome, figures: Figures) -> list[str]
         "Number of tasks by the time from submission to start.",
         charts.wait_distribution(series.waits(scenario, outcome)),
     )
+    preempted: list[str] = []
+    if figures.preemption is not None and figures.preemption.victims:
+        preempted = _preemption_charts(scenario, outcome, figures.preemption)
     return [
         _card(
             "Utilisation",
@@ -101,7 +114,24 @@ def _charts(scenario: Scenario, outcome: Outcome, figures: Figures) -> list[str]
             kind="card wide",
         ),
         f'<div class="pair">{shares}{waits}</div>',
+        *preempted,
     ]
+
+
+def _preemption_charts(
+    scenario: Scenario, outcome: Outcome, figures: PreemptionFigures
+) -> list[str]:
+    over_time = _card(
+        "Preempted",
+        "Allocations that were ordered out, so far.",
+        charts.victims_over_time(series.victims(scenario, outcome)),
+    )
+    by_queue = _card(
+        "Preemption per queue",
+        "How often room was made for a queue, and how many allocations it lost.",
+        charts.preemption_per_queue(series.roles(figures.queues, QUEUES_IN_CHART)),
+    )
+    return [f'<div class="pair">{over_time}{by_queue}</div>']
 
 
 def _card(title: str, text: str, svg: str, kind: str = "card") -> str:

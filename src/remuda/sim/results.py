@@ -24,6 +24,8 @@ SUMMARY: Final = "summary.json"
 ALLOCATIONS: Final = "allocations.csv"
 REPORT: Final = "report.html"
 COLUMNS: Final = ("task", "queue", "application", "node", "submit", "start", "end")
+# Where tasks may be preempted there is one more column.
+PREEMPTED: Final = "preempted"
 
 
 @message
@@ -83,11 +85,13 @@ def summary_text(content: dict[str, object]) -> str:
 def allocations_text(scenario: Scenario, outcome: Outcome) -> str:
     """Return one CSV row per start, in the order of the decisions; times in seconds.
 
-    A gang has a row for each of its members.
+    A gang has a row for each of its members. A start that was cut short is told from the others if
+    tasks may be preempted.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    tells = outcome.preemptions is not None
+    writer.writerow((*COLUMNS, PREEMPTED) if tells else COLUMNS)
     for placement in outcome.placements:
         task = scenario.workload.tasks[placement.task]
         what = (task.task_id, scenario.queues.paths[placement.task], task.application_id)
@@ -96,7 +100,8 @@ def allocations_text(scenario: Scenario, outcome: Outcome) -> str:
             seconds_text(placement.start_ns),
             "" if placement.end_ns is None else seconds_text(placement.end_ns),
         )
-        writer.writerows((*what, node_id, *when) for node_id in placement.node_ids)
+        more = ("yes" if placement.preempted else "no",) if tells else ()
+        writer.writerows((*what, node_id, *when, *more) for node_id in placement.node_ids)
     return text.getvalue()
 
 

@@ -6,11 +6,13 @@ each drawn as its mean, so that no short event can hide a long one and files sta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
 from remuda.base.message import message
+from remuda.sim.losses import QueueLosses, by_losses
 from remuda.sim.metrics import Figures
 from remuda.sim.simulator import Outcome, Scenario
 from remuda.sim.timeline import Sample, Timeline
@@ -102,10 +104,32 @@ def _means(starts: Sequence[int], values: Sequence[float], edges: Sequence[float
     return means
 
 
+def victims(scenario: Scenario, outcome: Outcome) -> History:
+    """Return how many allocations had been preempted at each time, in the place of pending."""
+    past = history(scenario, outcome.timeline)
+    first = outcome.timeline.samples[0].at
+    counts: dict[int, int] = {first: 0}
+    total = 0
+    for preemption in outcome.preemptions or ():
+        total += len(preemption.victims)
+        counts[preemption.at_ns] = total
+    unit = unit_of((outcome.timeline.samples[-1].at - first) / SECOND_NS).seconds * SECOND_NS
+    edges = [first + edge * unit for edge in past.axis]
+    so_far = _means(list(counts), [float(count) for count in counts.values()], edges)
+    return replace(past, pending=so_far)
+
+
+def roles(queues: Mapping[str, QueueLosses], limit: int) -> Bars:
+    """Return for which queues room was made, and which gave it; the first ``limit`` of them."""
+    shown = list(by_losses(queues))[:limit]
+    values = [[float(queues[path].preemptions), float(queues[path].victims)] for path in shown]
+    return Bars(("preemptions for it", "victims in it"), shown, values)
+
+
 def waits(scenario: Scenario, outcome: Outcome) -> Bars:
     """Return how many tasks waited how long; tasks never placed come last."""
     counts = [0] * (len(_WAITS) + 1)
-    for placement in outcome.placements:
+    for placement in outcome.lasting():
         wait_ns = placement.start_ns - placement.submit_ns
         for place, (limit, _) in enumerate(_WAITS):
             if wait_ns <= limit * SECOND_NS:
@@ -117,7 +141,7 @@ def waits(scenario: Scenario, outcome: Outcome) -> Bars:
     while len(counts) > 1 and not counts[-1]:
         counts.pop()
         names.pop()
-    pending = len(scenario.workload.tasks) - len(outcome.placements)
+    pending = len(scenario.workload.tasks) - sum(counts)
     if pending:
         counts.append(pending)
         names.append("never placed")

@@ -6,21 +6,21 @@ It never decides anything, so what it shows is what the served scheduler would d
 
 At one instant ends come before arrivals, and deciding takes no time. A task without run time
 ends right after the decisions of its instant, and the scheduler decides again. The same holds for
-the members of gangs: what the scheduler orders to end has ended at once.
+the members of gangs: what the scheduler orders to end has ended at once. Only what it preempts
+takes a moment (see evictions).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from heapq import heappop, heappush
+from collections.abc import Callable, Sequence
 from typing import Final, Literal, TypeAlias, final
 
 from remuda.base.errors import UsageError
 from remuda.base.message import message
-from remuda.config.schema import USER_NAME
 from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.core.messages.commands import (
     CREATE,
+    PREEMPTED_BY_SCHEDULER,
     AllocationRelease,
     ApplicationRemoval,
     Ask,
@@ -44,21 +44,20 @@ from remuda.core.messages.effects import (
     Rejection,
     RequestRefused,
 )
-from remuda.core.messages.queries import RequestView
 from remuda.core.ports import Predicates, always_true
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.ports import Door
-from remuda.sim.gangs import TOO_LARGE, GangCounts, Gangs, Style
+from remuda.sim.evictions import Evictions, Preemption
+from remuda.sim.gangs import GangCounts, Gangs, Style
 from remuda.sim.obstacles import Obstacle, obstacles
-from remuda.sim.predicates import equivalence, predicates_for
+from remuda.sim.predicates import predicates_for
 from remuda.sim.queues import QueuePlan
+from remuda.sim.running import Placement, Running
+from remuda.sim.singles import Asking, Singles
 from remuda.sim.timeline import Timeline
-from remuda.sim.workload import SECOND_NS, USER, NodeSpec, Task, Workload
+from remuda.sim.workload import SECOND_NS, NodeSpec, Workload
 
 RM_ID: Final = "sim"
-# Who submits tasks of nobody, and what stands before users a scheduler would not take.
-ANYBODY: Final = "simulated"
-USER_PREFIX: Final = "user-"
 # Second 0 of a trace on the scheduler's clock, where time 0 means "never".
 EPOCH_NS: Final = SECOND_NS
 STEP_LIMIT: Final = 1_000
@@ -74,7 +73,8 @@ class Scenario:
     """Everything that determines a run: cluster, tasks, queues, and how tasks come.
 
     ``reservation_delay_ns``: how long a task waits before it may reserve a node; None: never.
-    ``gangs``: each task is a gang of this style; None: each is one ask.
+    ``gangs``: each task is a gang of this style; None: each is one ask. ``preemption``: tasks may
+    preempt others.
     """
 
     nodes: tuple[NodeSpec, ...]
@@ -83,21 +83,7 @@ class Scenario:
     mode: Mode
     reservation_delay_ns: int | None = RESERVATION_DELAY_NS
     gangs: Style | None = None
-
-
-@message
-class Placement:
-    """One task (its place in the workload) began: the last of its members got a node.
-
-    ``node_ids``: one for each member, in the order they began; of a plain task the only one.
-    ``end_ns`` None: the task never ends.
-    """
-
-    task: int
-    node_ids: tuple[str, ...]
-    submit_ns: int
-    start_ns: int
-    end_ns: int | None
+    preemption: bool = False
 
 
 @message
@@ -105,13 +91,18 @@ class Outcome:
     """The decisions in the order they were taken, and how the cluster looked meanwhile.
 
     ``obstacles``: what holds up the tasks that are left waiting. ``gangs``: what became of them,
-    None if there are none.
+    None if there are none. ``preemptions``: what was preempted, None if nothing may be.
     """
 
     placements: tuple[Placement, ...]
     timeline: Timeline
     obstacles: tuple[Obstacle, ...] = ()
     gangs: GangCounts | None = None
+    preemptions: tuple[Preemption, ...] | None = None
+
+    def lasting(self) -> list[Placement]:
+        """Return the starts that were not cut short: one for each task that got its room."""
+        return [placement for placement in self.placements if not placement.preempted]
 
 
 def simulate(scenario: Scenario, progress: Progress) -> Outcome:
@@ -132,8 +123,13 @@ def play(scenario: Scenario, door: Door, progress: Progress) -> Outcome:
         run.fill()
     else:
         run.replay()
-    counts = run.gangs.counts() if run.gangs is not None else None
-    return Outcome(tuple(run.placements), run.timeline, run.obstacles(), counts)
+    return Outcome(
+        tuple(run.running.placements),
+        run.timeline,
+        run.obstacles(),
+        run.gangs.counts() if run.gangs is not None else None,
+        tuple(run.evictions.preemptions) if scenario.preemption else None,
+    )
 
 
 def _predicates(scenario: Scenario) -> Predicates:
@@ -146,20 +142,20 @@ class _Run:
     """The state of one simulation."""
 
     def __init__(self, scenario: Scenario, door: Door, progress: Progress) -> None:
-        self.placements: list[Placement] = []
         self.timeline = Timeline([node.capacity for node in scenario.nodes])
+        self.running = Running()
         self._scenario = scenario
         self._tasks = scenario.workload.tasks
-        self.gangs = (
-            None if scenario.gangs is None else Gangs(scenario.gangs, self._tasks, self.timeline)
-        )
+        preempts = scenario.preemption
+        self.gangs = None
+        if scenario.gangs is not None:
+            self.gangs = Gangs(scenario.gangs, self._tasks, self.timeline, preempts=preempts)
+        self._asking: Asking = self.gangs or Singles(self._tasks, self.timeline, preempts=preempts)
         self._paths = scenario.queues.paths
         self._place_of = {task.task_id: place for place, task in enumerate(self._tasks)}
+        self.evictions = Evictions(self._place)
         self._door = door
         self._progress = progress
-        # (end, number of the start, allocation ID or "" for all): what ends next, oldest first.
-        self._ends: list[tuple[int, int, str]] = []
-        self._ended = 0
         self._now_ns = -1
         # Tasks that were submitted, got a node or ended: a state is new when this has grown.
         self._moves = 0
@@ -185,10 +181,11 @@ class _Run:
         tasks = self._tasks
         waiting = sorted(range(len(tasks)), key=lambda place: (tasks[place].submit_ns, place))
         waiting.reverse()
-        while waiting or self._ends:
+        while waiting or self._next_end() is not None:
             now_ns = self._next_instant(waiting)
             before = self._moves
             self._end_due(now_ns)
+            self._evict_due(now_ns)
             arriving: list[int] = []
             while waiting and tasks[waiting[-1]].submit_ns == now_ns:
                 arriving.append(waiting.pop())
@@ -204,12 +201,13 @@ class _Run:
         A scheduler that always finds a reason for another timer is left alone at last.
         """
         idle = 0
-        while self._live and idle < _IDLE_TIMERS * (1 + len(self._tasks) - len(self.placements)):
-            if not self._ends and self._door.next_deadline() is None:
+        while self._live and idle < _IDLE_TIMERS * (1 + self.timeline.pending):
+            if self._next_end() is None and self._door.next_deadline() is None:
                 return
             now_ns = self._next_instant(())
             before = self._moves
             self._end_due(now_ns)
+            self._evict_due(now_ns)
             self._decide(now_ns)
             self._settle(now_ns, before)
             idle = 0 if self._moves > before else idle + 1
@@ -218,17 +216,18 @@ class _Run:
         """Note the state after an instant, unless it only served a timer without consequence."""
         if self._moves > before:
             self.timeline.settle(now_ns)
-            self._progress(self._ended)
+            self._progress(self.running.finished)
 
     def obstacles(self) -> tuple[Obstacle, ...]:
         """Return what holds up the tasks that wait."""
-        if len(self.placements) == len(self._tasks):
+        if not self.timeline.pending:
             return ()
-        return obstacles(self._door, self._place)
+        return obstacles(self._door, lambda request: self._place(request.allocation_key))
 
     def _next_instant(self, waiting: Sequence[int]) -> int:
         """Return when something happens next: an end, an arrival, a timer of the scheduler."""
-        times = [self._ends[0][0]] if self._ends else []
+        end_ns = self._next_end()
+        times = [] if end_ns is None else [end_ns]
         if waiting:
             times.append(self._tasks[waiting[-1]].submit_ns)
         deadline_ns = self._door.next_deadline()
@@ -241,18 +240,18 @@ class _Run:
         self._now_ns = now_ns
         return now_ns
 
+    def _next_end(self) -> int | None:
+        """Return when something that runs ends next, by itself or as a victim."""
+        ends = (self.running.next_end(), self.evictions.next_end())
+        return min((each for each in ends if each is not None), default=None)
+
     def _end_due(self, now_ns: int) -> None:
         releases: list[AllocationRelease] = []
         removals: list[ApplicationRemoval] = []
-        while self._ends and self._ends[0][0] == now_ns:
-            _, number, allocation_id = heappop(self._ends)
-            task = self._tasks[self.placements[number].task]
+        for place, allocation_id in self.running.due(now_ns):
+            task = self._tasks[place]
             application_id = task.application_id
-            if self.gangs is None:
-                self.timeline.ended(task.resource)
-            else:
-                self.gangs.ended(application_id)
-            self._ended += 1
+            self._asking.ended(task)
             self._moves += 1
             releases.append(AllocationRelease(application_id, allocation_id))
             self._live[application_id] -= 1
@@ -264,41 +263,44 @@ class _Run:
         if removals:
             self._tell(UpdateApplications(RM_ID, remove=tuple(removals)), now_ns)
 
+    def _evict_due(self, now_ns: int) -> None:
+        """Confirm the ends of victims, and ask for the same work again."""
+        anew: list[Ask] = []
+        releases: list[AllocationRelease] = []
+        for victim in self.evictions.due(now_ns):
+            asks = self._asking.evicted(victim)
+            if asks is None:
+                continue
+            self._moves += 1
+            anew += asks
+            place = self._place(victim.allocation_key)
+            if not self._asking.whole(self._tasks[place]) and self.running.cut(place, now_ns):
+                self.timeline.arrived(1)
+            releases.append(
+                AllocationRelease(
+                    victim.application_id,
+                    victim.allocation_id,
+                    termination_type=PREEMPTED_BY_SCHEDULER,
+                )
+            )
+        if releases:
+            update = UpdateAllocations(RM_ID, asks=tuple(anew), releases=tuple(releases))
+            self._tell(update, now_ns)
+
     def _submit(self, places: Sequence[int], now_ns: int) -> None:
         new: list[NewApplication] = []
         for place in places:
             task = self._tasks[place]
             application_id = task.application_id
             if application_id not in self._live:
-                new.append(self._application(task, self._paths[place]))
+                new.append(self._asking.application(task, self._paths[place]))
             self._live[application_id] = self._live.get(application_id, 0) + 1
         self.timeline.arrived(len(places))
         self._moves += len(places)
         if new:
             self._tell(UpdateApplications(RM_ID, tuple(new)), now_ns)
-        asks = tuple(ask for place in places for ask in self._asks(self._tasks[place]))
-        self._tell(UpdateAllocations(RM_ID, asks=asks), now_ns)
-
-    def _application(self, task: Task, path: str) -> NewApplication:
-        user = _user(task.labels.get(USER, ""))
-        if self.gangs is not None:
-            return self.gangs.application(task, path, user)
-        return NewApplication(task.application_id, path, user=user, groups=(user,))
-
-    def _asks(self, task: Task) -> Iterable[Ask]:
-        """Return the asks of a task; a gang that was refused has none."""
-        if task.application_id not in self._live:
-            return ()
-        if self.gangs is not None:
-            return self.gangs.asks(task)
-        ask = Ask(
-            task.application_id,
-            task.task_id,
-            task.resource,
-            priority=task.priority,
-            equivalence=equivalence(task),
-        )
-        return (ask,)
+        asks = [ask for place in places for ask in self._asking.asks(self._tasks[place])]
+        self._tell(UpdateAllocations(RM_ID, asks=tuple(asks)), now_ns)
 
     def _decide(self, now_ns: int) -> None:
         """Let the scheduler allocate until nothing more can be placed at this instant."""
@@ -307,12 +309,12 @@ class _Run:
             self._hear(self._door.step(now_ns + EPOCH_NS, STEP_LIMIT), now_ns)
             self._confirm(now_ns)
             if self._scenario.mode == "fill":
-                self._progress(len(self.placements))
+                self._progress(len(self.running.placements))
             working = self._door.has_work()
 
     def _confirm(self, now_ns: int) -> None:
         """End what the scheduler ordered to end."""
-        while self.gangs is not None and (releases := self.gangs.confirmations()):
+        while releases := self._asking.confirmations():
             self._moves += len(releases)
             self._tell(UpdateAllocations(RM_ID, releases=releases), now_ns)
 
@@ -320,54 +322,44 @@ class _Run:
         effects = self._door.handle(command, now_ns + EPOCH_NS)
         for effect in effects:
             for rejection in _refusals(effect):
-                if self.gangs is not None and rejection.rule == TOO_LARGE:
-                    self.gangs.refused(rejection.subject)
-                    del self._live[rejection.subject]
-                else:
+                if not self._asking.refused(rejection.subject, rejection.rule):
                     raise UsageError(self._explained(rejection.subject, rejection.reason))
+                del self._live[rejection.subject]
         self._hear(effects, now_ns)
 
     def _hear(self, effects: Sequence[Effect], now_ns: int) -> None:
-        """Take note of what got a node, and of gangs of what has to end and what failed."""
-        gangs = self.gangs
+        """Take note of what got a node, of what has to end, and of what will never run."""
         for effect in effects:
             if isinstance(effect, AllocationNew):
                 self._placed(effect, now_ns)
-            elif gangs is None:
-                continue
             elif isinstance(effect, AllocationsReleased):
-                gangs.released(effect)
-            elif isinstance(effect, ApplicationUpdated) and gangs.updated(effect):
+                self.evictions.heard(effect, now_ns)
+                self._asking.released(effect)
+            elif isinstance(effect, ApplicationUpdated) and self._asking.updated(effect):
                 self._moves += 1
                 self.timeline.started({})  # in vain: it waits no more
                 del self._live[effect.application_id]
 
     def _placed(self, effect: AllocationNew, now_ns: int) -> None:
         self._moves += 1
-        if self.gangs is None:
-            place = self._place_of[effect.ask.allocation_key]
-            self.timeline.started(self._tasks[place].resource)
-            self._start(place, (effect.node_id,), effect.allocation_id, now_ns)
-        elif nodes := self.gangs.placed(effect):
-            self.timeline.started({})  # its members have their room
-            self._start(self._place_of[effect.ask.application_id], nodes, "", now_ns)
-
-    def _start(self, place: int, nodes: tuple[str, ...], allocation_id: str, now_ns: int) -> None:
+        begun = self._asking.placed(effect)
+        if begun is None:
+            return
+        self.timeline.started({})
+        place = self._place(effect.ask.allocation_key)
         task = self._tasks[place]
-        number = len(self.placements)
         if self._scenario.mode == "fill":
-            self.placements.append(Placement(place, nodes, 0, now_ns, None))
-            self.timeline.settle(number + 1)
+            self.running.start(Placement(place, begun.node_ids, 0, now_ns, None), "")
+            self.timeline.settle(len(self.running.placements))
             return
         assert task.duration_ns is not None, "an untimed task in a replay"
         end_ns = now_ns + task.duration_ns
-        self.placements.append(Placement(place, nodes, task.submit_ns, now_ns, end_ns))
-        heappush(self._ends, (end_ns, number, allocation_id))
+        placement = Placement(place, begun.node_ids, task.submit_ns, now_ns, end_ns)
+        self.running.start(placement, begun.allocation_id)
 
-    def _place(self, request: RequestView) -> int:
+    def _place(self, allocation_key: str) -> int:
         """Return where in the workload the task of an ask is."""
-        gang = self.gangs is not None
-        return self._place_of[request.application_id if gang else request.allocation_key]
+        return self._place_of[self._asking.task_of(allocation_key)]
 
     def _explained(self, subject: str, reason: str) -> str:
         place = self._place_of.get(subject)
@@ -385,10 +377,3 @@ def _refusals(effect: Effect) -> Sequence[Rejection]:
     if isinstance(effect, RegistrationAnswered | RequestRefused) and effect.reason:
         return (Rejection(effect.rm_id, effect.reason, effect.rule),)
     return ()
-
-
-def _user(label: str) -> str:
-    """Return a name the scheduler takes for a user of a trace, who may be a number (UGR-8)."""
-    if not label or USER_NAME.fullmatch(label):
-        return label or ANYBODY
-    return USER_PREFIX + "".join(c if USER_NAME.fullmatch(f"_{c}") else "_" for c in label)

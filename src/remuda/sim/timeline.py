@@ -27,7 +27,8 @@ class Sample:
 class Timeline:
     """What is in use and pending now, its history, and the highest use ever seen.
 
-    ``types``: the resource types some node has, sorted; ``capacity``: their totals.
+    ``types``: the resource types some node has, sorted; ``capacity``: their totals. ``pending``:
+    tasks submitted that have not started, or have to start anew.
     """
 
     def __init__(self, capacities: Sequence[Mapping[str, int]]) -> None:
@@ -39,16 +40,16 @@ class Timeline:
         self.capacity = tuple(totals[name] for name in self.types)
         self._peak = [0] * len(self.types)
         self.samples: list[Sample] = []
-        self._pending = 0
+        self.pending = 0
         self._used = [0] * len(self.types)
 
     def arrived(self, count: int) -> None:
         """Note that tasks were submitted."""
-        self._pending += count
+        self.pending += count
 
     def started(self, resource: Mapping[str, int]) -> None:
         """Note that a task waits no more and got what it had not yet."""
-        self._pending -= 1
+        self.pending -= 1
         self.took(resource)
 
     def took(self, resource: Mapping[str, int]) -> None:
@@ -66,7 +67,7 @@ class Timeline:
         """Take the present state as the one from ``at`` on; the last word of an instant counts."""
         if self.samples and self.samples[-1].at == at:
             self.samples.pop()
-        self.samples.append(Sample(at, self._pending, tuple(self._used)))
+        self.samples.append(Sample(at, self.pending, tuple(self._used)))
 
     def means(self) -> tuple[float, ...]:
         """Return the mean share in use of each type from the first sample to the last.

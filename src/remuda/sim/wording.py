@@ -7,6 +7,7 @@ from typing import Final
 
 from remuda.base.message import message
 from remuda.sim.gangs import GangCounts
+from remuda.sim.losses import PreemptionFigures, by_losses
 from remuda.sim.metrics import Figures
 from remuda.sim.obstacles import explained
 from remuda.sim.results import Speed
@@ -62,15 +63,19 @@ def count(number: int) -> str:
 def tables(figures: Figures, queues_limit: int) -> list[Table]:
     """Return the tables of tasks, of use and of the first ``queues_limit`` queues.
 
-    After that of tasks comes one of gangs, if they are, and one that says why some still wait, if
-    they do.
+    After that of tasks come one of gangs, if they are, those of preemption, if there may be any,
+    and one that says why some tasks still wait, if they do.
     """
     types = tuple(figures.utilisation)
     waiting = [Table("Waiting", WAITING_HEADER, _waiting_rows(figures))] if figures.waiting else []
     gangs = [] if figures.gangs is None else [Table("Gangs", (), _gang_rows(figures.gangs))]
+    preemption = []
+    if figures.preemption is not None:
+        preemption = _preemption_tables(figures.preemption, queues_limit)
     return [
         Table("Tasks", (), _task_rows(figures)),
         *gangs,
+        *preemption,
         *waiting,
         Table("Utilisation", ("resource", "mean", "peak", "final"), _use_rows(figures)),
         Table(
@@ -113,6 +118,34 @@ def _gang_rows(gangs: GangCounts) -> list[tuple[str, str]]:
         ("reservations timed out", count(gangs.timed_out)),
         *((label, count(number)) for label, number in unusual if number),
     ]
+
+
+def _preemption_tables(figures: PreemptionFigures, queues_limit: int) -> list[Table]:
+    """Return what was preempted and lost, and if anything was, by queue."""
+    rows = [
+        ("preemptions", count(figures.preemptions)),
+        ("victims", count(figures.victims)),
+        ("tasks that begin anew", count(figures.tasks_cut_short)),
+        ("asks evicted repeatedly", count(figures.asks_evicted_repeatedly)),
+        ("most evictions of one ask", count(figures.evictions_of_one_ask)),
+    ]
+    for name, lost in figures.lost_work.items():
+        amount = count(round(lost.unit_seconds))
+        rows.append((f"lost {name}", f"{amount} x s, {percent(lost.share)} of all use"))
+    found = [Table("Preemption", (), rows)]
+    if figures.queues:
+        header = ("queue", "preemptions for it", "victims in it", *figures.lost_work)
+        by_queue = [
+            (
+                path,
+                count(figures.queues[path].preemptions),
+                count(figures.queues[path].victims),
+                *(count(round(lost)) for lost in figures.queues[path].lost.values()),
+            )
+            for path in by_losses(figures.queues)
+        ]
+        found.append(Table("Preemption by queue", header, by_queue[:queues_limit]))
+    return found
 
 
 def _use_rows(figures: Figures) -> list[tuple[str, ...]]:

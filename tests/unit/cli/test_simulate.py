@@ -121,6 +121,7 @@ def test_all_options_reach_the_run(tmp_path: Path) -> None:
         "seed": "42",
         "reservation_delay": "1m",
         "gangs": "",
+        "preemption": "off",
     }
     assert summary["gangs"] is None
     assert set(summary["queues"]) == {"root.interactive", "root.probe", "root.training"}

@@ -22,6 +22,7 @@ from remuda.core.scheduler import Scheduler
 from remuda.sim.gangs import MEMBERS_LIMIT, Gangs, Style, as_gangs
 from remuda.sim.queues import given_queues, own_queues
 from remuda.sim.simulator import Mode, Outcome, Scenario, play, simulate
+from remuda.sim.singles import Begun
 from remuda.sim.timeline import Timeline
 from remuda.sim.workload import NodeSpec, Task, Workload
 
@@ -194,41 +195,42 @@ def test_a_soft_gang_without_room_for_all_goes_on_as_an_ordinary_application() -
 def test_a_member_that_starts_without_the_others_is_counted() -> None:
     whole = task("a", 0, 10, 3)
     gangs = Gangs("Soft", (whole,), Timeline([{"gpu": 4}]))
-    gangs.application(whole, "root.a", "ann")
+    gangs.application(whole, "root.a")
     asks = list(gangs.asks(whole))
     assert [ask.placeholder for ask in asks] == [True] * 3 + [False] * 3
     assert [ask.resource for ask in asks] == [{"gpu": 1}] * 6
     placeholders, members = asks[:3], asks[3:]
 
-    def place(ask: c.Ask) -> tuple[str, ...]:
+    def place(ask: c.Ask) -> Begun | None:
         return gangs.placed(AllocationNew("sim", "", f"{ask.allocation_key}-0", "n1", ask))
 
-    assert place(placeholders[0]) == ()
-    assert place(members[0]) == ()
+    assert place(placeholders[0]) is None
+    assert place(members[0]) is None
     assert gangs.counts().started_in_part == 1, "the third has nothing"
-    assert place(members[1]) == ()
+    assert place(members[1]) is None
     assert gangs.counts().started_in_part == 1, "each has something now"
-    assert place(members[2]) == ("n1", "n1", "n1")
+    assert place(members[2]) == Begun(("n1", "n1", "n1"), "")
 
 
 def test_orders_are_confirmed_once_and_with_their_type() -> None:
     whole = task("a", 0, 10, 2)
     timeline = Timeline([{"gpu": 4}])
     gangs = Gangs("Soft", (whole,), timeline)
-    gangs.application(whole, "root.a", "ann")
+    gangs.application(whole, "root.a")
     for ask in list(gangs.asks(whole))[:2]:
         gangs.placed(AllocationNew("sim", "", f"{ask.allocation_key}-0", "n1", ask))
-    kinds = {"p": c.PLACEHOLDER_REPLACED, "q": c.TIMEOUT, "r": c.STOPPED_BY_RM}
+    first, second = "a/placeholder-0-0", "a/placeholder-1-0"
+    kinds = {first: c.PLACEHOLDER_REPLACED, second: c.TIMEOUT, "r": c.STOPPED_BY_RM}
     told = tuple(ReleasedAllocation("", "a", name, name, kind, "") for name, kind in kinds.items())
     gangs.released(AllocationsReleased("sim", told))
     assert [(each.allocation_id, each.termination_type) for each in gangs.confirmations()] == [
-        ("p", c.PLACEHOLDER_REPLACED),
-        ("q", c.TIMEOUT),
+        (first, c.PLACEHOLDER_REPLACED),
+        (second, c.TIMEOUT),
     ]
     assert gangs.confirmations() == ()
     timeline.settle(1)
     assert timeline.samples[-1].used == (1,), "a swap keeps its room"
-    gangs.ended("a")
+    gangs.ended(whole)
     assert gangs.updated(ApplicationUpdated("sim", "a", "Failed", 1, "")) is False
 
 

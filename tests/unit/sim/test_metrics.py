@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from remuda.sim.metrics import digest, measure, percentile, waiting
 from remuda.sim.queues import own_queues
+from remuda.sim.running import Placement
 from remuda.sim.series import history, shares, waits
-from remuda.sim.simulator import Outcome, Placement, Scenario
+from remuda.sim.simulator import Outcome, Scenario
 from remuda.sim.timeline import Timeline
 from remuda.sim.workload import NodeSpec, Task, Workload
 
