@@ -19,12 +19,18 @@ from rich.progress import Progress
 from rich.table import Table
 
 from remuda.base.errors import UsageError
-from remuda.bench.idle import IdleResult, measure_idle
+from remuda.bench.attempts import AttemptResult, AttemptShape, measure_attempts
+from remuda.bench.crowd import CrowdResult, CrowdShape, measure_crowd
+from remuda.bench.idle import IdleResult, Reaction, measure_idle
+from remuda.bench.preemption import GROUP, PREEMPTION, PreemptionShape
+from remuda.bench.repeats import RepeatResult, RepeatShape, measure_repeats
 from remuda.bench.run import Result, measure
-from remuda.bench.shapes import IDLE, SHAPES, Shape, shape_named
+from remuda.bench.shapes import IDLE, SHAPES, Shape
 
-Figures: TypeAlias = Result | IdleResult
+AnyShape: TypeAlias = Shape | PreemptionShape
+Figures: TypeAlias = Result | IdleResult | AttemptResult | RepeatResult | CrowdResult
 
+S = TypeVar("S")
 R = TypeVar("R")
 
 
@@ -34,7 +40,6 @@ def medians(names: list[str], runs: int, err: TextIO) -> list[Figures]:
     Raises: UsageError for a name no shape has, RemudaError for a run that went wrong.
     """
     shapes = _chosen(names)
-    found: list[Figures] = []
     progress = Progress(console=Console(file=err), disable=not err.isatty())
     with progress:
         task = progress.add_task("measuring", total=len(shapes) * runs)
@@ -42,12 +47,33 @@ def medians(names: list[str], runs: int, err: TextIO) -> list[Figures]:
         def done() -> None:
             progress.advance(task)
 
-        for shape in shapes:
-            if shape == IDLE:
-                found.append(_median(_repeated(measure_idle, shape, runs, done), _slowness))
-            else:
-                found.append(_median(_repeated(measure, shape, runs, done), _rate))
-    return found
+        return [_measured(shape, runs, done) for shape in shapes]
+
+
+def _measured(shape: AnyShape, runs: int, done: Callable[[], None]) -> Figures:
+    """Return the median run of a shape."""
+    if isinstance(shape, AttemptShape):
+        return _median(
+            _repeated(measure_attempts, shape, runs, done),
+            lambda result: result.attempt_milliseconds.p99,
+        )
+    if isinstance(shape, RepeatShape):
+        return _median(
+            _repeated(measure_repeats, shape, runs, done), lambda result: result.quiet_milliseconds
+        )
+    if isinstance(shape, CrowdShape):
+        return _median(
+            _repeated(measure_crowd, shape, runs, done),
+            lambda result: result.all_placed.wall_seconds,
+        )
+    if shape == IDLE:
+        return _median(
+            _repeated(measure_idle, shape, runs, done),
+            lambda result: result.reaction_milliseconds.p99,
+        )
+    return _median(
+        _repeated(measure, shape, runs, done), lambda result: result.allocations_per_second
+    )
 
 
 def as_json(results: Sequence[Figures]) -> str:
@@ -58,12 +84,16 @@ def as_json(results: Sequence[Figures]) -> str:
 def as_table(results: Sequence[Figures], out: TextIO) -> None:
     """Write the figures for people."""
     console = Console(file=out)
-    busy = [each for each in results if isinstance(each, Result)]
-    if busy:
+    if busy := [each for each in results if isinstance(each, Result)]:
         console.print(_busy_table(busy))
-    idle = [each for each in results if isinstance(each, IdleResult)]
-    if idle:
+    if idle := [each for each in results if isinstance(each, IdleResult)]:
         console.print(_idle_table(idle))
+    if attempts := [each for each in results if isinstance(each, AttemptResult)]:
+        console.print(_attempt_table(attempts))
+    if repeats := [each for each in results if isinstance(each, RepeatResult)]:
+        console.print(_repeat_table(repeats))
+    if crowds := [each for each in results if isinstance(each, CrowdResult)]:
+        console.print(_crowd_table(crowds))
     console.print(f"build: {results[0].build}")
 
 
@@ -84,18 +114,75 @@ def _busy_table(results: Sequence[Result]) -> Table:
 def _idle_table(results: Sequence[IdleResult]) -> Table:
     table = _table("shape", "nodes", "waiting", "CPU", "ms p50", "ms p99", "ms max", "resident MiB")
     for result in results:
-        reaction = result.reaction_milliseconds
         table.add_row(
             result.shape,
             f"{result.nodes:,}",
             f"{result.waiting:,}",
             f"{result.cpu_share:.2%}",
-            f"{reaction.p50:.2f}",
-            f"{reaction.p99:.2f}",
-            f"{reaction.max:.2f}",
+            *_percentiles(result.reaction_milliseconds),
             _mebibytes(result),
         )
     return table
+
+
+def _attempt_table(results: Sequence[AttemptResult]) -> Table:
+    table = _table(
+        *("shape", "leaves", "allocations", "attempts", "victims"),
+        *("ms p50", "ms p99", "ms max", "resident MiB"),
+    )
+    for result in results:
+        table.add_row(
+            result.shape,
+            f"{result.leaves:,}",
+            f"{result.allocations:,}",
+            f"{result.attempts:,}",
+            f"{result.victims:,}",
+            *_percentiles(result.attempt_milliseconds),
+            _mebibytes(result),
+        )
+    return table
+
+
+def _repeat_table(results: Sequence[RepeatResult]) -> Table:
+    table = _table(
+        *("shape", "waiting", "attempts", "quiet hours", "attempts then"),
+        *("unrelated change", "related change", "ms quiet", "resident MiB"),
+    )
+    for result in results:
+        table.add_row(
+            result.shape,
+            f"{result.waiting:,}",
+            f"{result.first:,}",
+            f"{result.hours:,}",
+            f"{result.quiet:,}",
+            f"{result.unrelated:,}",
+            f"{result.related:,}",
+            f"{result.quiet_milliseconds:.2f}",
+            _mebibytes(result),
+        )
+    return table
+
+
+def _crowd_table(results: Sequence[CrowdResult]) -> Table:
+    table = _table(
+        *("shape", "asks", "half after s", "all after s", "by the clock", "victims per ask"),
+        "resident MiB",
+    )
+    for result in results:
+        table.add_row(
+            result.shape,
+            f"{result.asks:,}",
+            f"{result.half.wall_seconds:.2f}",
+            f"{result.all_placed.wall_seconds:.2f}",
+            f"{result.all_placed.clock_seconds:.2f}",
+            f"{result.victims:.2f}",
+            _mebibytes(result),
+        )
+    return table
+
+
+def _percentiles(times: Reaction) -> tuple[str, str, str]:
+    return (f"{times.p50:.2f}", f"{times.p99:.2f}", f"{times.max:.2f}")
 
 
 def _table(*headings: str) -> Table:
@@ -109,22 +196,29 @@ def _mebibytes(result: Figures) -> str:
     return f"{result.resident_bytes / 2**20:.0f}"
 
 
-def _chosen(names: list[str]) -> list[Shape]:
+def _chosen(names: list[str]) -> list[AnyShape]:
     if not names:
         return list(SHAPES)
-    chosen: list[Shape] = []
+    chosen: list[AnyShape] = []
     for name in names:
-        shape = shape_named(name)
-        if shape is None:
-            known = ", ".join(each.name for each in (*SHAPES, IDLE))
-            raise UsageError(f"there is no shape {name!r}; known shapes: {known}")
-        chosen.append(shape)
+        if name.lower() == GROUP:
+            chosen += PREEMPTION
+        else:
+            chosen.append(shape_named(name))
     return chosen
 
 
-def _repeated(
-    run: Callable[[Shape], R], shape: Shape, runs: int, done: Callable[[], None]
-) -> list[R]:
+def shape_named(name: str) -> AnyShape:
+    """Return the shape of a name in any case. Raises: UsageError if there is none."""
+    every: tuple[AnyShape, ...] = (*SHAPES, IDLE, *PREEMPTION)
+    for shape in every:
+        if shape.name.lower() == name.lower():
+            return shape
+    known = ", ".join([*(each.name for each in every), GROUP])
+    raise UsageError(f"there is no shape {name!r}; known shapes: {known}")
+
+
+def _repeated(run: Callable[[S], R], shape: S, runs: int, done: Callable[[], None]) -> list[R]:
     """Measure a shape some times, each time in a new process."""
     results: list[R] = []
     for _ in range(runs):
@@ -138,11 +232,3 @@ def _median(results: list[R], figure: Callable[[R], float]) -> R:
     """Return the run with the median figure (the lower one of two)."""
     middle = statistics.median_low(figure(result) for result in results)
     return next(result for result in results if figure(result) == middle)
-
-
-def _rate(result: Result) -> float:
-    return result.allocations_per_second
-
-
-def _slowness(result: IdleResult) -> float:
-    return result.reaction_milliseconds.p99

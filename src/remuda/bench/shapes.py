@@ -52,9 +52,3 @@ SHAPES: Final = (
 # What costs a scheduler that can place nothing, and how quick it still is; see idle.py. Its asks
 # come one at a time.
 IDLE: Final = Shape("idle", 10_000, 10, 10, 1_000, backlog=100_000)
-
-
-def shape_named(name: str) -> Shape | None:
-    """Return the shape of a name in any case, None if there is none."""
-    every = (*SHAPES, IDLE)
-    return next((shape for shape in every if shape.name.upper() == name.upper()), None)

@@ -1,4 +1,4 @@
-"""The command ``remuda bench``: allocations per second on fixed shapes, and what idling costs."""
+"""The command ``remuda bench``: allocations per second, and what idling and preemption cost."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ Examples:
 
   remuda bench idle                       a scheduler that can place nothing
 
+  remuda bench preemption                 P1 to P9: attempts to preempt, in a full cluster
+
   remuda bench --output json              figures for machines
 """
 
@@ -32,7 +34,9 @@ def bench(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[SHAPE]...", help="Shapes to run, S1 to S9 or idle; S1 to S9 by default."
+            metavar="[SHAPE]...",
+            help="Shapes to run: S1 to S9, idle, P1 to P9 or all of these as preemption; "
+            "S1 to S9 by default.",
         ),
     ] = None,
     runs: Annotated[
@@ -48,6 +52,10 @@ def bench(
 
     The shape idle has 10,000 nodes and 100,000 asks that fit none of them. It shows the CPU time
     of doing nothing and how many milliseconds after its request a placeable ask is placed.
+
+    P1 to P9 have 5,000 nodes full of 100,000 allocations. P1 to P7 show how long one attempt to
+    preempt takes, P8 that a fruitless one is not repeated without a reason, P9 how soon 1,000 asks
+    that are owed room have it. They go through the core's door, on a clock that jumps.
     """
     from remuda.bench.session import as_json, as_table, medians  # noqa: PLC0415 - keeps help fast
 

@@ -1,0 +1,241 @@
+"""A full cluster in which some queues are owed room, and a resource manager that obeys.
+
+Attempts to preempt are measured through the core's door, without threads and messages between: an
+attempt is a matter of milliseconds in one step of the core, and time has to jump.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, final
+
+from remuda.base.errors import RemudaError
+from remuda.base.message import message
+from remuda.base.resources import Resource
+from remuda.config.schema import (
+    AccessList,
+    Configuration,
+    PartitionConfig,
+    QueueConfig,
+)
+from remuda.core.messages.commands import (
+    CREATE,
+    CREATE_DRAIN,
+    PREEMPTED_BY_SCHEDULER,
+    AllocationRelease,
+    Ask,
+    AskRelease,
+    Command,
+    ExistingAllocation,
+    NewApplication,
+    NodeUpdate,
+    RegisterResourceManager,
+    UpdateAllocations,
+    UpdateApplications,
+    UpdateNodes,
+)
+from remuda.core.messages.effects import (
+    AllocationNew,
+    AllocationsRejected,
+    AllocationsReleased,
+    ApplicationsAnswered,
+    AsksRejected,
+    Effect,
+    NodesAnswered,
+    ReleasedAllocation,
+)
+from remuda.core.messages.queries import ApplicationsQuery, ApplicationView, RequestView
+from remuda.core.scheduler import Scheduler
+
+RM_ID: Final = "bench"
+SECOND_NS: Final = 1_000_000_000
+START_NS: Final = 1_000 * SECOND_NS
+# How long an ask waits before it may preempt (the default of preemption.delay).
+DELAY_NS: Final = 30 * SECOND_NS
+# What one allocation of the full cluster holds.
+MEMORY: Final = 10
+VCORE: Final = 1_000
+STEP_LIMIT: Final = 1_000
+_ANSWERS: Final = (ApplicationsAnswered, NodesAnswered, AsksRejected, AllocationsRejected)
+# Allocations reported in one request.
+_BATCH: Final = 5_000
+
+
+@message
+class FullCluster:
+    """A cluster whose givers use all of it, and takers that use nothing yet.
+
+    ``leaves``: half of them give, half take; ``nodes`` of ``per_node`` allocations each. ``due``:
+    the part of what a giver uses that is guaranteed to it. ``owed``: what a taker is guaranteed, by
+    type, in the size of one allocation. ``priority``: of what the givers run; that of the takers is
+    0. ``opted_out``: what the givers run is to be spared. ``lacking``: a type that only a draining
+    node has.
+    """
+
+    leaves: int = 10
+    nodes: int = 5_000
+    per_node: int = 20
+    due: float = 0.5
+    owed: int = 10_000
+    priority: int = 0
+    opted_out: bool = False
+    lacking: str = ""
+
+    def givers(self) -> list[str]:
+        """Return the names of the leaves that use the cluster."""
+        return [f"giver-{number:03}" for number in range(self.leaves // 2)]
+
+    def takers(self) -> list[str]:
+        """Return the names of the leaves that are owed room."""
+        return [f"taker-{number:03}" for number in range(self.leaves - self.leaves // 2)]
+
+    def allocations(self) -> int:
+        """Return how many allocations fill it."""
+        return self.nodes * self.per_node
+
+
+@final
+class Obedient:
+    """The resource manager of a full cluster; ``now_ns`` is the time of every call.
+
+    ``ordered``: what was ordered out and has not ended yet. ``placed``: the asks that were placed,
+    by key, with the allocation.
+    """
+
+    def __init__(self, cluster: FullCluster) -> None:
+        self.scheduler = Scheduler()
+        self.now_ns = START_NS
+        self.ordered: list[ReleasedAllocation] = []
+        self.placed: dict[str, AllocationNew] = {}
+        self.cluster = cluster
+        self._build()
+
+    # ---------------------------------------------------------------------------- building
+
+    def _build(self) -> None:
+        cluster = self.cluster
+        self.send(RegisterResourceManager(RM_ID, Configuration((_partition(cluster),))))
+        capacity = {"memory": MEMORY * cluster.per_node, "vcore": VCORE * cluster.per_node}
+        nodes = [
+            NodeUpdate(f"node-{number:05}", CREATE, capacity) for number in range(cluster.nodes)
+        ]
+        if cluster.lacking:
+            extra = {**capacity, cluster.lacking: 1_000_000}
+            nodes.append(NodeUpdate("draining", CREATE_DRAIN, extra))
+        self.send(UpdateNodes(RM_ID, tuple(nodes)))
+        applications = [
+            NewApplication(application_of(queue), f"root.{queue}", user="ann", groups=("staff",))
+            for queue in (*cluster.givers(), *cluster.takers())
+        ]
+        self.send(UpdateApplications(RM_ID, tuple(applications)))
+        running = list(_running(cluster))
+        for first in range(0, len(running), _BATCH):
+            self.send(UpdateAllocations(RM_ID, tuple(running[first : first + _BATCH])))
+        self.placed.clear()
+
+    # --------------------------------------------------------------------------- in motion
+
+    def send(self, command: Command) -> None:
+        """Send one command. Raises: RemudaError if anything of it is refused."""
+        self._hear(self.scheduler.handle(command, self.now_ns))
+
+    def step(self) -> None:
+        """Let the core make decisions, at the present time."""
+        self._hear(self.scheduler.step(self.now_ns, STEP_LIMIT))
+
+    def decide(self) -> None:
+        """Run due timers and decide everything."""
+        self.step()
+        while self.scheduler.has_work():
+            self.step()
+
+    def wait(self, until_ns: int) -> None:
+        """Let time pass with all the timers in between."""
+        self.decide()
+        while True:
+            deadline_ns = self.scheduler.next_deadline()
+            if deadline_ns is None or deadline_ns > until_ns:
+                break
+            self.now_ns = max(self.now_ns, deadline_ns)
+            self.decide()
+        self.now_ns = until_ns
+
+    def ask(self, queue: str, key: str, resource: Resource) -> None:
+        """Ask for something that may preempt others."""
+        ask = Ask(application_of(queue), key, resource, allow_preempt_other=True)
+        self.send(UpdateAllocations(RM_ID, asks=(ask,)))
+
+    def take_back(self, queue: str, key: str) -> None:
+        """Drop an ask that waits."""
+        release = AskRelease(application_of(queue), key)
+        self.send(UpdateAllocations(RM_ID, ask_releases=(release,)))
+
+    def confirm(self) -> int:
+        """End all that was ordered out; how much that was."""
+        releases = [
+            AllocationRelease(
+                each.application_id, each.allocation_id, termination_type=PREEMPTED_BY_SCHEDULER
+            )
+            for each in self.ordered
+        ]
+        self.ordered.clear()
+        if releases:
+            self.send(UpdateAllocations(RM_ID, releases=tuple(releases)))
+        return len(releases)
+
+    def waiting(self, queue: str) -> list[RequestView]:
+        """Return the asks of a queue that wait."""
+        found = self.scheduler.view(ApplicationsQuery("default", f"root.{queue}", RM_ID))
+        assert isinstance(found, tuple)
+        views = [view for view in found if isinstance(view, ApplicationView)]
+        return [request for view in views for request in view.requests]
+
+    def _hear(self, effects: Sequence[Effect]) -> None:
+        for effect in effects:
+            if isinstance(effect, AllocationNew):
+                self.placed[effect.ask.allocation_key] = effect
+            elif isinstance(effect, AllocationsReleased):
+                self.ordered += [
+                    each
+                    for each in effect.released
+                    if each.termination_type == PREEMPTED_BY_SCHEDULER
+                ]
+            elif isinstance(effect, _ANSWERS) and effect.rejected:
+                raise RemudaError(f"refused: {effect.rejected[0].reason}")
+
+
+def application_of(queue: str) -> str:
+    """Return the one application of a leaf."""
+    return f"app-{queue}"
+
+
+def _partition(cluster: FullCluster) -> PartitionConfig:
+    share = cluster.allocations() // max(1, len(cluster.givers()))
+    kept = int(share * cluster.due)
+    queues = [
+        QueueConfig(name, guaranteed={"memory": MEMORY * kept, "vcore": VCORE * kept})
+        for name in cluster.givers()
+    ]
+    owed = {"memory": MEMORY * cluster.owed, "vcore": VCORE * cluster.owed}
+    if cluster.lacking:
+        owed[cluster.lacking] = cluster.owed
+    queues += [QueueConfig(name, guaranteed=owed) for name in cluster.takers()]
+    everybody = AccessList(everybody=True)
+    root = QueueConfig("root", parent=True, queues=tuple(queues), submit_acl=everybody)
+    return PartitionConfig("default", root)
+
+
+def _running(cluster: FullCluster) -> Iterator[ExistingAllocation]:
+    """Yield what fills the cluster: on each node something of many givers."""
+    givers = cluster.givers()
+    size = {"memory": MEMORY, "vcore": VCORE}
+    for number in range(cluster.allocations()):
+        node, place = divmod(number, cluster.per_node)
+        ask = Ask(
+            application_of(givers[(node + place) % len(givers)]),
+            f"old-{number}",
+            size,
+            priority=cluster.priority,
+            allow_preempt_self=not cluster.opted_out,
+        )
+        yield ExistingAllocation(ask, f"old-{number}", f"node-{node:05}")
