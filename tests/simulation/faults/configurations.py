@@ -24,9 +24,21 @@ DEFAULT: Final = "default"
 LEAVES: Final = ("root.a", "root.b.x", "root.b.y", "root.c", "root.d")
 
 
+CHANGES: Final = (
+    "queue",
+    "queue",
+    "partition",
+    "size",
+    "limits",
+    "applications",
+    "guarantees",
+    "order",
+)
+
+
 @dataclass(frozen=True)
 class Layout:
-    """What may change: which queues there are, how much they hold, who is limited."""
+    """What may change: which queues there are, how much they hold, who is limited or owed."""
 
     number: int
     spare: bool
@@ -35,17 +47,18 @@ class Layout:
     limited: bool
     narrow: bool
     packing: bool
+    due: bool = False
 
 
-def first(dice: random.Random) -> Layout:
+def first(dice: random.Random, *, due: bool) -> Layout:
     """The layout a run begins with."""
-    return Layout(0, True, dice.random() < 0.5, 24, dice.random() < 0.5, False, False)
+    return Layout(0, True, dice.random() < 0.5, 24, dice.random() < 0.5, False, False, due)
 
 
 def change(dice: random.Random, layout: Layout) -> tuple[Layout, str]:
     """Another layout, and what is different."""
     number = layout.number + 1
-    what = dice.choice(("queue", "queue", "partition", "size", "limits", "applications", "order"))
+    what = dice.choice(CHANGES)
     if what == "queue":
         found = replace(layout, spare=not layout.spare)
         text = "queue added again" if found.spare else "queue removed"
@@ -61,6 +74,9 @@ def change(dice: random.Random, layout: Layout) -> tuple[Layout, str]:
     elif what == "applications":
         found = replace(layout, narrow=not layout.narrow)
         text = "number of applications changed"
+    elif what == "guarantees":
+        found = replace(layout, due=not layout.due)
+        text = "guarantees added" if found.due else "guarantees removed"
     else:
         found = replace(layout, packing=not layout.packing)
         text = "node order changed"
@@ -91,13 +107,19 @@ def _partition(layout: Layout, name: str) -> PartitionConfig:
     size = layout.size
     most = 2 if layout.narrow else 0
     queues = [
-        QueueConfig("a", maximum=_amount(size), max_applications=most),
+        QueueConfig("a", maximum=_amount(size), guaranteed=_due(layout, 6), max_applications=most),
         QueueConfig(
             "b",
             parent=True,
             maximum=_amount(size + 8),
+            guaranteed=_due(layout, 8, 8),
             queues=(
-                QueueConfig("x", maximum={"vcore": size}, limits=_limits(layout)),
+                QueueConfig(
+                    "x",
+                    maximum={"vcore": size},
+                    guaranteed=_due(layout, 4),
+                    limits=_limits(layout),
+                ),
                 QueueConfig("y", properties={"application.sort.policy": "fair"}),
             ),
         ),
@@ -105,8 +127,14 @@ def _partition(layout: Layout, name: str) -> PartitionConfig:
     ]
     if layout.spare:
         queues.append(QueueConfig("c", properties={"application.sort.policy": "stateaware"}))
-        queues.append(QueueConfig("d", maximum=_amount(size)))
-    root = QueueConfig("root", parent=True, queues=tuple(queues), submit_acl=EVERYBODY)
+        queues.append(QueueConfig("d", maximum=_amount(size), guaranteed=_due(layout, 3, 6)))
+    root = QueueConfig(
+        "root",
+        parent=True,
+        queues=tuple(queues),
+        submit_acl=EVERYBODY,
+        properties={"preemption.delay": "2s"},
+    )
     above = PlacementRuleConfig("fixed", value="root.dynamic")
     rules = (
         PlacementRuleConfig("provided"),
@@ -123,6 +151,12 @@ def _limits(layout: Layout) -> tuple[LimitConfig, ...]:
         LimitConfig(("ann",), (), {"vcore": 8}, 2),
         LimitConfig((), ("dev",), {"memory": 12}, 0),
     )
+
+
+def _due(layout: Layout, vcore: int, memory: int = 0) -> dict[str, int] | None:
+    if not layout.due:
+        return None
+    return {"vcore": vcore, "memory": memory} if memory else {"vcore": vcore}
 
 
 def _amount(size: int) -> dict[str, int]:

@@ -188,7 +188,12 @@ def killed(shim: Shim, container: Container) -> None:
     """A container that was to be ended is no more; now, or when the RM is back, that is told."""
     if shim.truth.containers.get(container.name) is not container:
         return
-    shim.ended(container, container.ordered)
+    kind, task = container.ordered, container.task
+    shim.ended(container, kind)
+    if kind == c.PREEMPTED_BY_SCHEDULER and not (task.gone or task.app.over):
+        shim.counts["asked again after a preemption"] += 1
+        task.total += 1
+        shim.send_ask(task)
 
 
 def _ended(shim: Shim, gone: ReleasedAllocation) -> None:

@@ -32,7 +32,8 @@ class Profile:
     """How often what happens; rates are per message, weights per action.
 
     ``strict``: both sides must agree in the end without resynchronisation. ``streams``: three
-    kinds of messages that overtake one another (SI-104). ``repairable``: only those messages get
+    kinds of messages that overtake one another (SI-104). ``preempts``: asks may preempt others, and
+    queues have guarantees. ``repairable``: only those messages get
     lost whose loss is made good. ``stale``: requests from before a registration still arrive.
     """
 
@@ -44,6 +45,7 @@ class Profile:
     predicates: bool
     gangs: bool
     twins: bool
+    preempts: bool = True
     lost: float = 0.0
     doubled: float = 0.0
     echoed: float = 0.0
@@ -97,7 +99,7 @@ def draw(seed: int, *, gangs: bool) -> Profile:
 
 def milder(profile: Profile) -> Iterator[Profile]:
     """The same without one of the things that may go wrong, or half as long."""
-    rates = ("lost", "doubled", "echoed", "stale", "twins", "predicates", "streams")
+    rates = ("lost", "doubled", "echoed", "stale", "twins", "preempts", "predicates", "streams")
     weights = ("churn", "restarts", "reloads", "pauses")
     for field in (*rates, *weights):
         value = getattr(profile, field)

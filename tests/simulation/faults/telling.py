@@ -246,6 +246,9 @@ class Telling:
             task.timeout_ms,
             task.group,
             task.placeholder,
+            task.originator,
+            not task.spared,
+            task.preempts,
         )
 
     def _existing(self, container: Container) -> c.ExistingAllocation:

@@ -64,7 +64,8 @@ class Task:
     ``heard``: the identities it got in it, those that ended included. ``gone``: nobody wants it
     any more; what runs of it may go on. ``timeout_ms``: how long a container of it may run, 0: for
     ever. ``uncertain``: whether the core counted one of those that
-    ended cannot be known.
+    ended cannot be known. ``preempts``: others may be ended for it; ``spared``: it is to be ended
+    for others only if nothing else helps, and so is the ``originator`` of its application.
     """
 
     app: App
@@ -77,6 +78,9 @@ class Task:
     placeholder: bool = False
     required: str = ""
     timeout_ms: int = 0
+    preempts: bool = False
+    spared: bool = False
+    originator: bool = False
     heard: set[str] = field(default_factory=set)
     gone: bool = False
     uncertain: bool = False

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from remuda.base.resources import Resource
 from remuda.core.messages import queries as q
+from remuda.core.model.preemption import WAITING
 from remuda.core.scheduler import Scheduler
 from tests.simulation.faults.host import Host
 from tests.simulation.faults.room import check_no_room
@@ -29,6 +30,7 @@ def agree(host: Host, shims: list[Shim]) -> None:
             check_applications(scheduler, shim, home)
             check_sums(scheduler, shim, home)
             check_nothing_half_done(scheduler, shim, home)
+            check_preemptions(scheduler, shim, home)
             check_no_room(scheduler, shim, home)
 
 
@@ -189,6 +191,19 @@ def check_nothing_half_done(scheduler: Scheduler, shim: Shim, home: str) -> None
             assert not open_order, f"{each.allocation_id}: {each.ordered} {each.replacement}"
     for container in shim.truth.containers.values():
         assert not container.ordered, f"{container.name} was ordered out and never ended"
+
+
+def check_preemptions(scheduler: Scheduler, shim: Shim, home: str) -> None:
+    """No victim is forgotten, and each preemption has ended (PRE-35, PRE-89)."""
+    for queue in queues(scheduler, shim.rm_id, home):
+        assert not any(queue.preempting.values()), f"{queue.path}: {queue.preempting}"
+    partition = scheduler._cluster.partition(shim.rm_id, home)
+    assert partition is not None
+    for record in partition.preemptions.values():
+        shim.counts[f"preemption {record.outcome}: {record.cause}"] += 1
+        shim.counts[f"preempted for {record.kind}"] += 1
+        assert not record.left, f"preemption {record.number} waits for {record.left} victims"
+        assert record.outcome != WAITING, f"preemption {record.number} stands"
 
 
 def is_below(path: str, above: str) -> bool:

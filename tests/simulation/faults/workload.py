@@ -30,13 +30,17 @@ class Workload:
     """Draws one thing after another that happens to one RM.
 
     ``homes``: the partitions that are configured. ``gangs``: applications may be gangs. ``reuses``:
-    names of applications that ended are used again.
+    names of applications that ended are used again. ``quarrels``: draws who may preempt whom.
     """
 
-    def __init__(self, shim: Shim, dice: random.Random, profile: Profile) -> None:
+    def __init__(
+        self, shim: Shim, dice: random.Random, quarrels: random.Random, profile: Profile
+    ) -> None:
         self.shim = shim
         self.truth = shim.truth
         self.dice = dice
+        self.quarrels = quarrels
+        self.preempts = profile.preempts
         self.counts = shim.counts
         self.gangs = profile.gangs
         self.reuses = profile.strict
@@ -122,6 +126,10 @@ class Workload:
         task = Task(app, key, size, total, self.shim.clock.now, self.dice.choice((0, 0, 0, 5)))
         for field, value in fields.items():
             setattr(task, field, value)
+        if self.preempts:
+            task.preempts = self.quarrels.random() < 0.6
+            task.spared = self.quarrels.random() < 0.2
+            task.originator = self.quarrels.random() < 0.1
         app.tasks[key] = task
         return task
 

@@ -54,7 +54,7 @@ class World:
     def _join(self, rm_id: str) -> None:
         """One more RM, with some machines and work to begin with."""
         profile = self.profile
-        layout = configurations.first(self.dice)
+        layout = configurations.first(self.dice, due=profile.preempts)
         dice = stream(self.seed, rm_id)
         shim = Shim(rm_id, self.host, dice)
         shim.config = configurations.configuration(layout)
@@ -71,7 +71,9 @@ class World:
         shim.link.to_core = self._deliver
         shim.link.to_rm = lambda effect: hear(shim, effect)
         self.host.carriers[rm_id] = carrier(shim)
-        load = Workload(shim, stream(self.seed, f"{rm_id}/work"), profile)
+        load = Workload(
+            shim, stream(self.seed, f"{rm_id}/work"), stream(self.seed, f"{rm_id}/who"), profile
+        )
         load.homes = configurations.homes(layout)
         for _ in range(3):
             load.add_node()
