@@ -22,7 +22,7 @@ from remuda.core.messages import queries as q
 from remuda.core.messages.commands import Ask, Command
 from remuda.core.messages.effects import Effect
 from remuda.core.model.partition import Partition
-from remuda.core.model.preemption import Preemption
+from remuda.core.model.preemption import WAITING, Preemption
 from remuda.core.scheduler import Scheduler
 from tests.unit.core.door import EVERYBODY, PROVIDED, SECOND, START, parent
 
@@ -66,8 +66,7 @@ class Cluster:
         delays: tuple[float, ...] = (1,),
         seed: int = 0,
         anew: str = SAME_KEY,
-        extra: Mapping[str, str] | None = None,
-        checked: bool = True,
+        properties: Mapping[str, str] | None = None,
     ) -> None:
         self.scheduler = Scheduler()
         self.now = START
@@ -77,17 +76,14 @@ class Cluster:
         self.placed: Counter[str] = Counter()
         self._delays = delays
         self._anew = anew
-        self._checked = checked
         self._totals: Counter[str] = Counter()
         self._steps = 0
         self._number = 0
         # (when, number, name, type): what ends then.
         self._ends: list[tuple[int, int, Name, int]] = []
-        root = parent("root", *queues, submit_acl=EVERYBODY)
+        root = parent("root", *queues, properties=properties, submit_acl=EVERYBODY)
         partition = PartitionConfig("default", root, placement_rules=(PROVIDED,))
-        self.send(
-            c.RegisterResourceManager(RM, Configuration((partition,)), extra_config=extra or {})
-        )
+        self.send(c.RegisterResourceManager(RM, Configuration((partition,))))
         for name, capacity in nodes.items():
             self.node(name, capacity)
 
@@ -177,8 +173,7 @@ class Cluster:
                 self.placed[effect.ask.allocation_key] += 1
             elif isinstance(effect, e.AllocationsReleased):
                 self._released(effect)
-        if self._checked:
-            self.scheduler.check()
+        self.scheduler.check()
 
     def _released(self, effect: e.AllocationsReleased) -> None:
         victims: list[Name] = []
@@ -214,6 +209,10 @@ class Cluster:
     def records(self) -> list[Preemption]:
         """All preemptions that are remembered, oldest first."""
         return list(self.partition().preemptions.values())
+
+    def standing(self) -> list[Preemption]:
+        """The preemptions whose asks have not got their room."""
+        return [each for each in self.records() if each.outcome == WAITING]
 
     def queues(self) -> list[q.QueueView]:
         """All queues, parents first."""

@@ -1,0 +1,106 @@
+"""Whatever state preemption begins in, it ends, and who was made room for gets it.
+
+Random queues, guarantees, priorities and work, without faults. Then nothing new comes but the
+confirmations of what was ordered out, and the asks in its place: after a while nobody is evicted
+any more. Each preemption that was begun ends with its ask placed; only what comes from outside can
+prevent that (PRE-6, PRE-89, PRE-93).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from typing import Final
+
+import pytest
+
+from remuda.core.model.preemption import LOST, PLACED, QUEUE, REQUIRED_NODE
+from tests.simulation.preemption.cluster import HOUR
+from tests.simulation.preemption.workload import Quarrel
+
+BLOCK: Final = 25
+SLICE: Final = range(0, 200, BLOCK)
+THOUSAND: Final = range(0, 2000, BLOCK)
+ACTIONS: Final = 80
+
+
+def live(seed: int, *, losses: bool) -> Quarrel:
+    """The state a seed begins to rest in. ``losses``: asks and nodes go that others wait for."""
+    quarrel = Quarrel(seed)
+    for _ in range(ACTIONS):
+        quarrel.act()
+        if losses and quarrel.dice.random() < 0.2:
+            quarrel.dice.choice((quarrel.take_back, quarrel.lose_node))()
+    return quarrel
+
+
+def calm_down(quarrel: Quarrel) -> None:
+    """Without input preemptions end: none in the last hours, and no victim is left."""
+    cluster = quarrel.cluster
+    cluster.run(2 * HOUR)
+    before = len(cluster.evictions)
+    cluster.run(4 * HOUR)
+    assert len(cluster.evictions) == before, "preemptions did not end"
+    cluster.settled()
+
+
+def outcomes(seed: int, *, losses: bool) -> Counter[str]:
+    """How the preemptions of a seed ended, and of what kind they were."""
+    try:
+        quarrel = live(seed, losses=losses)
+        calm_down(quarrel)
+    except Exception as fault:
+        raise AssertionError(f"seed {seed}: {type(fault).__name__}: {fault}") from fault
+    found: Counter[str] = Counter()
+    for record in quarrel.cluster.records():
+        found[f"{record.outcome} {record.cause}".strip()] += 1
+        found[record.kind] += 1
+        found["victims"] += len(record.victims)
+    assert len(quarrel.cluster.evictions) == found[QUEUE] + found[REQUIRED_NODE]
+    return found
+
+
+@functools.cache
+def block(first: int, *, losses: bool) -> Counter[str]:
+    """The outcomes of some seeds."""
+    found: Counter[str] = Counter()
+    for seed in range(first, first + BLOCK):
+        found.update(outcomes(seed, losses=losses))
+    return found
+
+
+@pytest.mark.remuda_rule("PRE-89", "PRE-93")
+@pytest.mark.parametrize("first", SLICE)
+def test_without_input_preemptions_end_and_every_ask_gets_its_room(first: int) -> None:
+    found = block(first, losses=False)
+    kinds = {QUEUE, REQUIRED_NODE, "victims"}
+    assert {what for what in found if what not in kinds} <= {PLACED}
+
+
+@pytest.mark.remuda_rule("PRE-6", "PRE-35", "PRE-89", "PRE-93")
+@pytest.mark.parametrize("first", SLICE)
+def test_room_is_lost_only_where_ask_or_node_is(first: int) -> None:
+    found = block(first, losses=True)
+    assert not [what for what in found if what.startswith(LOST) and what not in CAUSES]
+
+
+CAUSES: Final = (f"{LOST} ask", f"{LOST} node")
+
+
+def test_these_runs_preempt() -> None:
+    found: Counter[str] = Counter()
+    for first in SLICE:
+        found.update(block(first, losses=False))
+        found.update(block(first, losses=True))
+    assert found[QUEUE] > 100
+    assert found[REQUIRED_NODE] > 0
+    assert found["victims"] > found[QUEUE]
+    assert all(found[cause] for cause in CAUSES)
+
+
+@pytest.mark.long
+@pytest.mark.remuda_rule("PRE-93")
+@pytest.mark.parametrize("first", THOUSAND)
+def test_two_thousand_runs_come_to_rest(first: int) -> None:
+    found = block(first, losses=False)
+    assert found[QUEUE] + found[REQUIRED_NODE] == found[PLACED]
