@@ -15,6 +15,7 @@ import pytest
 
 from remuda.base.resources import Resource
 from remuda.config.schema import QueueConfig
+from remuda.core.model.preemption import PLACED
 from tests.simulation.preemption.cluster import HOUR, NEW_KEY, SAME_KEY, Cluster
 from tests.unit.core.door import leaf, parent
 
@@ -88,9 +89,10 @@ def begin(
     *,
     anew: str = SAME_KEY,
     delays: tuple[float, ...] = (1,),
+    reserves: bool = True,
 ) -> Cluster:
     """The first group fills the cluster, then the second comes; both want all of it."""
-    cluster = Cluster(tree, nodes=NODES, anew=anew, delays=delays)
+    cluster = Cluster(tree, nodes=NODES, anew=anew, delays=delays, reserves=reserves)
     for number, path in enumerate(leaves(tree)):
         size = sizes[number]
         wanted = min(ALL[name] // amount for name, amount in size.items())
@@ -126,14 +128,23 @@ def bound(tree: QueueConfig, sizes: tuple[Resource, Resource]) -> int:
 
 @pytest.mark.remuda_rule("PRE-93")
 @pytest.mark.parametrize("anew", [SAME_KEY, NEW_KEY])
+@pytest.mark.parametrize("reserves", [True, False])
 @pytest.mark.parametrize("name", TREES)
-def test_two_groups_that_ask_again_come_to_rest(name: str, anew: str) -> None:
+def test_two_groups_that_ask_again_come_to_rest(name: str, reserves: bool, anew: str) -> None:
     tree = TREES[name]
     for sizes, priorities in product(SIZES, PRIORITIES):
-        cluster = begin(tree, SIZES[sizes], PRIORITIES[priorities], anew=anew, delays=(0, 1, 30))
+        cluster = begin(
+            tree,
+            SIZES[sizes],
+            PRIORITIES[priorities],
+            anew=anew,
+            delays=(0, 1, 30),
+            reserves=reserves,
+        )
         rests(cluster)
         most = bound(tree, SIZES[sizes])
         assert len(cluster.evictions) <= most, f"{sizes}, {priorities}: {len(cluster.evictions)}"
+        assert {each.outcome for each in cluster.records()} <= {PLACED}
 
 
 @pytest.mark.remuda_rule("PRE-85")
@@ -153,13 +164,26 @@ def test_each_gets_its_half_and_not_more() -> None:
     assert len(set(victims)) == 20
 
 
-@pytest.mark.remuda_rule("PRE-85", "PRE-86")
-def test_what_does_not_divide_its_half_stays_below_it() -> None:
-    """b gets asks of 7 and 9 while five of them are 35 and 45 of 40 and 80 (PRE-85)."""
+@pytest.mark.remuda_rule("PRE-86")
+def test_what_one_side_is_guaranteed_of_one_type_ends_it() -> None:
+    """24 asks of a use 72 and 96 of 80 and 160; of memory it may lose four times 4, down to 80.
+
+    An ask of b, 7 and 9, takes the place of two of them: so there are two.
+    """
     cluster = begin(TREES["half each"], SIZES["uneven"], PRIORITIES["equal"])
     rests(cluster)
+    assert cluster.use("root.p.a") == {"vcore": 60, "memory": 80}
+    assert cluster.use("root.p.b") == {"vcore": 14, "memory": 18}
+
+
+@pytest.mark.remuda_rule("PRE-85")
+def test_what_does_not_divide_its_guarantee_stays_below_it() -> None:
+    """Of 40 cores five asks of 7 use 35; a sixth would be more than b is owed."""
+    tree = two({"vcore": 40}, {"vcore": 40}, maximum=ALL)
+    cluster = begin(tree, SIZES["uneven"], PRIORITIES["equal"], reserves=False)
+    rests(cluster)
     assert cluster.use("root.p.b") == {"vcore": 35, "memory": 45}
-    assert cluster.use("root.p.a")["vcore"] >= 40 - 3
+    assert cluster.use("root.p.a")["vcore"] >= 40
 
 
 @pytest.mark.remuda_rule("PRE-9", "PRE-93")

@@ -16,6 +16,7 @@ from typing import Final
 
 from remuda.base.resources import Resource
 from remuda.config.schema import Configuration, PartitionConfig, QueueConfig
+from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.messages import queries as q
@@ -57,7 +58,12 @@ class Running:
 
 
 class Cluster:
-    """The RM with all it has. ``delays``: seconds a victim takes to end, drawn from these."""
+    """The RM with all it has.
+
+    ``delays``: seconds a victim takes to end, drawn from these. ``anew``: how what was preempted is
+    asked for again. ``reserves``: asks that fit no node reserve one after a while; what is reserved
+    by others is no place to preempt (PRE-18).
+    """
 
     def __init__(
         self,
@@ -67,8 +73,9 @@ class Cluster:
         seed: int = 0,
         anew: str = SAME_KEY,
         properties: Mapping[str, str] | None = None,
+        reserves: bool = True,
     ) -> None:
-        self.scheduler = Scheduler()
+        self.scheduler = Scheduler(reservation_delay_ns=RESERVATION_DELAY_NS if reserves else None)
         self.now = START
         self.dice = random.Random(seed)
         self.running: dict[Name, Running] = {}

@@ -103,9 +103,10 @@ def plan_attempts(turn: Turn, partition: Partition) -> None:
         due_ns = attempts.window_end_ns()
     if attempts.planned != partition.revision:
         attempts.planned = partition.revision
-        first = next(iter(attempts.fruitless.values()), None)
-        if first is not None and first.tried is not None:
-            due_ns = min(due_ns, first.tried.due_ns)
+        for lane in attempts.fruitless.values():
+            if lane.tried is not None and lane.tried.revision != partition.revision:
+                due_ns = min(due_ns, lane.tried.due_ns)
+                break
     if due_ns != FOREVER_NS and (attempts.timer_ns == 0 or due_ns < attempts.timer_ns):
         attempts.timer_ns = due_ns
         turn.set_timer(partition, deadlines.ATTEMPTS, max(0, due_ns - turn.now_ns))
