@@ -17,13 +17,13 @@ from tests.reference.preemption_facts import (
     Node,
     Running,
     Scene,
-    allocated,
     available,
     below,
     closed,
     common,
-    effective_maximum,
+    due,
     in_or_below,
+    maximum,
     own_policy,
     path_up,
 )
@@ -64,7 +64,7 @@ def priorities(scene: Scene) -> dict[str, int]:
 
 def exhausted(scene: Scene, path: str) -> bool:
     """Whether the ask is too much for a queue whatever ends outside of it. Rules: PRE-51."""
-    limit, used = effective_maximum(scene, path) or {}, allocated(scene, path)
+    limit, used = maximum(scene, path) or {}, due(scene, path)
     wanted = scene.ask.resource
     return any(used.get(t, 0) + wanted[t] > limit[t] for t in scene.ask.types if t in limit)
 
@@ -131,10 +131,13 @@ def queue_order(found: Iterable[Candidate]) -> list[Running]:
 
     def rank(one: Candidate) -> tuple[object, ...]:
         run = one.running
-        bits = run.originator + 2 * run.opted_out
-        return bits, -run.created, run.key, run.identity
+        return run.created, run.key, run.identity
 
-    return [one.running for one in sorted(found, key=rank)]
+    def bits(one: Candidate) -> int:
+        return one.running.originator + 2 * one.running.opted_out
+
+    newest_first = sorted(found, key=rank, reverse=True)
+    return [one.running for one in sorted(newest_first, key=bits)]
 
 
 # ------------------------------------------------------------------------------------- nodes
