@@ -52,7 +52,7 @@ def choose(scene: Scene) -> Choice:
     taken = list(plan.listed[: index + 1])
     reachable = {node.name for node in nodes}
     others = [c for c in found if c.running.node in reachable and c.running not in taken]
-    more = queue_side(scene, taken, queue_order(others))
+    more = queue_side(scene, taken, queue_order(scene, others))
     if more is None:
         choice.reason = "queues"
     elif not taken + more:

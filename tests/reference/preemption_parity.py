@@ -50,7 +50,7 @@ def choose(scene: Scene) -> Choice:
         return choice
     plan, index = best
     taken = list(plan.listed[: index + 1])
-    others = queue_order(one for one in found if one.running not in taken)
+    others = queue_order(scene, (one for one in found if one.running not in taken))
     more = queue_side(scene, taken, others)
     if more is None:
         choice.reason = "queues"

@@ -126,17 +126,18 @@ def node_order(scene: Scene, found: Iterable[Candidate]) -> list[Running]:
     return [one.running for one in sorted(found, key=rank)]
 
 
-def queue_order(found: Iterable[Candidate]) -> list[Running]:
+def queue_order(scene: Scene, found: Iterable[Candidate]) -> list[Running]:
     """Candidates of all nodes in the order of the queue side. Rules: PRE-31, PRE-88."""
+    arrivals = list(dict.fromkeys(one.app for one in scene.running))
 
-    def rank(one: Candidate) -> tuple[object, ...]:
+    def age(one: Candidate) -> tuple[object, ...]:
         run = one.running
-        return run.created, run.key, run.identity
+        return run.created, run.key, arrivals.index(run.app), run.identity
 
     def bits(one: Candidate) -> int:
         return one.running.originator + 2 * one.running.opted_out
 
-    newest_first = sorted(found, key=rank, reverse=True)
+    newest_first = sorted(found, key=age, reverse=True)
     return [one.running for one in sorted(newest_first, key=bits)]
 
 

@@ -230,11 +230,15 @@ class Painter:
             size,
             self.rng.choice((-1, 0, 0, 0, 1, 2)),
             self.rng.randrange(-5, 0),
-            f"key{self.rng.randrange(10, 99)}-{number}",
+            self.key(),
             self.chance(10),
             self.chance(12),
             self.chance(6),
         )
+
+    def key(self) -> str:
+        """A key: a few are common, as those of asks that want several allocations."""
+        return f"key{self.rng.randrange(3 if self.chance(30) else 1_000)}"
 
     def ask(self, number: int, queue: str, nodes: tuple[Node, ...]) -> Ask:
         """One ask; one of five requires a node."""
