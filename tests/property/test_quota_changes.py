@@ -101,7 +101,9 @@ def situations(draw: st.DrawFn) -> Situation:
     held = draw(st.lists(st.tuples(st.sampled_from(LEAVES), kinds), min_size=4, max_size=16))
 
     def limit(path: str) -> Resource | None:
-        below: list[Resource] = [kind["size"] for own, kind in held if path in path_of(own)]
+        below: list[Resource] = [
+            dict(kind["size"]) for own, kind in held if path in path_of(own)
+        ]
         found = {
             name: part * sum([size.get(name, 0) for size in below]) // 100
             for name in TYPES
