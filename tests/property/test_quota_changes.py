@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -101,9 +101,7 @@ def situations(draw: st.DrawFn) -> Situation:
     held = draw(st.lists(st.tuples(st.sampled_from(LEAVES), kinds), min_size=4, max_size=16))
 
     def limit(path: str) -> Resource | None:
-        below: list[Resource] = [
-            dict(kind["size"]) for own, kind in held if path in path_of(own)
-        ]
+        below = [cast(Resource, kind["size"]) for own, kind in held if path in path_of(own)]
         found = {
             name: part * sum([size.get(name, 0) for size in below]) // 100
             for name in TYPES

@@ -12,12 +12,13 @@ from typing import Final, final
 
 from remuda.core.model.candidates import ORDINARY
 from remuda.core.model.decision import Attempt, Preempt
+from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.preemption import QUEUE
 from remuda.core.model.request import Lane, Request
 from remuda.core.ports import PreemptionItem, PreemptionPredicates, PreemptionQuestion
 from remuda.core.preempt.fence import Fence, ask_path
-from remuda.core.preempt.nodes import Check, Found, NodeSide
+from remuda.core.preempt.nodes import Check, Found, NodeSide, spare_room, spares
 from remuda.core.preempt.parity import PathUse
 from remuda.core.preempt.queue_side import QueueSide
 from remuda.core.preempt.reasons import (
@@ -78,6 +79,8 @@ def attempt(
     for_queue = _beyond_node(queues, trial, side, on_node)
     if for_queue is None or not (on_node or for_queue):
         return Attempt(TOO_FEW, cost)
+    if isinstance(queues, QueueSide) and not partition.preemption_predicates:
+        on_node = _without_spares(queues, request, check.node, on_node, for_queue)
     decision = Preempt(request, lane, check.node, QUEUE)
     decision.victims = [allocation for allocation, _ in on_node + for_queue]
     decision.for_queue = frozenset([allocation for allocation, _ in for_queue])
@@ -86,6 +89,29 @@ def attempt(
         each for each in check.node.reservations.values() if each.request is not request
     ]
     return decision
+
+
+def _without_spares(
+    queues: QueueSide,
+    request: Request,
+    node: Node,
+    on_node: list[Found],
+    for_queue: list[Found],
+) -> list[Found]:
+    """Spare victims of the node that those for the queue make superfluous.
+
+    Those may sit on the same node. Rules: PRE-82 (g), PRE-88.
+    """
+    spare = spare_room(
+        node, request, on_node + [each for each in for_queue if each[0].node is node]
+    )
+    kept: list[Found] = []
+    for found in reversed(on_node):
+        if queues.spares(found[1]) and spares(spare, found[1]):
+            queues.take(found[1], -1)
+        else:
+            kept.append(found)
+    return kept[::-1]
 
 
 def _in_vain(search: NodeSearch, cost: int) -> Attempt:

@@ -10,7 +10,7 @@ from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.request import Request
 from remuda.core.model.vectors import amount_at
-from remuda.core.preempt.trial import Prey, Trial
+from remuda.core.preempt.trial import Prey, Room, Trial
 
 # A candidate with what is known of its kind.
 Found: TypeAlias = tuple[Allocation, Prey]
@@ -170,24 +170,11 @@ class NodeSide:
 
     def _shorten(self, node: Node, victims: list[Found], start: int) -> tuple[list[Found], int]:
         """Put those behind the others that need not go for the ask to fit. Rules: PRE-87 (4)."""
-        spare = {
-            index: amount_at(node.available, index) - amount
-            for index, amount in self._request.amounts.need
-        }
-        for _, prey in victims[: start + 1]:
-            for index, amount in prey.need:
-                if index in spare:
-                    spare[index] += amount
+        spare = spare_room(node, self._request, victims[: start + 1])
         kept: list[Found] = []
         moved: list[Found] = []
         for found in reversed(victims[: start + 1]):
-            need = [(index, amount) for index, amount in found[1].need if index in spare]
-            if all(spare[index] >= amount for index, amount in need):
-                moved.append(found)
-                for index, amount in need:
-                    spare[index] -= amount
-            else:
-                kept.append(found)
+            (moved if spares(spare, found[1]) else kept).append(found)
         return kept[::-1] + moved[::-1] + victims[start + 1 :], len(kept) - 1
 
     def _short(self, node: Node) -> dict[int, int]:
@@ -198,3 +185,25 @@ class NodeSide:
             for index, amount in self._request.amounts.need
             if amount > amount_at(available, index)
         }
+
+
+def spare_room(node: Node, request: Request, victims: list[Found]) -> Room:
+    """Return what is left on a node, of what an ask wants, when victims went and it came."""
+    spare = {
+        index: amount_at(node.available, index) - amount for index, amount in request.amounts.need
+    }
+    for _, prey in victims:
+        for index, amount in prey.need:
+            if index in spare:
+                spare[index] += amount
+    return spare
+
+
+def spares(spare: Room, prey: Prey) -> bool:
+    """Whether a victim may stay, since there is room to spare; then that is less. Rules: PRE-87."""
+    need = [(index, amount) for index, amount in prey.need if index in spare]
+    if any(spare[index] < amount for index, amount in need):
+        return False
+    for index, amount in need:
+        spare[index] -= amount
+    return True
