@@ -80,8 +80,6 @@ def _section(name: str) -> Schema:
 
 def _key(section: str, key: Key) -> Schema:
     told = f"{_sentence(key.meaning)} Default: {_plain(key.default)}."
-    if not key.built:
-        told += " Read and kept; it has no effect yet."
     described: Schema = {"description": told if key.default else _sentence(key.meaning)}
     value = _name() if (section, key.name) == (keys.QUEUE, "name") else _value(key)
     return described | value
@@ -197,8 +195,7 @@ def _key_row(key: Key) -> tuple[str, ...]:
         kind = ", ".join(f"`{choice}`" for choice in key.choices)
         kind += ", in any case" if key.any_case else ""
     default = "**required**" if key.required else key.default
-    meaning = key.meaning if key.built else f"{key.meaning} \u2020"
-    return (f"`{key.name}`", kind, default, meaning, f"`{key.example}`", ", ".join(key.rules))
+    return (f"`{key.name}`", kind, default, key.meaning, f"`{key.example}`", ", ".join(key.rules))
 
 
 def _properties_table() -> str:
@@ -212,7 +209,7 @@ def _properties_table() -> str:
                 f"`{one.default}`",
                 one.used_on,
                 one.inherited,
-                one.meaning if one.built else f"{one.meaning} \u2020",
+                one.meaning,
                 ", ".join(one.rules),
             )
             for one in QUEUE_PROPERTIES

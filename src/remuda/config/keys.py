@@ -45,7 +45,7 @@ class Key:
     ``section``: of a SECTION or SECTIONS, whose keys the value has. ``default``: what it is
     without the key, in words. ``choices``: the only texts allowed; ``any_case``: in any case;
     ``others``: any other is legal, too, and means the default. ``example``: the key with a
-    value, as YAML. ``built``: whether this release acts on it.
+    value, as YAML.
     """
 
     name: str
@@ -59,7 +59,6 @@ class Key:
     choices: tuple[str, ...] = ()
     any_case: bool = False
     others: bool = False
-    built: bool = True
 
 
 _LIMITS: Final = Key(
@@ -174,7 +173,6 @@ SECTION_KEYS: Final[Mapping[str, tuple[Key, ...]]] = {
             ("PAR-3",),
             "preemption: {enabled: false}",
             section=PREEMPTION,
-            built=False,
         ),
         Key(
             "usergroupresolver",
@@ -406,7 +404,6 @@ SECTION_KEYS: Final[Mapping[str, tuple[Key, ...]]] = {
             "whether there is preemption between queues",
             ("PAR-3",),
             "enabled: false",
-            built=False,
         ),
         Key(
             "quotapreemptionenabled",

@@ -49,7 +49,6 @@ class Property(Generic[T]):
     example: str
     choices: tuple[str, ...] = ()
     alias: str = ""
-    built: bool = True
 
     def read(self, properties: Mapping[str, str]) -> T:
         """Return what the merged properties of a queue say. Rules: PRP-1, PRP-2, QUE-18."""
@@ -162,7 +161,6 @@ PREEMPTION_POLICY: Final = Property(
     ("PRP-5", "QUE-18"),
     "preemption.policy: disabled",
     choices=(DEFAULT, FENCE, DISABLED),
-    built=False,
 )
 
 PREEMPTION_DELAY: Final = Property(
@@ -175,7 +173,6 @@ PREEMPTION_DELAY: Final = Property(
     "how long an ask waits before room is taken for it",
     ("PRP-1", "QUE-18"),
     "preemption.delay: 1m30s",
-    built=False,
 )
 
 BACKOFF: Final = Property(

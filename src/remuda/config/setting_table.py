@@ -130,7 +130,7 @@ SETTINGS: Final = (
         "scheduler.parity",
         "none",
         PARITY,
-        "`1.5`: queues are ordered as that release did",
+        "`1.5`: queues are ordered, and victims chosen, as that release did",
         "KV-5",
     ),
     _core("health.checkInterval", "30s", DURATION, "time between health checks; 0: none", "HLT-2"),

@@ -32,6 +32,7 @@ from remuda.core.apply.turn import Turn
 from remuda.core.cycle.decide import decide, has_work
 from remuda.core.cycle.preempt import decide_preemption, may_preempt
 from remuda.core.invariants.partition import check
+from remuda.core.invariants.victims import check_choice
 from remuda.core.messages.commands import (
     BindPredicates,
     ChangeObjectState,
@@ -50,7 +51,7 @@ from remuda.core.messages.commands import (
 from remuda.core.messages.effects import Effect, RequestRefused
 from remuda.core.messages.queries import Query, View
 from remuda.core.model.cluster import Cluster
-from remuda.core.model.decision import Allocate, Park
+from remuda.core.model.decision import Allocate, Park, Preempt
 from remuda.core.model.partition import Partition
 from remuda.core.ports import Predicates, PreemptionPredicates, always_true, first_will_do
 from remuda.core.views.answers import answer
@@ -61,10 +62,11 @@ class Scheduler:
     """Partitions of all RMs, and what happens to them.
 
     ``predicates`` and ``preemption`` are asked for RMs that registered with such predicates.
+    ``verified``: every choice of victims is checked before it is carried out, which tests want.
     ``reservation_delay_ns``: how old an ask must be to reserve a node, None: never (RSV-3).
     """
 
-    __slots__ = ("_after", "_cluster", "_partitions", "_predicates", "_preemption")
+    __slots__ = ("_after", "_cluster", "_partitions", "_predicates", "_preemption", "_verified")
 
     def __init__(
         self,
@@ -72,10 +74,12 @@ class Scheduler:
         *,
         preemption: PreemptionPredicates = first_will_do,
         reservation_delay_ns: int | None = RESERVATION_DELAY_NS,
+        verified: bool = False,
     ) -> None:
         self._cluster = Cluster(reservation_delay_ns)
         self._predicates = predicates
         self._preemption = preemption
+        self._verified = verified
         self._partitions: list[Partition] = []
         self._after: int = 0
 
@@ -132,6 +136,8 @@ class Scheduler:
             else:
                 if isinstance(decision, Park) and may_preempt(partition, decision):
                     decision = decide_preemption(partition, decision, self._preemption, now_ns)
+                    if self._verified and isinstance(decision, Preempt):
+                        check_choice(partition, decision, now_ns)
                 carry_out(turn, partition, decision)
             if partition.claims or partition.shaken or partition.candidates is not None:
                 review(turn, partition)

@@ -12,17 +12,19 @@ from remuda.config.queue_properties import DISABLED, FENCE
 from remuda.core.invariants.require import require
 from remuda.core.messages.tags import REQUIRED_NODE
 from remuda.core.model.allocation import Allocation
-from remuda.core.model.decision import Preempt
+from remuda.core.model.decision import Attempt, Preempt
 from remuda.core.model.partition import Partition
 from remuda.core.model.preemption import QUEUE
 from remuda.core.model.queue import Queue
 from remuda.core.model.vectors import amount_at
+from remuda.core.ports import first_will_do
+from remuda.core.preempt.attempt import attempt
 
 
-def check_choice(partition: Partition, choice: Preempt) -> None:
+def check_choice(partition: Partition, choice: Preempt, now_ns: int) -> None:
     """Check that victims may go, and that it is of use. Raises: InvariantViolation.
 
-    Rules: PRE-82 (a), (c) to (f), (h), PRE-41, PRE-59.
+    Rules: PRE-29, PRE-41, PRE-59, PRE-82 (a), (c) to (f), (h).
     """
     request, node = choice.request, choice.node
     name = f"preemption for {request.ask.allocation_key}"
@@ -41,6 +43,7 @@ def check_choice(partition: Partition, choice: Preempt) -> None:
     if not partition.parity:
         _within_maxima(partition, choice, leaf, name)
     _guarantees(partition, choice, leaf, name)
+    _last_resort(partition, choice, now_ns, name)
     return None
 
 
@@ -158,3 +161,25 @@ def _sum(allocations: Iterable[Allocation], index: int) -> int:
 
 def _stays(queue: Queue, index: int) -> int:
     return amount_at(queue.allocated, index) - amount_at(queue.preempting, index)
+
+
+def _last_resort(partition: Partition, choice: Preempt, now_ns: int, name: str) -> None:
+    """Nobody who opted out goes where those who did not are enough.
+
+    Not asked where an RM may have refused what looks better here, nor in parity, where the first
+    check wins. Rules: PRE-28, PRE-29, SI-36.
+    """
+    if partition.parity or partition.preemption_predicates or partition.candidates is None:
+        return
+    if all(each.ask.allow_preempt_self for each in choice.victims):
+        return
+    other = attempt(
+        partition,
+        choice.lane,
+        choice.request,
+        first_will_do,
+        now_ns,
+        nodes_tried=choice.nodes_tried,
+        among=partition.candidates.willing(),
+    )
+    require(isinstance(other, Attempt), partition, f"{name}: those who did not opt out were enough")

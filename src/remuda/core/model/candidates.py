@@ -125,6 +125,19 @@ class Candidates:
         if not kind.places:
             self._end(kind)
 
+    def willing(self) -> Candidates:
+        """Return those that did not opt out of being preempted; only to be looked at. SI-36."""
+        found = Candidates()
+        for path, kinds in self.kinds.items():
+            left = {key: kind for key, kind in kinds.items() if not kind.bits & OPTED_OUT}
+            if left:
+                found.kinds[path] = left
+        for node_id, on_node in self.on.items():
+            found.on[node_id] = {
+                kind: count for kind, count in on_node.items() if not kind.bits & OPTED_OUT
+            }
+        return found
+
     def _end(self, kind: Kind) -> None:
         path = kind.leaf.path
         del self._kinds[kind.key]

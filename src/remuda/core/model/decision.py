@@ -110,7 +110,8 @@ class Preempt:
 
     ``kind``: what it is for, see model.preemption. ``victims``: in the order they were chosen, of
     which ``for_queue`` make room under a maximum, not on the node. ``reasons``: what justifies it.
-    ``cancelled``: reservations of others there that give way.
+    ``cancelled``: reservations of others there that give way. ``nodes_tried``: no node took the
+    ask; False: a maximum stopped it first.
     """
 
     __slots__ = (
@@ -119,6 +120,7 @@ class Preempt:
         "kind",
         "lane",
         "node",
+        "nodes_tried",
         "reasons",
         "request",
         "victims",
@@ -130,6 +132,7 @@ class Preempt:
         self.node = node
         self.kind = kind
         self.victims: Sequence[Allocation] = ()
+        self.nodes_tried: bool = True
         self.for_queue: frozenset[Allocation] = frozenset()
         self.reasons: Sequence[str] = ()
         self.cancelled: Sequence[Reservation] = ()

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final, final
 
-from remuda.core.model.candidates import ORDINARY
+from remuda.core.model.candidates import ORDINARY, Candidates
 from remuda.core.model.decision import Attempt, Preempt
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
@@ -45,14 +45,16 @@ def attempt(
     now_ns: int,
     *,
     nodes_tried: bool,
+    among: Candidates | None = None,
 ) -> Preempt | Attempt:
     """Choose victims for the first ask of a lane, or say why there are none.
 
     ``nodes_tried``: no node took it as they are; False: a queue's maximum stopped it first.
+    ``among``: who may go, None for all candidates there are.
     The result depends on the state, the ask and the answers of the RM only.
     Rules: PRE-3, PRE-81, PRE-85 to PRE-88, in parity PRE-84.
     """
-    candidates = partition.candidates
+    candidates = among or partition.candidates
     parity = partition.parity
     amounts = request.amounts
     path = ask_path(lane.leaf, request.ask.priority, amounts, parity=parity)
@@ -82,6 +84,7 @@ def attempt(
     if isinstance(queues, QueueSide) and not partition.preemption_predicates:
         on_node = _without_spares(queues, request, check.node, on_node, for_queue)
     decision = Preempt(request, lane, check.node, QUEUE)
+    decision.nodes_tried = nodes_tried
     decision.victims = [allocation for allocation, _ in on_node + for_queue]
     decision.for_queue = frozenset([allocation for allocation, _ in for_queue])
     decision.reasons = owed_reasons(partition, lane.leaf, trial, on_node + for_queue)
