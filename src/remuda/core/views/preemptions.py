@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TypeAlias, final
 
 from remuda.core.messages.queries import (
     EvictionsQuery,
@@ -19,6 +19,7 @@ from remuda.core.model.preemption import Preemption, Victim
 _Numbers: TypeAlias = dict[int, list[int]]
 
 
+@final
 class Involved:
     """Who had a part in the preemptions that are known, from one walk over them.
 
