@@ -23,7 +23,12 @@ from remuda.core.messages import effects as e
 from remuda.core.messages import queries as q
 from remuda.core.messages.effects import Effect
 from remuda.core.messages.events import USERGROUP
-from remuda.core.ports import Predicates, always_true
+from remuda.core.ports import (
+    Predicates,
+    PreemptionPredicates,
+    always_true,
+    first_will_do,
+)
 from remuda.core.scheduler import Scheduler
 
 E = TypeVar("E", bound=Effect)
@@ -97,17 +102,23 @@ class Caller:
         self,
         *queues: QueueConfig,
         predicates: Predicates = always_true,
+        preemption: PreemptionPredicates = first_will_do,
         partitions: Sequence[PartitionConfig] = (),
+        extra_config: Properties | None = None,
         **other: Any,
     ) -> None:
-        self.scheduler = Scheduler(predicates)
+        self.scheduler = Scheduler(predicates, preemption=preemption)
         self.now = START
         self.rm = "rm"
         self.reloads = 0
         chosen = tuple(partitions) or (partition(*(queues or (leaf("a"),)), **other),)
         self.first = self.send(
             c.RegisterResourceManager(
-                self.rm, Configuration(chosen), predicates=predicates is not always_true
+                self.rm,
+                Configuration(chosen),
+                extra_config=extra_config or {},
+                predicates=predicates is not always_true,
+                preemption_predicates=preemption is not first_will_do,
             )
         )
 
@@ -180,10 +191,10 @@ class Caller:
         return self.send(c.UpdateAllocations(self.rm, ask_releases=(release,)))
 
     def existing(
-        self, app: str, identity: str, node_id: str, resource: Resource, key: str = ""
+        self, app: str, identity: str, node_id: str, resource: Resource, key: str = "", **ask: Any
     ) -> list[Effect]:
         """One allocation the RM runs already; the key is the identity unless given."""
-        reported = existing_allocation(app, identity, node_id, resource, key=key)
+        reported = existing_allocation(app, identity, node_id, resource, key=key, **ask)
         return self.send(c.UpdateAllocations(self.rm, allocations=(reported,)))
 
     def release(
@@ -246,10 +257,10 @@ class Caller:
 
 
 def existing_allocation(
-    app: str, identity: str, node_id: str, resource: Resource, key: str = ""
+    app: str, identity: str, node_id: str, resource: Resource, key: str = "", **ask: Any
 ) -> c.ExistingAllocation:
-    """An allocation as an RM reports it."""
-    return c.ExistingAllocation(c.Ask(app, key or identity, resource), identity, node_id)
+    """An allocation as an RM reports it; further fields are those of its ask."""
+    return c.ExistingAllocation(c.Ask(app, key or identity, resource, **ask), identity, node_id)
 
 
 def of(effects: Sequence[Effect], kind: type[E]) -> list[E]:
