@@ -19,7 +19,7 @@ from remuda.core.ports import (
     PreemptionQuestion,
     PreemptionVerdict,
 )
-from tests.unit.core.door import REQUIRED_NODE, SECOND, Caller, leaf, of
+from tests.unit.core.door import REQUIRED_NODE, SECOND, Caller, existing_allocation, leaf, of
 
 DELAY = 30 * SECOND
 PAUSE = 15 * SECOND
@@ -58,8 +58,8 @@ class Arena(Caller):
         if parity:
             other["extra_config"] = {**other.get("extra_config", {}), **PARITY}
         super().__init__(*queues, **other)
-        for node_id, capacity in (nodes or {}).items():
-            self.node(node_id, capacity)
+        updates = [c.NodeUpdate(name, c.CREATE, size) for name, size in (nodes or {}).items()]
+        self.send(c.UpdateNodes(self.rm, tuple(updates)))
 
     def send(self, command: c.Command) -> list[Effect]:
         found = super().send(command)
@@ -84,12 +84,17 @@ class Arena(Caller):
         self, app: str, node_id: str, size: Resource, *keys: str, age: int = 0, **ask: Any
     ) -> None:
         """Allocations that run already; ``age`` in seconds is that of the ask."""
-        for key in keys:
-            fields = dict(ask)
-            if age:
-                made = str(self.now // SECOND - age)
-                fields["tags"] = {**fields.get("tags", {}), "creationTime": made}
-            self.existing(app, key, node_id, size, **fields)
+        reported = [self.running(app, node_id, size, key, age=age, **ask) for key in keys]
+        self.send(c.UpdateAllocations(self.rm, allocations=tuple(reported)))
+
+    def running(
+        self, app: str, node_id: str, size: Resource, key: str, age: int = 0, **ask: Any
+    ) -> c.ExistingAllocation:
+        """One of those, not reported yet."""
+        if age:
+            made = str(self.now // SECOND - age)
+            ask["tags"] = {**ask.get("tags", {}), "creationTime": made}
+        return existing_allocation(app, key, node_id, size, **ask)
 
     def wants(self, app: str, key: str, size: Resource, count: int = 1, **ask: Any) -> None:
         """An ask that may preempt others."""
@@ -192,8 +197,10 @@ def full(size: int = 4, **other: Any) -> Arena:
     The later, the newer.
     """
     arena = pair(size, **other)
-    for number in range(size):
-        arena.runs("b", "n1", ONE, f"v{number}", age=1000 - number)
+    reported = [
+        arena.running("b", "n1", ONE, f"v{number}", age=1000 - number) for number in range(size)
+    ]
+    arena.send(c.UpdateAllocations(arena.rm, allocations=tuple(reported)))
     return arena
 
 
@@ -204,8 +211,11 @@ def row(count: int, size: int = 1, **other: Any) -> Arena:
     """
     names = [str(number) for number in range(1, count + 1)]
     arena = pair(nodes={f"n{name}": cores(size) for name in names}, **other)
-    for name in names:
-        arena.runs("b", f"n{name}", cores(size), f"v{name}", age=1000 - int(name))
+    reported = [
+        arena.running("b", f"n{name}", cores(size), f"v{name}", age=1000 - int(name))
+        for name in names
+    ]
+    arena.send(c.UpdateAllocations(arena.rm, allocations=tuple(reported)))
     return arena
 
 
