@@ -63,8 +63,8 @@ def choose_for_quota(queue: Queue) -> QuotaChoice:
     for share in distribute(queue, planned):
         trial.take_of_share(own.get(share.queue.path, []), dict(share.part))
     trial.take_left(candidates)
-    trial.spare_needless()
-    trial.take_left(candidates)
+    while trial.spare_needless():
+        trial.take_left(candidates)  # guarantees may permit more now
     return QuotaChoice(above, planned, len(candidates), list(trial.chosen.values()))
 
 
@@ -206,8 +206,13 @@ class _Trial:
                 return
             self._take(last)
 
-    def spare_needless(self) -> None:
-        """Spare those that need not go because of others that do, the last chosen first."""
+    def spare_needless(self) -> bool:
+        """Spare those that need not go because of others that do, the last chosen first.
+
+        Whether there was any. Nobody is spared who has something of a type of which not enough
+        goes, so only more can go of it: taking and sparing in turn comes to an end.
+        """
+        before = len(self.chosen)
         for key, allocation in reversed(list(self.chosen.items())):
             pairs = [pair for pair in allocation.amounts.need if pair[0] in self.wanted]
             if all(self.left[index] + amount <= 0 for index, amount in pairs):
@@ -216,6 +221,7 @@ class _Trial:
                     self.left[index] += amount
                 for queue in _path(allocation):
                     add(self._stays[queue.path], allocation.amounts)
+        return len(self.chosen) < before
 
     def _fill(self, candidates: Iterable[Allocation], *, strict: bool) -> None:
         """Take what fits what is left; ``strict``: types of which enough goes count, too."""

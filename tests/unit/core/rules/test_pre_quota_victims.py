@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from remuda.base.resources import Resource
 from remuda.config.schema import QueueConfig
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
@@ -260,6 +261,60 @@ def test_a_type_of_which_enough_goes_keeps_nobody_from_going_for_another() -> No
     door.fill("root.a", 10, {"memory": 10, "vcore": 1})
     maximum = {"memory": 50, "vcore": 9}
     assert len(cut(door, leaf("a", maximum, None, ON))) == 5
+
+
+@pytest.mark.remuda_rule("PRE-71")
+def test_those_with_a_type_of_which_enough_goes_go_in_their_order() -> None:
+    """One core is too much and goes with k1; of the memory 30 are left, and three have 10."""
+    door = Quotas(leaf("a"))
+    small = {"memory": 10, "vcore": 1}
+    door.run("root.a", "k1", "k2", "k3", "k4", size=small, priority=-9)
+    door.run("root.a", "large", size={"memory": 35, "vcore": 1}, priority=9)
+    maximum = {"memory": 35, "vcore": 4}
+    assert cut(door, leaf("a", maximum, None, ON)) == ["k1", "k2", "k3", "k4"]
+
+
+@pytest.mark.remuda_rule("PRE-71")
+def test_those_without_a_type_of_which_enough_goes_are_preferred() -> None:
+    """The leaf b has to give all: 20 and 5 its share, x, and of the rest y takes all cores."""
+
+    def home(maximum: Resource | None) -> QueueConfig:
+        return parent("p", leaf("a"), leaf("b"), maximum=maximum, properties=ON)
+
+    door = Quotas(home(None))
+    door.run("root.p.a", "kept", size={"memory": 50, "vcore": 15}, tags=BOUND)
+    door.run("root.p.b", "x", size={"memory": 20, "vcore": 5}, priority=-9)
+    door.run("root.p.b", "y", size={"memory": 10, "vcore": 5}, priority=-8)
+    door.run("root.p.b", "k", size={"memory": 10, "vcore": 5}, priority=-7)
+    door.run("root.p.b", "z", size={"memory": 10}, priority=9)
+    assert cut(door, home({"memory": 60, "vcore": 20})) == ["x", "y", "z"]
+
+
+@pytest.mark.remuda_rule("PRE-71")
+def test_what_was_too_large_in_one_type_is_not_when_enough_of_it_goes() -> None:
+    """With y the core that is too much goes; then x1 and x2 have just the memory that is left."""
+    door = Quotas(leaf("a"))
+    door.run("root.a", "g", size={"gpu": 1}, priority=-10)
+    door.run("root.a", "x1", "x2", size={"memory": 10, "vcore": 3}, priority=-9)
+    door.run("root.a", "y", size={"memory": 1, "vcore": 1, "gpu": 1})
+    door.run("root.a", "z", size={"memory": 25, "vcore": 3}, priority=9)
+    maximum = {"memory": 25, "vcore": 9, "gpu": 1}
+    assert cut(door, leaf("a", maximum, None, ON)) == ["x1", "x2", "y"]
+
+
+@pytest.mark.remuda_rule("PRE-71")
+def test_who_stays_in_the_end_makes_room_below_guarantees_for_another() -> None:
+    """The guarantee of a lets go v or k. With w enough cores go, so v stays, and k may go."""
+
+    def home(maximum: Resource | None) -> QueueConfig:
+        own = leaf("a", None, {"vcore": 3}), leaf("b")
+        return parent("p", *own, maximum=maximum, properties=ON)
+
+    door = Quotas(home(None))
+    door.run("root.p.a", "v", size={"vcore": 3}, priority=-9)
+    door.run("root.p.a", "k", size={"memory": 10, "vcore": 5})
+    door.run("root.p.b", "w", size={"vcore": 5})
+    assert cut(door, home({"memory": 0, "vcore": 8})) == ["k"]
 
 
 @pytest.mark.remuda_rule("PRE-71")
