@@ -171,7 +171,7 @@ def test_nobody_goes_for_nothing(situation: Situation, changed: str) -> None:
         assert any(part[name] > 0 and gone[name] - part[name] < over[name] for name in over)
 
 
-@pytest.mark.remuda_rule("PRE-71", "PRE-82")
+@pytest.mark.remuda_rule("PRE-70", "PRE-71")
 @given(situation=situations())
 def test_the_same_situation_has_the_same_victims(
     situation: Situation,
