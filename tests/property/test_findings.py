@@ -41,6 +41,12 @@ def exceeds(used: Amounts, wanted: Amounts, maximum: Amounts) -> bool:
     )
 
 
+def plus(*parts: Amounts) -> dict[str, int]:
+    """The sum of some resources."""
+    kinds = sorted({kind for part in parts for kind in part})
+    return {kind: sum(part.get(kind, 0) for part in parts) for kind in kinds}
+
+
 def fits(free: Amounts, wanted: Amounts) -> bool:
     """Whether there is room for everything wanted."""
     return all(amount <= max(0, free.get(kind, 0)) for kind, amount in wanted.items())
@@ -225,9 +231,10 @@ class Truth:
             return view.state == "Accepted" and self.full(subject)
         if finding.gate == gates.USER_QUOTA:
             limit, used, _ = self.limited(subject)
-            return exceeds(used, request.resource, limit.maximum or {})
+            due = plus(used, self.promised(subject, request))
+            return exceeds(due, request.resource, limit.maximum or {})
         if finding.gate == gates.QUEUE_QUOTA:
-            return self.queue_full(subject, request.resource)
+            return self.queue_full(subject, request)
         return finding.gate in (gates.NODES, gates.REQUIRED_NODE) and self.nowhere(request)
 
     def other_turn(self, view: q.ApplicationView) -> bool:
@@ -272,14 +279,33 @@ class Truth:
             found = [x for x in found[0].children if f"{path}.".startswith(f"{x.path}.")]
         return (limit, found[0].used or {}, len(found[0].applications)) if found else (limit, {}, 0)
 
-    def queue_full(self, path: str, wanted: Amounts) -> bool:
-        """Whether a queue has no room. Rules: QUE-8."""
-        queue = self.door.queue(path)
+    def promised(self, subject: str, request: q.RequestView) -> Amounts:
+        """What is kept there for asks for which others went; not for these themselves. PRE-89."""
+        if request.preemption:
+            return {}
+        kind, name, _, path = subject.split(" ") if " " in subject else ("", "", "", subject)
+        return plus(
+            *[
+                ask.resource
+                for view in self.apps.values()
+                if f"{view.queue}.".startswith(f"{path}.")
+                and (not kind or (name == view.user if kind == "user" else name in view.groups))
+                for ask in view.requests
+                if ask.preemption
+            ]
+        )
+
+    def queue_full(self, path: str, request: q.RequestView) -> bool:
+        """Whether a queue has no room, as it is or once the victims went. Rules: QUE-8, PRE-89."""
+        queue, wanted = self.door.queue(path), request.resource
         assert queue.maximum is not None
         unknown = path == "root" and any(
             amount > 0 and kind not in queue.maximum for kind, amount in wanted.items()
         )
-        return unknown or exceeds(queue.allocated, wanted, queue.maximum)
+        leaving = {kind: -amount for kind, amount in queue.preempting.items()}
+        due = plus(queue.allocated, leaving, self.promised(path, request))
+        full = exceeds(queue.allocated, wanted, queue.maximum)
+        return unknown or full or exceeds(due, wanted, queue.maximum)
 
     def nowhere(self, request: q.RequestView) -> bool:
         """Whether no node takes an ask; one that another ask reserved does not. Rules: CYC-15."""

@@ -102,12 +102,12 @@ class Caller:
         self,
         *queues: QueueConfig,
         predicates: Predicates = always_true,
-        preemption: PreemptionPredicates = first_will_do,
+        victims_port: PreemptionPredicates = first_will_do,
         partitions: Sequence[PartitionConfig] = (),
         extra_config: Properties | None = None,
         **other: Any,
     ) -> None:
-        self.scheduler = Scheduler(predicates, preemption=preemption)
+        self.scheduler = Scheduler(predicates, preemption=victims_port, verified=True)
         self.now = START
         self.rm = "rm"
         self.reloads = 0
@@ -118,7 +118,7 @@ class Caller:
                 Configuration(chosen),
                 extra_config=extra_config or {},
                 predicates=predicates is not always_true,
-                preemption_predicates=preemption is not first_will_do,
+                preemption_predicates=victims_port is not first_will_do,
             )
         )
 

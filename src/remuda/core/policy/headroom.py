@@ -38,7 +38,15 @@ def _least(bounds: Iterable[Bound]) -> Vector | None:
         define(least, maximum.types)
         for index in range(len(maximum.amounts)):
             if maximum.types >> index & 1:
-                left = amount_at(maximum, index) - amount_at(bound.allocated, index)
+                left = amount_at(maximum, index) - _spoken_for(bound, index)
                 if not known >> index & 1 or left < least.amounts[index]:
                     least.amounts[index] = left
     return least
+
+
+def _spoken_for(bound: Bound, index: int) -> int:
+    """Return what is used, or will be when victims went and those came they went for. PRE-89."""
+    used = amount_at(bound.allocated, index)
+    if bound.promised is None:
+        return used
+    return max(used, used - amount_at(bound.preempting, index) + amount_at(bound.promised, index))

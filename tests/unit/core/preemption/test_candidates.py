@@ -253,7 +253,7 @@ def test_what_is_owed_bounds_types_the_ask_does_not_want(memory: int, taken: boo
 @pytest.mark.remuda_rule("PRE-51", "PRE-86")
 def test_what_has_nothing_the_ask_wants_is_no_candidate() -> None:
     panel = Panel()
-    arena = pair(nodes={"n1": cores(2, memory=2)}, preemption=panel)
+    arena = pair(nodes={"n1": cores(2, memory=2)}, victims_port=panel)
     arena.runs("b", "n1", {"memory": 1, "vcore": 0}, "memory")
     arena.runs("b", "n1", cores(1, memory=1), "both")
     arena.runs("b", "n1", ONE, "vcore")

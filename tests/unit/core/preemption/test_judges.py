@@ -9,7 +9,7 @@ from remuda.core.ports import (
     PreemptionQuestion,
     PreemptionVerdict,
 )
-from tests.unit.core.door import MINUTE, leaf, parent
+from tests.unit.core.door import MINUTE, SECOND, leaf, parent
 from tests.unit.core.preemption.arena import ONE, Arena, Panel, cores, full, pair, row
 from tests.unit.core.rules.crowd import Reluctant
 
@@ -22,7 +22,7 @@ NO = (False, -1)
 @BOTH
 def test_a_question_names_the_ask_the_node_and_all_victims_there(parity: bool) -> None:
     panel = Panel()
-    arena = full(3, preemption=panel, parity=parity)
+    arena = full(3, victims_port=panel, parity=parity)
     arena.wants("a", "k", ONE)
     arena.after()
     (question,) = panel.questions
@@ -37,14 +37,14 @@ def test_a_question_names_the_ask_the_node_and_all_victims_there(parity: bool) -
 @BOTH
 def test_the_answer_says_how_many_go(index: int, taken: int, parity: bool) -> None:
     # Edge case 26.
-    arena = full(3, preemption=Panel(n1=(True, index)), parity=parity)
+    arena = full(3, victims_port=Panel(n1=(True, index)), parity=parity)
     arena.wants("a", "k", ONE)
     assert arena.after() == ["v2", "v1", "v0"][:taken]
 
 
 @pytest.mark.remuda_rule("PRE-87", "PRE-27")
 def test_an_answer_below_the_start_counts_as_the_start() -> None:
-    arena = full(3, preemption=Panel(n1=(True, 0)))
+    arena = full(3, victims_port=Panel(n1=(True, 0)))
     arena.wants("a", "k", cores(2))
     assert arena.after() == ["v2", "v1"]
 
@@ -57,7 +57,7 @@ def test_a_failure_or_an_index_beyond_the_list_is_no_node(
 ) -> None:
     # Edge case 27.
     panel = Panel(n1=answer)
-    arena = full(3, preemption=panel, parity=parity)
+    arena = full(3, victims_port=panel, parity=parity)
     arena.wants("a", "k", ONE)
     assert arena.after(MINUTE) == []
     assert len(panel.questions) == 1
@@ -72,7 +72,7 @@ def test_what_was_not_judged_is_no_node() -> None:
             return PreemptionAnswer()
 
     panel = Silent()
-    arena = full(3, preemption=panel)
+    arena = full(3, victims_port=panel)
     arena.wants("a", "k", ONE)
     assert arena.after(MINUTE) == []
     assert len(panel.questions) == 1
@@ -83,7 +83,7 @@ def test_what_was_not_judged_is_no_node() -> None:
 def test_of_eleven_nodes_ten_are_asked_about_if_one_of_them_is_good(parity: bool) -> None:
     # Edge case 28.
     panel = Panel(n1=NO)
-    arena = row(11, preemption=panel, parity=parity)
+    arena = row(11, victims_port=panel, parity=parity)
     arena.wants("a", "k", ONE)
     assert len(arena.after()) == 1
     assert [len(question.items) for question in panel.questions] == [10]
@@ -94,7 +94,7 @@ def test_of_eleven_nodes_ten_are_asked_about_if_one_of_them_is_good(parity: bool
 def test_the_eleventh_node_is_asked_about_if_none_of_ten_is_good(parity: bool) -> None:
     names = [f"n{number}" for number in range(1, 12)]
     panel = Panel(**dict.fromkeys(names, NO))
-    arena = row(11, preemption=panel, parity=parity)
+    arena = row(11, victims_port=panel, parity=parity)
     arena.wants("a", "k", ONE)
     assert arena.after() == []
     assert [len(question.items) for question in panel.questions] == [10, 1]
@@ -109,7 +109,7 @@ def test_the_next_nodes_are_asked_about_while_only_unwilling_victims_would_do(
     names = [f"n{number:02}" for number in range(1, 12)]
     panel = Panel(**dict.fromkeys(names[:10], (True, 1)))
     nodes = {name: cores(2) for name in names}
-    arena = pair(nodes=nodes, preemption=panel, parity=parity)
+    arena = pair(nodes=nodes, victims_port=panel, parity=parity)
     for name in names:
         arena.runs("b", name, ONE, f"{name}-willing")
         arena.runs("b", name, ONE, f"{name}-opted", **SELF)
@@ -122,7 +122,7 @@ def test_the_next_nodes_are_asked_about_while_only_unwilling_victims_would_do(
 def test_if_nothing_is_better_unwilling_victims_go() -> None:
     names = [f"n{number:02}" for number in range(1, 12)]
     panel = Panel(**dict.fromkeys(names, (True, 1)))
-    arena = pair(nodes={name: cores(2) for name in names}, preemption=panel)
+    arena = pair(nodes={name: cores(2) for name in names}, victims_port=panel)
     for name in names:
         # On n07 the second is an originator, which is asked before those who opted out.
         fields = {"originator": True} if name == "n07" else SELF
@@ -137,7 +137,7 @@ def test_if_nothing_is_better_unwilling_victims_go() -> None:
 def test_the_best_answer_of_a_batch_is_taken_and_not_the_first(parity: bool) -> None:
     panel = Panel(n1=(True, 2), n2=(True, 1), n3=(True, 1))
     nodes = {f"n{number}": cores(3) for number in range(1, 4)}
-    arena = pair(nodes=nodes, preemption=panel, parity=parity)
+    arena = pair(nodes=nodes, victims_port=panel, parity=parity)
     for name in nodes:
         arena.runs("b", name, ONE, *(f"{name}-{number}" for number in range(3)))
     arena.wants("a", "k", ONE)
@@ -150,7 +150,7 @@ def test_the_score_is_that_of_the_list_that_was_sent() -> None:
     panel = Panel(n1=(True, 1), n2=(True, 1))
     queues = leaf("a", guaranteed=cores(5)), leaf("b"), leaf("c", guaranteed=ONE)
     nodes = {"n1": cores(3), "n2": cores(2)}
-    arena = Arena(*queues, nodes=nodes, preemption=panel)
+    arena = Arena(*queues, nodes=nodes, victims_port=panel)
     arena.apps_in(a="a", b="b", c="c")
     arena.runs("c", "n1", ONE, "kept", age=1)
     arena.runs("b", "n1", ONE, "first", age=2)
@@ -179,7 +179,7 @@ def capped(**other: object) -> Arena:
 def test_a_free_node_beats_every_victim(parity: bool) -> None:
     # Edge cases 29 and 31.
     panel = Panel()
-    arena = capped(preemption=panel, parity=parity)
+    arena = capped(victims_port=panel, parity=parity)
     assert arena.after() == ["v0", "v1"]
     assert arena.reserved() == [("n2", "k")]
     assert ("n2", (), -1) in panel.told
@@ -189,7 +189,7 @@ def test_a_free_node_beats_every_victim(parity: bool) -> None:
 @pytest.mark.remuda_rule("PRE-26", "PRE-29", "PRE-33")
 @BOTH
 def test_a_free_node_that_is_refused_is_none(parity: bool) -> None:
-    arena = capped(preemption=Panel(n2=NO), parity=parity)
+    arena = capped(victims_port=Panel(n2=NO), parity=parity)
     assert arena.after() == ["v0", "v1"]
     assert arena.reserved() == [("n1", "k")]
 
@@ -199,7 +199,7 @@ def test_a_free_node_that_is_refused_is_none(parity: bool) -> None:
 def test_a_free_node_that_was_tried_is_not_asked_about_again(parity: bool) -> None:
     judge, panel = Reluctant({("*", "n2", True): "no", ("*", "n2", False): "no"}), Panel()
     nodes = {"n1": ONE, "n2": ONE}
-    arena = pair(nodes=nodes, preemption=panel, predicates=judge, parity=parity)
+    arena = pair(nodes=nodes, victims_port=panel, predicates=judge, parity=parity)
     arena.runs("b", "n1", ONE, "v")
     arena.wants("a", "k", ONE)
     assert arena.after() == ["v"]
@@ -217,14 +217,18 @@ def test_without_a_judge_every_node_does_with_its_own_start(parity: bool) -> Non
 
 
 @pytest.mark.remuda_rule("PRE-62", "PRE-87")
-def test_at_most_two_hundred_nodes_are_gone_through_and_asked_about_by_ten() -> None:
+def test_one_attempt_goes_through_eighty_nodes_and_goes_on_after_a_while() -> None:
     names = [f"n{number}" for number in range(1, 251)]
     panel = Panel(**dict.fromkeys(names, NO))
-    arena = row(250, preemption=panel)
+    arena = row(250, victims_port=panel)
     arena.wants("a", "k", ONE)
     assert arena.after() == []
-    assert len(panel.items) == 200
+    assert len(panel.items) == 80
     assert {len(question.items) for question in panel.questions} == {10}
+    for asked in (160, 240, 250, 250):
+        assert arena.after(SECOND // 10) == []
+        assert len(panel.items) == asked
+    assert len({item.node_id for item in panel.items}) == 250
 
 
 @pytest.mark.remuda_rule("PRE-62", "PRE-87")
@@ -233,7 +237,7 @@ def test_at_most_fifty_batches_are_asked_about() -> None:
     panel = Panel(**dict.fromkeys(names, NO))
     children = leaf("a", guaranteed=cores(5)), leaf("b")
     top = parent("p", *children, maximum=ONE)
-    arena = Arena(top, nodes=dict.fromkeys(names, ONE), preemption=panel)
+    arena = Arena(top, nodes=dict.fromkeys(names, ONE), victims_port=panel)
     arena.apps_in(a="p.a", b="p.b")
     arena.runs("b", "n0", ONE, "v")
     arena.wants("a", "k", ONE)
@@ -245,7 +249,7 @@ def test_at_most_fifty_batches_are_asked_about() -> None:
 def test_the_answers_of_the_rm_decide_and_nothing_else() -> None:
     def victims(verdict: PreemptionVerdict) -> list[str]:
         says = (verdict.success, verdict.index)
-        arena = row(4, preemption=Panel(n1=NO, n2=says, n3=NO, n4=NO))
+        arena = row(4, victims_port=Panel(n1=NO, n2=says, n3=NO, n4=NO))
         arena.wants("a", "k", ONE)
         return arena.after()
 

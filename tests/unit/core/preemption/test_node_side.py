@@ -174,7 +174,7 @@ def test_the_reservation_of_a_daemon_never_gives_way() -> None:
 @BOTH
 def test_candidates_come_by_consent_then_by_role_then_the_newest_first(parity: bool) -> None:
     panel = Panel()
-    arena = pair(7, preemption=panel, parity=parity)
+    arena = pair(7, victims_port=panel, parity=parity)
     arena.runs("b", "n1", ONE, "both", age=1, originator=True, **SELF)
     arena.runs("b", "n1", ONE, "opted-new", age=2, **SELF)
     arena.runs("b", "n1", ONE, "opted-old", age=3, **SELF)
@@ -190,7 +190,7 @@ def test_candidates_come_by_consent_then_by_role_then_the_newest_first(parity: b
 @pytest.mark.parametrize("parity, order", [(False, ["old", "new"]), (True, ["new", "old"])])
 def test_lower_priority_goes_before_newer(parity: bool, order: list[str]) -> None:
     panel = Panel()
-    arena = pair(2, preemption=panel, parity=parity)
+    arena = pair(2, victims_port=panel, parity=parity)
     arena.runs("b", "n1", ONE, "old", age=9, priority=-2)
     arena.runs("b", "n1", ONE, "new", age=1, priority=-1)
     arena.wants("a", "k", ONE)
@@ -202,7 +202,9 @@ def test_the_priority_of_a_candidate_is_that_seen_from_the_ask() -> None:
     panel = Panel()
     fence = offset(-4, priority_policy="fence")
     others = leaf("b"), leaf("up", properties=offset(5)), leaf("fenced", properties=fence)
-    arena = Arena(leaf("a", guaranteed=cores(5)), *others, nodes={"n1": cores(3)}, preemption=panel)
+    arena = Arena(
+        leaf("a", guaranteed=cores(5)), *others, nodes={"n1": cores(3)}, victims_port=panel
+    )
     arena.apps_in(a="a", b="b", up="up", fenced="fenced")
     arena.runs("b", "n1", ONE, "v-b", priority=-1)
     arena.runs("up", "n1", ONE, "v-up", priority=-5)
@@ -218,7 +220,7 @@ def worked(parity: bool, panel: Panel) -> Arena:
     """The example of PRE-23: available {memory 15, vcore 1000}, use of the leaf {vcore 9000}."""
     queues = leaf("a", guaranteed=cores(9000)), leaf("b", guaranteed=cores(1000))
     nodes = {"n1": {"memory": 20, "vcore": 10_000}}
-    arena = Arena(*queues, nodes=nodes, parity=parity, preemption=panel)
+    arena = Arena(*queues, nodes=nodes, parity=parity, victims_port=panel)
     arena.apps_in(a="a", b="b")
     hour = 3600
     arena.runs("b", "n1", cores(2000), "v1", age=hour)
@@ -261,7 +263,7 @@ def test_what_does_not_help_goes_behind_what_does(parity: bool) -> None:
     queues = leaf("a", guaranteed=cores(5, memory=5)), leaf("b")
     nodes = {"n1": cores(2, memory=9)}
     panel = Panel()
-    arena = Arena(*queues, nodes=nodes, preemption=panel, parity=parity)
+    arena = Arena(*queues, nodes=nodes, victims_port=panel, parity=parity)
     arena.apps_in(a="a", b="b")
     arena.runs("b", "n1", {"memory": 2}, "useless", age=1)
     arena.runs("b", "n1", cores(1, memory=1), "useful", age=2)

@@ -111,7 +111,7 @@ def test_each_ask_has_a_delay_of_its_own(size: int) -> None:
 
 def reluctant(panel: Panel) -> Arena:
     """As ``full`` with an ask, and the RM judges."""
-    arena = full(preemption=panel)
+    arena = full(victims_port=panel)
     arena.wants("a", "k", ONE)
     return arena
 
