@@ -188,6 +188,7 @@ properties = st.fixed_dictionaries(
         "application.sort.priority": st.sampled_from(("enabled", "disabled")),
         "priority.policy": st.sampled_from(("default", "fence")),
         "priority.offset": st.sampled_from(("5", "-5")),
+        "quota.preemption.delay": st.sampled_from(("1s", "5m")),
     },
 )
 templates = st.none() | st.builds(
@@ -287,4 +288,5 @@ def partitions(draw: st.DrawFn, name: str) -> PartitionConfig:
         limits=draw(limits()),
     )
     policy = draw(st.sampled_from(("fair", "binpacking")))
-    return PartitionConfig(name, tree, draw(rule_lists), policy)
+    quotas = draw(st.booleans())
+    return PartitionConfig(name, tree, draw(rule_lists), policy, quota_preemption=quotas)
