@@ -54,6 +54,7 @@ from remuda.core.model.cluster import Cluster
 from remuda.core.model.decision import Allocate, Park, Preempt
 from remuda.core.model.partition import Partition
 from remuda.core.ports import Predicates, PreemptionPredicates, always_true, first_will_do
+from remuda.core.preempt.attempt import Ports
 from remuda.core.views.answers import answer
 
 
@@ -66,7 +67,7 @@ class Scheduler:
     ``reservation_delay_ns``: how old an ask must be to reserve a node, None: never (RSV-3).
     """
 
-    __slots__ = ("_after", "_cluster", "_partitions", "_predicates", "_preemption", "_verified")
+    __slots__ = ("_after", "_cluster", "_partitions", "_ports", "_predicates", "_verified")
 
     def __init__(
         self,
@@ -78,7 +79,7 @@ class Scheduler:
     ) -> None:
         self._cluster = Cluster(reservation_delay_ns)
         self._predicates = predicates
-        self._preemption = preemption
+        self._ports = Ports(predicates, preemption)
         self._verified = verified
         self._partitions: list[Partition] = []
         self._after: int = 0
@@ -135,7 +136,7 @@ class Scheduler:
                 self._after = 1 if alone else self._partitions.index(partition) + 1
             else:
                 if isinstance(decision, Park) and may_preempt(partition, decision):
-                    decision = decide_preemption(partition, decision, self._preemption, now_ns)
+                    decision = decide_preemption(partition, decision, self._ports, now_ns)
                     if self._verified and isinstance(decision, Preempt):
                         check_choice(partition, decision, now_ns)
                 carry_out(turn, partition, decision)

@@ -9,8 +9,7 @@ from remuda.core.model.decision import Attempt, Park, Preempt
 from remuda.core.model.partition import Partition
 from remuda.core.model.request import Lane
 from remuda.core.model.vectors import fits
-from remuda.core.ports import PreemptionPredicates
-from remuda.core.preempt.attempt import attempt
+from remuda.core.preempt.attempt import Ports, attempt
 from remuda.core.preempt.reasons import EXHAUSTED
 from remuda.core.preempt.required_node import attempt_on_required_node
 
@@ -39,7 +38,7 @@ def _waits_on_its_node(partition: Partition, lane: Lane) -> bool:
 
 
 def decide_preemption(
-    partition: Partition, decision: Park, port: PreemptionPredicates, now_ns: int
+    partition: Partition, decision: Park, ports: Ports, now_ns: int
 ) -> Preempt | Park:
     """Return whom to let go for the first ask of a lane; else the lane waits, and it says why.
 
@@ -52,7 +51,7 @@ def decide_preemption(
         made = attempt_on_required_node(lane, request, partition.nodes[lane.shape.required_node])
     elif partition.attempts.may(lane.leaf.path, now_ns):
         nodes_tried = decision.limiting is None
-        made = attempt(partition, lane, request, port, now_ns, nodes_tried=nodes_tried)
+        made = attempt(partition, lane, request, ports, now_ns, nodes_tried=nodes_tried)
     else:
         made = Attempt(EXHAUSTED, 0)
     if isinstance(made, Preempt):

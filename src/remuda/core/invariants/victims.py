@@ -17,8 +17,8 @@ from remuda.core.model.partition import Partition
 from remuda.core.model.preemption import QUEUE
 from remuda.core.model.queue import Queue
 from remuda.core.model.vectors import amount_at
-from remuda.core.ports import first_will_do
-from remuda.core.preempt.attempt import attempt
+from remuda.core.ports import always_true, first_will_do
+from remuda.core.preempt.attempt import Ports, attempt
 
 
 def check_choice(partition: Partition, choice: Preempt, now_ns: int) -> None:
@@ -83,7 +83,7 @@ def _in_reach(partition: Partition, choice: Preempt, victim: Allocation, name: s
     for queue in leaf.path_up[: leaf.path_up.index(common)]:
         fenced = queue.settings.preemption_policy == FENCE
         require(not fenced, partition, f"{name} is outside the fence at {queue.path}")
-    for queue in own.path_up[: own.path_up.index(common)]:
+    for queue in own.path_up:
         disabled = queue.settings.preemption_policy == DISABLED
         require(not disabled, partition, f"{name}: {queue.path} has preemption disabled")
     asks = _priority_below(leaf, common, choice.request.ask.priority)
@@ -177,7 +177,7 @@ def _last_resort(partition: Partition, choice: Preempt, now_ns: int, name: str) 
         partition,
         choice.lane,
         choice.request,
-        first_will_do,
+        Ports(always_true, first_will_do),
         now_ns,
         nodes_tried=choice.nodes_tried,
         among=partition.candidates.willing(),

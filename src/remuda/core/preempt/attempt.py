@@ -16,7 +16,13 @@ from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.preemption import QUEUE
 from remuda.core.model.request import Lane, Request
-from remuda.core.ports import PreemptionItem, PreemptionPredicates, PreemptionQuestion
+from remuda.core.ports import (
+    NodesQuestion,
+    Predicates,
+    PreemptionItem,
+    PreemptionPredicates,
+    PreemptionQuestion,
+)
 from remuda.core.preempt.fence import Fence, ask_path
 from remuda.core.preempt.nodes import Check, Found, NodeSide, spare_room, spares
 from remuda.core.preempt.parity import PathUse
@@ -37,11 +43,22 @@ BATCH: Final = 10
 BATCHES_LIMIT: Final = 50
 
 
+@final
+class Ports:
+    """Who is asked: about nodes as they are, and about nodes without victims. Rules: PRE-26."""
+
+    __slots__ = ("predicates", "preemption")
+
+    def __init__(self, predicates: Predicates, preemption: PreemptionPredicates) -> None:
+        self.predicates = predicates
+        self.preemption = preemption
+
+
 def attempt(
     partition: Partition,
     lane: Lane,
     request: Request,
-    port: PreemptionPredicates,
+    ports: Ports,
     now_ns: int,
     *,
     nodes_tried: bool,
@@ -69,7 +86,7 @@ def attempt(
         return Attempt(NO_GUARANTEE, len(candidates.kinds))
     side = NodeSide(partition, request, trial, now_ns, parity=parity)
     search = NodeSearch(partition, request, candidates, trial, side)
-    judge = _Judge(partition, lane, request, port)
+    judge = _Judge(partition, lane, request, ports)
     check, index = judge.best(search.checks(nodes_tried=nodes_tried, skipped=lane.passed))
     cost = len(partition.nodes) + side.looked_at
     if judge.ticket:
@@ -146,23 +163,23 @@ class _Judge:
     ``ticket``: what was ``asked`` last is answered later; 0: nothing is open.
     """
 
-    __slots__ = ("_lane", "_partition", "_port", "_request", "asked", "ticket")
+    __slots__ = ("_lane", "_partition", "_ports", "_request", "asked", "ticket")
 
-    def __init__(
-        self, partition: Partition, lane: Lane, request: Request, port: PreemptionPredicates
-    ) -> None:
+    def __init__(self, partition: Partition, lane: Lane, request: Request, ports: Ports) -> None:
         self._partition = partition
         self._lane = lane
         self._request = request
-        self._port = port
+        self._ports = ports
         self.ticket: int = 0
         self.asked: tuple[PreemptionItem, ...] = ()
 
     def best(self, checks: Iterator[Check]) -> tuple[Check | None, int]:
         """Return the best check and the index of its last victim. Rules: PRE-25, PRE-28, PRE-29."""
         if not self._partition.preemption_predicates:
-            first = next(checks, None)
-            return first, -1 if first is None else first.start
+            for check in checks:
+                if check.start >= 0 or self._takes_it_now(check.node):
+                    return check, check.start
+            return None, -1
         best: tuple[int, int, str] | None = None
         found: Check | None = None
         index = -1
@@ -180,6 +197,19 @@ class _Judge:
                 break
         return found, index
 
+    def _takes_it_now(self, node: Node) -> bool:
+        """Whether a node with room is acceptable as it is. Rules: PRE-26, SI-80.
+
+        Where that is answered later it is taken to be: it is asked again before the ask is placed.
+        """
+        if not self._partition.predicates:
+            return True
+        ask = self._request.ask
+        rm_id, key = self._partition.rm_id, ask.allocation_key
+        question = NodesQuestion(rm_id, ask.application_id, key, True, (node.node_id,))
+        answer = self._ports.predicates(question)
+        return answer.passed == 0 or answer.ticket > 0
+
     def _ask(self, batch: list[Check]) -> tuple[tuple[bool, int], ...]:
         """Ask the RM, unless it has answered just that already. Rules: PRE-24, PRE-26, EXT-18."""
         items = tuple([self._item(check) for check in batch])
@@ -190,7 +220,9 @@ class _Judge:
                 return known
             if len(hearing.verdicts) >= BATCHES_LIMIT:
                 return ()
-        answer = self._port(PreemptionQuestion(self._partition.rm_id, items, first_success=False))
+        answer = self._ports.preemption(
+            PreemptionQuestion(self._partition.rm_id, items, first_success=False)
+        )
         self.ticket, self.asked = answer.ticket, items
         return tuple([(verdict.success, verdict.index) for verdict in answer.verdicts])
 

@@ -108,6 +108,8 @@ class Fence:
         if parent is None:
             return None
         if parent in self.path:
+            if any(each.settings.preemption_policy == DISABLED for each in parent.path_up):
+                return None
             above = self._threshold_beside(parent)
             if above is None:
                 return None

@@ -45,7 +45,7 @@ def _shares_type(held: Amounts, asked: Amounts) -> bool:
     return bool(held.types & asked.types)
 
 
-def _place(allocation: Allocation, node: Node) -> tuple[int, int, int, float, str, int, str]:
+def _place(allocation: Allocation, node: Node) -> tuple[int, int, int, float, float, str, int, str]:
     """Return the place among the candidates, the best victim first. Rules: PRE-42 (Ours)."""
     ask = allocation.ask
     kind = 1 if ask.allow_preempt_self else 2
@@ -53,18 +53,21 @@ def _place(allocation: Allocation, node: Node) -> tuple[int, int, int, float, st
         3 if ask.originator else kind,
         ask.priority,
         -allocation.requested_ns,
-        _share(allocation.amounts, node),
+        *_shares(allocation.amounts, node),
         ask.allocation_key,
         allocation.application.number,
         allocation.allocation_id,
     )
 
 
-def _share(held: Amounts, node: Node) -> float:
-    """Return the largest share of the node that an allocation holds."""
+def _shares(held: Amounts, node: Node) -> tuple[float, float]:
+    """Return the largest share of the node that an allocation holds, and the sum of them all.
+
+    Who holds less of one type and no more of any other comes first. Rules: PRE-42 (Ours).
+    """
     total = dict(node.total.pairs)
     shares = [amount / total[index] for index, amount in held.need if total.get(index, 0) > 0]
-    return max(shares, default=0.0)
+    return max(shares, default=0.0), sum(shares)
 
 
 def _enough(node: Node, asked: Amounts, candidates: list[Allocation]) -> list[Allocation] | None:
