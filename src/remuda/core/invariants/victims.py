@@ -169,7 +169,8 @@ def _last_resort(partition: Partition, choice: Preempt, now_ns: int, name: str) 
     Not asked where an RM may have refused what looks better here, nor in parity, where the first
     check wins. Rules: PRE-28, PRE-29, SI-36.
     """
-    if partition.parity or partition.preemption_predicates or partition.candidates is None:
+    asked = partition.predicates or partition.preemption_predicates
+    if partition.parity or asked or partition.candidates is None:
         return
     if all(each.ask.allow_preempt_self for each in choice.victims):
         return

@@ -220,9 +220,8 @@ class _Judge:
                 return known
             if len(hearing.verdicts) >= BATCHES_LIMIT:
                 return ()
-        answer = self._ports.preemption(
-            PreemptionQuestion(self._partition.rm_id, items, first_success=False)
-        )
+        rm_id = self._partition.rm_id
+        answer = self._ports.preemption(PreemptionQuestion(rm_id, items, first_success=False))
         self.ticket, self.asked = answer.ticket, items
         return tuple([(verdict.success, verdict.index) for verdict in answer.verdicts])
 
