@@ -141,6 +141,7 @@ def test_fences_and_disabled_queues_limit_who_is_in_reach(parity: bool) -> None:
     assert reach(other="disabled") == "far"
     assert reach(above="disabled") == "far"
     assert reach(above="disabled", other="default") == "far"
+    assert reach(above="disabled", other="fence") == "far"
 
 
 @pytest.mark.remuda_rule("PRE-13", "PRE-51")
@@ -274,12 +275,12 @@ def test_nodes_that_drain_or_are_reserved_for_others_are_not_used(parity: bool) 
     assert chosen() == either
     assert chosen(False) == []
     assert chosen(True, Claim("app", "ask", 5)) == either
-    assert chosen(True, Claim("app", "other", 4, age=3_600)) == ([] if parity else either)
+    assert chosen(True, Claim("app", "other", 4, age=3_601)) == ([] if parity else either)
     for claim in (
-        Claim("app", "other", 4, age=3_599),
-        Claim("app", "other", 5, age=3_600),
-        Claim("app", "other", 4, required=True, age=3_600),
-        Claim("app", "other", 4, standing=True, age=3_600),
+        Claim("app", "other", 4, age=3_600),
+        Claim("app", "other", 5, age=3_601),
+        Claim("app", "other", 4, required=True, age=3_601),
+        Claim("app", "other", 4, standing=True, age=3_601),
     ):
         assert chosen(True, claim) == []
 
@@ -496,6 +497,14 @@ def test_for_a_required_node_some_never_go() -> None:
     nodes = (Node("n", {"vcore": 4, "memory": 1}), Node("other", {"vcore": 1}))
     scene = Scene(queues(), nodes, running, ask({"vcore": 1}, "root.b", 5, "n"))
     assert victims(preemption_required.choose(scene)) == ["v6"]
+
+
+@pytest.mark.remuda_rule("PRE-42")
+def test_for_a_required_node_the_smaller_of_two_equal_shares_goes_first() -> None:
+    running = (run("a", {"gpu": 5, "memory": 2}), run("b", {"gpu": 5, "memory": 1}))
+    node = (Node("n", {"gpu": 10, "memory": 10}),)
+    scene = Scene(queues(), node, running, ask({"gpu": 5}, "root.b", 0, "n"))
+    assert victims(preemption_required.choose(scene)) == ["b"]
 
 
 @pytest.mark.remuda_rule("PRE-43")

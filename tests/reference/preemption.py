@@ -41,8 +41,13 @@ from tests.reference.preemption_reach import (
 def choose(scene: Scene) -> Choice:
     """What an attempt for an ask comes to. Rules: PRE-85 to PRE-88."""
     choice = Choice()
-    found = [one for one in candidates(scene) if owed(scene, meeting(scene, one.running))]
+    found = [one for one in candidates(scene) if possible(scene, one.running)]
+    if not found:
+        choice.reason = "nobody"  # nobody is asked either
+        return choice
     nodes = [node for node in scene.nodes if usable(scene, node)]
+    reachable = {node.name for node in nodes}
+    found = [one for one in found if one.running.node in reachable]
     plans = [plan for node in nodes if (plan := node_side(scene, node, found)) is not None]
     best = best_plan(scene, plans, choice)
     if best is None:
@@ -50,8 +55,7 @@ def choose(scene: Scene) -> Choice:
         return choice
     plan, index = best
     taken = list(plan.listed[: index + 1])
-    reachable = {node.name for node in nodes}
-    others = [c for c in found if c.running.node in reachable and c.running not in taken]
+    others = [c for c in found if c.running not in taken]
     more = queue_side(scene, taken, queue_order(scene, others))
     if more is None:
         choice.reason = "queues"
@@ -131,6 +135,15 @@ def acceptable(scene: Scene, one: Running, gone: Collection[Running]) -> bool:
     return above_guarantee(scene, one, gone) and not protected(scene, one, gone)
 
 
+def possible(scene: Scene, one: Running) -> bool:
+    """Whether its side owes the ask, and it could be the first victim.
+
+    Who cannot be the first cannot be a later one. Rules: PRE-85, PRE-86.
+    """
+    owes = owed(scene, meeting(scene, one))
+    return owes and acceptable(scene, one, ()) and within_room(scene, one, ())
+
+
 # ------------------------------------------------------------------------------- node side
 
 
@@ -164,13 +177,13 @@ def first_pass(scene: Scene, node: Node, ordered: list[Running]) -> list[Running
 
 
 def trimmed(scene: Scene, node: Node, listed: list[Running], index: int) -> Plan:
-    """Victims that turn out to be superfluous go behind the others. Rules: PRE-87 step 4."""
-    stay, moved = listed[: index + 1], []
+    """Superfluous victims go behind the others, in their order. Rules: PRE-87 step 4."""
+    stay, moved = listed[: index + 1], list[Running]()
     for one in reversed(listed[: index + 1]):
         others = [other for other in stay if other is not one]
         if res.fits(free_without(scene, node, others), scene.ask.resource):
             stay = others
-            moved.append(one)
+            moved.insert(0, one)
     return Plan(node.name, (*stay, *moved, *listed[index + 1 :]), len(stay) - 1)
 
 

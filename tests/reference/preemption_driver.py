@@ -138,8 +138,14 @@ class Stage:
         assert self.scene.judge is not None
         checks = [Check(item.node_id, item.victims, item.start_index) for item in question.items]
         self.asked.append(checks)
-        verdicts = (PreemptionVerdict(*self.scene.judge(check)) for check in checks)
-        return PreemptionAnswer(tuple(verdicts))
+        return PreemptionAnswer(tuple(self.verdict(check) for check in checks))
+
+    def verdict(self, check: Check) -> PreemptionVerdict:
+        """What the RM says of one node; without victims, what it says of any ask (SI-81)."""
+        assert self.scene.judge is not None
+        if check.victims:
+            return PreemptionVerdict(*self.scene.judge(check))
+        return PreemptionVerdict(self.scene.room is None or self.scene.room(check.node))
 
     def reserved(self, ask: Ask) -> tuple[str, ...]:
         """The nodes that are reserved for an ask."""

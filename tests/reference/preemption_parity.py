@@ -37,7 +37,7 @@ from tests.reference.preemption_reach import (
 def choose(scene: Scene) -> Choice:
     """What an attempt for an ask comes to. Rules: PRE-14 to PRE-33, PRE-84."""
     choice = Choice()
-    found = [one for one in candidates(scene) if exposed(scene, one.running.queue)]
+    found = [one for one in candidates(scene) if possible(scene, one.running)]
     if not found or not within(scene, scene.ask.queue, [one.running for one in found]):
         choice.reason = "guarantees"  # PRE-16
         return choice
@@ -61,13 +61,18 @@ def choose(scene: Scene) -> Choice:
     return choice
 
 
+def possible(scene: Scene, one: Running) -> bool:
+    """Whether it could be the first victim; who cannot be that cannot be a later one.
+
+    So those who could are as good as all for PRE-16. Rules: PRE-14, PRE-16, PRE-17.
+    """
+    return exposed(scene, one.queue) and not protected(scene, one, ())
+
+
 def exposed(scene: Scene, leaf: str) -> bool:
     """Whether a leaf uses more than it is guaranteed, or is guaranteed nothing. Rules: PRE-14."""
     guaranteed = effective_guarantee(scene, leaf)
-    if not guaranteed:
-        return True
-    bound = res.smaller_of_each(guaranteed, effective_maximum(scene, leaf))
-    return not res.fits_where_limited(bound, allocated(scene, leaf))
+    return not guaranteed or not res.fits_where_limited(guaranteed, allocated(scene, leaf))
 
 
 # ------------------------------------------------------------------------------ guarantees
@@ -126,8 +131,6 @@ def meeting(scene: Scene, one: Running) -> str:
 def node_side(scene: Scene, node: Node, found: list[Candidate]) -> Plan | None:
     """What a node would have to give, None: it cannot give enough. Rules: PRE-20 to PRE-23."""
     wanted = scene.ask.resource
-    if not res.fits(node.total, wanted):
-        return None
     if res.fits(free_without(scene, node, ()), wanted):
         return Plan(node.name, (), -1)
     listed: list[Running] = []

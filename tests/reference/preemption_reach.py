@@ -73,18 +73,17 @@ def urgency_within(scene: Scene, leaf: str, base: int, priority: int) -> int | N
     """The priority of an allocation relative to the ask's, None: out of reach by a fence.
 
     ``base``: the ask's priority as seen at the queue both are below. At most 0 is acceptable.
+    Below a fence nothing else counts (QUE-29).
     Rules: PRE-8, PRE-9, PRE-10, PRE-87.
     """
-    threshold, fenced = base, None
+    threshold = base
     for path in reversed(below(leaf, common(leaf, scene.ask.queue))):
         queue = scene.queues[path]
-        if not queue.fenced:
-            threshold -= queue.offset
-        elif queue.offset > threshold:
-            return None
-        elif fenced is None:
-            fenced = queue.offset - threshold
-    return priority - threshold if fenced is None else fenced
+        if queue.fenced:
+            urgency = queue.offset - threshold
+            return urgency if urgency <= 0 else None
+        threshold -= queue.offset
+    return priority - threshold
 
 
 # -------------------------------------------------------------------------------- candidates
@@ -121,24 +120,29 @@ def node_order(scene: Scene, found: Iterable[Candidate]) -> list[Running]:
     def rank(one: Candidate) -> tuple[object, ...]:
         run = one.running
         urgency = 0 if scene.parity else one.urgency
-        return run.opted_out, run.originator, urgency, -run.created, run.key, run.identity
+        return run.opted_out, run.originator, urgency, -run.created, *last(scene, run)
 
     return [one.running for one in sorted(found, key=rank)]
 
 
 def queue_order(scene: Scene, found: Iterable[Candidate]) -> list[Running]:
-    """Candidates of all nodes in the order of the queue side. Rules: PRE-31, PRE-88."""
+    """Candidates of all nodes in the order of the queue side. Rules: PRE-31, PRE-84, PRE-88."""
+
+    def kind(run: Running) -> tuple[object, ...]:
+        return run.originator + 2 * run.opted_out, -run.created
+
+    ordered = sorted(
+        (one.running for one in found),
+        key=lambda run: last(scene, run),
+        reverse=not scene.parity,
+    )
+    return sorted(ordered, key=kind)
+
+
+def last(scene: Scene, run: Running) -> tuple[object, ...]:
+    """What decides between allocations that are equal in all else."""
     arrivals = list(dict.fromkeys(one.app for one in scene.running))
-
-    def age(one: Candidate) -> tuple[object, ...]:
-        run = one.running
-        return run.created, run.key, arrivals.index(run.app), run.identity
-
-    def bits(one: Candidate) -> int:
-        return one.running.originator + 2 * one.running.opted_out
-
-    newest_first = sorted(found, key=age, reverse=True)
-    return [one.running for one in sorted(newest_first, key=bits)]
+    return run.key, arrivals.index(run.app), run.identity
 
 
 # ------------------------------------------------------------------------------------- nodes
@@ -147,22 +151,21 @@ def queue_order(scene: Scene, found: Iterable[Candidate]) -> list[Running]:
 def usable(scene: Scene, node: Node) -> bool:
     """Whether a node may be chosen at all. Rules: PRE-18, PRE-50, PRE-84, PRE-87."""
     others = [c for c in node.claims if (c.app, c.key) != (scene.ask.app, scene.ask.key)]
-    if not node.schedulable:
+    if not node.schedulable or not res.fits(node.total, scene.ask.resource):
         return False
     if scene.parity:
         return not others
-    return res.fits(node.total, scene.ask.resource) and all(
+    return all(
         not (claim.required or claim.standing)
         and claim.priority < scene.ask.priority
-        and 0 < scene.limit <= claim.age
+        and 0 < scene.limit < claim.age
         for claim in others
     )
 
 
 def shortage(scene: Scene, free: res.Amounts) -> dict[str, int]:
-    """What the ask lacks where so much is free. Rules: RES-21, PRE-21."""
-    left = res.subtract(scene.ask.resource, free)
-    return {t: max(0, amount) if t in free else amount for t, amount in left.items()}
+    """What the ask lacks where so much is free, of the types it wants. Rules: PRE-21, PRE-87."""
+    return {t: max(0, scene.ask.resource[t] - free.get(t, 0)) for t in scene.ask.types}
 
 
 def free_without(scene: Scene, node: Node, gone: Iterable[Running]) -> dict[str, int]:

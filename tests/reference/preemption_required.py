@@ -35,7 +35,10 @@ def enough(scene: Scene, node: Node, gone: list[Running]) -> bool:
 
 
 def order(scene: Scene, node: Node) -> list[Running]:
-    """Who may have to go, in order. Rules: PRE-41, PRE-42."""
+    """Who may have to go, in order. Rules: PRE-41, PRE-42.
+
+    By the largest share of a type, then by the sum of all: both grow with every amount.
+    """
     ask = scene.ask
     found = [
         one
@@ -49,16 +52,17 @@ def order(scene: Scene, node: Node) -> list[Running]:
 
     def rank(one: Running) -> tuple[object, ...]:
         kind = 3 if one.originator else 2 if one.opted_out else 1
-        return kind, one.priority, -one.created, share(node, one), one.key, one.identity
+        parts = shares(node, one)
+        size = max(parts, default=Fraction(0)), sum(parts)
+        return kind, one.priority, -one.created, size, one.key, one.identity
 
     return sorted(found, key=rank)
 
 
-def share(node: Node, one: Running) -> Fraction:
-    """The largest part of any type of the node that an allocation holds. Rules: RES-56."""
-    shares = [
+def shares(node: Node, one: Running) -> list[Fraction]:
+    """What part of each type of the node an allocation holds. Rules: RES-56."""
+    return [
         Fraction(amount, node.total[t]) if node.total[t] else Fraction(bool(amount))
         for t, amount in one.resource.items()
         if t in node.total
     ]
-    return max(shares, default=Fraction(0))

@@ -87,6 +87,7 @@ class Painter:
     def __init__(self, seed: int, attempt: int) -> None:
         self.seed = seed
         self.rng = random.Random(f"{seed} {attempt}")
+        self.asked: dict[tuple[str, str], int] = {}
         self.types = TYPES[: self.rng.choice((1, 1, 2, 2, 3))]
 
     def chance(self, percent: int) -> bool:
@@ -96,8 +97,9 @@ class Painter:
         queues, nodes = self.queues(), self.nodes()
         ends = leaves(Scene(queues, (), (), Ask("", "", ROOT, {})))
         home = self.rng.choice(ends)
-        count = self.rng.choice((1, 1, 2, 3))
-        asks = [self.ask(i, home if i < 1 else self.rng.choice(ends), nodes) for i in range(count)]
+        count = self.rng.choice((1, 2, 3, 3))
+        homes = [home, *(home if self.chance(40) else self.rng.choice(ends) for _ in range(2))]
+        asks = [self.ask(number, homes[number], nodes) for number in range(count)]
         running = self.running(nodes, ends, asks[0])
         manner = Manner(self.chance(50), self.chance(30), self.chance(50))
         scene = Scene(queues, nodes, running, asks[0], parity=self.seed % 2 == 1)
@@ -108,7 +110,7 @@ class Painter:
         if not manner.reserves or self.chance(30):
             return Sketch(self.seed, scene, tuple(asks), manner)
         blocker = replace(self.ask(9, self.rng.choice(ends), nodes), required="", priority=0)
-        waited = self.rng.choice((HOUR - 1, HOUR, 2 * HOUR))
+        waited = self.rng.choice((HOUR - 1, HOUR + 1, 2 * HOUR))
         blocked = replace(scene, ask=blocker)
         if not fits_headroom(blocked) or any(takes(blocked, node) for node in nodes):
             return Sketch(self.seed, scene, tuple(asks), manner)
@@ -182,7 +184,7 @@ class Painter:
         """What a queue uses and the ask, and some more, now and then a little less."""
         used, wanted = allocated(scene, path), scene.ask.resource
         slack = {
-            t: self.rng.choice((0, 1, 2, 4, 8, 8, 16, 16, 16, -1))
+            t: self.rng.choice((0, 1, 2, 4, 8, 8, 16, 16, 30, -1))
             for t in self.types
             if self.chance(90)
         }
@@ -221,16 +223,18 @@ class Painter:
         return tuple(found)
 
     def work(self, number: int, queue: str, node: str, size: Mapping[str, int]) -> Running:
-        """One allocation of one of two applications of a queue."""
+        """One allocation of one of two applications of a queue; those of one ask are as old."""
+        app, key = f"{queue}-{self.rng.randrange(2)}", self.key()
+        created = self.asked.setdefault((app, key), self.rng.randrange(-5, 0))
         return Running(
             f"id{number}",
-            f"{queue}-{self.rng.randrange(2)}",
+            app,
             queue,
             node,
             size,
             self.rng.choice((-1, 0, 0, 0, 1, 2)),
-            self.rng.randrange(-5, 0),
-            self.key(),
+            created,
+            key,
             self.chance(10),
             self.chance(12),
             self.chance(6),
