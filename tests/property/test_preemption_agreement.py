@@ -73,7 +73,8 @@ def compare(scene: Scene, choice: Choice, outcome: Outcome) -> str:
     if wanted != outcome.victims:
         return f"victims {wanted} {choice.reason}, but were {outcome.victims}"
     if outcome.placed:
-        return "" if wanted and at_once(scene, choice) else f"placed {outcome.placed}"
+        right = wanted and outcome.placed == choice.node and at_once(scene, choice)
+        return "" if right else f"placed on {outcome.placed}"
     if wanted and outcome.reserved != (choice.node,):
         return f"reserves {choice.node}, but has {outcome.reserved}"
     asked = choice.batches if scene.judge is not None else []

@@ -2,7 +2,8 @@
 
 The laws are checked on the cluster as it was before, by brute force: leave out each victim in turn
 and look whether it is missed. Without answers of an RM, and with an RM that asks for more victims
-than the amounts require; those it asked for cannot be called superfluous.
+than the amounts require; those it asked for cannot be called superfluous, for what else would do
+is its to say.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ def preemptions(sketch: Sketch) -> Iterator[tuple[Scene, Outcome]]:
         if not outcome.victims:
             return
         yield scene, outcome
-        choice = Choice(node=outcome.reserved[0], victims=chosen(scene, outcome))
+        if outcome.placed:
+            return
+        choice = Choice(node=outcome.node, victims=chosen(scene, outcome))
         scene = after(scene, choice)
 
 
@@ -66,7 +69,7 @@ def chosen(scene: Scene, outcome: Outcome) -> list[Running]:
 
 def fault(scene: Scene, outcome: Outcome) -> str:
     """Which law a preemption breaks, "" if none."""
-    victims, (node,) = chosen(scene, outcome), outcome.reserved
+    victims, node = chosen(scene, outcome), outcome.node
     if laws := broken(scene, node, victims):
         return f"{laws} of PRE-82"
     asked_for = demanded(scene, outcome)
@@ -79,11 +82,11 @@ def fault(scene: Scene, outcome: Outcome) -> str:
 
 
 def demanded(scene: Scene, outcome: Outcome) -> list[str]:
-    """The keys of the victims that the RM wanted gone although amounts did not require all."""
+    """The keys of the victims that the RM was asked about and that it wants gone (PRE-88)."""
     for check in (check for batch in outcome.batches for check in batch):
         assert scene.judge is not None
         index = scene.judge(check)[1]
-        if check.node == outcome.reserved[0] and index > check.start:
+        if check.victims and check.node == outcome.node:
             return list(check.victims[: index + 1])
     return []
 

@@ -62,8 +62,22 @@ def choose(scene: Scene) -> Choice:
     elif not taken + more:
         choice.reason = "no victims"
     else:
+        if scene.judge is None:
+            taken = needed(scene, plan.node, taken, more)
         choice.node, choice.victims, choice.for_queue = plan.node, taken + more, more
     return choice
+
+
+def needed(scene: Scene, name: str, taken: list[Running], more: list[Running]) -> list[Running]:
+    """The victims of the node without those that neither it nor a queue needs. Rules: PRE-88."""
+    (node,) = (one for one in scene.nodes if one.name == name)
+    for one in reversed(list(taken)):
+        rest = [other for other in taken if other is not one]
+        here = [other for other in rest + more if other.node == name]
+        fits = res.fits(free_without(scene, node, here), scene.ask.resource)
+        if fits and not over(scene, rest + more):
+            taken = rest
+    return taken
 
 
 def meeting(scene: Scene, one: Running) -> str:

@@ -29,13 +29,19 @@ ROUNDS = 200
 class Outcome:
     """What the scheduler did for one ask: whom it ordered out, and which nodes it has reserved.
 
-    ``batches``: what the RM was asked about victims. ``placed``: it needed no preemption.
+    ``batches``: what the RM was asked about victims. ``placed``: the node it went to at once.
     """
 
     victims: list[str] = field(default_factory=list)
     reserved: tuple[str, ...] = ()
     batches: list[list[Check]] = field(default_factory=list)
-    placed: list[str] = field(default_factory=list)
+    placed: str = ""
+
+    @property
+    def node(self) -> str:
+        """Where the ask is, or is to be."""
+        (found,) = (self.placed,) if self.placed else self.reserved
+        return found
 
 
 class Stage:
@@ -120,7 +126,7 @@ class Stage:
         outcome = Outcome(reserved=self.reserved(ask), batches=self.asked)
         for effect in effects:
             if isinstance(effect, e.AllocationNew):
-                outcome.placed.append(effect.ask.allocation_key)
+                outcome.placed = effect.node_id
             if isinstance(effect, e.AllocationsReleased):
                 assert {r.termination_type for r in effect.released} == {c.PREEMPTED_BY_SCHEDULER}
                 outcome.victims += [released.allocation_id for released in effect.released]
