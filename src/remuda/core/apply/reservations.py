@@ -87,12 +87,15 @@ def unreserve_all(
 
 
 def use_reservation(turn: Turn, partition: Partition, request: Request, node: Node) -> None:
-    """End one reservation of an ask that got an allocation: that on its node, else the oldest.
+    """End one reservation of an ask that got an allocation.
 
-    Rules: RSV-8, SI-44.
+    That on the node for which others were preempted, else that on its node, else the oldest.
+    Rules: RSV-8, SI-44, PRE-89.
     """
+    standing = request.preemption
     place_standing(turn, partition, request)
-    own = request.reservations.get(node.node_id)
+    kept = node.node_id if standing is None else standing.node_id
+    own = request.reservations.get(kept)
     reservation = own or request.oldest_reservation()
     if reservation is not None:
         unreserve(turn, partition, reservation)

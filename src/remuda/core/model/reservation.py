@@ -69,4 +69,5 @@ class Reservation:
 
         Room that was taken from others for an ask is kept whatever the headroom says.
         """
-        return self.claim.fits or self.request.preemption is not None
+        standing = self.request.preemption
+        return self.claim.fits or (standing is not None and standing.node_id == self.node.node_id)
