@@ -1,11 +1,11 @@
 """Whoever has a start time may have one, and runs are on where victims are awaited (part of check).
 
-Rules: PRE-64, PRE-65, QUE-2.
+Rules: PRE-64, PRE-65. What victims hold is counted in ``preemption``.
 """
 
 from __future__ import annotations
 
-from remuda.core.invariants.require import require, same
+from remuda.core.invariants.require import require
 from remuda.core.model import deadlines
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.cluster import Cluster
@@ -17,7 +17,7 @@ from remuda.core.preempt.quota_change import delay_of
 
 
 def check_quotas(partition: Partition) -> None:
-    """Start times, runs and what is about to go are what their queues and victims say."""
+    """Start times are where they may be, and runs where victims are awaited."""
     queues = partition.queues(partition.root)
     quotas = partition.quotas
     armed = {queue.path: queue for queue in queues if queue.quota_due_ns}
@@ -32,9 +32,6 @@ def check_quotas(partition: Partition) -> None:
     else:
         require(quotas.tick_ns == 0, partition, "queues are looked at and none can be due")
     _runs(partition, queues)
-    for queue in queues:
-        parts = [each.amounts for each in _allocations(queue) if each.preemption is not None]
-        same(partition, f"queue {queue.path} preempting", queue.preempting, parts)
 
 
 def check_quota_timers(cluster: Cluster) -> None:

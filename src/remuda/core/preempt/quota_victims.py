@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from math import lcm
 from typing import Final, TypeAlias, final
 
-from remuda.core.messages.tags import REQUIRED_NODE
 from remuda.core.model.allocation import Allocation
+from remuda.core.model.candidates import came_ns, is_candidate
 from remuda.core.model.queue import Queue
 from remuda.core.model.vectors import Vector, add, amount_at, copy, subtract, subtract_vector
 from remuda.core.preempt.quota_change import Part, allowed, distribute, excess, names
@@ -68,21 +68,6 @@ def choose_for_quota(queue: Queue) -> QuotaChoice:
     return QuotaChoice(above, planned, len(candidates), list(trial.chosen.values()))
 
 
-def may_go(allocation: Allocation) -> bool:
-    """Whether an allocation may be ordered out for a maximum.
-
-    Not one with a required node, nor one that was ordered out already or waits to be replaced.
-    Rules: PRE-70.
-    """
-    if allocation.ask.tags.get(REQUIRED_NODE) or allocation.ordered:
-        return False
-    if allocation.preemption is not None:
-        return False
-    gang = allocation.application.gang
-    replaced = gang is not None and allocation.allocation_id in gang.replacing
-    return not replaced and allocation.replaces is None
-
-
 def victim_key(allocation: Allocation, wanted: Part) -> VictimKey:
     """Return what orders those that may go, the first of them first.
 
@@ -97,9 +82,9 @@ def victim_key(allocation: Allocation, wanted: Part) -> VictimKey:
         _kind(allocation),
         -matching,
         ask.priority,
-        -(allocation.created_ns // HOUR_NS),
+        -(came_ns(allocation) // HOUR_NS),
         _size(allocation, wanted),
-        -allocation.created_ns,
+        -came_ns(allocation),
         ask.allocation_key,
         allocation.allocation_id,
         allocation.application.number,
@@ -117,7 +102,7 @@ def _candidates(queue: Queue, wanted: Part) -> list[Allocation]:
             allocation
             for application in each.applications.values()
             for allocation in application.allocations.values()
-            if _holds(allocation, wanted) and may_go(allocation)
+            if _holds(allocation, wanted) and is_candidate(allocation)
         ]
     return sorted(found, key=lambda allocation: victim_key(allocation, wanted))
 
