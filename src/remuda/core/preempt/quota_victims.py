@@ -154,6 +154,8 @@ class _Trial:
     ``_stays``: what stays of the queues on the way of victims, by path.
     """
 
+    __slots__ = ("_stays", "chosen", "left", "wanted")
+
     def __init__(self, wanted: Part) -> None:
         self.wanted = wanted
         self.left: dict[int, int] = dict(wanted)
