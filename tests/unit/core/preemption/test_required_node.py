@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -78,7 +79,7 @@ def test_a_daemon_without_headroom_takes_nothing() -> None:
         ({"tags": {REQUIRED_NODE: "n1"}}, False),
     ],
 )
-def test_who_may_go_for_a_daemon(fields: dict[str, object], taken: bool) -> None:
+def test_who_may_go_for_a_daemon(fields: dict[str, Any], taken: bool) -> None:
     arena = host(ONE)
     arena.runs("b", "n1", ONE, "v", **fields)
     arena.requires("a", "daemon", "n1", ONE, priority=5)
