@@ -115,7 +115,7 @@ def test_without_one_of_the_leaf_the_least_guarantee_above_it_decides(
     assert arena.after()[:1] == taken
 
 
-@pytest.mark.remuda_rule("PRE-85")
+@pytest.mark.remuda_rule("PRE-85", "PRE-55")
 @pytest.mark.parametrize(
     "guaranteed, taken",
     [

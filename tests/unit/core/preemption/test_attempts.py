@@ -1,0 +1,196 @@
+"""How often it is tried to take room, and what that costs (PRE-61, PRE-62, PRE-90)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from remuda.core.messages import commands as c
+from remuda.core.messages import effects as e
+from remuda.core.model.attempts import COST_LIMIT
+from tests.unit.core.door import SECOND, leaf, of
+from tests.unit.core.preemption.arena import ONE, PAUSE, Arena, Panel, cores, full, pair, row
+
+NO = (False, -1)
+
+
+def cost(arena: Arena) -> int:
+    """How many nodes and allocations the attempts of the last tenth of a second looked at."""
+    return arena.partition.attempts._cost
+
+
+def crowded(nodes: int, each: int, *idle: str) -> Arena:
+    """A fruitless attempt among so many nodes with so many allocations each; idle leaves beside."""
+    names = [f"n{number}" for number in range(nodes)]
+    queues = leaf("a", guaranteed=cores(5)), leaf("b"), *(leaf(name) for name in idle)
+    panel = Panel(**dict.fromkeys(names, NO))
+    arena = Arena(*queues, nodes=dict.fromkeys(names, cores(each)), preemption=panel)
+    arena.apps_in(a="a", b="b")
+    reported = [
+        arena.running("b", name, ONE, f"{name}-{number}")
+        for name in names
+        for number in range(each)
+    ]
+    arena.send(c.UpdateAllocations(arena.rm, allocations=tuple(reported)))
+    arena.wants("a", "k", ONE)
+    assert arena.after() == []
+    assert arena.partition.attempts.made == 1
+    return arena
+
+
+@pytest.mark.remuda_rule("PRE-62", "PRE-87", "PRE-90")
+def test_an_attempt_goes_through_the_allocations_of_at_most_two_hundred_nodes() -> None:
+    # Each node is looked at once, and of 200 the allocations.
+    assert cost(crowded(150, 4)) <= 150 + 150 * 4
+    assert cost(crowded(400, 4)) <= 400 + 200 * 4
+
+
+@pytest.mark.remuda_rule("PRE-61")
+def test_queues_without_candidates_cost_nothing() -> None:
+    idle = [f"idle{number}" for number in range(100)]
+    assert cost(crowded(5, 3, *idle)) == cost(crowded(5, 3))
+
+
+@pytest.mark.remuda_rule("PRE-90")
+def test_equal_asks_are_tried_once() -> None:
+    panel = Panel(n1=NO)
+    arena = full(4, preemption=panel)
+    arena.app("other", "root.a")
+    for number in range(20):
+        arena.wants("other" if number % 2 else "a", f"k{number}", ONE)
+    assert arena.after() == []
+    assert [item.allocation_key for item in panel.items] == ["k0"]
+    arena.wants("a", "unequal", ONE, priority=1)
+    assert arena.after() == []
+    assert [item.allocation_key for item in panel.items] == ["k0", "unequal"]
+
+
+@pytest.mark.remuda_rule("PRE-90")
+def test_a_partition_looks_at_so_much_in_a_tenth_of_a_second_and_no_more() -> None:
+    arena = full(4)
+    arena.wants("a", "k", ONE)
+    arena.step()
+    arena.now += 30 * SECOND - 1
+    arena.partition.attempts.count("root.elsewhere", COST_LIMIT, arena.now, fruitful=False)
+    assert COST_LIMIT == 50_000
+    assert arena.after(1) == []
+    assert "Preemption max attempts exhausted" in arena.log("a", "k")
+    assert arena.after(SECOND // 10 - 2) == []
+    assert arena.after(1) == ["v3"]
+
+
+CAUSES: dict[str, Callable[[Arena], object]] = {
+    "an allocation came": lambda w: w.runs("c", "n2", ONE, "came"),
+    "an allocation grew": lambda w: w.existing("c", "there", "n2", cores(2)),
+    "an allocation shrank": lambda w: w.existing("c", "there", "n2", {"vcore": 1, "memory": 1}),
+    "an allocation went": lambda w: w.release("c", "there"),
+    "a node changed": lambda w: w.node("n2", cores(9, memory=1), c.UPDATE),
+    "a node came": lambda w: w.node("n3", {"gpu": 1}),
+    "the configuration changed": lambda w: w.reload(
+        leaf("a", guaranteed=cores(6)), leaf("b"), leaf("c", maximum=cores(99))
+    ),
+}
+
+
+def refused(panel: Panel) -> Arena:
+    """After a fruitless attempt; ``there`` runs beside it, on a node that takes nothing."""
+    queues = leaf("a", guaranteed=cores(5)), leaf("b"), leaf("c")
+    arena = Arena(*queues, nodes={"n1": ONE, "n2": cores(9)}, preemption=panel)
+    arena.node("n2", action=c.DRAIN_NODE)
+    arena.apps_in(a="a", b="b", c="c")
+    arena.runs("b", "n1", ONE, "v")
+    arena.runs("c", "n2", ONE, "there")
+    arena.wants("a", "k", ONE)
+    assert arena.after() == []
+    assert len(panel.questions) == 1
+    return arena
+
+
+@pytest.mark.remuda_rule("PRE-90")
+@pytest.mark.parametrize("cause", CAUSES)
+def test_a_fruitless_attempt_is_made_again_for_a_cause(cause: str) -> None:
+    panel = Panel(n1=NO, n2=NO, n3=NO)
+    arena = refused(panel)
+    CAUSES[cause](arena)
+    arena.after(PAUSE - 1)
+    assert len(panel.questions) == 1
+    arena.after(1)
+    assert len(panel.questions) == 2
+
+
+@pytest.mark.remuda_rule("PRE-90")
+@pytest.mark.parametrize("before", [False, True])
+def test_a_cause_counts_whenever_it_comes(before: bool) -> None:
+    panel = Panel(n1=NO)
+    arena = refused(panel)
+    if before:
+        arena.release("c", "there")
+    arena.after(10 * PAUSE)
+    assert len(panel.questions) == 1 + before
+    if not before:
+        arena.release("c", "there")
+        arena.step()
+        assert len(panel.questions) == 2
+
+
+@pytest.mark.remuda_rule("PRE-90")
+def test_what_changes_nothing_is_no_cause() -> None:
+    panel = Panel(n1=NO)
+    arena = refused(panel)
+    arena.send(c.UpdateNodes(arena.rm))
+    arena.ask("c", "large", {"gpu": 7})
+    arena.after(10 * PAUSE)
+    assert len(panel.questions) == 1
+
+
+@pytest.mark.remuda_rule("PRE-90")
+def test_a_scheduler_in_which_nothing_happens_rests() -> None:
+    arena = full(2, preemption=Panel(n1=NO))
+    arena.wants("a", "k", ONE)
+    arena.after()
+    assert arena.after(PAUSE) == []
+    assert not arena.scheduler.has_work()
+    made = arena.partition.attempts.made
+    for _ in range(100):
+        deadline = arena.scheduler.next_deadline()
+        if deadline is None:
+            break
+        arena.now = max(deadline, arena.now + SECOND)
+        arena.step()
+    assert arena.partition.attempts.made == made
+
+
+@pytest.mark.remuda_rule("EVT-43", "PRE-3")
+@pytest.mark.parametrize("helps", [True, False])
+def test_that_an_ask_does_not_fit_is_told_after_an_attempt_failed(helps: bool) -> None:
+    arena = full(2, preemption=Panel(n1=(helps, 0)))
+    arena.wants("a", "k", ONE, tags={"creationTime": str(arena.now // SECOND - 60)})
+    told = [r.message for r in of(arena.step(), e.EventRecord) if r.object_id == "k"]
+    assert sum("does not fit in queue" in text for text in told) == (not helps)
+
+
+@pytest.mark.remuda_rule("PRE-90", "PRE-4")
+def test_attempts_that_wait_for_their_turn_come_in_portions_of_ten() -> None:
+    names = [f"k{number:02}" for number in range(25)]
+    panel = Panel(n1=NO)
+    arena = pair(50, preemption=panel)
+    arena.runs("b", "n1", cores(5), *(f"v{number}" for number in range(10)))
+    for number, name in enumerate(names):
+        arena.wants("a", name, cores(1, memory=number))
+    arena.node("n1", cores(50, memory=99), c.UPDATE)
+    counts = []
+    arena.after()
+    for _ in range(3):
+        counts.append(arena.partition.attempts.made)
+        arena.after(SECOND // 10)
+    assert counts == [10, 20, 25]
+
+
+@pytest.mark.remuda_rule("PRE-58", "PRE-4")
+def test_an_ask_too_young_uses_up_no_attempt() -> None:
+    arena = row(1)
+    for number in range(30):
+        arena.wants("a", f"young{number}", cores(1, memory=number + 1), priority=9)
+    arena.wants("a", "old", ONE, tags={"creationTime": str(arena.now // SECOND - 60)})
+    assert arena.ordered() == ["v1"]
