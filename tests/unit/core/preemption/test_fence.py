@@ -244,3 +244,17 @@ def test_a_queue_whose_path_begins_like_that_of_the_ask_is_not_above_it() -> Non
     queues = leaf("a", guaranteed=cores(1)), owed("ab"), leaf("zb")
     assert scene(*queues, ask="ab", victims={"a": 0}).after(MINUTE) == []
     assert scene(*queues, ask="ab", victims={"a": -1, "zb": 0}).after() == ["zb"]
+
+
+@pytest.mark.remuda_rule("PRE-7", "PRE-51", "PRE-89")
+def test_what_is_promised_counts_for_the_bound() -> None:
+    # p may have one: it has nothing, and one is promised, so a second ask stays inside.
+    top = parent("p", owed("a"), leaf("p2"), maximum=ONE)
+    arena = Arena(top, leaf("out"), nodes={"n1": ONE, "n2": ONE})
+    arena.apps_in(a="p.a", p2="p.p2", out="out")
+    arena.runs("out", "n1", ONE, "o1", age=9)
+    arena.runs("out", "n2", ONE, "o2", age=9)
+    arena.wants("a", "k1", ONE)
+    assert arena.after() == ["o1"]
+    arena.wants("a", "k2", ONE)
+    assert arena.after(MINUTE) == []
