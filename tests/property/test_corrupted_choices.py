@@ -26,6 +26,7 @@ from remuda.core.model.queue import Queue
 from remuda.core.model.request import Request
 from remuda.core.model.vectors import Vector
 from remuda.core.ports import always_true, first_will_do
+from remuda.core.preempt.attempt import Ports
 from tests.unit.core.door import REQUIRED_NODE, leaf, parent, users
 from tests.unit.core.preemption.arena import DELAY, DISABLED, FENCED, ONE, Arena, cores
 
@@ -85,11 +86,13 @@ class Choice:
     def __init__(self, arena: Arena) -> None:
         self.partition: Partition = arena.partition
         arena.now += DELAY
+        self.now_ns = arena.now
+        ports = Ports(always_true, first_will_do)
         arena.scheduler.step(arena.now, 0)
         for _ in range(9):
             decision = decide(self.partition, always_true)
             if isinstance(decision, Park) and may_preempt(self.partition, decision):
-                made = decide_preemption(self.partition, decision, first_will_do, arena.now)
+                made = decide_preemption(self.partition, decision, ports, arena.now)
                 assert isinstance(made, Preempt)
                 self.made = made
                 break
@@ -145,11 +148,11 @@ QUEUE_CHOICES: dict[str, tuple[Corruption, str]] = {
 def test_a_choice_that_breaks_a_law_is_noticed(what: str) -> None:
     choice = Choice(fenced())
     assert [each.allocation_id for each in choice.made.victims] == ["v1", "v2"]
-    check_choice(choice.partition, choice.made)
+    check_choice(choice.partition, choice.made, choice.now_ns)
     corrupt, text = QUEUE_CHOICES[what]
     corrupt(choice)
     with pytest.raises(InvariantViolation, match=text):
-        check_choice(choice.partition, choice.made)
+        check_choice(choice.partition, choice.made, choice.now_ns)
 
 
 @pytest.mark.remuda_rule("PRE-82", "PRE-88")
@@ -157,10 +160,10 @@ def test_a_choice_that_breaks_a_law_is_noticed(what: str) -> None:
 def test_a_choice_that_leaves_a_queue_above_its_maximum_is_noticed(names: tuple[str]) -> None:
     choice = Choice(capped())
     assert len(choice.made.victims) == 2
-    check_choice(choice.partition, choice.made)
+    check_choice(choice.partition, choice.made, choice.now_ns)
     choice.victims(*names)
     with pytest.raises(InvariantViolation, match=r"root\.p stays above its maximum"):
-        check_choice(choice.partition, choice.made)
+        check_choice(choice.partition, choice.made, choice.now_ns)
 
 
 @pytest.mark.remuda_rule("PRE-82", "PRE-89")
@@ -170,7 +173,7 @@ def test_a_choice_that_forgets_what_is_promised_is_noticed() -> None:
     assert queue is not None
     queue.promised = queue.allocated
     with pytest.raises(InvariantViolation, match=r"root\.p stays above its maximum"):
-        check_choice(choice.partition, choice.made)
+        check_choice(choice.partition, choice.made, choice.now_ns)
 
 
 DAEMON_CHOICES: dict[str, tuple[Corruption, str]] = {
@@ -187,11 +190,11 @@ DAEMON_CHOICES: dict[str, tuple[Corruption, str]] = {
 def test_a_choice_for_a_daemon_that_breaks_a_law_is_noticed(what: str) -> None:
     choice = Choice(daemon())
     assert [each.allocation_id for each in choice.made.victims] == ["v1"]
-    check_choice(choice.partition, choice.made)
+    check_choice(choice.partition, choice.made, choice.now_ns)
     corrupt, text = DAEMON_CHOICES[what]
     corrupt(choice)
     with pytest.raises(InvariantViolation, match=text):
-        check_choice(choice.partition, choice.made)
+        check_choice(choice.partition, choice.made, choice.now_ns)
 
 
 # ------------------------------------------------------------------- what is counted of them

@@ -20,12 +20,13 @@ def cost(arena: Arena) -> int:
     return arena.partition.attempts._cost
 
 
-def crowded(nodes: int, each: int, *idle: str) -> Arena:
+def crowded(nodes: int, each: int, *idle: str, panel: Panel | None = None) -> Arena:
     """A fruitless attempt among so many nodes with so many allocations each; idle leaves beside."""
     names = [f"n{number}" for number in range(nodes)]
     queues = leaf("a", guaranteed=cores(5)), leaf("b"), *(leaf(name) for name in idle)
-    panel = Panel(**dict.fromkeys(names, NO))
-    arena = Arena(*queues, nodes=dict.fromkeys(names, cores(each)), preemption=panel)
+    panel = panel or Panel()
+    panel.says = dict.fromkeys(names, NO)
+    arena = Arena(*queues, nodes=dict.fromkeys(names, cores(each)), victims_port=panel)
     arena.apps_in(a="a", b="b")
     reported = [
         arena.running("b", name, ONE, f"{name}-{number}")
@@ -40,10 +41,20 @@ def crowded(nodes: int, each: int, *idle: str) -> Arena:
 
 
 @pytest.mark.remuda_rule("PRE-62", "PRE-87", "PRE-90")
-def test_an_attempt_goes_through_the_allocations_of_at_most_two_hundred_nodes() -> None:
-    # Each node is looked at once, and of 200 the allocations.
-    assert cost(crowded(150, 4)) <= 150 + 150 * 4
-    assert cost(crowded(400, 4)) <= 400 + 200 * 4
+@pytest.mark.parametrize("nodes, attempts", [(80, 1), (81, 2), (200, 3)])
+def test_an_attempt_ends_after_so_many_nodes_and_goes_on_a_tenth_of_a_second_later(
+    nodes: int, attempts: int
+) -> None:
+    # One for a look at what could be freed and four to go through it: 80 nodes are 400.
+    panel = Panel()
+    arena = crowded(nodes, 2, panel=panel)
+    asked = [len(panel.items)]
+    for _ in range(5):
+        assert arena.after(SECOND // 10) == []
+        asked.append(len(panel.items))
+    assert asked[:attempts] == [min(80 * (number + 1), nodes) for number in range(attempts)]
+    assert {item.node_id for item in panel.items} == {f"n{number}" for number in range(nodes)}
+    assert asked[-1] == nodes
 
 
 @pytest.mark.remuda_rule("PRE-61")
@@ -55,7 +66,7 @@ def test_queues_without_candidates_cost_nothing() -> None:
 @pytest.mark.remuda_rule("PRE-90")
 def test_equal_asks_are_tried_once() -> None:
     panel = Panel(n1=NO)
-    arena = full(4, preemption=panel)
+    arena = full(4, victims_port=panel)
     arena.app("other", "root.a")
     for number in range(20):
         arena.wants("other" if number % 2 else "a", f"k{number}", ONE)
@@ -96,7 +107,7 @@ CAUSES: dict[str, Callable[[Arena], object]] = {
 def refused(panel: Panel) -> Arena:
     """After a fruitless attempt; ``there`` runs beside it, on a node that takes nothing."""
     queues = leaf("a", guaranteed=cores(5)), leaf("b"), leaf("c")
-    arena = Arena(*queues, nodes={"n1": ONE, "n2": cores(9)}, preemption=panel)
+    arena = Arena(*queues, nodes={"n1": ONE, "n2": cores(9)}, victims_port=panel)
     arena.node("n2", action=c.DRAIN_NODE)
     arena.apps_in(a="a", b="b", c="c")
     arena.runs("b", "n1", ONE, "v")
@@ -146,7 +157,7 @@ def test_what_changes_nothing_is_no_cause() -> None:
 
 @pytest.mark.remuda_rule("PRE-90")
 def test_a_scheduler_in_which_nothing_happens_rests() -> None:
-    arena = full(2, preemption=Panel(n1=NO))
+    arena = full(2, victims_port=Panel(n1=NO))
     arena.wants("a", "k", ONE)
     arena.after()
     assert arena.after(PAUSE) == []
@@ -164,7 +175,7 @@ def test_a_scheduler_in_which_nothing_happens_rests() -> None:
 @pytest.mark.remuda_rule("EVT-43", "PRE-3")
 @pytest.mark.parametrize("helps", [True, False])
 def test_that_an_ask_does_not_fit_is_told_after_an_attempt_failed(helps: bool) -> None:
-    arena = full(2, preemption=Panel(n1=(helps, 0)))
+    arena = full(2, victims_port=Panel(n1=(helps, 0)))
     arena.wants("a", "k", ONE, tags={"creationTime": str(arena.now // SECOND - 60)})
     told = [r.message for r in of(arena.step(), e.EventRecord) if r.object_id == "k"]
     assert sum("does not fit in queue" in text for text in told) == (not helps)
@@ -174,7 +185,7 @@ def test_that_an_ask_does_not_fit_is_told_after_an_attempt_failed(helps: bool) -
 def test_attempts_that_wait_for_their_turn_come_in_portions_of_ten() -> None:
     names = [f"k{number:02}" for number in range(25)]
     panel = Panel(n1=NO)
-    arena = pair(50, preemption=panel)
+    arena = pair(50, victims_port=panel)
     arena.runs("b", "n1", cores(5), *(f"v{number}" for number in range(10)))
     for number, name in enumerate(names):
         arena.wants("a", name, cores(1, memory=number))

@@ -156,6 +156,14 @@ def test_below_a_priority_fence_no_offset_counts(of_fence: int, taken: bool) -> 
     assert arena.after() == ["b"] * taken
 
 
+@pytest.mark.remuda_rule("PRE-8", "PRE-87")
+@pytest.mark.parametrize("of_outer, taken", [(0, True), (1, False)])
+def test_of_priority_fences_in_each_other_the_outermost_counts(of_outer: int, taken: bool) -> None:
+    inner = parent("r", leaf("b"), properties=offset(5, priority_policy="fence"))
+    outer = parent("q", inner, properties=offset(of_outer, priority_policy="fence"))
+    assert scene(owed("a"), outer, ask="a", victims={"q.r.b": 9}).after() == ["b"] * taken
+
+
 @pytest.mark.remuda_rule("PRE-10")
 @pytest.mark.parametrize("of_common", [offset(0), offset(100), offset(-100)])
 def test_the_offset_of_a_common_ancestor_counts_for_nobody(of_common: Properties) -> None:

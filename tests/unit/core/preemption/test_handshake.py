@@ -182,7 +182,7 @@ def test_victims_of_an_ask_that_is_gone_stay_victims() -> None:
 def test_of_the_reservations_of_an_ask_the_one_of_the_chosen_node_is_left() -> None:
     # Edge case 35: the ask has all the reservations it may have.
     panel = Panel(n1=(False, -1))
-    arena = pair(nodes={"n1": cores(3), "n2": cores(3)}, preemption=panel)
+    arena = pair(nodes={"n1": cores(3), "n2": cores(3)}, victims_port=panel)
     arena.node("spare", cores(9), c.CREATE_DRAIN)
     arena.runs("b", "n1", cores(2), "v1")
     arena.runs("b", "n2", cores(3), "v2")
@@ -195,7 +195,7 @@ def test_of_the_reservations_of_an_ask_the_one_of_the_chosen_node_is_left() -> N
 
 @pytest.mark.remuda_rule("PRE-39")
 def test_an_attempt_that_fails_leaves_nothing_but_a_line_in_the_log() -> None:
-    arena = full(preemption=Panel(n1=(False, -1)))
+    arena = full(victims_port=Panel(n1=(False, -1)))
     arena.wants("a", "k", ONE)
     arena.step()
     queues, nodes = arena.queue("root"), arena.node_views()
@@ -219,7 +219,7 @@ class Far(Panel):
 def test_a_victim_that_went_before_the_answer_came_is_not_chosen() -> None:
     # Edge case 34.
     panel = Far()
-    arena = full(3, preemption=panel)
+    arena = full(3, victims_port=panel)
     arena.node("spare", cores(9), c.CREATE_DRAIN)
     arena.wants("a", "k", cores(2))
     assert arena.after() == []
@@ -238,7 +238,7 @@ def test_a_victim_that_went_before_the_answer_came_is_not_chosen() -> None:
 @pytest.mark.remuda_rule("PRE-59", "EXT-18")
 def test_an_answer_that_comes_later_decides_as_one_that_comes_at_once() -> None:
     panel = Far()
-    arena = full(3, preemption=panel)
+    arena = full(3, victims_port=panel)
     arena.wants("a", "k", ONE)
     assert arena.after() == []
     arena.send(c.PreemptionVerdicts(arena.rm, 1, ((True, 1),)))
