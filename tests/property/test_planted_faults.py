@@ -122,7 +122,7 @@ def reserves_beyond_the_headroom(patch: pytest.MonkeyPatch) -> None:
 
 def reserved_nodes_stay_open(patch: pytest.MonkeyPatch) -> None:
     """Everybody may use a reserved node. Rules: RSV-7."""
-    patch.setattr(reservations, "_close_or_open", lambda partition, node: None)
+    patch.setattr(reservations, "close_or_open", lambda partition, node: None)
 
 
 def reserved_nodes_stay_closed(patch: pytest.MonkeyPatch) -> None:
@@ -134,10 +134,10 @@ def drained_nodes_are_used(patch: pytest.MonkeyPatch) -> None:
     """An ask goes to the node it reserved although that drains. Rules: CYC-22, NODE-11."""
     settle = reservations._settle_home
 
-    def settled(partition: Partition, reservation: Any) -> None:
+    def settled(turn: Any, partition: Partition, reservation: Any) -> None:
         node = reservation.node
         schedulable, node.schedulable = node.schedulable, True
-        settle(partition, reservation)
+        settle(turn, partition, reservation)
         node.schedulable = schedulable
 
     patch.setattr(reservations, "_settle_home", settled)

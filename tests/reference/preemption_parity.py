@@ -26,6 +26,7 @@ from tests.reference.preemption_reach import (
     Plan,
     best_plan,
     candidates,
+    free_for,
     free_without,
     node_order,
     queue_order,
@@ -42,7 +43,8 @@ def choose(scene: Scene) -> Choice:
         choice.reason = "guarantees"  # PRE-16
         return choice
     nodes = [node for node in scene.nodes if usable(scene, node)]
-    found = [one for one in found if one.running.node in {node.name for node in nodes}]
+    free = {node.name for node in scene.nodes if free_for(scene, node)}
+    found = [one for one in found if one.running.node in free]
     plans = [plan for node in nodes if (plan := node_side(scene, node, found)) is not None]
     best = best_plan(scene, plans, choice)
     if best is None:

@@ -73,17 +73,21 @@ def urgency_within(scene: Scene, leaf: str, base: int, priority: int) -> int | N
     """The priority of an allocation relative to the ask's, None: out of reach by a fence.
 
     ``base``: the ask's priority as seen at the queue both are below. At most 0 is acceptable.
-    Below a fence nothing else counts (QUE-29).
-    Rules: PRE-8, PRE-9, PRE-10, PRE-87.
+    Below a fence nothing else counts (QUE-29); in parity further fences do.
+    Rules: PRE-8, PRE-9, PRE-10, PRE-84, PRE-87.
     """
-    threshold = base
+    threshold, fenced = base, None
     for path in reversed(below(leaf, common(leaf, scene.ask.queue))):
         queue = scene.queues[path]
         if queue.fenced:
-            urgency = queue.offset - threshold
-            return urgency if urgency <= 0 else None
-        threshold -= queue.offset
-    return priority - threshold
+            fenced = queue.offset - threshold
+            if fenced > 0:
+                return None
+            if not scene.parity:
+                return fenced
+        else:
+            threshold -= queue.offset
+    return priority - threshold if fenced is None else fenced
 
 
 # -------------------------------------------------------------------------------- candidates
@@ -109,7 +113,7 @@ def candidates(scene: Scene) -> list[Candidate]:
                 continue
             urgency = urgency_within(scene, leaf, base, one.priority)
             shares_a_type = any(one.resource.get(t, 0) > 0 for t in scene.ask.types)
-            if urgency is not None and urgency <= 0 and shares_a_type:
+            if urgency is not None and urgency <= 0 and (shares_a_type or scene.parity):
                 found.append(Candidate(one, urgency))
     return found
 
@@ -150,8 +154,13 @@ def last(scene: Scene, run: Running) -> tuple[object, ...]:
 
 def usable(scene: Scene, node: Node) -> bool:
     """Whether a node may be chosen at all. Rules: PRE-18, PRE-50, PRE-84, PRE-87."""
+    return res.fits(node.total, scene.ask.resource) and free_for(scene, node)
+
+
+def free_for(scene: Scene, node: Node) -> bool:
+    """Whether nothing but its size keeps the ask from a node. Rules: PRE-18, PRE-87."""
     others = [c for c in node.claims if (c.app, c.key) != (scene.ask.app, scene.ask.key)]
-    if not node.schedulable or not res.fits(node.total, scene.ask.resource):
+    if not node.schedulable:
         return False
     if scene.parity:
         return not others
@@ -207,7 +216,7 @@ def best_plan(scene: Scene, plans: list[Plan], choice: Choice) -> tuple[Plan, in
     else:
         worth.sort(key=lambda p: (score(p.start, p.listed), p.node))
     if scene.judge is None and scene.parity:
-        worth = worth[:1]  # PRE-28
+        worth = [p for p in worth if answer(scene, p) is not None][:1]  # PRE-28
     best: tuple[tuple[int, int, str], Plan, int] | None = None
     for first in range(0, len(worth), BATCH)[: None if scene.parity else BATCHES]:
         batch = worth[first : first + BATCH]

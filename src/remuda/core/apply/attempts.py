@@ -78,6 +78,8 @@ def note_attempt(turn: Turn, partition: Partition, lane: Lane, attempt: Attempt)
         attempts.hearings[attempt.ticket] = lane
         lane.tried = Tried(FOREVER_NS, None)
         return
+    if attempt.opens_ns:
+        turn.set_timer(partition, deadlines.OPENS, attempt.opens_ns - turn.now_ns)
     lane.hearing = None
     lane.passed = attempt.passed
     if attempt.cost:
@@ -110,6 +112,19 @@ def plan_attempts(turn: Turn, partition: Partition) -> None:
     if due_ns != FOREVER_NS and (attempts.timer_ns == 0 or due_ns < attempts.timer_ns):
         attempts.timer_ns = due_ns
         turn.set_timer(partition, deadlines.ATTEMPTS, max(0, due_ns - turn.now_ns))
+
+
+def replan_attempts(partition: Partition) -> None:
+    """Set timers anew: they stood still while the RM was away, asks grew older. Rules: PRE-5."""
+    partition.ripening.timer_ns = 0
+    partition.attempts.timer_ns = 0
+    partition.attempts.planned = -1
+
+
+def open_old(turn: Turn, partition: Partition) -> None:
+    """Let lanes try again, for reservations may be old enough now. Rules: RSV-10, PRE-90."""
+    partition.revision += 1
+    repeat_attempts(turn, partition)
 
 
 def repeat_attempts(turn: Turn, partition: Partition) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from remuda.core.accounting.lanes import regroup
 from remuda.core.apply.ages import grow_old
-from remuda.core.apply.attempts import repeat_attempts, ripen
+from remuda.core.apply.attempts import open_old, repeat_attempts, ripen
 from remuda.core.apply.lifecycle import fire
 from remuda.core.apply.orders import end_execution, repeat_order
 from remuda.core.apply.outstanding import report_outstanding
@@ -104,6 +104,7 @@ def _leave_state(turn: Turn, partition: Partition, application: Application, *, 
 _OF_PARTITIONS: Final[dict[str, Callable[[Turn, Partition], None]]] = {
     deadlines.AGE: grow_old,
     deadlines.ATTEMPTS: repeat_attempts,
+    deadlines.OPENS: open_old,
     deadlines.RIPE: ripen,
     deadlines.OUTSTANDING: report_outstanding,
     deadlines.POSTPONED: end_postponements,

@@ -7,6 +7,7 @@ at the moment. Either way nothing is decided for it; only in the first its timer
 from __future__ import annotations
 
 from remuda.config.settings import read_settings
+from remuda.core.apply.attempts import replan_attempts
 from remuda.core.apply.questions import rest
 from remuda.core.apply.quota_changes import put_off
 from remuda.core.apply.registration import stop_manager
@@ -43,6 +44,8 @@ def resume(turn: Turn, command: ResumeResourceManager) -> None:
         turn.cluster.deadlines.thaw(command.rm_id, turn.now_ns)
         plan_stop(manager)
         put_off(turn, manager, away_ns)
+        for partition in manager.own():
+            replan_attempts(partition)
     _rest(manager)
 
 

@@ -138,7 +138,7 @@ def review(turn: Turn, partition: Partition) -> None:
         shaken, partition.shaken = partition.shaken, {}
         for node in shaken.values():
             for reservation in list(node.reservations.values()):
-                _settle_home(partition, reservation)
+                _settle_home(turn, partition, reservation)
     plan_ages(turn, partition)
     if partition.candidates is not None:
         plan_attempts(turn, partition)
@@ -243,7 +243,16 @@ def close_or_open(partition: Partition, node: Node) -> None:
         offer(partition, node)
 
 
-def _settle_home(partition: Partition, reservation: Reservation) -> None:
+def _lose_taken(turn: Turn, partition: Partition, reservation: Reservation) -> None:
+    """Note that the room is gone for which all victims went. Rules: PRE-6 (Ours), PRE-49 (Ours)."""
+    request, node = reservation.request, reservation.node
+    preemption = request.preemption
+    if preemption is not None and preemption.node_id == node.node_id and not preemption.left:
+        lose_standing(turn, partition, request, "the node does not take it any more")
+        close_or_open(partition, node)
+
+
+def _settle_home(turn: Turn, partition: Partition, reservation: Reservation) -> None:
     """See whether a node would take the ask it is reserved for now.
 
     Rules: CYC-20, CYC-22 (Ours), NOD-8, NODE-11.
@@ -256,6 +265,8 @@ def _settle_home(partition: Partition, reservation: Reservation) -> None:
     known = group.strand.lane.shape.constraint in node.verdicts
     room = fits(node.available, request.amounts)
     home = usable and room and not known and not reservation.refusal
+    if not home:
+        _lose_taken(turn, partition, reservation)
     if not home and group.strand.lane.tried is not None and request.required_node():
         try_again(partition, group.strand.lane)
     if home != reservation.home:

@@ -42,7 +42,8 @@ TIMEOUT_MS_LIMIT: Final = (2**63 - 1) // MILLISECOND_NS
 # placeholders wait too long (GANG-20), an application runs too long (APP-30), an allocation does
 # (SI-37); an order is not confirmed (SI-69); asks that got no answer from predicates are tried
 # again (EXT-17); asks have waited long enough to preempt (PRE-5); fruitless attempts to do so may
-# be repeated (PRE-90); a queue was above its changed maximum for long enough (PRE-65).
+# be repeated (PRE-90), or reservations in their way are old enough (RSV-10); a queue was above its
+# changed maximum for long enough (PRE-65).
 STATE: Final = "state"
 BACKOFF: Final = "back-off"
 QUEUES: Final = "queues"
@@ -56,6 +57,7 @@ CONFIRM: Final = "confirm"
 POSTPONED: Final = "postponed"
 RIPE: Final = "ripe"
 ATTEMPTS: Final = "attempts"
+OPENS: Final = "opens"
 QUOTA: Final = "quota"
 
 

@@ -85,10 +85,11 @@ class Attempt:
 
     ``cost``: how many nodes and allocations it looked at. ``ticket``: the number of the question
     about ``asked`` that the RM answers later; 0: nothing is open (EXT-18). ``passed``: it goes on
-    after so many nodes; 0: it is over.
+    after so many nodes; 0: it is over. ``opens_ns``: when a reservation that was in the way is old
+    enough to give way, 0: none will be.
     """
 
-    __slots__ = ("asked", "cost", "passed", "reason", "ticket")
+    __slots__ = ("asked", "cost", "opens_ns", "passed", "reason", "ticket")
 
     def __init__(
         self,
@@ -102,6 +103,7 @@ class Attempt:
         self.ticket = ticket
         self.asked = asked
         self.passed: int = 0
+        self.opens_ns: int = 0
 
 
 @final

@@ -77,7 +77,7 @@ def attempt(
     path = ask_path(lane.leaf, request.ask.priority, amounts, parity=parity)
     if candidates is None or not candidates.kinds:
         return Attempt(NO_HELP)
-    trial = Trial(Fence(path), amounts, candidates, parity=parity)
+    trial = Trial(Fence(path, parity=parity), amounts, candidates, parity=parity)
     if not trial.owed:
         return Attempt(NO_GUARANTEE, len(path))
     if not trial.prey:
@@ -92,7 +92,7 @@ def attempt(
     if judge.ticket:
         return Attempt(ASKED, cost, judge.ticket, judge.asked)
     if check is None:
-        return _in_vain(search, cost)
+        return _in_vain(search, side, cost)
     queues = PathUse(lane.leaf, amounts) if parity else QueueSide(lane.leaf, amounts)
     on_node = check.victims[: index + 1]
     for_queue = _beyond_node(queues, trial, side, on_node)
@@ -134,13 +134,12 @@ def _without_spares(
     return kept[::-1]
 
 
-def _in_vain(search: NodeSearch, cost: int) -> Attempt:
-    """Return that no node would do, as far as they were looked at. Rules: PRE-87."""
-    if not search.cut:
-        return Attempt(NO_HELP, cost)
-    more = Attempt(EXHAUSTED, cost)
-    more.passed = search.passed
-    return more
+def _in_vain(search: NodeSearch, side: NodeSide, cost: int) -> Attempt:
+    """Return that no node would do, as far as they were looked at. Rules: PRE-87, PRE-90."""
+    made = Attempt(EXHAUSTED if search.cut else NO_HELP, cost)
+    made.passed = search.passed if search.cut else 0
+    made.opens_ns = side.opens_ns
+    return made
 
 
 def _beyond_node(

@@ -76,12 +76,16 @@ def is_over(queue: Queue, amounts: Amounts) -> bool:
 
 @final
 class Fence:
-    """The part of the tree in which an ask may look for victims. Rules: PRE-7 to PRE-12."""
+    """The part of the tree in which an ask may look for victims.
 
-    __slots__ = ("_seen", "path")
+    Below a priority fence further ones do not count; in parity they do. Rules: PRE-7 to PRE-12.
+    """
 
-    def __init__(self, path: Path) -> None:
+    __slots__ = ("_parity", "_seen", "path")
+
+    def __init__(self, path: Path, *, parity: bool) -> None:
         self.path = path
+        self._parity = parity
         self._seen: dict[Queue, tuple[Queue, int, int | None] | None] = {}
 
     def side_of(self, leaf: Queue) -> Side | None:
@@ -119,12 +123,12 @@ class Fence:
             if seen is None:
                 return None
             common, threshold, rank = seen
-        if rank is not None:
+        if rank is not None and not self._parity:
             return common, threshold, rank
         offset = queue.settings.priority_offset
         if queue.settings.priority_fence:
             return None if offset > threshold else (common, threshold, offset - threshold)
-        return common, threshold - offset, None
+        return common, threshold - offset, rank
 
     def _threshold_beside(self, common: Queue) -> int | None:
         """Return the priority of the ask in the child of a queue of its path.

@@ -42,9 +42,13 @@ class Check:
 
 @final
 class NodeSide:
-    """Finds the victims of one attempt on each node. ``parity``: as 1.5 did (PRE-84)."""
+    """Finds the victims of one attempt on each node. ``parity``: as 1.5 did (PRE-84).
 
-    __slots__ = ("_now_ns", "_parity", "_partition", "_request", "_trial", "looked_at")
+    ``looked_at``: how many candidates it went through; ``opens_ns``: when a reservation that is in
+    the way is old enough, 0: none will be.
+    """
+
+    __slots__ = ("_now_ns", "_parity", "_partition", "_request", "_trial", "looked_at", "opens_ns")
 
     def __init__(
         self, partition: Partition, request: Request, trial: Trial, now_ns: int, *, parity: bool
@@ -55,6 +59,7 @@ class NodeSide:
         self._now_ns = now_ns
         self._parity = parity
         self.looked_at: int = 0
+        self.opens_ns: int = 0
 
     def usable(self, node: Node) -> bool:
         """Whether an ask may look for room on a node. Rules: PRE-18, PRE-22 (Ours), PRE-50."""
@@ -93,8 +98,12 @@ class NodeSide:
         limit_ns = self._partition.reservation_limit_ns
         if other.required_node() or other.preemption is not None or not limit_ns:
             return False
-        lower = other.ask.priority < self._request.ask.priority
-        return lower and self._now_ns - since_ns > limit_ns
+        if other.ask.priority >= self._request.ask.priority:
+            return False
+        opens_ns = since_ns + limit_ns + 1
+        if opens_ns > self._now_ns:
+            self.opens_ns = min(opens_ns, self.opens_ns or opens_ns)
+        return opens_ns <= self._now_ns
 
     def _candidates(self, node: Node) -> list[Found]:
         """Return the candidates of a node, the best victim first. Rules: PRE-19 (Ours), PRE-87."""

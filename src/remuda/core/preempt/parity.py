@@ -100,7 +100,7 @@ def _ordered(trial: Trial, side: NodeSide, taken: set[Allocation]) -> list[Found
         (allocation, prey)
         for prey in trial.prey.values()
         for allocation in prey.kind.allocations.values()
-        if allocation not in taken and side.usable(allocation.node)
+        if allocation not in taken and side.free_for(allocation.node)
     ]
     found.sort(key=_place)
     return found

