@@ -92,8 +92,7 @@ def preempt(turn: Turn, partition: Partition, decision: Preempt) -> None:
         amounts=request.amounts,
         reasons=decision.reasons,
     )
-    preemption.request = request
-    preemption.node_id = node.node_id
+    preemption.stand_for(request, node.node_id)
     request.preemption = preemption
     record(partition, preemption)
     if node.node_id in request.reservations:

@@ -66,15 +66,19 @@ class Victim:
 class Preemption:
     """One preemption (PRE-91). Times are Unix nanoseconds.
 
-    ``number``: unique in the partition. ``request``: who it is for, None for a quota that is
-    enforced in ``queue_path``. ``node_id``: where the ask is to go, "" for a quota. ``amounts``:
-    the ask, or the excess. ``victims``: by (application number, allocation ID), in the order in
-    which they were chosen. ``left``: how many of them are not confirmed. ``promised``: the room is
+    ``number``: unique in the partition. ``request``: who it is for, while it stands; whose that was
+    stays in ``application_number``, ``application_id`` and ``allocation_key``. None of these for a
+    quota that is enforced in ``queue_path``. ``node_id``: where the ask is to go, "" for a quota.
+    ``amounts``: the ask, or the excess. ``victims``: by (application number, allocation ID), in the
+    order in which they were chosen. ``left``: how many of them are not confirmed. ``promised``: the room is
     kept for the ask at its queues, user and group (PRE-89).
     """
 
     __slots__ = (
+        "allocation_key",
         "amounts",
+        "application_id",
+        "application_number",
         "cause",
         "created_ns",
         "ended_ns",
@@ -107,6 +111,9 @@ class Preemption:
         self.amounts = amounts
         self.reasons = tuple(reasons)
         self.request: Request | None = None
+        self.application_number: int = 0
+        self.application_id: str = ""
+        self.allocation_key: str = ""
         self.node_id: str = ""
         self.victims: dict[tuple[int, str], Victim] = {}
         self.left: int = 0
@@ -115,8 +122,17 @@ class Preemption:
         self.cause: str = ""
         self.ended_ns: int = 0
 
+    def stand_for(self, request: Request, node_id: str) -> None:
+        """Note who it is for, and where that is to go. Rules: PRE-89, PRE-91."""
+        self.request = request
+        self.application_number = request.application.number
+        self.application_id = request.application.application_id
+        self.allocation_key = request.ask.allocation_key
+        self.node_id = node_id
+
     def end(self, outcome: str, now_ns: int, cause: str = "") -> None:
         """Note how it ended. Rules: PRE-6 (Ours), PRE-91."""
+        self.request = None
         self.outcome = outcome
         self.cause = cause
         self.ended_ns = now_ns

@@ -31,9 +31,8 @@ class Involved:
         self.caused: _Numbers = {}
         self.suffered: _Numbers = {}
         for number, preemption in partition.preemptions.items():
-            request = preemption.request
-            if request is not None:
-                self.caused.setdefault(request.application.number, []).append(number)
+            if preemption.application_number:
+                self.caused.setdefault(preemption.application_number, []).append(number)
             for application in dict.fromkeys([each[0] for each in preemption.victims]):
                 self.suffered.setdefault(application, []).append(number)
 
@@ -55,9 +54,12 @@ def preemptor_view(preemption: Preemption | None) -> PreemptorView | None:
     """Return whose victim something is, None if it is none's. Rules: PRE-34, PRE-91."""
     if preemption is None:
         return None
-    application_id, key = _asker(preemption)
     return PreemptorView(
-        preemption.number, preemption.kind, application_id, key, preemption.queue_path
+        preemption.number,
+        preemption.kind,
+        preemption.application_id,
+        preemption.allocation_key,
+        preemption.queue_path,
     )
 
 
@@ -73,29 +75,20 @@ def eviction_views(partition: Partition, query: EvictionsQuery) -> tuple[Evictio
     )
 
 
-def _asker(preemption: Preemption) -> tuple[str, str]:
-    """Return the application and the key of the ask, "" and "" for a quota."""
-    request = preemption.request
-    if request is None:
-        return "", ""
-    return request.application.application_id, request.ask.allocation_key
-
-
 def _concerns(preemption: Preemption, application_id: str) -> bool:
     """Whether an ask of that application caused it, or something of that application went."""
-    if _asker(preemption)[0] == application_id:
+    if preemption.application_id == application_id:
         return True
     return any(victim.application_id == application_id for victim in preemption.victims.values())
 
 
 def _preemption_view(partition: Partition, preemption: Preemption) -> PreemptionView:
-    application_id, key = _asker(preemption)
     return PreemptionView(
         number=preemption.number,
         kind=preemption.kind,
         created_ns=preemption.created_ns,
-        application_id=application_id,
-        allocation_key=key,
+        application_id=preemption.application_id,
+        allocation_key=preemption.allocation_key,
         queue=preemption.queue_path,
         node_id=preemption.node_id,
         requested=dict(preemption.amounts.resource),

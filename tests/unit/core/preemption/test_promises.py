@@ -174,9 +174,7 @@ def test_a_preemption_is_remembered_with_all_that_was_part_of_it() -> None:
     assert arena.after() == ["v1", "v3", "v2"]
     (record,) = arena.records()
     assert (record.kind, record.created_ns, record.queue_path) == ("queue", arena.now, "root.a")
-    assert record.request is not None
-    assert record.request.ask.allocation_key == "k"
-    assert record.request.application.application_id == "a"
+    assert (record.application_id, record.allocation_key) == ("a", "k")
     assert record.node_id == "n1"
     assert any("root" in text and "vcore:5" in text for text in record.reasons)
     found = [
@@ -236,7 +234,7 @@ def test_the_last_thousand_are_remembered() -> None:
         door.release("a", f"k{number}-0")
     door.scheduler.check()
     (home,) = door.scheduler._cluster.partitions()
-    kept = [each.request.ask.allocation_key for each in home.preemptions.values() if each.request]
+    kept = [each.allocation_key for each in home.preemptions.values()]
     assert kept == [f"k{number}" for number in range(3, 1003)]
 
 
