@@ -66,12 +66,13 @@ class Victim:
 class Preemption:
     """One preemption (PRE-91). Times are Unix nanoseconds.
 
-    ``number``: unique in the partition. ``request``: who it is for, while it stands; whose that was
-    stays in ``application_number``, ``application_id`` and ``allocation_key``. None of these for a
-    quota that is enforced in ``queue_path``. ``node_id``: where the ask is to go, "" for a quota.
-    ``amounts``: the ask, or the excess. ``victims``: by (application number, allocation ID), in the
-    order in which they were chosen. ``left``: how many of them are not confirmed. ``promised``: the room is
-    kept for the ask at its queues, user and group (PRE-89).
+    ``number``: unique in the partition. ``request``: who it is for, while it stands; whose that
+    was stays in ``application_number``, ``application_id`` and ``allocation_key``. None of
+    these for a quota that is enforced in ``queue_path``. ``node_id``: where the ask is to go,
+    "" for a quota. ``amounts``: the ask, or the excess. ``victims``: by (application number,
+    allocation ID), in the order in which they were chosen. ``left``: how many of them are not
+    confirmed. ``promised``: the room is kept for the ask at its queues, user and group
+    (PRE-89).
     """
 
     __slots__ = (
