@@ -25,4 +25,8 @@ else:
 
     def message(cls):
         """Declare a flat record; see the module's text."""
-        return dataclass(slots=True, frozen=_STRICT)(cls)
+        record = dataclass(slots=True, frozen=_STRICT)(cls)
+        if _STRICT:
+            # Frozen ones could be hashed, plain ones cannot; tests must not hide that.
+            record.__hash__ = None
+        return record

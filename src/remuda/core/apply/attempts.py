@@ -169,8 +169,7 @@ def take_preemption_verdicts(partition: Partition, command: PreemptionVerdicts) 
         return False
     hearing = lane.hearing
     if hearing is not None and hearing.ticket == command.ticket:
-        hearing.ticket = 0
-        hearing.verdicts[hearing.asked] = command.verdicts
+        hearing.take(command.verdicts)
         if lane.leaf.lanes.get(lane.shape.number) is lane:
             try_again(partition, lane)
     return True

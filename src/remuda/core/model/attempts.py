@@ -41,16 +41,28 @@ class Tried:
 class Hearing:
     """What an RM that answers later said about the victims of an attempt (EXT-18).
 
-    ``ticket``: the number of the question about ``asked``, 0: none is open. ``verdicts``: by
-    question, per item whether the node would do and the index of the last victim.
+    ``ticket``: the number of the question about ``asked``, 0: none is open. ``heard``: questions
+    with their verdicts, per item whether the node would do and the index of the last victim.
     """
 
-    __slots__ = ("asked", "ticket", "verdicts")
+    __slots__ = ("asked", "heard", "ticket")
 
     def __init__(self) -> None:
         self.ticket: int = 0
         self.asked: tuple[PreemptionItem, ...] = ()
-        self.verdicts: dict[tuple[PreemptionItem, ...], tuple[tuple[bool, int], ...]] = {}
+        self.heard: list[tuple[tuple[PreemptionItem, ...], tuple[tuple[bool, int], ...]]] = []
+
+    def take(self, verdicts: tuple[tuple[bool, int], ...]) -> None:
+        """Keep the answer to the question that is open."""
+        self.ticket = 0
+        self.heard.append((self.asked, verdicts))
+
+    def about(self, items: tuple[PreemptionItem, ...]) -> tuple[tuple[bool, int], ...] | None:
+        """Return what was said of these items, None if they were not asked about."""
+        for asked, verdicts in self.heard:
+            if asked == items:
+                return verdicts
+        return None
 
 
 @final

@@ -214,10 +214,10 @@ class _Judge:
         items = tuple([self._item(check) for check in batch])
         hearing = self._lane.hearing
         if hearing is not None:
-            known = hearing.verdicts.get(items)
+            known = hearing.about(items)
             if known is not None:
                 return known
-            if len(hearing.verdicts) >= BATCHES_LIMIT:
+            if len(hearing.heard) >= BATCHES_LIMIT:
                 return ()
         rm_id = self._partition.rm_id
         answer = self._ports.preemption(PreemptionQuestion(rm_id, items, first_success=False))
