@@ -6,7 +6,7 @@ Rules: QUE-2, PRE-34, PRE-35, PRE-89.
 from __future__ import annotations
 
 from remuda.core.accounting.accounts import account_of, promise_at, withdraw_at
-from remuda.core.accounting.waiting import wake_within
+from remuda.core.accounting.waiting import wake_at, wake_within
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.candidates import Candidates
 from remuda.core.model.partition import Partition
@@ -41,8 +41,13 @@ def forget_candidate(partition: Partition, allocation: Allocation) -> None:
         partition.candidates.remove(allocation)
 
 
-def mark(preemption: Preemption, allocation: Allocation, *, for_queue: bool) -> None:
-    """Note that an allocation is a victim; until it is gone it counts as before. Rules: PRE-34."""
+def mark(
+    partition: Partition, preemption: Preemption, allocation: Allocation, *, for_queue: bool
+) -> None:
+    """Note that an allocation is a victim; until it is gone it counts as before.
+
+    What it will leave beyond what is promised is for others. Rules: PRE-34, PRE-89.
+    """
     preemption.victims[allocation.key()] = Victim(allocation, for_queue=for_queue)
     preemption.left += 1
     allocation.preemption = preemption
@@ -50,6 +55,8 @@ def mark(preemption: Preemption, allocation: Allocation, *, for_queue: bool) -> 
     assert leaf is not None
     for queue in leaf.path_up:
         add(queue.preempting, allocation.amounts)
+        if queue.promised is not None and queue.waiting:
+            wake_at(partition, queue)
 
 
 def victim_gone(partition: Partition, allocation: Allocation) -> None:

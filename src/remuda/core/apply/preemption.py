@@ -55,7 +55,7 @@ def evict(
     Rules: PRE-34, PRE-44, PRE-72, PRE-92, EVT-46. Emits: AllocationsReleased, EventRecord.
     """
     for victim in victims:
-        mark(preemption, victim, for_queue=victim in for_queue)
+        mark(partition, preemption, victim, for_queue=victim in for_queue)
         turn.event(
             partition,
             events.REQUEST,
