@@ -74,6 +74,8 @@ MISHAPS: Final = (
     "reload: limits removed",
     "reload: maximum changed",
     "reload: number of applications changed",
+    "reload: guarantees added",
+    "reload: guarantees removed",
     "reload: node order changed",
 )
 
@@ -123,6 +125,18 @@ GANGS: Final = (
     "node lost under both sides of a replacement",
 )
 
+PREEMPTIONS: Final = (
+    "preempted, placeholder",
+    "preempted, real one",
+    "preempted for queue",
+    "preempted for required node",
+    "preemption placed",
+    "preemption lost the ask is gone",
+    "preemption lost the ask changed",
+    "preemption in vain",
+    "asked again after a preemption",
+)
+
 # Too rare for the slice.
 RARE: Final = (
     "node lost under the placeholder of a replacement",
@@ -132,6 +146,9 @@ RARE: Final = (
     "order 4 met by 2",
     "confirmed, not ordered",
     "node was lost in the core",
+    "preemption lost the node is gone",
+    "preemption lost the room went to another ask",
+    "preemption lost an ask for just this node came first",
 )
 
 
@@ -150,12 +167,15 @@ def unseen(blocks: range, wanted: tuple[str, ...]) -> list[str]:
     for first in blocks:
         seen.update(block(first))
     fates = [f"{fate} {message}" for fate in FATES for message in MESSAGES]
-    return [what for what in (*fates, *MISHAPS, *DEEDS, *GANGS, *wanted) if not seen[what]]
+    return [
+        what for what in (*fates, *MISHAPS, *DEEDS, *GANGS, *PREEMPTIONS, *wanted) if not seen[what]
+    ]
 
 
 @pytest.mark.remuda_rule("RM-9", "RM-10", "RM-12", "RM-15", "RM-17", "RM-18", "EXT-6")
 @pytest.mark.remuda_rule("SI-34", "SI-35", "SI-43", "SI-44", "SI-62", "SI-63", "SI-66", "SI-69")
 @pytest.mark.remuda_rule("NODE-6", "NODE-13", "OBJ-9", "APP-12", "GANG-17", "GANG-24", "GANG-43")
+@pytest.mark.remuda_rule("PRE-35", "PRE-89")
 @pytest.mark.remuda_rule("REC-1", "REC-2", "REC-3", "REC-8", "REC-11", "REC-12", "REC-13")
 @pytest.mark.parametrize("first", SLICE)
 def test_both_sides_agree_when_the_faults_are_over(first: int) -> None:

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 import pytest
 
-from remuda.core.apply import allocations, asks, expiry, lifecycle, pauses, releases
+from remuda.core.accounting import usage
+from remuda.core.apply import allocations, asks, expiry, lifecycle, pauses, releases, reservations
 from remuda.core.apply.turn import Turn
 from remuda.core.messages.commands import Ask
 from remuda.core.model import deadlines
@@ -102,6 +103,16 @@ def timers_run_on(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Deadlines, "freeze", nothing)
 
 
+def victims_are_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """A victim that ended still counts as one that is about to. Rules: PRE-35."""
+    patch.setattr(usage, "victim_gone", nothing)
+
+
+def rooms_are_kept_for_nobody(patch: pytest.MonkeyPatch) -> None:
+    """Room stays promised to an ask whose node is gone. Rules: PRE-6, PRE-89."""
+    patch.setattr(reservations, "lose_standing", nothing)
+
+
 FAULTS: Iterable[Plant] = (
     asks_begin_anew,
     sizes_are_those_of_the_first_report,
@@ -113,11 +124,13 @@ FAULTS: Iterable[Plant] = (
     released_room_is_not_offered,
     lost_connections_stop_nothing,
     timers_run_on,
+    victims_are_forgotten,
+    rooms_are_kept_for_nobody,
 )
 
 
 @pytest.mark.remuda_rule("SI-34", "SI-35", "SI-53", "SI-69", "CYC-25", "CYC-28", "RM-15")
-@pytest.mark.remuda_rule("GANG-17", "GANG-22", "GANG-23")
+@pytest.mark.remuda_rule("GANG-17", "GANG-22", "GANG-23", "PRE-6", "PRE-35")
 @pytest.mark.parametrize("plant", FAULTS, ids=lambda plant: plant.__name__)
 def test_a_planted_fault_is_found(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch)

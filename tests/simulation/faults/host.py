@@ -14,7 +14,7 @@ from remuda.core.messages import effects as e
 from remuda.core.messages import events
 from remuda.core.messages.commands import Command
 from remuda.core.messages.effects import Effect
-from remuda.core.ports import Predicates
+from remuda.core.ports import Predicates, PreemptionPredicates
 from remuda.core.scheduler import Scheduler
 from tests.simulation.faults.clock import MILLI, SECOND, START, Clock
 from tests.simulation.faults.witness import Witness, applications, home_of, node_views
@@ -33,12 +33,18 @@ class Host:
     """One core at a time; after a crash there is another that knows nothing (REC-1)."""
 
     def __init__(
-        self, clock: Clock, dice: random.Random, counts: Counter[str], predicates: Predicates
+        self,
+        clock: Clock,
+        dice: random.Random,
+        counts: Counter[str],
+        predicates: Predicates,
+        preemption: PreemptionPredicates,
     ) -> None:
         self.clock = clock
         self.dice = dice
         self.counts = counts
         self.predicates = predicates
+        self.preemption = preemption
         self.carriers: dict[str, Carry] = {}
         self.history: deque[tuple[int, object]] = deque(maxlen=SHOWN)
         self.lives = 0
@@ -46,7 +52,7 @@ class Host:
 
     def crash(self) -> None:
         """The process ends; the next one begins at once with nothing."""
-        self.scheduler = Scheduler(self.predicates)
+        self.scheduler = Scheduler(self.predicates, preemption=self.preemption)
         self.witness = Witness(self.counts)
         self.lives += 1
         self.turns = 0

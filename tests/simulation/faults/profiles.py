@@ -33,7 +33,8 @@ class Profile:
 
     ``strict``: both sides must agree in the end without resynchronisation. ``streams``: three
     kinds of messages that overtake one another (SI-104). ``preempts``: asks may preempt others, and
-    queues have guarantees. ``repairable``: only those messages get
+    queues have guarantees; ``judges``: an RM with predicates is asked about victims, too.
+    ``repairable``: only those messages get
     lost whose loss is made good. ``stale``: requests from before a registration still arrive.
     """
 
@@ -46,6 +47,7 @@ class Profile:
     gangs: bool
     twins: bool
     preempts: bool = True
+    judges: bool = False
     lost: float = 0.0
     doubled: float = 0.0
     echoed: float = 0.0
@@ -94,6 +96,7 @@ def draw(seed: int, *, gangs: bool) -> Profile:
         restarts=dice.choice((0, 1, 1, 2)),
         reloads=dice.choice((0, 1, 1)),
         pauses=dice.choice((0, 1, 1)),
+        judges=dice.random() < 0.5,
     )
 
 

@@ -48,7 +48,11 @@ class Shim(Telling):
         self.truth.begin_life()
         effects = self.host.handle(
             c.RegisterResourceManager(
-                self.rm_id, self.config, extra_config=self.extra, predicates=self.predicates
+                self.rm_id,
+                self.config,
+                extra_config=self.extra,
+                predicates=self.predicates,
+                preemption_predicates=self.judges,
             )
         )
         assert e.RegistrationAnswered(self.rm_id, "") in effects

@@ -67,6 +67,7 @@ class Telling:
         self.config: Configuration
         self.extra: dict[str, str] = {}
         self.predicates = False
+        self.judges = False
         self.truth = Truth()
         self.box = Outbox(rm_id, dice)
         self.link: Link

@@ -18,7 +18,7 @@ from tests.simulation.faults.link import Link
 from tests.simulation.faults.mishaps import Mishaps, is_known
 from tests.simulation.faults.profiles import Profile, draw, milder, stream
 from tests.simulation.faults.shim import TICK, Shim
-from tests.simulation.faults.taste import picky
+from tests.simulation.faults.taste import picky, picky_about_victims
 from tests.simulation.faults.verdict import agree, nothing_left
 from tests.simulation.faults.workload import Workload
 
@@ -44,7 +44,13 @@ class World:
         self.counts: Counter[str] = Counter()
         self.clock = Clock()
         self.dice = stream(seed, "world")
-        self.host = Host(self.clock, stream(seed, "host"), self.counts, one_by_one(picky))
+        self.host = Host(
+            self.clock,
+            stream(seed, "host"),
+            self.counts,
+            one_by_one(picky),
+            picky_about_victims,
+        )
         self.shims: list[Shim] = []
         self.loads: list[Workload] = []
         self.mishaps: list[Mishaps] = []
@@ -64,6 +70,7 @@ class World:
             "application.enforceExecutionTimeout": dice.choice(("true", "false")),
         }
         shim.predicates = profile.predicates
+        shim.judges = profile.predicates and profile.judges
         shim.insists = profile.lost > 0
         shim.forgiving = profile.stale
         link_dice = stream(self.seed, f"{rm_id}/link")
