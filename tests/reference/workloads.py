@@ -9,7 +9,7 @@ open is not generated.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from remuda.config.schema import Configuration
@@ -24,6 +24,10 @@ from tests.reference.tastes import Taste
 
 START = 1_700_000_000 * SECOND
 TYPES = ("gpu", "memory", "vcore")
+# Asks that require a node have it, so that nobody has to go for them: the reference model knows
+# nothing of preemption, which has a model of its own.
+LOWEST = -(2**31)
+
 REQUIRED_NODE = "yunikorn.apache.org/requiredNode"
 STATEAWARE = "application.stateaware.disable"
 EVERYTHING = 10_000
@@ -333,22 +337,24 @@ class Author:
         low, high = self.rng.choice(self.manner.sizes)
         low = self.rng.choices((low, 0, -1), (40, 2, 1))[0]
         group = self.rng.choice("xyzXYZ")
-        return c.Ask(
+        ask = c.Ask(
             application_id=app.identity if self.rng.random() < 0.98 else "app-unknown",
             allocation_key=f"{self.name('k', partition)}~{group}",
             resource=self.amounts(low, high),
             partition=partition.name,
             max_allocations=self.rng.choice(self.manner.counts),
             priority=self.priority(),
-            tags=self.required_node(partition) | self.creation_time(),
+            tags=self.creation_time(),
             placeholder=placeholder,
             task_group="" if placeholder else "group",
             equivalence=f"class {group}" if group.isupper() else "",
         )
+        bound = self.required_node(partition)
+        return replace(ask, tags={**bound, **ask.tags}, priority=LOWEST) if bound else ask
 
     def priority(self) -> int:
-        """Mostly equal, sometimes extreme."""
-        return self.rng.choices((0, 1, -1, 10, 2**31 - 1, -(2**31)), (12, 4, 4, 3, 1, 1))[0]
+        """Mostly equal, sometimes extreme, and above that of asks that require a node."""
+        return self.rng.choices((0, 1, -1, 10, 2**31 - 1, LOWEST + 1), (12, 4, 4, 3, 1, 1))[0]
 
     def required_node(self, partition: Partition) -> dict[str, str]:
         """Now and then a node the ask must go to."""
@@ -391,7 +397,7 @@ class Author:
             else dict(old.resource),
             partition=partition.name,
             max_allocations=self.rng.randint(1, 4) if changed else old.total,
-            priority=self.priority() if changed else old.priority,
+            priority=self.priority() if changed and not old.required_node else old.priority,
             tags={REQUIRED_NODE: old.required_node} if old.required_node else {},
         )
         self.send(c.UpdateAllocations(partition.rm_id, asks=(ask,)))

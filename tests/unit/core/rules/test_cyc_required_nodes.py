@@ -225,8 +225,8 @@ def test_one_that_fits_its_headroom_keeps_the_node_closed(a: int, b: int, closed
     crowd = Crowd(leaf("a"), leaf("b"))
     crowd.full(n1=4)
     crowd.app("other", "root.b")
-    pin(crowd, "first", "n1", 8)
-    crowd.ask("other", "second", BIG, tags={REQUIRED_NODE: "n1"})
+    pin(crowd, "first", "n1", 8, priority=-1)
+    crowd.ask("other", "second", BIG, priority=-1, tags={REQUIRED_NODE: "n1"})
     crowd.run()
     assert crowd.held() == {"n1": ["app|first", "other|second"]}
     crowd.reload(leaf("a", {"vcore": a}), leaf("b", {"vcore": b}), leaf("old"))
