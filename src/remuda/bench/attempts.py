@@ -102,7 +102,7 @@ def _attempt(shape: AttemptShape, manager: Obedient, number: int) -> tuple[float
     victims = manager.confirm()
     manager.wait(manager.now_ns + _PAUSE_NS)
     if not fruitful:
-        manager.take_back(queue, key)
+        manager.take_back(key)
     elif key not in manager.placed:
         raise RemudaError(f"{shape.name}: ask {key} was not placed when its victims were gone")
     return cost, victims

@@ -1,7 +1,7 @@
 """Measures how long many owed asks take to get their room in a full cluster.
 
-All come at once and are old enough at once; the resource manager ends what is ordered out before
-the core goes on, so that what is measured is the core alone.
+All come at once and are old enough at once. The resource manager ends what is ordered out before
+the next decision, so that what is measured is the core alone.
 """
 
 from __future__ import annotations
@@ -95,9 +95,9 @@ def measure_crowd(shape: CrowdShape) -> CrowdResult:
 
 def _go_on(shape: CrowdShape, manager: Obedient) -> int:
     """Let the core decide and obey it, or let time pass; how many victims ended."""
-    manager.step()
+    manager.step(1)
     ended = manager.confirm()
-    if ended or manager.scheduler.has_work():
+    if ended or manager.scheduler.has_work() or len(manager.placed) == shape.asks:
         return ended
     deadline_ns = manager.scheduler.next_deadline()
     if deadline_ns is None or deadline_ns > START_NS + 3_600 * SECOND_NS:

@@ -23,8 +23,8 @@ from remuda.core.messages.commands import (
     CREATE_DRAIN,
     PREEMPTED_BY_SCHEDULER,
     AllocationRelease,
+    ApplicationRemoval,
     Ask,
-    AskRelease,
     Command,
     ExistingAllocation,
     NewApplication,
@@ -123,11 +123,8 @@ class Obedient:
             extra = {**capacity, cluster.lacking: 1_000_000}
             nodes.append(NodeUpdate("draining", CREATE_DRAIN, extra))
         self.send(UpdateNodes(RM_ID, tuple(nodes)))
-        applications = [
-            NewApplication(application_of(queue), f"root.{queue}", user="ann", groups=("staff",))
-            for queue in (*cluster.givers(), *cluster.takers())
-        ]
-        self.send(UpdateApplications(RM_ID, tuple(applications)))
+        for queue in cluster.givers():
+            self.submit(queue, application_of(queue))
         running = list(_running(cluster))
         for first in range(0, len(running), _BATCH):
             self.send(UpdateAllocations(RM_ID, tuple(running[first : first + _BATCH])))
@@ -139,9 +136,9 @@ class Obedient:
         """Send one command. Raises: RemudaError if anything of it is refused."""
         self._hear(self.scheduler.handle(command, self.now_ns))
 
-    def step(self) -> None:
+    def step(self, limit: int = STEP_LIMIT) -> None:
         """Let the core make decisions, at the present time."""
-        self._hear(self.scheduler.step(self.now_ns, STEP_LIMIT))
+        self._hear(self.scheduler.step(self.now_ns, limit))
 
     def decide(self) -> None:
         """Run due timers and decide everything."""
@@ -160,15 +157,20 @@ class Obedient:
             self.decide()
         self.now_ns = until_ns
 
+    def submit(self, queue: str, application_id: str) -> None:
+        """Add an application."""
+        new = NewApplication(application_id, f"root.{queue}", user="ann", groups=("staff",))
+        self.send(UpdateApplications(RM_ID, (new,)))
+
     def ask(self, queue: str, key: str, resource: Resource) -> None:
-        """Ask for something that may preempt others."""
-        ask = Ask(application_of(queue), key, resource, allow_preempt_other=True)
+        """Ask for something that may preempt others, in an application of that name."""
+        self.submit(queue, key)
+        ask = Ask(key, key, resource, allow_preempt_other=True)
         self.send(UpdateAllocations(RM_ID, asks=(ask,)))
 
-    def take_back(self, queue: str, key: str) -> None:
-        """Drop an ask that waits."""
-        release = AskRelease(application_of(queue), key)
-        self.send(UpdateAllocations(RM_ID, ask_releases=(release,)))
+    def take_back(self, key: str) -> None:
+        """Drop an ask that waits, with its application."""
+        self.send(UpdateApplications(RM_ID, remove=(ApplicationRemoval(key),)))
 
     def confirm(self) -> int:
         """End all that was ordered out; how much that was."""
@@ -205,7 +207,7 @@ class Obedient:
 
 
 def application_of(queue: str) -> str:
-    """Return the one application of a leaf."""
+    """Return the one application of a leaf that gives."""
     return f"app-{queue}"
 
 

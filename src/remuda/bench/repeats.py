@@ -27,14 +27,16 @@ from remuda.core.messages.commands import (
     AllocationRelease,
     Ask,
     ExistingAllocation,
-    NewApplication,
     UpdateAllocations,
-    UpdateApplications,
 )
 from remuda.runtime.interpreter import tune_interpreter
 
-# What logs say of attempts begins so.
-_PREEMPTION: Final = "Preemption "
+# What logs say of attempts that were made (PRE-58).
+_MADE: Final = (
+    "Preemption queue guarantees check failed",
+    "Preemption does not help",
+    "Preemption helped but short of resources",
+)
 
 
 @message
@@ -121,15 +123,14 @@ def _attempts(manager: Obedient) -> int:
         for queue in manager.cluster.takers()
         for request in manager.waiting(queue)
         for entry in request.log
-        if entry.message.startswith(_PREEMPTION)
+        if entry.message in _MADE
     )
 
 
 def _unrelated(manager: Obedient) -> None:
     """An application comes that wants nothing."""
     queue = manager.cluster.givers()[0]
-    new = NewApplication("idle", f"root.{queue}", user="ann", groups=("staff",))
-    manager.send(UpdateApplications(RM_ID, (new,)))
+    manager.submit(queue, "idle")
 
 
 def _related(manager: Obedient) -> None:

@@ -127,14 +127,13 @@ def _idle_table(results: Sequence[IdleResult]) -> Table:
 
 def _attempt_table(results: Sequence[AttemptResult]) -> Table:
     table = _table(
-        *("shape", "leaves", "allocations", "attempts", "victims"),
+        *("shape", "leaves", "attempts", "victims"),
         *("ms p50", "ms p99", "ms max", "resident MiB"),
     )
     for result in results:
         table.add_row(
             result.shape,
             f"{result.leaves:,}",
-            f"{result.allocations:,}",
             f"{result.attempts:,}",
             f"{result.victims:,}",
             *_percentiles(result.attempt_milliseconds),
