@@ -68,8 +68,9 @@ class FullCluster:
     ``leaves``: half of them give, half take; ``nodes`` of ``per_node`` allocations each. ``due``:
     the part of what a giver uses that is guaranteed to it. ``owed``: what a taker is guaranteed, by
     type, in the size of one allocation. ``priority``: of what the givers run; that of the takers is
-    0. ``opted_out``: what the givers run is to be spared. ``lacking``: a type that only a draining
-    node has.
+    0. ``opted_out``: what the givers run is to be spared. ``spare``: a draining node is empty, so
+    that the size of the cluster is no limit and nodes are looked at first. ``lacking``: a type that
+    only that one has.
     """
 
     leaves: int = 10
@@ -79,6 +80,7 @@ class FullCluster:
     owed: int = 10_000
     priority: int = 0
     opted_out: bool = False
+    spare: bool = False
     lacking: str = ""
 
     def givers(self) -> list[str]:
@@ -119,9 +121,9 @@ class Obedient:
         nodes = [
             NodeUpdate(f"node-{number:05}", CREATE, capacity) for number in range(cluster.nodes)
         ]
-        if cluster.lacking:
-            extra = {**capacity, cluster.lacking: 1_000_000}
-            nodes.append(NodeUpdate("draining", CREATE_DRAIN, extra))
+        if cluster.spare:
+            extra = {cluster.lacking: 1_000_000} if cluster.lacking else {}
+            nodes.append(NodeUpdate("draining", CREATE_DRAIN, {**capacity, **extra}))
         self.send(UpdateNodes(RM_ID, tuple(nodes)))
         for queue in cluster.givers():
             self.submit(queue, application_of(queue))

@@ -17,7 +17,7 @@ Examples:
 
   remuda bench idle                       a scheduler that can place nothing
 
-  remuda bench preemption                 P1 to P9: attempts to preempt, in a full cluster
+  remuda bench preemption                 P1 to P10: attempts to preempt, in a full cluster
 
   remuda bench --output json              figures for machines
 """
@@ -35,7 +35,7 @@ def bench(
         list[str] | None,
         typer.Argument(
             metavar="[SHAPE]...",
-            help="Shapes to run: S1 to S9, idle, P1 to P9 or all of these as preemption; "
+            help="Shapes to run: S1 to S9, idle, P1 to P10 or all of these as preemption; "
             "S1 to S9 by default.",
         ),
     ] = None,
@@ -53,8 +53,8 @@ def bench(
     The shape idle has 10,000 nodes and 100,000 asks that fit none of them. It shows the CPU time
     of doing nothing and how many milliseconds after its request a placeable ask is placed.
 
-    P1 to P9 have 5,000 nodes full of 100,000 allocations. P1 to P7 show how long one attempt to
-    preempt takes, P8 that a fruitless one is not repeated without a reason, P9 how soon 1,000 asks
+    P1 to P10 have 5,000 nodes full of 100,000 allocations. P1 to P8 show how long one attempt to
+    preempt takes, P9 that a fruitless one is not repeated without a reason, P10 how soon 1,000 asks
     that are owed room have it. They go through the core's door, on a clock that jumps.
     """
     from remuda.bench.session import as_json, as_table, medians  # noqa: PLC0415 - keeps help fast
