@@ -25,16 +25,20 @@ PROGRAM = """
 import io, sys
 from pathlib import Path
 from remuda.sim.experiment import Options, run
-nodes, workload, output, mode, seed = sys.argv[1:]
-options = Options(Path(workload), nodes, Path(output), mode=mode, seed=int(seed))
+nodes, workload, output, mode, seed, preemption = sys.argv[1:]
+options = Options(
+    Path(workload), nodes, Path(output), mode=mode, seed=int(seed), preemption=preemption == "on"
+)
 run(options, io.StringIO(), sys.stderr)
 """
 
 
-def start(output: Path, mode: str, hash_seed: str, seed: str = "3") -> subprocess.Popen[bytes]:
+def start(
+    output: Path, mode: str, hash_seed: str, seed: str = "3", preemption: str = "off"
+) -> subprocess.Popen[bytes]:
     source = str(Path(remuda.__file__).parent.parent)
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": source}
-    arguments = [str(NODES), str(WORKLOAD), str(output), mode, seed]
+    arguments = [str(NODES), str(WORKLOAD), str(output), mode, seed, preemption]
     return subprocess.Popen([sys.executable, "-c", PROGRAM, *arguments], env=environment)
 
 
@@ -49,13 +53,17 @@ def content(directory: Path) -> tuple[dict[str, Any], dict[str, str]]:
     }
 
 
-@pytest.mark.parametrize("mode", ["replay", "fill"])
-def test_equal_input_gives_equal_bytes_under_any_hash_seed(tmp_path: Path, mode: str) -> None:
+@pytest.mark.parametrize("mode, preemption", [("replay", "off"), ("replay", "on"), ("fill", "off")])
+def test_equal_input_gives_equal_bytes_under_any_hash_seed(
+    tmp_path: Path, mode: str, preemption: str
+) -> None:
     seeds = ("0", "1", "4242")
-    runs = [start(tmp_path / seed, mode, seed) for seed in seeds]
+    runs = [start(tmp_path / seed, mode, seed, preemption=preemption) for seed in seeds]
     assert [each.wait(timeout=120) for each in runs] == [0, 0, 0]
     first, *others = (content(tmp_path / seed) for seed in seeds)
     assert others == [first, first]
+    if preemption == "on":
+        return  # the checker knows tasks that run once
     faults, pending = check(NODES, WORKLOAD, tmp_path / "0" / "allocations.csv")
     assert faults == []
     assert pending == first[0]["tasks_pending"]
@@ -67,6 +75,19 @@ def test_the_sample_lets_tasks_wait_and_finishes_them_all(tmp_path: Path) -> Non
     assert summary["tasks_placed"] == summary["tasks_finished"] == summary["tasks_total"] > 300
     assert summary["tasks_waited"] > 0
     assert len(summary["queues"]) == 3
+
+
+def test_preemption_in_the_sample_moves_little_work_and_finishes_it_all(tmp_path: Path) -> None:
+    assert start(tmp_path, "replay", "0", preemption="on").wait(timeout=120) == 0
+    summary, _ = content(tmp_path)
+    assert summary["tasks_placed"] == summary["tasks_finished"] == summary["tasks_total"]
+    figures = summary["preemption"]
+    assert 0 < figures["preemptions"] <= figures["victims"] < 100
+    assert all(0 <= lost["share"] < 0.05 for lost in figures["lost_work"].values())
+    rows = (tmp_path / "allocations.csv").read_text().splitlines()[1:]
+    cut = [row for row in rows if row.endswith(",yes")]
+    assert 0 < len(cut) <= figures["victims"]
+    assert len(rows) == summary["tasks_total"] + len(cut)
 
 
 def test_the_checker_sees_what_it_looks_for(tmp_path: Path) -> None:

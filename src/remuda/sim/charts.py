@@ -111,6 +111,11 @@ def preemption_per_queue(bars: Bars) -> str:
     return _bars("roles", "Preemptions and victims of each queue", bars, _count)
 
 
+def lost_work(bars: Bars) -> str:
+    """Return the part of all use that was lost, by resource."""
+    return _bars("lost", "Work lost by preemption", bars, _percent)
+
+
 def wait_distribution(bars: Bars) -> str:
     """Return how many tasks waited how long."""
     return _bars("wait", "Number of tasks by waiting time", bars, _count)

@@ -125,13 +125,19 @@ def _preemption_charts(
         "Preempted",
         "Allocations that were ordered out, so far.",
         charts.victims_over_time(series.victims(scenario, outcome)),
+        kind="card wide",
     )
     by_queue = _card(
         "Preemption per queue",
         "How often room was made for a queue, and how many allocations it lost.",
         charts.preemption_per_queue(series.roles(figures.queues, QUEUES_IN_CHART)),
     )
-    return [f'<div class="pair">{over_time}{by_queue}</div>']
+    lost = _card(
+        "Lost work",
+        "Part of all use that has to be done again, by resource.",
+        charts.lost_work(series.losses(figures, TYPES_IN_CHART)),
+    )
+    return [over_time, f'<div class="pair">{by_queue}{lost}</div>']
 
 
 def _card(title: str, text: str, svg: str, kind: str = "card") -> str:

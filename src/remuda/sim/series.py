@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Final
 
 from remuda.base.message import message
-from remuda.sim.losses import QueueLosses, by_losses
+from remuda.sim.losses import PreemptionFigures, QueueLosses, by_losses
 from remuda.sim.metrics import Figures
 from remuda.sim.simulator import Outcome, Scenario
 from remuda.sim.timeline import Sample, Timeline
@@ -124,6 +124,12 @@ def roles(queues: Mapping[str, QueueLosses], limit: int) -> Bars:
     shown = list(by_losses(queues))[:limit]
     values = [[float(queues[path].preemptions), float(queues[path].victims)] for path in shown]
     return Bars(("preemptions for it", "victims in it"), shown, values)
+
+
+def losses(figures: PreemptionFigures, limit: int) -> Bars:
+    """Return the part of all use that was lost, of the first ``limit`` resource types."""
+    names = list(figures.lost_work)[:limit]
+    return Bars(("lost",), names, [[figures.lost_work[name].share] for name in names])
 
 
 def waits(scenario: Scenario, outcome: Outcome) -> Bars:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,8 @@ from remuda.sim.losses import Lost, QueueLosses, measure_losses
 from remuda.sim.metrics import measure
 from remuda.sim.queues import given_queues, own_queues
 from remuda.sim.results import allocations_text
-from remuda.sim.series import roles, victims
-from remuda.sim.simulator import EPOCH_NS, Outcome, Scenario, play
+from remuda.sim.series import losses, roles, victims
+from remuda.sim.simulator import EPOCH_NS, Outcome, Scenario, play, simulate
 from remuda.sim.wording import tables
 from remuda.sim.workload import NodeSpec, Task, Workload
 
@@ -250,10 +251,11 @@ def test_the_charts_show_the_same() -> None:
     at_the_end = dict(zip(past.axis, past.pending, strict=False))
     assert past.pending[-1] == 1
     assert at_the_end[past.axis[0]] == 0
-    losses = measure_losses(played, outcome)
-    assert losses is not None
-    bars = roles(losses.queues, 12)
+    figures = measure_losses(played, outcome)
+    assert figures is not None
+    bars = roles(figures.queues, 12)
     assert (bars.names, bars.values) == (["root.a", "root.b"], [[0, 1], [1, 0]])
+    assert losses(figures, 1).values == [[164 / 584]]
 
 
 def test_without_preemption_there_is_nothing_to_tell() -> None:
@@ -265,6 +267,35 @@ def test_without_preemption_there_is_nothing_to_tell() -> None:
     assert figures.preemption is None
     assert [table.title for table in tables(figures, 20)] == ["Tasks", "Utilisation", "Queues"]
     assert allocations_text(played, outcome).splitlines()[0].endswith(",end")
+
+
+@pytest.mark.remuda_rule("PRE-5", "PRE-85", "PRE-86")
+def test_in_front_of_the_core_a_queue_gets_its_share_after_half_a_minute() -> None:
+    """a runs on all four GPUs when b, which is guaranteed two of them, asks for three."""
+    tasks = [task(f"a{n}", 0, 100, 1, labels={"vc": "a"}) for n in range(4)]
+    tasks += [task(f"b{n}", 10, 50, 1, labels={"vc": "b"}) for n in range(3)]
+    played = scenario(tasks)
+    outcome = simulate(played, lambda done: None)
+    found = runs(played, outcome)
+    cut = [run for run in found if run[3]]
+    assert [(start, end) for _, start, end, _ in cut] == [(0, 41)] * 2
+    first = [(start, end) for name, start, end, _ in found if name.startswith("b")]
+    assert first == [(41, 91), (41, 91), (91, 141)]
+    again = [run for run in found if run[0] in {name for name, _, _, _ in cut} and not run[3]]
+    assert len(again) == 2
+    assert all(end - start == 100 for _, start, end, _ in again)
+    figures = measure_losses(played, outcome)
+    assert figures is not None
+    assert (figures.preemptions, figures.victims) == (2, 2)
+    assert figures.lost_work["gpu"].unit_seconds == 2 * 41
+    assert outcome.timeline.finals() == (0.0,)
+
+
+def test_in_front_of_the_core_nobody_preempts_unless_told_to() -> None:
+    tasks = [task("a", 0, 100, 4, labels={"vc": "a"}), task("b", 10, 50, 1, labels={"vc": "b"})]
+    played = replace(scenario(tasks), preemption=False)
+    outcome = simulate(played, lambda done: None)
+    assert runs(played, outcome) == [("a", 0, 100, False), ("b", 100, 150, False)]
 
 
 # --------------------------------------------------------------------------------- gangs
