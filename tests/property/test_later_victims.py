@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from remuda.base.errors import InvariantViolation
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.messages.effects import Effect
@@ -18,6 +19,7 @@ from remuda.core.ports import (
     PreemptionQuestion,
     PreemptionVerdict,
 )
+from remuda.core.scheduler import Scheduler
 from tests.unit.core.door import SECOND, Caller, leaf, of
 
 NODES = [f"n{number:02}" for number in range(1, 14)]
@@ -223,6 +225,15 @@ class Chaos:
         return self.later.release_ask(f"app-{queue}") + self.later.release(f"app-{queue}")
 
 
+def fault_of(scheduler: Scheduler) -> str:
+    """What is wrong with the counters of a scheduler, "" if nothing is."""
+    try:
+        scheduler.check()
+    except InvariantViolation as fault:
+        return str(fault)
+    return ""
+
+
 @pytest.mark.remuda_rule("EXT-10", "EXT-12", "EXT-17", "EXT-18", "PRE-39")
 @given(SIZES, st.integers(0, 10**6))
 @settings(max_examples=60, deadline=None)
@@ -233,3 +244,4 @@ def test_whatever_an_rm_says_of_victims_and_when_every_counter_is_right(
     fill([chaos.later], sizes)
     for _ in range(120):
         chaos.act()
+        assert fault_of(chaos.later.scheduler) == ""
