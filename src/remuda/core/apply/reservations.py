@@ -132,9 +132,12 @@ def review(turn: Turn, partition: Partition) -> None:
     Rules: RSV-7, RSV-10, CYC-20, CYC-22 (Ours). Emits: EventRecord.
     """
     due = turn.now_ns >= partition.claims_due_ns
-    if partition.claims and (partition.claims_stale or due):
-        _review_claims(turn, partition)
-    while partition.shaken:
+    while True:
+        if partition.claims and (partition.claims_stale or due):
+            _review_claims(turn, partition)
+            due = False
+        if not partition.shaken:
+            break
         shaken, partition.shaken = partition.shaken, {}
         for node in shaken.values():
             for reservation in list(node.reservations.values()):
