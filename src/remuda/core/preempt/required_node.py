@@ -27,7 +27,7 @@ def attempt_on_required_node(lane: Lane, request: Request, node: Node) -> Preemp
     candidates.sort(key=lambda each: _place(each, node))
     victims = _enough(node, asked, candidates)
     if victims is None:
-        return Attempt(NO_FIT_THERE, len(node.allocations))
+        return Attempt(NO_FIT_THERE, 1 + len(node.allocations))
     decision = Preempt(request, lane, node, REQUIRED_NODE)
     decision.victims = victims
     decision.reasons = (

@@ -211,6 +211,22 @@ def test_a_daemon_without_victims_waits_and_says_so() -> None:
     assert arena.ordered() == ["low"]
 
 
+@pytest.mark.remuda_rule("PRE-40", "PRE-45", "PRE-90")
+def test_a_daemon_whose_node_has_nobody_of_ours_waits_until_the_node_changes() -> None:
+    arena = host(cores(2))
+    foreign = c.Ask("", "others", ONE, tags={"foreign": "static"})
+    reported = c.ExistingAllocation(foreign, "others", "n1")
+    arena.send(c.UpdateAllocations(arena.rm, allocations=(reported,)))
+    arena.requires("a", "daemon", "n1", cores(2))
+    told = [r.message for r in of(arena.step(20), e.EventRecord) if r.object_id == "daemon"]
+    assert sum("no preemption victim found" in message for message in told) == 1
+    assert not arena.scheduler.has_work()
+    assert arena.log("a", "daemon") == [DOES_NOT_HELP]
+    release = c.AllocationRelease("", "others", "others")
+    arena.send(c.UpdateAllocations(arena.rm, releases=(release,)))
+    assert arena.placed() == [("daemon-0", "n1")]
+
+
 @pytest.mark.remuda_rule("EVT-46", "PRE-45")
 def test_that_there_is_no_victim_is_told_once_in_a_while() -> None:
     arena = host(cores(2))
