@@ -132,8 +132,7 @@ PREEMPTIONS: Final = (
     "preempted for required node",
     "preemption placed",
     "preemption lost the ask is gone",
-    "preemption lost the ask changed",
-    "preemption in vain",
+    "preemption lost the node does not take it any more",
     "asked again after a preemption",
 )
 
@@ -147,7 +146,7 @@ RARE: Final = (
     "confirmed, not ordered",
     "node was lost in the core",
     "preemption lost the node is gone",
-    "preemption lost the room went to another ask",
+    "preemption lost the ask changed",
     "preemption lost an ask for just this node came first",
 )
 

@@ -19,14 +19,25 @@ from tests.simulation.preemption.cluster import HOUR
 from tests.simulation.preemption.workload import Quarrel
 
 BLOCK: Final = 25
-SLICE: Final = range(0, 200, BLOCK)
-THOUSAND: Final = range(0, 2000, BLOCK)
+SLICE: Final = range(0, 100, BLOCK)
+THOUSAND: Final = range(0, 1000, BLOCK)
 ACTIONS: Final = 80
+
+# Why an ask does not get the room that was made for it.
+CAUSES: Final = (
+    f"{LOST} the ask is gone",
+    f"{LOST} the node is gone",
+    f"{LOST} an ask for just this node came first",
+    f"{LOST} the node does not take it any more",
+)
 
 
 def live(seed: int, *, losses: bool) -> Quarrel:
-    """The state a seed begins to rest in. ``losses``: asks and nodes go that others wait for."""
-    quarrel = Quarrel(seed)
+    """The state a seed begins to rest in.
+
+    ``losses``: asks and nodes go that others wait for, and some asks have to go to one node.
+    """
+    quarrel = Quarrel(seed, required=losses)
     for _ in range(ACTIONS):
         quarrel.act()
         if losses and quarrel.dice.random() < 0.2:
@@ -35,11 +46,14 @@ def live(seed: int, *, losses: bool) -> Quarrel:
 
 
 def calm_down(quarrel: Quarrel) -> None:
-    """Without input preemptions end: none in the last hours, and no victim is left."""
+    """Without input preemptions end: none in the last day, and no victim is left.
+
+    That takes hours, for a reservation that is an hour old gives way (PRE-87).
+    """
     cluster = quarrel.cluster
-    cluster.run(2 * HOUR)
+    cluster.run(12 * HOUR)
     before = len(cluster.evictions)
-    cluster.run(4 * HOUR)
+    cluster.run(24 * HOUR)
     assert len(cluster.evictions) == before, "preemptions did not end"
     cluster.settled()
 
@@ -73,18 +87,18 @@ def block(first: int, *, losses: bool) -> Counter[str]:
 @pytest.mark.parametrize("first", SLICE)
 def test_without_input_preemptions_end_and_every_ask_gets_its_room(first: int) -> None:
     found = block(first, losses=False)
-    kinds = {QUEUE, REQUIRED_NODE, "victims"}
-    assert {what for what in found if what not in kinds} <= {PLACED}
+    assert set(found) <= {PLACED, QUEUE, "victims"}
+    assert found[PLACED] == found[QUEUE] > 0
 
 
 @pytest.mark.remuda_rule("PRE-6", "PRE-35", "PRE-89", "PRE-93")
 @pytest.mark.parametrize("first", SLICE)
-def test_room_is_lost_only_where_ask_or_node_is(first: int) -> None:
+def test_room_is_lost_only_with_ask_or_node_or_to_who_must_go_there(first: int) -> None:
     found = block(first, losses=True)
-    assert not [what for what in found if what.startswith(LOST) and what not in CAUSES]
-
-
-CAUSES: Final = (f"{LOST} ask", f"{LOST} node")
+    assert set(found) <= {PLACED, QUEUE, REQUIRED_NODE, "victims", *CAUSES}
+    assert (
+        found[PLACED] + sum(found[cause] for cause in CAUSES) == found[QUEUE] + found[REQUIRED_NODE]
+    )
 
 
 def test_these_runs_preempt() -> None:
@@ -95,12 +109,19 @@ def test_these_runs_preempt() -> None:
     assert found[QUEUE] > 100
     assert found[REQUIRED_NODE] > 0
     assert found["victims"] > found[QUEUE]
-    assert all(found[cause] for cause in CAUSES)
+    assert all(found[cause] for cause in CAUSES[:3])
 
 
 @pytest.mark.long
 @pytest.mark.remuda_rule("PRE-93")
 @pytest.mark.parametrize("first", THOUSAND)
-def test_two_thousand_runs_come_to_rest(first: int) -> None:
+def test_a_thousand_runs_come_to_rest(first: int) -> None:
     found = block(first, losses=False)
-    assert found[QUEUE] + found[REQUIRED_NODE] == found[PLACED]
+    assert found[QUEUE] == found[PLACED]
+
+
+@pytest.mark.long
+@pytest.mark.remuda_rule("PRE-93")
+@pytest.mark.parametrize("first", THOUSAND)
+def test_a_thousand_runs_with_losses_come_to_rest(first: int) -> None:
+    assert not block(first, losses=True)["waiting"]

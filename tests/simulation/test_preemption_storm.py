@@ -15,7 +15,7 @@ import pytest
 
 from remuda.base.resources import Resource
 from remuda.config.schema import QueueConfig
-from remuda.core.model.preemption import PLACED
+from remuda.core.model.preemption import LOST, PLACED
 from tests.simulation.preemption.cluster import HOUR, NEW_KEY, SAME_KEY, Cluster
 from tests.unit.core.door import leaf, parent
 
@@ -191,3 +191,37 @@ def test_those_with_a_higher_priority_are_never_evicted_by_lower_ones() -> None:
     cluster = begin(TREES["half each"], SIZES["equal"], PRIORITIES["a higher"])
     rests(cluster)
     assert cluster.evictions == []
+
+
+@pytest.mark.remuda_rule("PRE-38", "PRE-93", "GANG-7", "GANG-19")
+@pytest.mark.parametrize("style", ["Soft", "Hard"])
+@pytest.mark.parametrize("swaps", [True, False])
+@pytest.mark.parametrize("name", ["more than there is", "half each", "one type each", "deeper"])
+def test_gangs_among_them_come_to_rest(name: str, swaps: bool, style: str) -> None:
+    """Placeholders are evicted like anything else; each is asked for again under another key.
+
+    ``swaps``: the real asks come, too, so that replacements go on meanwhile.
+    """
+    tree = TREES[name]
+    cluster = Cluster(tree, nodes=NODES, delays=(0, 1, 30), seed=7)
+    size: Resource = {"vcore": 2, "memory": 4}
+    for number, path in enumerate(leaves(tree)):
+        for gang in range(12):
+            app = f"gang-{number}-{gang}"
+            whole = {kind: 4 * amount for kind, amount in size.items()}
+            cluster.app(app, path, placeholder_ask=whole, gang_scheduling_style=style)
+            for member in range(8 if swaps else 4):
+                kind = "placeholder" if member < 4 else "real"
+                cluster.ask(
+                    app,
+                    f"{kind}-{number}-{gang}-{member}",
+                    size,
+                    task_group="g",
+                    placeholder=member < 4,
+                )
+        cluster.run(HOUR // 12)  # placeholders time out after a quarter
+    rests(cluster)
+    assert {each.outcome for each in cluster.records()} <= {PLACED, LOST}
+    assert len(cluster.evictions) <= 2 * bound(tree, (size, size))
+    if name == "more than there is":
+        assert cluster.evictions

@@ -31,13 +31,17 @@ DELAYS: Final = (0, 0.5, 5, 40)
 
 
 class Quarrel:
-    """A cluster of some nodes, and things that happen in it, none of them a fault."""
+    """A cluster of some nodes, and things that happen in it, none of them a fault.
 
-    def __init__(self, seed: int) -> None:
+    ``required``: some asks have to go to one node; they come before others there (CYC-14).
+    """
+
+    def __init__(self, seed: int, *, required: bool) -> None:
         self.dice = dice = random.Random(f"{seed}/quarrel")
         nodes = {f"n{number}": dice.choice(CAPACITIES) for number in range(dice.randint(2, 6))}
         self._room = {name: sum(node.get(name, 0) for node in nodes.values()) for name in TYPES}
         self.leaves: list[str] = []
+        self.required = required
         queues = [self._queue("root", f"q{number}", 1) for number in range(dice.randint(2, 4))]
         self.cluster = Cluster(
             *queues,
@@ -49,7 +53,6 @@ class Quarrel:
         )
         self.nodes = sorted(nodes)
         self.apps: list[str] = []
-        self.gangs: set[str] = set()
         self._number = 0
         for path in self.leaves:
             self._app(path)
@@ -136,7 +139,7 @@ class Quarrel:
         """An ask of any kind."""
         dice = self.dice
         tags = {}
-        if dice.random() < 0.04:
+        if dice.random() < 0.04 and self.required:
             tags = {REQUIRED_NODE: dice.choice(self.nodes)}
         self.cluster.ask(
             dice.choice(self.apps),
