@@ -107,7 +107,8 @@ class Shape:
         self.placeholder: bool = key[7]
         self.preempts: bool = key[9] is not None
         self.promised: bool = key[10]
-        self.total = total
+        # What made room for one made it for the gang's start; the gate is behind it (PRE-89).
+        self.total = None if self.promised else total
         self.urgent: bool = self.stage >= RESERVED
         self.may_reserve: bool = self.stage in (AGED, PARTLY)
         self.volatile = volatile
