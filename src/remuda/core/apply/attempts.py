@@ -82,8 +82,11 @@ def note_attempt(turn: Turn, partition: Partition, lane: Lane, attempt: Attempt)
         turn.set_timer(partition, deadlines.OPENS, attempt.opens_ns - turn.now_ns)
     lane.hearing = None
     lane.passed = attempt.passed
-    if attempt.cost:
+    if attempt.blocked:
+        attempts.blocked[lane.number] = lane
+    elif attempt.cost:
         request.tried_ns = turn.now_ns
+    if attempt.cost:
         attempts.count(lane.leaf.path, attempt.cost, turn.now_ns, fruitful=False)
     if not attempt.cost or attempt.passed:
         lane.tried = Tried(attempts.window_end_ns(), None)
@@ -125,6 +128,14 @@ def open_old(turn: Turn, partition: Partition) -> None:
     """Let lanes try again, for reservations may be old enough now. Rules: RSV-10, PRE-90."""
     partition.revision += 1
     repeat_attempts(turn, partition)
+
+
+def retry_blocked(partition: Partition) -> None:
+    """Let lanes try again that only reservations of others stopped. Rules: PRE-5 (Ours)."""
+    blocked, partition.attempts.blocked = partition.attempts.blocked, {}
+    for lane in blocked.values():
+        if lane.leaf.lanes.get(lane.shape.number) is lane:
+            try_again(partition, lane)
 
 
 def repeat_attempts(turn: Turn, partition: Partition) -> None:

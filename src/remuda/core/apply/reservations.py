@@ -14,7 +14,13 @@ from remuda.core.accounting.lanes import restage
 from remuda.core.accounting.usage import count_starter
 from remuda.core.accounting.waiting import offer, wake_rebuffed, wake_to_reserve
 from remuda.core.apply.ages import plan_ages
-from remuda.core.apply.attempts import lose_standing, place_standing, plan_attempts, try_again
+from remuda.core.apply.attempts import (
+    lose_standing,
+    place_standing,
+    plan_attempts,
+    retry_blocked,
+    try_again,
+)
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.model import deadlines
@@ -74,6 +80,8 @@ def unreserve(
     count_starter(partition, request.application)
     close_or_open(partition, node)
     wake_rebuffed(partition)
+    if partition.attempts.blocked:
+        retry_blocked(partition)
     if node.node_id in partition.nodes:
         wake_to_reserve(partition, node)
 

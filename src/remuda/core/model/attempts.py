@@ -70,7 +70,8 @@ class Attempts:
     """The fruitless attempts of a partition.
 
     ``fruitless``: lanes that may try again when something changed, the first due first;
-    ``exhausted``: those whose turn has not come. ``timer_ns``: when the timer runs out, 0: there is
+    ``exhausted``: those whose turn has not come; ``blocked``: those that may try again as soon as a
+    reservation ends. ``timer_ns``: when the timer runs out, 0: there is
     none; ``planned``: the revision of the partition it was last thought about. ``hearings``: lanes
     with an open question, by ticket. ``made``: how many attempts there were.
     """
@@ -79,6 +80,7 @@ class Attempts:
         "_by_leaf",
         "_cost",
         "_since_ns",
+        "blocked",
         "exhausted",
         "fruitless",
         "hearings",
@@ -90,6 +92,7 @@ class Attempts:
     def __init__(self) -> None:
         self.fruitless: dict[int, Lane] = {}
         self.exhausted: dict[int, Lane] = {}
+        self.blocked: dict[int, Lane] = {}
         self.hearings: dict[int, Lane] = {}
         self.timer_ns: int = 0
         self.made: int = 0

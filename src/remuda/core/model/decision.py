@@ -86,10 +86,10 @@ class Attempt:
     ``cost``: how many nodes and allocations it looked at. ``ticket``: the number of the question
     about ``asked`` that the RM answers later; 0: nothing is open (EXT-18). ``passed``: it goes on
     after so many nodes; 0: it is over. ``opens_ns``: when a reservation that was in the way is old
-    enough to give way, 0: none will be.
+    enough to give way, 0: none will be. ``blocked``: reservations of others are in the way (PRE-5).
     """
 
-    __slots__ = ("asked", "cost", "opens_ns", "passed", "reason", "ticket")
+    __slots__ = ("asked", "blocked", "cost", "opens_ns", "passed", "reason", "ticket")
 
     def __init__(
         self,
@@ -104,6 +104,7 @@ class Attempt:
         self.asked = asked
         self.passed: int = 0
         self.opens_ns: int = 0
+        self.blocked: bool = False
 
 
 @final

@@ -139,6 +139,7 @@ def _in_vain(search: NodeSearch, side: NodeSide, cost: int) -> Attempt:
     made = Attempt(EXHAUSTED if search.cut else NO_HELP, cost)
     made.passed = search.passed if search.cut else 0
     made.opens_ns = side.opens_ns
+    made.blocked = side.blocked and not search.cut
     return made
 
 

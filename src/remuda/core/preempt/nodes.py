@@ -44,11 +44,20 @@ class Check:
 class NodeSide:
     """Finds the victims of one attempt on each node. ``parity``: as 1.5 did (PRE-84).
 
-    ``looked_at``: how many candidates it went through; ``opens_ns``: when a reservation that is in
-    the way is old enough, 0: none will be.
+    ``looked_at``: how many candidates it went through; ``blocked``: reservations of others are in
+    the way; ``opens_ns``: when one of them is old enough, 0: none will be.
     """
 
-    __slots__ = ("_now_ns", "_parity", "_partition", "_request", "_trial", "looked_at", "opens_ns")
+    __slots__ = (
+        "_now_ns",
+        "_parity",
+        "_partition",
+        "_request",
+        "_trial",
+        "blocked",
+        "looked_at",
+        "opens_ns",
+    )
 
     def __init__(
         self, partition: Partition, request: Request, trial: Trial, now_ns: int, *, parity: bool
@@ -60,6 +69,7 @@ class NodeSide:
         self._parity = parity
         self.looked_at: int = 0
         self.opens_ns: int = 0
+        self.blocked: bool = False
 
     def usable(self, node: Node) -> bool:
         """Whether an ask may look for room on a node. Rules: PRE-18, PRE-22 (Ours), PRE-50."""
@@ -69,14 +79,14 @@ class NodeSide:
         """Whether nothing but its size may keep an ask from a node. Rules: PRE-18, PRE-87."""
         if not node.schedulable:
             return False
-        if not node.reservations:
-            return True
-        if self._parity:
-            return all(each.request is self._request for each in node.reservations.values())
-        return all(
-            each.request is self._request or self._may_cancel(each.request, each.created_ns)
-            for each in node.reservations.values()
-        )
+        for reservation in node.reservations.values():
+            other = reservation.request
+            if other is self._request:
+                continue
+            if self._parity or not self._may_cancel(other, reservation.created_ns):
+                self.blocked = True
+                return False
+        return True
 
     def check(self, node: Node) -> Check | None:
         """Return what to ask about a node that has no room, None if it is of no use.
