@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from remuda.core.messages import commands as c
-from tests.unit.core.preemption.arena import PAUSE, cores, full
+from tests.unit.core.door import SECOND, leaf
+from tests.unit.core.preemption.arena import PAUSE, Arena, cores, full
 from tests.unit.core.preemption.test_required_node import host
 
 
@@ -31,3 +32,30 @@ def test_an_ask_whose_room_was_taken_takes_room_again() -> None:
     arena.runs("b", "n1", cores(2), "again")
     assert [*arena.ordered(), *arena.after(PAUSE)] == ["again"]
     assert [(each.outcome, each.left) for each in arena.records()] == [("lost", 0), ("waiting", 1)]
+
+
+@pytest.mark.remuda_rule("PRE-89", "RSV-7")
+def test_what_was_promised_is_for_other_reservations_at_once_when_the_room_is_lost() -> None:
+    arena = Arena(
+        leaf("a", {"vcore": 5}, cores(4)),
+        leaf("b"),
+        nodes={"n1": cores(3), "n2": cores(4)},
+    )
+    arena.node("spare", cores(9), c.CREATE_DRAIN)
+    arena.apps_in(a="a", b="b")
+    arena.runs("b", "n2", cores(4), "other", allow_preempt_self=False)
+    arena.runs("b", "n1", cores(3), "v")
+    arena.ask("a", "waits", cores(4))
+    arena.step()
+    arena.now += 3 * SECOND
+    arena.step()
+    assert arena.reserved() == [("n2", "waits")]
+    arena.wants("a", "k", cores(3))
+    assert arena.after() == ["v"]
+    assert not arena.partition.nodes["n2"].held
+    foreign = c.Ask("", "others", cores(1), tags={"foreign": "static"})
+    reported = c.ExistingAllocation(foreign, "others", "n1")
+    arena.send(c.UpdateAllocations(arena.rm, allocations=(reported,)))
+    arena.release("b", "v", kind=c.PREEMPTED_BY_SCHEDULER)
+    assert [each.outcome for each in arena.records()] == ["lost"]
+    assert arena.partition.nodes["n2"].held
