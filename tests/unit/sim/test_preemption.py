@@ -288,7 +288,7 @@ def test_in_front_of_the_core_a_queue_gets_its_share_after_half_a_minute() -> No
     figures = measure_losses(played, outcome)
     assert figures is not None
     assert (figures.preemptions, figures.victims) == (2, 2)
-    assert figures.lost_work["gpu"].unit_seconds == 2 * 41
+    assert figures.lost_work["gpu"].unit_seconds == 41 + 42
     assert outcome.timeline.finals() == (0.0,)
 
 
