@@ -82,6 +82,7 @@ def note_attempt(turn: Turn, partition: Partition, lane: Lane, attempt: Attempt)
         turn.set_timer(partition, deadlines.OPENS, attempt.opens_ns - turn.now_ns)
     lane.hearing = None
     lane.passed = attempt.passed
+    attempts.unlist(lane)
     if attempt.blocked:
         attempts.blocked[lane.number] = lane
     elif attempt.cost:

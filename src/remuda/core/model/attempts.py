@@ -71,9 +71,9 @@ class Attempts:
 
     ``fruitless``: lanes that may try again when something changed, the first due first;
     ``exhausted``: those whose turn has not come; ``blocked``: those that may try again as soon as a
-    reservation ends. ``timer_ns``: when the timer runs out, 0: there is
-    none; ``planned``: the revision of the partition it was last thought about. ``hearings``: lanes
-    with an open question, by ticket. ``made``: how many attempts there were.
+    reservation ends. ``timer_ns``: when the timer runs out, 0: there is none; ``planned``: the
+    revision of the partition it was last thought about. ``hearings``: lanes with an open question,
+    by ticket. ``made``: how many attempts there were.
     """
 
     __slots__ = (
@@ -116,6 +116,12 @@ class Attempts:
             self._by_leaf = {}
         self._cost += cost
         self._by_leaf[path] = 0 if fruitful else self._by_leaf.get(path, 0) + 1
+
+    def unlist(self, lane: Lane) -> None:
+        """Forget that a lane waits to try again, so that it is listed anew behind the others."""
+        self.fruitless.pop(lane.number, None)
+        self.exhausted.pop(lane.number, None)
+        self.blocked.pop(lane.number, None)
 
     def window_end_ns(self) -> int:
         """Return when those may try whose turn has not come."""

@@ -205,3 +205,48 @@ def test_an_ask_too_young_uses_up_no_attempt() -> None:
         arena.wants("a", f"young{number}", cores(1, memory=number + 1), priority=9)
     arena.wants("a", "old", ONE, tags={"creationTime": str(arena.now // SECOND - 60)})
     assert arena.ordered() == ["v1"]
+
+
+def crossed() -> Arena:
+    """Two asks have preempted on a node each; a third, ``late``, finds no node but theirs."""
+    queues = leaf("a", guaranteed=cores(4, gpu=1)), leaf("b")
+    nodes = {"n1": ONE, "n2": cores(2), "n3": {"gpu": 1}}
+    arena = Arena(*queues, nodes=nodes)
+    arena.apps_in(a="a", b="b")
+    arena.runs("b", "n1", ONE, "v1")
+    arena.runs("b", "n2", ONE, "v2", "w2")
+    arena.runs("b", "n3", {"gpu": 1}, "safe", priority=9)
+    for priority, key in ((3, "first"), (2, "second"), (1, "late")):
+        arena.wants("a", key, ONE, priority=priority)
+    assert sorted(arena.after()) == ["v1", "v2"]
+    assert arena.partition.attempts.made == 3
+    return arena
+
+
+@pytest.mark.remuda_rule("PRE-5", "PRE-18", "PRE-90")
+def test_an_attempt_stopped_by_reservations_is_repeated_as_soon_as_one_ends() -> None:
+    arena = crossed()
+    arena.now += SECOND
+    assert arena.ordered() == []
+    assert arena.partition.attempts.made == 3
+    arena.release("b", "v2", kind=c.PREEMPTED_BY_SCHEDULER)
+    assert arena.ordered() == ["w2"]
+
+
+@pytest.mark.remuda_rule("PRE-5", "PRE-90")
+def test_who_tried_again_early_does_not_hold_up_those_behind() -> None:
+    arena = crossed()
+    arena.wants("a", "other", {"gpu": 1})
+    arena.now += SECOND
+    arena.send(c.UpdateNodes(arena.rm, (c.NodeUpdate("n4", c.CREATE, {"fpga": 1}),)))
+    assert arena.after() == []
+    made = arena.partition.attempts.made
+    # The third tries again when a reservation ends, so its turn is now after that of the fourth.
+    arena.now += PAUSE // 3
+    assert len(arena.confirm("v1")) == 1
+    assert arena.partition.attempts.made == made + 1
+    arena.now += PAUSE - PAUSE // 3
+    assert arena.ordered() == []
+    assert arena.partition.attempts.made == made + 2
+    assert arena.ordered() == []
+    assert arena.partition.attempts.made == made + 2
