@@ -17,16 +17,17 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from remuda.edges.rest import dao
 from remuda.edges.rest.asking import Asked, Views
 from remuda.edges.rest.bodies import BODY_LIMIT, drop_body, read_body
+from remuda.edges.rest.endpoint import Body, Endpoint, Routes, Stream
 from remuda.edges.rest.errors import BODY_TOO_LARGE, NOT_RUNNING, UNEXPECTED, ApiError
 from remuda.edges.rest.paths import corrected, decode
-from remuda.edges.rest.routes import ROUTES, Body, Endpoint
+from remuda.edges.rest.routes import ROUTES
 from remuda.runtime.errors import LoopStoppedError
 
 _log = logging.getLogger("remuda.rest")
@@ -52,20 +53,24 @@ _BODIES: Final = 2
 _CLOSING: Final = (408, 413)
 
 
-def build_app(views: Views, *, cors: bool = True) -> ASGIApp:
-    """Return the REST application over ``views``; ``cors`` off leaves its headers out (REST-4)."""
+def build_app(views: Views, *, more: Routes | None = None, cors: bool = True) -> ASGIApp:
+    """Return the REST application over ``views``; ``cors`` off leaves its headers out (REST-4).
+
+    ``more``: routes over something else than questions to the core.
+    """
+    table = {**ROUTES, **(more or {})}
     routes = [
         Route(
             path,
             _Answerer(views, endpoint, cors=cors),
             methods=["POST" if endpoint.body_limit else "GET", "OPTIONS"],
         )
-        for path, endpoint in ROUTES.items()
+        for path, endpoint in table.items()
     ]
-    limits = {path: each.body_limit for path, each in ROUTES.items() if each.body_limit}
+    limits = {path: each.body_limit for path, each in table.items() if each.body_limit}
     app = Starlette(
         routes=routes,
-        exception_handlers={404: _not_found, 405: _wrong_method},
+        exception_handlers={404: _Corrector(table), 405: _wrong_method},
         middleware=[
             Middleware(_Undecoded),
             Middleware(_SmallBodies, limits=limits, cors=cors),
@@ -129,10 +134,14 @@ def _asked(request: Request, body: bytes) -> Asked:
 
 
 def _response(found: object, headers: Mapping[str, str]) -> Response:
+    if isinstance(found, Stream):
+        more = {**found.headers, "Content-Type": found.media_type}
+        return StreamingResponse(found.pieces, 200, headers={**headers, **more})
     if not isinstance(found, Body):
         return _json(found, 200, headers)
-    more = {"Content-Type": found.media_type, "Vary": "Accept"}
-    return Response(found.content, 200, headers={**headers, **more})
+    more = {**found.headers, "Content-Type": found.media_type, "Vary": "Accept"}
+    shared = headers if found.cors else {}
+    return Response(found.content, found.status, headers={**shared, **more})
 
 
 def _json(shape: object, status: int, headers: Mapping[str, str]) -> Response:
@@ -145,14 +154,19 @@ def _refusal(error: ApiError, headers: Mapping[str, str]) -> Response:
     return _json(error.body(), error.status, headers)
 
 
-async def _not_found(request: Request, _: Exception) -> Response:
-    """Send the client to the right spelling of a path, or say 404 (REST-7)."""
-    right = corrected(request.scope["path"], ROUTES)
-    if right is None:
-        return PlainTextResponse("404 page not found\n", 404)
-    if request.url.query:
-        right += "?" + request.url.query
-    return RedirectResponse(right, 301 if request.method in ("GET", "HEAD") else 307)
+class _Corrector:
+    """Sends the client to the right spelling of a path, or says 404 (REST-7)."""
+
+    def __init__(self, table: Routes) -> None:
+        self._table = table
+
+    async def __call__(self, request: Request, _: Exception) -> Response:
+        right = corrected(request.scope["path"], self._table)
+        if right is None:
+            return PlainTextResponse("404 page not found\n", 404)
+        if request.url.query:
+            right += "?" + request.url.query
+        return RedirectResponse(right, 301 if request.method in ("GET", "HEAD") else 307)
 
 
 async def _wrong_method(_request: Request, refused: Exception) -> Response:

@@ -10,12 +10,11 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Final, TypeAlias
+from collections.abc import Mapping
+from typing import Final
 
 from remuda.base.errors import ERROR
 from remuda.base.go_text import parse_bool
-from remuda.base.message import message
 from remuda.config.schema import GROUP_NAME, USER_NAME, WILDCARD, PlacementRuleConfig
 from remuda.config.settings import read_switches
 from remuda.core.messages.queries import (
@@ -39,6 +38,7 @@ from remuda.edges.rest import config as config_shapes
 from remuda.edges.rest import dao, usage
 from remuda.edges.rest import preemptions as preemption_shapes
 from remuda.edges.rest.asking import Asked, Views, ask, ask_partitions, ask_rows, require_partition
+from remuda.edges.rest.endpoint import Body, Endpoint
 from remuda.edges.rest.errors import (
     ACTIVE_ONLY,
     ACTIVE_STATUSES,
@@ -65,26 +65,6 @@ VALIDATION_LIMIT: Final = 4 * 1024 * 1024
 # Preemptions that are shown if nobody says how many, and the most (REST-125).
 _USUAL: Final = 100
 _MOST: Final = 1_000
-
-
-@message
-class Body:
-    """An answer that is ready to be sent; every other one becomes JSON."""
-
-    content: bytes
-    media_type: str
-
-
-# Returns a shape, a list of shapes or a Body.
-Handler: TypeAlias = Callable[[Views, Asked], Awaitable[object]]
-
-
-@message
-class Endpoint:
-    """How a path is answered. ``body_limit``: bytes that a POST may bring, 0: it is a GET."""
-
-    handler: Handler
-    body_limit: int = 0
 
 
 async def partitions(views: Views, _: Asked) -> object:

@@ -1,0 +1,53 @@
+"""What a route is: who answers it, and what an answer may be besides a shape that becomes JSON."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import field
+from typing import TypeAlias
+
+from remuda.base.message import message
+from remuda.edges.rest.asking import Asked, Views
+
+
+@message
+class Body:
+    """An answer that is ready to be sent.
+
+    ``cors``: whether web pages of others may read it, if they may read anything (REST-5).
+    ``headers``: further ones. ``status``: of HTTP.
+    """
+
+    content: bytes
+    media_type: str
+    cors: bool = True
+    headers: Mapping[str, str] = field(default_factory=dict)
+    status: int = 200
+
+
+@message
+class Stream:
+    """An answer that is sent piece by piece while it is made.
+
+    A piece is waited for until it is there. ``pieces`` is closed when the client is gone.
+    """
+
+    pieces: AsyncIterator[bytes]
+    media_type: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+# Returns a shape, a list of shapes, a Body or a Stream.
+Handler: TypeAlias = Callable[[Views, Asked], Awaitable[object]]
+
+
+@message
+class Endpoint:
+    """How a path is answered. ``body_limit``: bytes that a POST may bring, 0: it is a GET."""
+
+    handler: Handler
+    body_limit: int = 0
+
+
+# Paths, with parameters in braces, and how they are answered.
+Routes: TypeAlias = Mapping[str, Endpoint]
