@@ -36,7 +36,8 @@ run: setup ## start a scheduler with a cluster to schedule, and watch it work
 	@$(BIN)/remuda serve --demo
 
 test: setup ## run the tests (a few minutes)
-	@$(BIN)/python -m pytest -m "not long"
+	@$(BIN)/python -m pytest -m "not long and not timed" -n auto --dist loadfile
+	@$(BIN)/python -m pytest -m "timed and not long"
 
 check: setup ## lint, types, import contracts, house rules, generated code
 	@$(BIN)/ruff check $(SOURCES)

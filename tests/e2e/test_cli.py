@@ -79,6 +79,7 @@ def test_completion_knows_commands_and_options() -> None:
         assert set(expected) <= set(ended.stdout.split())
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in COMMANDS)])
 def test_help_is_fast_because_it_imports_nothing_heavy(arguments: list[str]) -> None:
     probe = (

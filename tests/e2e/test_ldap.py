@@ -178,6 +178,7 @@ def test_a_connection_is_used_again(server: LdapServer, proxy: SlowProxy, make: 
     assert proxy.connections == 1
 
 
+@pytest.mark.timed
 @pytest.mark.remuda_rule("UGR-28")
 @pytest.mark.parametrize("ssl", ["false", "true"])
 def test_a_server_that_does_not_answer_costs_a_bounded_time_and_stops_no_other_thread(

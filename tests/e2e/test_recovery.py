@@ -231,6 +231,7 @@ def test_an_rm_that_was_killed_finds_everything_as_before_after_its_replay() -> 
             assert views(served) == before
 
 
+@pytest.mark.timed
 @pytest.mark.remuda_rule("REC-15")
 @pytest.mark.parametrize("bulk", [True, False])
 def test_ten_thousand_nodes_recover_in_time(*, bulk: bool) -> None:

@@ -39,6 +39,7 @@ def simulated(workload: Path, **more: Any) -> Figures:
     return run(Options(workload, **more), io.StringIO(), io.StringIO())
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "pods, node_sort, gpu, nodes",
     [
