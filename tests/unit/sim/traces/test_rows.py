@@ -57,7 +57,7 @@ def test_a_row_of_the_wrong_length_is_named_by_its_line(tmp_path: Path) -> None:
         (b"a\n\xff\n", ":2: the line is not UTF-8 text"),
         (b"a\nx\0y\n", ":2: the line holds a NUL"),
         (b"\x1f\x8bnot gzip", ": not a whole gzip file"),
-        (gzip.compress(b"a\n" * 999)[:-9], ": not a whole gzip file"),
+        (gzip.compress(b"a\n" * 999, mtime=0)[:-9], ": not a whole gzip file"),
         (b"a\n" + b"1" * 70_000, ":2: the line is longer than 65536 bytes"),
     ],
 )
