@@ -121,6 +121,15 @@ def _add(turn: Turn, partition: Partition, application: Application, ask: Ask) -
         free_held(turn, partition, application)
     if not application.request_groups:
         end_if_idle(turn, partition, application)
+    if turn.cluster.tracking:
+        _tell_asked(turn, partition, request)
+    if lowered:
+        asks_left(turn, partition, application)
+
+
+def _tell_asked(turn: Turn, partition: Partition, request: Request) -> None:
+    """Tell that an ask was accepted. Rules: EVT-17."""
+    ask = request.ask
     # Built here and not by turn.event: every ask comes this way.
     turn.effects.append(
         EventRecord(
@@ -133,10 +142,10 @@ def _add(turn: Turn, partition: Partition, application: Application, ask: Ask) -
             events.APP_REQUEST,
             turn.now_ns,
             request.amounts.resource,
+            "",
+            request.application.queue_path,
         )
     )
-    if lowered:
-        asks_left(turn, partition, application)
 
 
 def _members(request: Request) -> int:

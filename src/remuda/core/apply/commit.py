@@ -193,10 +193,17 @@ def enter(
     node_id = allocation.node.node_id
     now_ns = turn.now_ns
     allocation.created_ns = now_ns
-    rm_id, name = partition.rm_id, partition.name
+    rm_id, name, path = partition.rm_id, partition.name, application.queue_path
+    tracking = turn.cluster.tracking
     # Built here and not by turn.event: this is the one path where a call less is worth it.
     emit = turn.effects.append
-    emit(EventRecord(rm_id, name, NODE, node_id, identity, ADD, NODE_ALLOC, now_ns, resource))
+    if tracking:
+        detail = NODE_ALLOC
+        emit(
+            EventRecord(
+                rm_id, name, NODE, node_id, identity, ADD, detail, now_ns, resource, "", path
+            )
+        )
     if allocation.ask.placeholder:
         first_ask_came(turn, partition, application)
     elif application.state != states.RUNNING:
@@ -207,5 +214,10 @@ def enter(
     usage_grew(turn, partition, application, resource)
     if allocation.ask.placeholder:
         placeholder_entered(turn, partition, allocation, since_ns)
-    application_id = application.record.application_id
-    emit(EventRecord(rm_id, name, APP, application_id, identity, ADD, APP_ALLOC, now_ns, resource))
+    if tracking:
+        subject, detail = application.record.application_id, APP_ALLOC
+        emit(
+            EventRecord(
+                rm_id, name, APP, subject, identity, ADD, detail, now_ns, resource, "", path
+            )
+        )

@@ -201,6 +201,7 @@ def tell_mismatch(
         application_id,
         request.amounts.resource,
         text,
+        request.application.queue_path,
     )
 
 
@@ -355,4 +356,5 @@ def _request_event(turn: Turn, partition: Partition, request: Request, text: str
         request.application.application_id,
         request.amounts.resource,
         text,
+        request.application.queue_path,
     )

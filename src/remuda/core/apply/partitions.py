@@ -66,6 +66,12 @@ def set_extra(partition: Partition, extra_config: Mapping[str, str]) -> bool:
     return changed
 
 
+def set_tracking(turn: Turn, extra_config: Mapping[str, str]) -> None:
+    """Start or stop making event records, for all RMs. Rules: EVT-12, EVT-101, RM-7."""
+    settings, _ = read_settings(extra_config)
+    turn.cluster.tracking = settings.event_tracking
+
+
 def change_partition(partition: Partition, config: PartitionConfig) -> None:
     """Put all settings of a partition in force but those of its queues.
 

@@ -65,6 +65,7 @@ def evict(
             victim.application.application_id,
             victim.amounts.resource,
             told,
+            victim.application.queue_path,
         )
     order(turn, partition, victims, PREEMPTED_BY_SCHEDULER, message)
     note_evictions(turn, partition, preemption, victims)

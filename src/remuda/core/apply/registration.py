@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from remuda.base.names import name_fault
-from remuda.core.apply.partitions import PARTITION_REMOVED, build_partition
+from remuda.core.apply.partitions import PARTITION_REMOVED, build_partition, set_tracking
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.messages.commands import RegisterResourceManager
@@ -25,6 +25,7 @@ def register(turn: Turn, command: RegisterResourceManager) -> None:
         return
     _forget(turn, command.rm_id)
     manager = ResourceManager(command)
+    set_tracking(turn, command.extra_config)
     turn.cluster.managers[command.rm_id] = manager
     for config in command.config.partitions:
         manager.partitions[config.name] = build_partition(turn, manager, config)

@@ -20,6 +20,7 @@ from remuda.core.apply.partitions import (
     drain_partition,
     end_partition,
     set_extra,
+    set_tracking,
 )
 from remuda.core.apply.pauses import plan_stop
 from remuda.core.apply.queues import (
@@ -60,16 +61,17 @@ def update_configuration(turn: Turn, command: UpdateConfiguration) -> None:
         return
     if not command.dry_run:
         if command.extra_config is not None:
-            _set_extra(manager, command.extra_config)
+            _set_extra(turn, manager, command.extra_config)
             plan_stop(manager)
         if not same:
             _apply(turn, manager, command)
     turn.emit(ConfigurationAnswered(command.rm_id, ""))
 
 
-def _set_extra(manager: ResourceManager, extra_config: Mapping[str, str]) -> None:
-    """Replace the extra map as a whole. Rules: CFG-4, RM-7, KV-1, KV-5."""
+def _set_extra(turn: Turn, manager: ResourceManager, extra_config: Mapping[str, str]) -> None:
+    """Replace the extra map as a whole. Rules: CFG-4, RM-7, KV-1, KV-5, EVT-101."""
     manager.extra_config = extra_config
+    set_tracking(turn, extra_config)
     for partition in manager.own():
         if set_extra(partition, extra_config):
             renew_orders(partition)

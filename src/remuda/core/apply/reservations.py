@@ -297,4 +297,5 @@ def _reservation_event(
         events.NODE_RESERVATION,
         request.ask.allocation_key,
         request.amounts.resource,
+        queue=request.application.queue_path,
     )

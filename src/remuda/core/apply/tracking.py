@@ -38,12 +38,14 @@ def usage_grew(
             if tracker.wildcard and not tracker.announced:
                 tracker.announced = True
                 tell_wildcard(turn, partition, tracker.key, events.SET)
+    if not turn.cluster.tracking:
+        return
     # Built here and not by turn.event: every allocation comes this way.
     emit = turn.effects.append
     rm_id, name, path = partition.rm_id, partition.name, application.queue_path
     kind, detail, now_ns = events.USERGROUP, events.UG_USER_RESOURCE, turn.now_ns
     user = application.user
-    emit(EventRecord(rm_id, name, kind, user, path, events.ADD, detail, now_ns, resource))
+    emit(EventRecord(rm_id, name, kind, user, path, events.ADD, detail, now_ns, resource, "", path))
     if application.group:
         _group_usage_event(turn, partition, application, events.ADD, resource)
 
@@ -114,7 +116,8 @@ def _user_usage_event(
     turn: Turn, partition: Partition, application: Application, change: int, resource: Resource
 ) -> None:
     detail, path = events.UG_USER_RESOURCE, application.queue_path
-    turn.event(partition, events.USERGROUP, application.user, change, detail, path, resource)
+    kind, user = events.USERGROUP, application.user
+    turn.event(partition, kind, user, change, detail, path, resource, queue=path)
 
 
 def _group_usage_event(
@@ -122,7 +125,8 @@ def _group_usage_event(
 ) -> None:
     detail, path = events.UG_GROUP_RESOURCE, application.queue_path
     if application.group:
-        turn.event(partition, events.USERGROUP, application.group, change, detail, path, resource)
+        kind, group = events.USERGROUP, application.group
+        turn.event(partition, kind, group, change, detail, path, resource, queue=path)
 
 
 def _link_event(turn: Turn, partition: Partition, application: Application, change: int) -> None:
@@ -133,4 +137,5 @@ def _link_event(turn: Turn, partition: Partition, application: Application, chan
         change,
         events.UG_APP_LINK,
         application.application_id,
+        queue=application.queue_path,
     )

@@ -39,8 +39,11 @@ class Turn:
         reference_id: str = "",
         resource: Mapping[str, int] | None = None,
         message: str = "",
+        queue: str = "",
     ) -> None:
-        """Add an event record. Rules: EVT-1, EVT-13."""
+        """Add an event record, unless none are made. Rules: EVT-1, EVT-12, EVT-13, EVT-130."""
+        if not self.cluster.tracking:
+            return
         record = EventRecord(
             partition.rm_id,
             partition.name,
@@ -52,6 +55,7 @@ class Turn:
             self.now_ns,
             resource,
             message,
+            queue,
         )
         self.effects.append(record)
 
@@ -68,7 +72,15 @@ class Turn:
         """Add an event about an application. Rules: EVT-15 to EVT-22."""
         application_id = application.record.application_id
         self.event(
-            partition, events.APP, application_id, change, detail, reference_id, resource, message
+            partition,
+            events.APP,
+            application_id,
+            change,
+            detail,
+            reference_id,
+            resource,
+            message,
+            application.queue_path,
         )
 
     def allocation_event(
@@ -83,7 +95,8 @@ class Turn:
         """Tell that an allocation came to its node, or left it. Rules: EVT-49, EVT-50."""
         identity, resource = allocation.allocation_id, allocation.amounts.resource
         node_id, detail = allocation.node.node_id, events.NODE_ALLOC
-        self.event(partition, events.NODE, node_id, change, detail, identity, resource)
+        queue = allocation.application.queue_path
+        self.event(partition, events.NODE, node_id, change, detail, identity, resource, queue=queue)
 
     def set_timer(
         self,

@@ -180,8 +180,9 @@ class NodesAnswered:
 class EventRecord:
     """One record of the event system (EVT-1); ``resource`` None is the empty resource.
 
-    ``kind``, ``change`` and ``detail`` carry the numbers of events.py. ``rm_id`` and
-    ``partition`` say whose event it is; they are not part of the wire record (EVT-13).
+    ``kind``, ``change`` and ``detail`` carry the numbers of events.py. ``rm_id``, ``partition``
+    and ``queue`` say whose event it is; they are not part of the wire record (EVT-13, EVT-130).
+    ``queue`` is that of the application concerned, "" where there is none.
     """
 
     rm_id: str
@@ -194,6 +195,7 @@ class EventRecord:
     timestamp_ns: int
     resource: Mapping[str, int] | None = None
     message: str = ""
+    queue: str = ""
 
 
 # The SchedulingState of si.proto that is sent today: no node could take it.

@@ -61,14 +61,18 @@ class ResourceManager:
 
 @final
 class Cluster:
-    """The whole state. ``reservation_delay_ns`` None: asks do not reserve nodes (RSV-3)."""
+    """The whole state. ``reservation_delay_ns`` None: asks do not reserve nodes (RSV-3).
 
-    __slots__ = ("deadlines", "managers", "reservation_delay_ns")
+    ``tracking``: whether event records are made at all (EVT-12); the latest extra map counts.
+    """
+
+    __slots__ = ("deadlines", "managers", "reservation_delay_ns", "tracking")
 
     def __init__(self, reservation_delay_ns: int | None) -> None:
         self.reservation_delay_ns = reservation_delay_ns
         self.deadlines = Deadlines()
         self.managers: dict[str, ResourceManager] = {}
+        self.tracking: bool = True
 
     def partition(self, rm_id: str, name: str) -> Partition | None:
         """Find a partition by the name an RM uses. Rules: RM-21, RM-22, RM-24."""
