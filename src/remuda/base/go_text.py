@@ -1,4 +1,4 @@
-"""Truth values and whole numbers as texts, read the way Go's ``strconv`` reads them.
+"""Truth values, whole numbers and JSON as texts, the way Go reads and writes them.
 
 Settings, tags and queue properties are shared with programs in Go, which take these texts and no
 others: no blanks, no ``yes``, no digits but those of ASCII. Durations have a module of their own.
@@ -16,6 +16,13 @@ _WHOLE: Final = re.compile(r"([-+]?)([0-9]+)")
 
 # As many as 2^64 has.
 _DIGITS_MAX: Final = 20
+
+
+def escape_json(text: bytes) -> bytes:
+    """Return JSON with ``<>&`` escaped; outside of strings there are none. Rules: REST-11."""
+    for plain, escaped in ((b"&", b"\\u0026"), (b"<", b"\\u003c"), (b">", b"\\u003e")):
+        text = text.replace(plain, escaped)
+    return text
 
 
 def parse_bool(text: str) -> bool | None:

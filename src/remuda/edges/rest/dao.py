@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from remuda.base.go_text import escape_json
 from remuda.base.scores import abs_used_capacity
 from remuda.config.queue_properties import DISABLED, FENCE
 from remuda.config.schema import TemplateConfig
@@ -59,14 +60,8 @@ _encoder = msgspec.json.Encoder(order="deterministic")
 
 
 def encode(shape: object) -> bytes:
-    r"""Return JSON with sorted maps, ``<>&`` escaped and one newline at the end (REST-11).
-
-    The three characters can only stand inside strings, so replacing the bytes is safe.
-    """
-    text = _encoder.encode(shape)
-    for plain, escaped in ((b"&", b"\\u0026"), (b"<", b"\\u003c"), (b">", b"\\u003e")):
-        text = text.replace(plain, escaped)
-    return text + b"\n"
+    """Return JSON with sorted maps, ``<>&`` escaped and one newline at the end (REST-11)."""
+    return escape_json(_encoder.encode(shape)) + b"\n"
 
 
 def partition(view: PartitionView) -> Partition:
