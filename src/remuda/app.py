@@ -29,6 +29,7 @@ from remuda.edges.grpc.security import Security, read_security
 from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.grpc.settings import TlsFiles
 from remuda.edges.rest.app import build_app
+from remuda.edges.rest.event_routes import event_routes
 from remuda.edges.rest.server import RestServer
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.configuration.file import INTERVAL_SECONDS, ConfigurationFile, Mark, mark_of
@@ -40,6 +41,7 @@ from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.users.choice import Resolvers
 from remuda.runtime.users.ldap_settings import read_settings
+from remuda.telemetry.events.pipeline import EventSystem
 
 _log = logging.getLogger("remuda.config")
 
@@ -176,6 +178,8 @@ async def _serve(
     stop = _on_signals(file)
     async with AsyncExitStack() as running:
         running.enter_context(_hangups_let_in())
+        events = EventSystem(core)
+        running.callback(events.close)
         core.start()
         running.callback(core.stop)
         grpc_server = GrpcServer(
@@ -186,9 +190,12 @@ async def _serve(
         )
         grpc_address = await grpc_server.start(_text(settings.grpc_address))
         running.push_async_callback(grpc_server.stop)
-        rest_server = RestServer(build_app(core, cors=settings.rest_cors), listener)
+        routes = {**event_routes(events)}
+        app = build_app(core, more=routes, cors=settings.rest_cors)
+        rest_server = RestServer(app, listener)
         await rest_server.start()
         running.push_async_callback(rest_server.stop)
+        running.callback(events.end_streams)
         rest_address = _text(listener.getsockname()[:2])
         tune_interpreter()
         _warn_of_strangers(settings, security)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from starlette.applications import Starlette
@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -28,6 +28,7 @@ from remuda.edges.rest.endpoint import Body, Endpoint, Routes, Stream
 from remuda.edges.rest.errors import BODY_TOO_LARGE, NOT_RUNNING, UNEXPECTED, ApiError
 from remuda.edges.rest.paths import corrected, decode
 from remuda.edges.rest.routes import ROUTES
+from remuda.edges.rest.streaming import PieceByPiece
 from remuda.runtime.errors import LoopStoppedError
 
 _log = logging.getLogger("remuda.rest")
@@ -53,28 +54,36 @@ _BODIES: Final = 2
 _CLOSING: Final = (408, 413)
 
 
-def build_app(views: Views, *, more: Routes | None = None, cors: bool = True) -> ASGIApp:
+def build_app(
+    views: Views,
+    *,
+    more: Routes | None = None,
+    cors: bool = True,
+    trust_forwarded: bool = False,
+) -> ASGIApp:
     """Return the REST application over ``views``; ``cors`` off leaves its headers out (REST-4).
 
-    ``more``: routes over something else than questions to the core.
+    ``more``: routes over something else than questions to the core. ``trust_forwarded``: the first
+    address in X-Forwarded-For is the client's, if there is any (EVT-118).
     """
     table = {**ROUTES, **(more or {})}
     routes = [
         Route(
             path,
-            _Answerer(views, endpoint, cors=cors),
+            _Answerer(views, endpoint, cors=cors, trust_forwarded=trust_forwarded),
             methods=["POST" if endpoint.body_limit else "GET", "OPTIONS"],
         )
         for path, endpoint in table.items()
     ]
     limits = {path: each.body_limit for path, each in table.items() if each.body_limit}
+    plain = frozenset(path for path, each in table.items() if each.plain)
     app = Starlette(
         routes=routes,
         exception_handlers={404: _Corrector(table), 405: _wrong_method},
         middleware=[
             Middleware(_Undecoded),
             Middleware(_SmallBodies, limits=limits, cors=cors),
-            Middleware(_Compressed),
+            Middleware(_Compressed, plain=plain),
         ],
     )
     app.router.redirect_slashes = False
@@ -84,8 +93,11 @@ def build_app(views: Views, *, more: Routes | None = None, cors: bool = True) ->
 class _Answerer:
     """Answers one route; never lets a failure through (REST-17)."""
 
-    def __init__(self, views: Views, endpoint: Endpoint, *, cors: bool) -> None:
+    def __init__(
+        self, views: Views, endpoint: Endpoint, *, cors: bool, trust_forwarded: bool
+    ) -> None:
         self._views = views
+        self._trust_forwarded = trust_forwarded
         self._endpoint = endpoint
         self._allow = _ALLOW_POST if endpoint.body_limit else _ALLOW
         self._headers = _cors(self._allow) if cors else {}
@@ -113,10 +125,13 @@ class _Answerer:
         """Return what the handler answers. Raises: ApiError, ClientDisconnect, LoopStoppedError."""
         limit = self._endpoint.body_limit
         if not limit:
-            return await self._endpoint.handler(self._views, _asked(request, b""))
+            return await self._endpoint.handler(self._views, self._asked(request, b""))
         async with self._bodies:
-            asked = _asked(request, await read_body(request, limit))
+            asked = self._asked(request, await read_body(request, limit))
             return await self._endpoint.handler(self._views, asked)
+
+    def _asked(self, request: Request, body: bytes) -> Asked:
+        return _asked(request, body, trust_forwarded=self._trust_forwarded)
 
 
 def _cors(allow: str) -> dict[str, str]:
@@ -124,19 +139,28 @@ def _cors(allow: str) -> dict[str, str]:
     return {**_CORS, _METHODS_HEADER: allow}
 
 
-def _asked(request: Request, body: bytes) -> Asked:
+def _asked(request: Request, body: bytes, *, trust_forwarded: bool) -> Asked:
     options: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
         options.setdefault(name, value)
     path = {name: decode(value) for name, value in request.path_params.items()}
     accept = ",".join(request.headers.getlist("accept"))
-    return Asked(path=path, options=options, accept=accept, body=body)
+    peer = _peer(request, trust_forwarded=trust_forwarded)
+    return Asked(path=path, options=options, accept=accept, body=body, peer=peer)
+
+
+def _peer(request: Request, *, trust_forwarded: bool) -> str:
+    """Return the address of a client (EVT-118)."""
+    if trust_forwarded:
+        first = request.headers.get("x-forwarded-for", "").partition(",")[0].strip()
+        if first:
+            return first
+    return "" if request.client is None else request.client.host
 
 
 def _response(found: object, headers: Mapping[str, str]) -> Response:
     if isinstance(found, Stream):
-        more = {**found.headers, "Content-Type": found.media_type}
-        return StreamingResponse(found.pieces, 200, headers={**headers, **more})
+        return PieceByPiece(found, headers)
     if not isinstance(found, Body):
         return _json(found, 200, headers)
     more = {**found.headers, "Content-Type": found.media_type, "Vary": "Accept"}
@@ -215,15 +239,21 @@ class _SmallBodies:
 
 
 class _Compressed:
-    """Compresses large answers for clients that accept gzip with a weight above 0 (REST-6)."""
+    """Compresses large answers for clients that accept gzip with a weight above 0 (REST-6).
 
-    def __init__(self, app: ASGIApp) -> None:
+    ``plain``: the paths whose answers stay as they are.
+    """
+
+    def __init__(self, app: ASGIApp, plain: Collection[str]) -> None:
+        self._plain_paths = plain
         self._plain = app
         self._gzip = GZipMiddleware(app, minimum_size=_GZIP_FROM, compresslevel=_GZIP_LEVEL)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        wanted = scope["type"] == "http" and _accepts_gzip(
-            Request(scope).headers.get("accept-encoding", "")
+        wanted = (
+            scope["type"] == "http"
+            and scope["path"] not in self._plain_paths
+            and _accepts_gzip(Request(scope).headers.get("accept-encoding", ""))
         )
         await (self._gzip if wanted else self._plain)(scope, receive, send)
 

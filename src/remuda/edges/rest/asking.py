@@ -37,13 +37,15 @@ class Views(Protocol):
 class Asked:
     """One request: decoded path parameters and the first value of each query key (REST-10).
 
-    ``accept``: the header of that name; ``body``: only that of a POST is read.
+    ``accept``: the header of that name; ``body``: only that of a POST is read. ``peer``: whose
+    connection it is, without the port (EVT-118).
     """
 
     path: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
     accept: str = ""
     body: bytes = b""
+    peer: str = ""
 
     @property
     def partition(self) -> str:

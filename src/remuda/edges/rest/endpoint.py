@@ -29,12 +29,15 @@ class Body:
 class Stream:
     """An answer that is sent piece by piece while it is made.
 
-    A piece is waited for until it is there. ``pieces`` is closed when the client is gone.
+    A piece is waited for until it is there. ``pieces`` is closed (``aclose``, if it has that) in
+    the end, also when the client is gone. ``write_seconds``: after which a client that does not
+    take a piece is cut off; None: never.
     """
 
     pieces: AsyncIterator[bytes]
     media_type: str
     headers: Mapping[str, str] = field(default_factory=dict)
+    write_seconds: float | None = None
 
 
 # Returns a shape, a list of shapes, a Body or a Stream.
@@ -43,10 +46,15 @@ Handler: TypeAlias = Callable[[Views, Asked], Awaitable[object]]
 
 @message
 class Endpoint:
-    """How a path is answered. ``body_limit``: bytes that a POST may bring, 0: it is a GET."""
+    """How a path is answered.
+
+    ``body_limit``: bytes that a POST may bring, 0: it is a GET. ``plain``: the answer is never
+    compressed (REST-6); such a path has no parameters.
+    """
 
     handler: Handler
     body_limit: int = 0
+    plain: bool = False
 
 
 # Paths, with parameters in braces, and how they are answered.

@@ -18,7 +18,7 @@ def whole_number(text: str, name: str) -> int:
         number = int(text)
         if number <= _LARGEST:
             return number
-    raise _wrong(text, name)
+    raise wrong(text, name)
 
 
 def count_option(text: str, name: str, usual: int, most: int) -> int:
@@ -30,9 +30,10 @@ def count_option(text: str, name: str, usual: int, most: int) -> int:
         return usual
     number = whole_number(text, name)
     if number == 0:
-        raise _wrong(text, name)
+        raise wrong(text, name)
     return min(number, most)
 
 
-def _wrong(text: str, name: str) -> ApiError:
+def wrong(text: str, name: str) -> ApiError:
+    """Return the refusal of a value (REST-13)."""
     return ApiError(400, f'{text} is not a valid value for "{name}"')

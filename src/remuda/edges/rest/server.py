@@ -18,6 +18,8 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from remuda.edges.rest.streaming import ABORT
+
 # Seconds from the first moment a request could come to the end of its header (REST-3).
 _HEADER_SECONDS: Final = 10.0
 
@@ -40,6 +42,7 @@ class TimedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start waiting for the first header."""
         super().connection_made(transport)
+        self.app_state = {**self.app_state, ABORT: transport.abort}
         self._watch_header()
 
     def data_received(self, data: bytes) -> None:
