@@ -9,8 +9,9 @@ import pytest
 
 from remuda.core.messages.effects import ContainerStateUpdated, EventRecord
 from remuda.edges.grpc.session.binding import Binding
-from remuda.edges.grpc.session.notices import EVENTS_LIMIT, Notices
+from remuda.edges.grpc.session.notices import Notices
 from remuda.edges.grpc.settings import GrpcSettings
+from remuda.runtime.event_store import EventFeeds
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
 from remuda.si.pb.extension_pb2_grpc import AdminStub
@@ -77,25 +78,31 @@ def test_without_the_feature_no_events_come(stream: SessionStream) -> None:
 
 
 def record(number: int) -> EventRecord:
-    return EventRecord("rm", "default", 3, f"n{number}", "", 2, 0, number)
+    return EventRecord("rm", "default", 3, f"n{number}", "", 1, 304, number)
 
 
 @pytest.mark.remuda_rule("EXT-6", "SI-83")
 def test_what_a_slow_transport_does_not_take_is_dropped_and_counted() -> None:
     end = core_end()
-    notices = Notices(end, 0, events=True, states=False)
-    notices.offer_events([record(0)], 0)
+    feeds = EventFeeds()
+    store = feeds.store()
+    feeds.open("rm", store)
+    notices = Notices(end, 0, events=store, states=False)
+    feeds.offer([record(0)])
+    notices.events_gather(0)
     notices.flush(0)
     first = core_frame(end.next(0))
     assert [each.objectID for each in first.events.records] == ["n0"]
-    notices.offer_events([record(number) for number in range(1, EVENTS_LIMIT + 11)], 0)
+    feeds.offer([record(number) for number in range(1, feeds.capacity + 11)])
+    notices.events_gather(0)
     notices.flush(0)
     assert end.next(0) is None
     end.receive(ext.RMFrame(ack=first.seq, ack_only=ext.Ack()).SerializeToString(), 0)
     notices.flush(0)
     second = core_frame(end.next(0)).events
     assert (second.dropped, second.first_id) == (10, 11)
-    assert second.records[0].objectID == "n11"
+    assert [each.objectID for each in second.records] == [f"n{i}" for i in range(1, 1_001)]
+    assert (feeds.stored, feeds.not_stored, feeds.collected) == (1_001, 10, 1_001)
     assert end.outgoing.counted == 0
 
 
@@ -118,7 +125,7 @@ def test_an_ask_for_which_the_cluster_is_too_small_is_told(stream: SessionStream
 @pytest.mark.remuda_rule("EXT-6", "SI-82")
 def test_container_states_wait_for_the_acknowledgement_of_those_before() -> None:
     end = core_end()
-    notices = Notices(end, 0, events=False, states=True)
+    notices = Notices(end, 0, events=None, states=True)
     for key in ("a", "b", "c"):
         notices.offer_state(ContainerStateUpdated("rm", "app", key, 4, "why"))
         notices.flush(0)

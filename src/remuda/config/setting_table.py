@@ -74,7 +74,17 @@ _BOTH: Final = (CORE, SHIM)
 
 SETTINGS: Final = (
     _core("event.trackingEnabled", "true", BOOLEAN, "whether event records are made", "EVT-101"),
-    _core("event.requestCapacity", "1000", POSITIVE, "records kept between two flushes", "EVT-102"),
+    Setting(
+        "event.requestCapacity",
+        "1000",
+        POSITIVE,
+        (CORE,),
+        True,
+        "records kept for each resource manager between two deliveries, and as many again of those "
+        "that people are shown; at most 1000000",
+        ("EVT-102", "EVT-93"),
+        built=True,
+    ),
     Setting(
         "event.ringBufferCapacity",
         "100000",
@@ -103,6 +113,14 @@ SETTINGS: Final = (
         DURATION,
         "how long a resource manager may be gone; 0: not at all, negative: for ever",
         "RM-18",
+    ),
+    _own(
+        "rm.userEventsOnly",
+        "false",
+        BOOLEAN,
+        "whether the resource manager gets only the events that people are shown: those of "
+        "requests, and that a node came or went",
+        "EVT-93",
     ),
     _own("rm.outboundLimit", "100000", NUMBER, "messages kept for one that is gone", "RM-15"),
     _own(

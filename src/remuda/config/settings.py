@@ -98,8 +98,8 @@ class SettingFault:
 class ServiceSettings:
     """The settings that the scheduler itself acts on; durations are nanoseconds.
 
-    Rules: chapter 10 section 14, EVT-101 to EVT-106, EVT-132, RM-15, RM-18, SI-69, APP-30, RSV-10,
-    HLT-2.
+    Rules: chapter 10 section 14, EVT-93, EVT-101 to EVT-106, EVT-132, RM-15, RM-18, SI-69,
+    APP-30, RSV-10, HLT-2.
     """
 
     event_tracking: bool
@@ -110,6 +110,7 @@ class ServiceSettings:
     event_response_size: int
     event_store: str
     rm_pause_timeout_ns: int
+    rm_user_events_only: bool
     rm_outbound_limit: int
     rm_confirm_timeout_ns: int
     enforce_execution_timeout: bool
@@ -144,6 +145,7 @@ def read_settings(extra: Mapping[str, str]) -> tuple[ServiceSettings, tuple[Sett
         event_response_size=reader.value("event.RESTResponseSize", _positive),
         event_store=reader.value("event.store", _store),
         rm_pause_timeout_ns=reader.value("rm.pauseTimeout", parse_duration),
+        rm_user_events_only=reader.value("rm.userEventsOnly", parse_bool),
         rm_outbound_limit=reader.value("rm.outboundLimit", parse_uint64),
         rm_confirm_timeout_ns=reader.value("rm.confirmTimeout", _timeout),
         enforce_execution_timeout=reader.value("application.enforceExecutionTimeout", parse_bool),

@@ -19,7 +19,8 @@ UpdateContainerSchedulingStateRequest (SI-82).
 The update methods and predicates are called on the core thread, one after another, in the
 order of the decisions. They may send requests, which never waits there, but must not wait for
 the scheduler. ``send_event`` is called about every two seconds on a thread of its own, and
-``get_state_dump`` on one whenever somebody asks for a dump.
+``get_state_dump`` on one whenever somebody asks for a dump. An RM that sets ``rm.userEventsOnly``
+in its extra map gets only the events that people are shown (EVT-93).
 """
 
 from __future__ import annotations
@@ -139,6 +140,7 @@ class InProcessScheduler:
                 preemption=binding.preemption,
                 stored=not request.config,
                 ended=binding.end,
+                events=binding.events,
             ).result()
             self._replace_binding(request.rmID, None if answer.reason else binding)
             if not answer.reason:
@@ -293,7 +295,8 @@ class _Binding:
         self.dump_source: DumpSource | None = None if self._tell_dump is None else self._dump
         self._dumping: Future[str] | None = None
         send = getattr(callback, "send_event", None)
-        self._events = None if send is None else EventFeed(_sender(send))
+        self._feed = None if send is None else EventFeed(core.feeds, _sender(send))
+        self.events = None if self._feed is None else self._feed.store
 
     def end(self) -> None:
         """The registration is over, by whatever; what comes belongs to another one. Core thread."""
@@ -307,8 +310,6 @@ class _Binding:
 
     def receive(self, effects: Sequence[Effect]) -> None:
         """Call back with what these effects make, in order. Core thread. Rules: SI-7, SI-82."""
-        if self._events is not None:
-            self._events.offer([effect for effect in effects if isinstance(effect, EventRecord)])
         start = 0
         if self._tell_state is not None:
             for place, effect in enumerate(effects):
@@ -336,13 +337,13 @@ class _Binding:
 
     def flush_events(self) -> None:
         """Send at once the events that have gathered."""
-        if self._events is not None:
-            self._events.flush()
+        if self._feed is not None:
+            self._feed.flush()
 
     def close(self) -> None:
         """End the event thread."""
-        if self._events is not None:
-            self._events.close()
+        if self._feed is not None:
+            self._feed.close()
 
 
 def _call(call: Callable[[Any], object], argument: object) -> None:

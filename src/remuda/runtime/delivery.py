@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar, runtime_checkable
 
-from remuda.core.messages.effects import Effect
+from remuda.core.messages.effects import Effect, EventRecord
 from remuda.core.ports import (
     NodesAnswer,
     NodesQuestion,
@@ -25,6 +25,7 @@ from remuda.core.ports import (
     always_true,
     first_will_do,
 )
+from remuda.runtime.event_store import EventFeeds, EventStore
 from remuda.runtime.ports import EffectSink
 
 _log = logging.getLogger("remuda.runtime")
@@ -47,7 +48,8 @@ def nobody() -> None:
 class Session:
     """What the runtime knows of one registered RM.
 
-    ``predicates`` is asked about nodes, ``preemption`` about victims.
+    ``predicates`` is asked about nodes, ``preemption`` about victims. ``events`` gets the event
+    records, if anybody takes them from there; ``sink`` gets all effects, those among them.
 
     ``ended`` is called once, on the core thread, when the registration is over, whatever the cause:
     another one in its place, a shutdown, a pause that lasted too long (RM-9, RM-17).
@@ -57,6 +59,7 @@ class Session:
     predicates: Predicates | None = None
     ended: Callable[[], None] = nobody
     preemption: PreemptionPredicates | None = None
+    events: EventStore | None = None
 
 
 @runtime_checkable
@@ -72,10 +75,11 @@ class Delivery:
     """Routes effects to RMs and observers, and predicate questions to the RM that owns them.
 
     ``asks_predicates``: an RM answers them at once, so that effects must be handed out before the
-    next question (SI-9).
+    next question (SI-9). ``feeds``: the stores of event records.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, feeds: EventFeeds | None = None) -> None:
+        self._feeds = feeds or EventFeeds()
         self._lock = threading.Lock()
         self._sessions: dict[str, Session] = {}
         self._observers: tuple[EffectSink, ...] = ()
@@ -90,12 +94,14 @@ class Delivery:
         """Route the effects of ``rm_id`` to ``session`` from now on. Core thread."""
         with self._lock:
             self._sessions[rm_id] = session
+            self._feeds.open(rm_id, session.events)
             self._find_predicates()
 
     def close(self, rm_id: str) -> None:
         """Stop routing to this RM; its sink hears nothing more (RM-9). Core thread."""
         with self._lock:
             session = self._sessions.pop(rm_id, None)
+            self._feeds.close(rm_id)
             self._find_predicates()
         if session is not None:
             try:
@@ -128,10 +134,13 @@ class Delivery:
     def deliver(self, effects: Sequence[Effect]) -> None:
         """Hand a batch out: to each RM its own effects in order, to observers all. Core thread.
 
-        Rules: SI-7, SI-8 (an error of a receiver is logged and otherwise ignored).
+        Event records are in the store of the RM before its sink is called.
+
+        Rules: SI-7, SI-8 (an error of a receiver is logged and otherwise ignored), EVT-92.
         """
         if not effects:
             return
+        self._feeds.offer([effect for effect in effects if isinstance(effect, EventRecord)])
         if len(self._sessions) == 1:
             rm_id, session = next(iter(self._sessions.items()))
             own = [effect for effect in effects if effect.rm_id == rm_id]

@@ -1,56 +1,53 @@
-"""Event records for a receiver that wants them in batches, off the core thread.
+"""Event records for a receiver that is called back, off the core thread.
 
-A receiver of events may be slow, and nothing waits for it: records are handed to a thread of
-their own, which sends what gathered every two seconds. When more gather than fit, the oldest
-are lost; that is allowed for events and for nothing else (SI-83).
+What gathered in the store of an RM is sent every two seconds with one call, on a thread of its own,
+so that a slow receiver holds up nobody but itself (SI-83, EVT-92).
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Final
 
 from remuda.core.messages.effects import EventRecord
+from remuda.runtime.event_store import INTERVAL_SECONDS, EventFeeds
 
 _log = logging.getLogger("remuda.runtime")
 
-INTERVAL_SECONDS: Final = 2.0
-_WAITING_LIMIT: Final = 100_000
-
 
 class EventFeed:
-    """Gathers event records of one RM and sends them in order, only when there are any."""
+    """Empties the store of one RM and sends what was in it, only when there is anything.
+
+    Args:
+        feeds: makes the store.
+        send: the receiver; an error of it is logged (SI-8).
+        interval_seconds: the pause between two calls, and before the first.
+
+    ``store``: where the records go in. Rules: EVT-92, SI-83.
+    """
 
     def __init__(
         self,
+        feeds: EventFeeds,
         send: Callable[[Sequence[EventRecord]], None],
         *,
         interval_seconds: float = INTERVAL_SECONDS,
-        waiting_limit: int = _WAITING_LIMIT,
     ) -> None:
         self._send = send
         self._interval = interval_seconds
-        self._waiting: deque[EventRecord] = deque(maxlen=waiting_limit)
         self._sending = threading.Lock()
         self._something = threading.Event()
         self._closing = threading.Event()
+        self.store = feeds.store(self._something.set)
         self._thread = threading.Thread(target=self._run, name="remuda-events", daemon=True)
         self._thread.start()
-
-    def offer(self, records: Sequence[EventRecord]) -> None:
-        """Add records; never waits. Core thread."""
-        if records:
-            self._waiting.extend(records)
-            self._something.set()
 
     def flush(self) -> None:
         """Send at once what has gathered; an error of the receiver is logged (SI-8)."""
         with self._sending:
             self._something.clear()
-            records = [self._waiting.popleft() for _ in range(len(self._waiting))]
+            records = self.store.take().records
             if not records:
                 return
             try:

@@ -37,6 +37,7 @@ from remuda.runtime.driver import Driver, Removed
 from remuda.runtime.dumps import DumpSources
 from remuda.runtime.errand import Errand, promise
 from remuda.runtime.errors import LoopStoppedError
+from remuda.runtime.event_store import EventFeeds, EventStore
 from remuda.runtime.inbox import CAPACITY, Inbox, anything
 from remuda.runtime.operations import Operations
 from remuda.runtime.ports import Clock, EffectSink, Recorder, SchedulerFactory
@@ -83,7 +84,8 @@ class SchedulerLoop:
     or comes back, ``roster`` tells the states of all RMs. ``intake`` holds the requests that wait
     for lookups, ``answers`` takes those of predicates that come later. ``room``
     returns what completes when ``try_submit`` may succeed again. ``timings()`` tells how long
-    steps, cycles and predicates took so far.
+    steps, cycles and predicates took so far. ``feeds`` has the event records that wait for RMs,
+    and counts them.
 
     Rules: CYC-31, SI-2, SI-6, SI-7, SI-9, SI-10, SI-24, SI-88, RM-2, RM-4, RM-9, RM-11, RM-20.
     """
@@ -103,7 +105,8 @@ class SchedulerLoop:
     ) -> None:
         self.documents = documents or StoredDocuments()
         self.resolvers = resolvers or Resolvers()
-        self._delivery = Delivery()
+        self.feeds = EventFeeds()
+        self._delivery = Delivery(self.feeds)
         self._clock = clock or WallClock()
         self.roster = Roster()
         self._driver = Driver(
@@ -131,6 +134,7 @@ class SchedulerLoop:
             _room, self.intake, self._inbox
         )
         self.configurations.watch(self.intake.configure)
+        self.configurations.watch(self.feeds.configure)
         self._batch: deque[Request | Errand[object]] = deque()
         self._idle_waiters: list[Future[None]] = []
         self._progressing = False
@@ -207,6 +211,7 @@ class SchedulerLoop:
         stored: bool = False,
         transport: str = IN_PROCESS,
         ended: Callable[[], None] = nobody,
+        events: EventStore | None = None,
     ) -> Future[RegistrationAnswered]:
         """Register an RM; afterwards ``sink`` gets its effects, in order, on the core thread.
 
@@ -215,13 +220,15 @@ class SchedulerLoop:
         when ``command.preemption_predicates`` is. ``stored``: whatever ``command.config`` says,
         the document of the policy group counts (RM-5).
         ``transport``: how the RM is connected, see roster.py. ``ended`` is called on the core
-        thread when this registration is over, whatever the cause; not if it fails.
+        thread when this registration is over, whatever the cause; not if it fails. ``events``: one
+        of the stores of ``feeds``, for an RM that takes event records from it (EVT-92).
         """
         session = Session(
             sink or no_sink,
             predicates if command.predicates else None,
             ended,
             preemption if command.preemption_predicates else None,
+            events,
         )
         work = partial(self._driver.register, command, session, stored=stored, transport=transport)
         errand = Errand(work, touches_core=True)

@@ -6,9 +6,8 @@ import asyncio
 import threading
 from collections.abc import Sequence
 
-from remuda.core.messages.effects import ApplicationsAnswered, Effect, EventRecord
+from remuda.core.messages.effects import ApplicationsAnswered, Effect
 from remuda.runtime.delivery import EdgeHandover
-from remuda.runtime.event_feed import EventFeed
 
 
 def numbered(number: int) -> Effect:
@@ -88,23 +87,3 @@ def test_a_closed_edge_is_no_error() -> None:
     edge.close()
     handover([numbered(1)])
     assert received == []
-
-
-def event(number: int) -> EventRecord:
-    return EventRecord("rm", "default", 2, str(number), "", 2, 201, number)
-
-
-def test_a_feed_sends_what_gathered_in_order_and_drops_the_oldest() -> None:
-    batches: list[list[str]] = []
-
-    def send(records: Sequence[EventRecord]) -> None:
-        batches.append([record.object_id for record in records])
-
-    feed = EventFeed(send, interval_seconds=60, waiting_limit=3)
-    feed.offer([event(1), event(2)])
-    feed.offer([event(3), event(4)])
-    feed.flush()
-    feed.flush()
-    feed.offer([event(5)])
-    feed.close()
-    assert batches == [["2", "3", "4"], ["5"]]

@@ -174,6 +174,7 @@ class GrpcServer:
                 stored=not request.config,
                 transport=STREAMS,
                 ended=partial(self._over, session, asyncio.get_running_loop()),
+                events=session.events,
             )
         )
         if not answer.reason:

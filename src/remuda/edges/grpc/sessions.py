@@ -50,7 +50,7 @@ class Session:
     """One registered RM on this edge. Event loop of the server, unless said otherwise.
 
     An RM that has not opened a stream yet is not away. ``pause_ns``: how long it may be (RM-18).
-    ``guest``: who takes part in what it gets.
+    ``guest``: who takes part in what it gets. ``events``: where event records for a guest gather.
 
     Rules: RM-9, RM-14, RM-15, SI-102, SI-103.
     """
@@ -66,6 +66,7 @@ class Session:
         self.sink: EdgeHandover[Effect | Question] = EdgeHandover(loop, self._take, self.lose)
         self._core = core
         self.guest: Guest | None = None
+        self.events = core.feeds.store(read=False)
         self._streams: dict[Kind, asyncio.Future[RefusalError]] = {}
         self._over = False
 

@@ -25,6 +25,7 @@ from remuda.edges.grpc.settings import GrpcSettings
 from remuda.runtime.answers import Question
 from remuda.runtime.driver import Removed
 from remuda.runtime.errors import LoopStoppedError, NotRegisteredError
+from remuda.runtime.event_store import EventStore
 from remuda.runtime.loop import SchedulerLoop
 from remuda.si.codec_in import RequestReader
 from remuda.si.pb import extension_pb2 as ext
@@ -87,7 +88,7 @@ class Binding:
 
     ``home``: the registration. ``parting``: the RM said goodbye, and that is being dealt with.
     ``pause_ns``: how long its RM may be away. ``unusable``: why it cannot be resumed, "" if it can.
-    ``ports``: through which the core asks it.
+    ``ports``: through which the core asks it. ``events``: where event records for the RM gather.
     Rules: EXT-3 to EXT-20, RM-14 to RM-16.
     """
 
@@ -99,6 +100,7 @@ class Binding:
         terms: Terms,
         surroundings: Surroundings,
         *,
+        events: EventStore,
         delivers: bool = True,
     ) -> None:
         self.rm_id = reader.rm_id
@@ -107,6 +109,7 @@ class Binding:
         self.pause_ns = 0
         self.unusable = ""
         self.ports = Ports(core, reader.rm_id)
+        self.events = events
         self._core = core
         self._around = surroundings
         self._loop = asyncio.get_running_loop()
@@ -125,6 +128,7 @@ class Binding:
             self.ports.give,
             self.ports.give_about_victims,
             reader.generation,
+            events,
         )
         self.outlet = Outlet(outfit, self.too_much, self._tick_after)
         self.home: Home | None = None

@@ -19,6 +19,7 @@ from remuda.edges.grpc.sessions import Session
 from remuda.runtime.answers import Question
 from remuda.runtime.loop import SchedulerLoop
 from remuda.si.session.errors import SessionError, resync
+from remuda.si.session.terms import EVENTS
 
 _KIND_OF: Final = {name: kind for kind, name in KINDS.items()}
 
@@ -79,12 +80,21 @@ class Guest:
         if self._outlet.delivers:
             for kind, encoded in self._host.outbound.take_all():
                 self._outlet.take_over(KINDS[kind], encoded)
+        if self._binding.terms.has(EVENTS):
+            self._host.events.listen()
+        else:
+            self._host.events.leave()
         bound = await self._binding.ports.bind(self._host.sink)
         if not bound and isinstance(older, Guest):
             await older.unbind()
 
     def leave(self, error: SessionError) -> None:
-        """End the session for good; what was not acknowledged waits for the streams again."""
+        """End the session for good; what was not acknowledged waits for the streams again.
+
+        Events do not: the streams have none (SI-106).
+        """
+        if self._host.guest is None:
+            self._host.events.leave()
         self._stay()
         self._binding.finish(error)
         self._forget()

@@ -7,18 +7,17 @@ was acknowledged, and what gathers meanwhile is bounded (EXT-6, SI-82, SI-83).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
 from remuda.core.messages.effects import ContainerStateUpdated, EventRecord
+from remuda.runtime.event_store import EventStore
 from remuda.si.codec_out import container_state, event_message
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.session import frames
 from remuda.si.session.conversation import Conversation
 
-# Records and states that may wait; what exceeds it costs the oldest.
-EVENTS_LIMIT: Final = 100_000
+# States that may wait; what exceeds it costs the oldest.
 STATES_LIMIT: Final = 100_000
 
 # Records or states in one frame, and its bytes.
@@ -36,11 +35,13 @@ class Notices:
     Args:
         conversation: what sends it.
         interval_ns: between two batches of events.
-        events, states: whether the RM wants them (EXT-20).
+        events: where the records of the RM gather, None if it does not want them (EXT-20).
+        states: whether the RM wants them.
 
-    ``first_id`` of a batch counts the records of this session, those included that were lost.
+    ``first_id`` of a batch counts the records of this session, those included that were lost, as if
+    all that were since the last batch had come before this one.
 
-    Rules: EXT-6, SI-82, SI-83.
+    Rules: EXT-6, SI-82, SI-83, EVT-92.
     """
 
     def __init__(
@@ -48,34 +49,25 @@ class Notices:
         conversation: Conversation[ext.RMFrame],
         interval_ns: int,
         *,
-        events: bool,
+        events: EventStore | None,
         states: bool,
     ) -> None:
         self._conversation = conversation
         self._interval_ns = interval_ns
-        self._wants_events = events
+        self._store = events
         self._wants_states = states
         self._events: deque[EventRecord] = deque()
         self._states: deque[ContainerStateUpdated] = deque(maxlen=STATES_LIMIT)
         self._dropped = 0
         self._first_id = 0
-        self._events_due_ns = 0
+        self._events_due_ns: int | None = None
         self._last_events = 0
         self._last_states = 0
 
-    def offer_events(self, records: Sequence[EventRecord], now_ns: int) -> None:
-        """Take records in; beyond the limit the oldest are lost. Rules: SI-83, EXT-6."""
-        if not self._wants_events or not records:
-            return
-        if not self._events:
+    def events_gather(self, now_ns: int) -> None:
+        """There are records in the store: they are due after the interval. Rules: EVT-92, SI-83."""
+        if self._store is not None and self._events_due_ns is None:
             self._events_due_ns = now_ns + self._interval_ns
-        self._events.extend(records)
-        beyond = len(self._events) - EVENTS_LIMIT
-        for _ in range(beyond):
-            self._events.popleft()
-        if beyond > 0:
-            self._dropped += beyond
-            self._first_id += beyond
 
     def offer_state(self, state: ContainerStateUpdated) -> None:
         """Take in what became of an ask. Rules: SI-82."""
@@ -87,13 +79,26 @@ class Notices:
         acknowledged = self._conversation.outgoing.acknowledged
         if self._states and self._last_states <= acknowledged:
             self._last_states = self._send_states()
-        if self._events and now_ns >= self._events_due_ns and self._last_events <= acknowledged:
-            self._last_events = self._send_events()
-            self._events_due_ns = now_ns + self._interval_ns
+        due_ns = self._events_due_ns
+        if due_ns is not None and now_ns >= due_ns and self._last_events <= acknowledged:
+            if not self._events:
+                self._collect()
+            if self._events:
+                self._last_events = self._send_events()
+            if not self._events:
+                self._events_due_ns = None
 
     def due_ns(self) -> int | None:
         """Return when ``flush`` has something to do, None if nothing waits."""
-        return self._events_due_ns if self._events else None
+        return self._events_due_ns
+
+    def _collect(self) -> None:
+        """Take what has gathered; what did not fit there counts as lost. Rules: EVT-92, EXT-6."""
+        assert self._store is not None
+        taken = self._store.take()
+        self._events.extend(taken.records)
+        self._dropped += taken.lost
+        self._first_id += taken.lost
 
     def _send_states(self) -> int:
         batch = ext.ContainerStateBatch()

@@ -23,6 +23,7 @@ from remuda.edges.grpc.session.preemption import GiveAboutVictims
 from remuda.edges.grpc.session.questions import Give
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.runtime.answers import Question
+from remuda.runtime.event_store import EventStore
 from remuda.si.codec_out import ResponseWriter, split_encoded
 from remuda.si.generation import Generation
 from remuda.si.pb import extension_pb2 as ext
@@ -76,7 +77,8 @@ class Outfit:
     """What an outlet is built around.
 
     ``delivers``: the responses of the RM go this way. ``give``, ``give_about_victims``: take
-    verdicts to the core. ``generation``: in which form the RM speaks (SI-111).
+    verdicts to the core. ``generation``: in which form the RM speaks (SI-111). ``events``: where
+    event records for the RM gather.
     """
 
     conversation: Conversation[ext.RMFrame]
@@ -86,6 +88,7 @@ class Outfit:
     give: Give
     give_about_victims: GiveAboutVictims
     generation: Generation
+    events: EventStore
 
 
 class Outlet:
@@ -118,7 +121,7 @@ class Outlet:
         self.notices = Notices(
             self.conversation,
             settings.event_interval_ms * MILLISECOND_NS,
-            events=terms.has(EVENTS),
+            events=outfit.events if terms.has(EVENTS) else None,
             states=terms.has(CONTAINER_STATES),
         )
         self.inquiries = Inquiries(
@@ -223,14 +226,12 @@ class Outlet:
 
     def _take_notices(self, effects: Sequence[Effect]) -> None:
         """Queue what nobody waits for. Rules: SI-82, SI-83, EXT-6."""
-        records: list[EventRecord] = []
-        for effect in effects:
-            if isinstance(effect, EventRecord):
-                records.append(effect)
-            elif isinstance(effect, ContainerStateUpdated):
-                self.notices.offer_state(effect)
         waited = self.notices.due_ns() is not None
-        self.notices.offer_events(records, now_ns())
+        for effect in effects:
+            if isinstance(effect, ContainerStateUpdated):
+                self.notices.offer_state(effect)
+        if any(isinstance(effect, EventRecord) for effect in effects):
+            self.notices.events_gather(now_ns())
         if not waited and self.notices.due_ns() is not None:
             self._due(self._settings.event_interval_ms)
 

@@ -28,6 +28,7 @@ from remuda.edges.grpc.session.guests import Guest
 from remuda.edges.grpc.session.homes import OwnRegistration
 from remuda.edges.grpc.sessions import Session
 from remuda.runtime.errors import LoopStoppedError, NotRegisteredError
+from remuda.runtime.event_store import EventStore
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.roster import SESSION
 from remuda.si.codec_in import RequestReader, registration
@@ -35,7 +36,7 @@ from remuda.si.generation import SI_LEVEL
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.session.errors import SessionError, resync
 from remuda.si.session.handshake import Identity, Standing, hello_of, welcome
-from remuda.si.session.terms import PREDICATES, PREEMPTION_PREDICATES, Terms, agree
+from remuda.si.session.terms import EVENTS, PREDICATES, PREEMPTION_PREDICATES, Terms, agree
 
 SERVICE: Final = "remuda.v1.ResourceManagerSession"
 
@@ -179,7 +180,8 @@ class SessionService:
         self._end(rm_id, SessionError("the RM registered again", ext.Goodbye.SUPERSEDED))
         self._end_streams(rm_id)
         reader = RequestReader(rm_id, command.build_info.get(SI_LEVEL, ""))
-        binding = self._new(reader, terms)
+        events = self._core.feeds.store(read=terms.has(EVENTS))
+        binding = self._new(reader, terms, events)
         home = OwnRegistration(self._core, binding)
         binding.settle_at(home)
         self._bindings[rm_id] = binding
@@ -192,6 +194,7 @@ class SessionService:
                 stored=stored,
                 transport=SESSION,
                 ended=partial(self._over, binding, asyncio.get_running_loop()),
+                events=events,
             )
         )
         if answer.reason:
@@ -206,7 +209,8 @@ class SessionService:
         host = self._find_streams(rm_id)
         if host is None:
             raise resync(f"resource manager {rm_id[:300]!r} is not registered through si.v1")
-        binding = self._new(host.reader, terms, delivers=attach.deliver_responses)
+        delivers = attach.deliver_responses
+        binding = self._new(host.reader, terms, host.events, delivers=delivers)
         binding.pause_ns, binding.outlet.kept_limit = host.pause_ns, host.outbound.limit
         guest = Guest(self._core, host, binding, partial(self._drop, binding))
         binding.settle_at(guest)
@@ -233,9 +237,18 @@ class SessionService:
             raise
         return binding
 
-    def _new(self, reader: RequestReader, terms: Terms, *, delivers: bool = True) -> Binding:
-        session_id = str(uuid.uuid4())
-        return Binding(self._core, reader, session_id, terms, self._around, delivers=delivers)
+    def _new(
+        self, reader: RequestReader, terms: Terms, events: EventStore, *, delivers: bool = True
+    ) -> Binding:
+        return Binding(
+            self._core,
+            reader,
+            str(uuid.uuid4()),
+            terms,
+            self._around,
+            events=events,
+            delivers=delivers,
+        )
 
     # ------------------------------------------------------------------ registrations
 
