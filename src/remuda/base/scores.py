@@ -42,11 +42,12 @@ def abs_used_capacity(capacity: Resource | None, used: Resource | None) -> dict[
     if capacity is None or used is None:
         return {}
     return {
-        name: _percentage(used[name], capacity[name]) for name in sorted(capacity) if name in used
+        name: percentage(used[name], capacity[name]) for name in sorted(capacity) if name in used
     }
 
 
-def _percentage(used: int, capacity: int) -> int:
+def percentage(used: int, capacity: int) -> int:
+    """Return what part of the capacity is used, in whole percent, cut off. Rules: RES-55."""
     if used <= 0:
         return 0
     if capacity <= 0:

@@ -14,6 +14,13 @@ from typing import TypeAlias
 from remuda.base.message import message
 from remuda.base.resources import Resource
 from remuda.config.schema import PlacementRuleConfig, TemplateConfig
+from remuda.core.messages.application_queries import (
+    ApplicationIndex,
+    ApplicationQueries,
+    AskOrder,
+    PendingView,
+)
+from remuda.core.messages.node_queries import NodePercentsQuery, NodePercentsView, NodeQuery
 
 
 @message
@@ -146,6 +153,9 @@ PartitionQuery: TypeAlias = (
     | UtilisationQuery
     | PreemptionsQuery
     | EvictionsQuery
+    | NodeQuery
+    | NodePercentsQuery
+    | ApplicationQueries
 )
 
 Query: TypeAlias = PartitionsQuery | ConfigurationsQuery | PartitionQuery
@@ -553,6 +563,10 @@ View: TypeAlias = (
     | tuple[ConfigurationView, ...]
     | AccessView
     | UtilisationView
+    | NodePercentsView
+    | ApplicationIndex
+    | tuple[PendingView, ...]
+    | AskOrder
     | UnknownQueue
     | None
 )

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from remuda.core.messages.application_queries import (
+    ApplicationIndexQuery,
+    ApplicationPortionQuery,
+    ApplicationQueries,
+    ApplicationQuery,
+    AskOrderQuery,
+    PendingPortionQuery,
+)
+from remuda.core.messages.node_queries import NodePercentsQuery, NodeQuery
 from remuda.core.messages.queries import (
     AccessQuery,
     ApplicationsQuery,
@@ -23,12 +32,14 @@ from remuda.core.messages.queries import (
 from remuda.core.model.cluster import Cluster
 from remuda.core.model.partition import Partition
 from remuda.core.views.applications import application_views
+from remuda.core.views.chosen_applications import application_portion, one_application
 from remuda.core.views.configurations import access_view, configuration_views
-from remuda.core.views.nodes import node_views
+from remuda.core.views.indexes import application_index, ask_order, pending_portion
+from remuda.core.views.nodes import node_views, one_node
 from remuda.core.views.partitions import find_partition, partition_views, queue_view
 from remuda.core.views.preemptions import eviction_views, preemption_views
 from remuda.core.views.usage import usage_views
-from remuda.core.views.utilisation import utilisation_view
+from remuda.core.views.utilisation import node_percents, utilisation_view
 
 
 def answer(cluster: Cluster, query: Query) -> View:
@@ -63,4 +74,24 @@ def _answer(partition: Partition, query: PartitionQuery) -> View:
         return preemption_views(partition, query)
     if isinstance(query, EvictionsQuery):
         return eviction_views(partition, query)
+    return _answer_more(partition, query)
+
+
+def _answer_more(
+    partition: Partition, query: NodeQuery | NodePercentsQuery | ApplicationQueries
+) -> View:
+    if isinstance(query, NodeQuery):
+        return one_node(partition, query.node_id)
+    if isinstance(query, NodePercentsQuery):
+        return node_percents(partition)
+    if isinstance(query, ApplicationQuery):
+        return one_application(partition, query)
+    if isinstance(query, ApplicationIndexQuery):
+        return application_index(partition, query)
+    if isinstance(query, ApplicationPortionQuery):
+        return application_portion(partition, query)
+    if isinstance(query, PendingPortionQuery):
+        return pending_portion(partition, query)
+    if isinstance(query, AskOrderQuery):
+        return ask_order(partition, query.application_id)
     assert_never(query)

@@ -33,7 +33,7 @@ def application_views(
         applications = queue.applications
     found = [applications[application_id] for application_id in sorted(applications)]
     involved = Involved(partition)
-    return tuple([_application_view(partition, each, involved) for each in found])
+    return tuple([application_view(partition, each, involved) for each in found])
 
 
 def allocation_view(partition: Partition, allocation: Allocation) -> AllocationView:
@@ -81,9 +81,10 @@ def _placeholder_data(gang: Gang) -> tuple[PlaceholderView, ...]:
     return tuple(found)
 
 
-def _application_view(
+def application_view(
     partition: Partition, application: Application, involved: Involved
 ) -> ApplicationView:
+    """Return one application, live or ended. Rules: REST-77, REST-78, REST-136, PRE-91."""
     record = application.record
     types = partition.types
     pending = [each for each in application.requests.values() if each.pending]

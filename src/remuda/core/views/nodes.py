@@ -15,6 +15,12 @@ def node_views(partition: Partition) -> tuple[NodeView, ...]:
     return tuple([_node_view(partition, nodes[node_id]) for node_id in sorted(nodes)])
 
 
+def one_node(partition: Partition, node_id: str) -> tuple[NodeView, ...]:
+    """Return a node, or nothing if the partition has none of that ID. Rules: REST-32."""
+    node = partition.nodes.get(node_id)
+    return () if node is None else (_node_view(partition, node),)
+
+
 def _node_view(partition: Partition, node: Node) -> NodeView:
     allocations = [allocation_view(partition, each) for each in node.allocations.values()]
     allocations.sort(key=lambda each: (each.application_id, each.allocation_id))

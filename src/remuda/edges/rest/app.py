@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from remuda.edges.rest import dao
 from remuda.edges.rest.asking import Asked, Views
 from remuda.edges.rest.bodies import BODY_LIMIT, drop_body, read_body
-from remuda.edges.rest.endpoint import Body, Endpoint, Routes, Stream
+from remuda.edges.rest.endpoint import Body, Endpoint, Routes, Shown, Stream
 from remuda.edges.rest.errors import BODY_TOO_LARGE, NOT_RUNNING, UNEXPECTED, ApiError
 from remuda.edges.rest.paths import corrected, decode
 from remuda.edges.rest.routes import ROUTES
@@ -145,8 +145,9 @@ def _asked(request: Request, body: bytes, *, trust_forwarded: bool) -> Asked:
         options.setdefault(name, value)
     path = {name: decode(value) for name, value in request.path_params.items()}
     accept = ",".join(request.headers.getlist("accept"))
+    known = ",".join(request.headers.getlist("if-none-match"))
     peer = _peer(request, trust_forwarded=trust_forwarded)
-    return Asked(path=path, options=options, accept=accept, body=body, peer=peer)
+    return Asked(path=path, options=options, accept=accept, body=body, known=known, peer=peer)
 
 
 def _peer(request: Request, *, trust_forwarded: bool) -> str:
@@ -161,6 +162,8 @@ def _peer(request: Request, *, trust_forwarded: bool) -> str:
 def _response(found: object, headers: Mapping[str, str]) -> Response:
     if isinstance(found, Stream):
         return PieceByPiece(found, headers)
+    if isinstance(found, Shown):
+        return _json(found.shape, 200, {**headers, **found.headers})
     if not isinstance(found, Body):
         return _json(found, 200, headers)
     more = {**found.headers, "Content-Type": found.media_type, "Vary": "Accept"}

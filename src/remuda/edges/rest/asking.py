@@ -6,7 +6,7 @@ Every question is about a partition, or about all of them; which one is checked 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import field
 from typing import Protocol, TypeVar
@@ -37,14 +37,16 @@ class Views(Protocol):
 class Asked:
     """One request: decoded path parameters and the first value of each query key (REST-10).
 
-    ``accept``: the header of that name; ``body``: only that of a POST is read. ``peer``: whose
-    connection it is, without the port (EVT-118).
+    ``accept``: the header of that name; ``known``: ``If-None-Match``, the tags of what the client
+    has already (REST-124); ``body``: only that of a POST is read. ``peer``: whose connection it
+    is, without the port (EVT-118).
     """
 
     path: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
     accept: str = ""
     body: bytes = b""
+    known: str = ""
     peer: str = ""
 
     @property
@@ -84,3 +86,15 @@ async def require_partition(views: Views, asked: Asked) -> None:
         if view.name == asked.partition and asked.rm_id in ("", view.rm_id):
             return
     raise ApiError(404, PARTITION_NOT_FOUND)
+
+
+async def after_partition(views: Views, asked: Asked, check: Callable[[], T]) -> T:
+    """Return what a check of the question returns; an unknown partition is found first (REST-14).
+
+    Raises: ApiError if the partition does not exist, else what the check raises.
+    """
+    try:
+        return check()
+    except ApiError:
+        await require_partition(views, asked)
+        raise

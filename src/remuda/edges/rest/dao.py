@@ -20,6 +20,7 @@ from remuda.core.messages.queries import (
     AllocationView,
     ApplicationView,
     ForeignAllocationView,
+    LogEntryView,
     NodeTallyView,
     NodeView,
     PartitionView,
@@ -226,24 +227,23 @@ def _request(view: RequestView) -> Request:
         placeholder=view.placeholder,
         placeholder_timeout=view.execution_timeout_ms * 1_000_000 if view.placeholder else 0,
         task_group_name=view.task_group,
-        allocation_log=[
-            LogEntry(
-                message=entry.message,
-                last_occurrence=entry.last_ns,
-                count=min(entry.count, _INT32_MAX),
-            )
-            for entry in log
-        ],
+        allocation_log=[log_entry(entry) for entry in log],
         originator=view.originator,
         scheduling_attempted=view.scheduling_attempted,
         triggered_scale_up=view.triggered_scale_up,
         triggered_preemption=view.preemption > 0,
         preemption=view.preemption,
-        finding=_finding(view),
+        finding=finding(view),
     )
 
 
-def _finding(view: RequestView) -> Finding | None:
+def log_entry(entry: LogEntryView) -> LogEntry:
+    """Dress one line of what happened to an ask (REST-79, REST-81)."""
+    count = min(entry.count, _INT32_MAX)
+    return LogEntry(message=entry.message, last_occurrence=entry.last_ns, count=count)
+
+
+def finding(view: RequestView) -> Finding | None:
     """Dress why an ask waits, None if nobody looked at it yet (REST-127)."""
     found = view.finding
     if found is None:

@@ -26,6 +26,14 @@ class Body:
 
 
 @message
+class Shown:
+    """A shape, or a list of shapes, that is sent with further headers."""
+
+    shape: object
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@message
 class Stream:
     """An answer that is sent piece by piece while it is made.
 
@@ -40,7 +48,7 @@ class Stream:
     write_seconds: float | None = None
 
 
-# Returns a shape, a list of shapes, a Body or a Stream.
+# Returns a shape, a list of shapes, a Shown, a Body or a Stream.
 Handler: TypeAlias = Callable[[Views, Asked], Awaitable[object]]
 
 

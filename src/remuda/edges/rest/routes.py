@@ -37,7 +37,9 @@ from remuda.core.messages.queries import (
 from remuda.edges.rest import config as config_shapes
 from remuda.edges.rest import dao, usage
 from remuda.edges.rest import preemptions as preemption_shapes
+from remuda.edges.rest.application_routes import APPLICATION_ROUTES
 from remuda.edges.rest.asking import Asked, Views, ask, ask_partitions, ask_rows, require_partition
+from remuda.edges.rest.conditional import conditional
 from remuda.edges.rest.endpoint import Body, Endpoint
 from remuda.edges.rest.errors import (
     ACTIVE_ONLY,
@@ -54,7 +56,9 @@ from remuda.edges.rest.errors import (
     check_queue_path,
 )
 from remuda.edges.rest.negotiation import prefers_json
+from remuda.edges.rest.node_routes import NODE_ROUTES
 from remuda.edges.rest.numbers import count_option, whole_number
+from remuda.edges.rest.paging import paged
 from remuda.edges.rest.placement import placement_rules as dressed_rules
 from remuda.edges.rest.shapes import ValidateConfResponse
 from remuda.runtime.configuration.text import judge
@@ -181,22 +185,24 @@ async def validate(views: Views, asked: Asked) -> object:
 
 
 ROUTES: Final[Mapping[str, Endpoint]] = {
-    "/ws/v1/config": Endpoint(configuration),
+    **APPLICATION_ROUTES,
+    **NODE_ROUTES,
+    "/ws/v1/config": Endpoint(conditional(configuration)),
     "/ws/v1/validate-conf": Endpoint(validate, body_limit=VALIDATION_LIMIT),
-    "/ws/v1/partitions": Endpoint(partitions),
-    "/ws/v1/partition/{partition}/placementrules": Endpoint(placement_rules),
-    "/ws/v1/partition/{partition}/queues": Endpoint(queues),
-    "/ws/v1/partition/{partition}/queue/{queue}": Endpoint(queue),
-    "/ws/v1/partition/{partition}/nodes": Endpoint(nodes),
-    "/ws/v1/partition/{partition}/queue/{queue}/applications": Endpoint(applications),
+    "/ws/v1/partitions": Endpoint(paged(partitions)),
+    "/ws/v1/partition/{partition}/placementrules": Endpoint(paged(placement_rules)),
+    "/ws/v1/partition/{partition}/queues": Endpoint(conditional(queues)),
+    "/ws/v1/partition/{partition}/queue/{queue}": Endpoint(conditional(queue)),
+    "/ws/v1/partition/{partition}/nodes": Endpoint(paged(nodes)),
+    "/ws/v1/partition/{partition}/queue/{queue}/applications": Endpoint(paged(applications)),
     "/ws/v1/partition/{partition}/queue/{queue}/applications/{state}": Endpoint(
-        applications_by_state
+        paged(applications_by_state)
     ),
     "/ws/v1/partition/{partition}/preemptions": Endpoint(preemptions),
     "/ws/v1/partition/{partition}/preemption/{number}": Endpoint(preemption),
-    "/ws/v1/partition/{partition}/usage/users": Endpoint(users),
+    "/ws/v1/partition/{partition}/usage/users": Endpoint(paged(users)),
     "/ws/v1/partition/{partition}/usage/user/{name}": Endpoint(user),
-    "/ws/v1/partition/{partition}/usage/groups": Endpoint(groups),
+    "/ws/v1/partition/{partition}/usage/groups": Endpoint(paged(groups)),
     "/ws/v1/partition/{partition}/usage/group/{name}": Endpoint(group),
 }
 

@@ -1,0 +1,199 @@
+"""The routes about single applications, those that ended, and what waits.
+
+Applications by state may be very many: they are asked for and sent a few at a time, so neither the
+scheduler nor other clients wait for it. What ends while a long list is sent is missing in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from heapq import merge
+from typing import Final
+
+from remuda.base.message import message
+from remuda.core.messages.application_queries import (
+    ACTIVE,
+    COMPLETED,
+    PENDING,
+    REJECTED,
+    ApplicationIndex,
+    ApplicationIndexQuery,
+    ApplicationKey,
+    ApplicationPortionQuery,
+    ApplicationQuery,
+    AskOrder,
+    AskOrderQuery,
+    PendingPortionQuery,
+    PendingView,
+)
+from remuda.core.messages.queries import ApplicationView
+from remuda.edges.rest import dao
+from remuda.edges.rest.asking import Asked, Views, after_partition, ask, ask_rows
+from remuda.edges.rest.endpoint import Endpoint, Shown, Stream
+from remuda.edges.rest.errors import (
+    ACTIVE_STATUSES,
+    APPLICATION_NOT_FOUND,
+    BAD_STATE,
+    BAD_STATUS,
+    ApiError,
+    check_queue_path,
+)
+from remuda.edges.rest.paging import Page, counted, page_of
+from remuda.edges.rest.pending import pending_application, pending_requests
+
+# Applications that are asked for at a time.
+_PORTION: Final = 64
+
+# Keys that are sorted at a time: others get a turn between.
+_SORTED: Final = 2_048
+
+# Applications that wait, as many as are shown if nobody says how many, and the most (REST-121).
+_USUAL: Final = 100
+_MOST: Final = 1_000
+
+
+async def application(views: Views, asked: Asked) -> object:
+    """One application, a live one or one that ended if ``include`` says so (REST-35, REST-83)."""
+    include = await after_partition(views, asked, lambda: _include(asked))
+    return dao.application(await _find(views, asked, include, ""))
+
+
+async def queue_application(views: Views, asked: Asked) -> object:
+    """One application, if it is in that queue (REST-34, REST-83)."""
+    path = asked.path["queue"]
+    await after_partition(views, asked, lambda: check_queue_path(path))
+    include = await after_partition(views, asked, lambda: _include(asked))
+    return dao.application(await _find(views, asked, include, path.lower()))
+
+
+async def applications_by_state(views: Views, asked: Asked) -> object:
+    """The applications of a partition that are active, completed or rejected (REST-36, REST-82)."""
+    wanted = await after_partition(views, asked, lambda: _wanted(asked))
+    keys = await _keys(views, asked, wanted.which, wanted.status)
+    chosen = wanted.page.cut(keys)
+    headers = counted(len(keys))
+    if len(chosen) <= _PORTION:
+        return Shown(await _shapes(views, asked, wanted, chosen), headers)
+    return Stream(_pieces(views, asked, wanted, chosen), dao.JSON_TYPE, headers)
+
+
+async def queue_pending(views: Views, asked: Asked) -> object:
+    """The applications of a queue that wait, those first that are served first (REST-121).
+
+    None for a parent queue, whose own applications they are not (REST-76).
+    """
+    path = asked.path["queue"]
+    await after_partition(views, asked, lambda: check_queue_path(path))
+    keys = await _keys(views, asked, PENDING, "", path.lower())
+    page = page_of(asked, _USUAL, _MOST)
+    chosen = page.cut(keys)
+    query = PendingPortionQuery(asked.partition, tuple(chosen), asked.rm_id)
+    positions = {key[1]: page.offset + number + 1 for number, key in enumerate(chosen)}
+    found = await ask_rows(views, query, PendingView)
+    shapes = [pending_application(view, positions[view.application_id]) for view in found]
+    return Shown(page.pick(shapes), counted(len(keys)))
+
+
+async def application_pending(views: Views, asked: Asked) -> object:
+    """The asks of an application that wait, in the order in which they are served (REST-120)."""
+    view = await _find(views, asked, (), "")
+    order = await ask(views, AskOrderQuery(asked.partition, view.application_id, asked.rm_id))
+    assert isinstance(order, AskOrder)
+    waiting = await _keys(views, asked, PENDING, "", view.queue.lower())
+    names = [key[1] for key in waiting]
+    place = names.index(view.application_id) + 1 if view.application_id in names else 0
+    return pending_requests(view, order.allocation_keys, place, len(names))
+
+
+APPLICATION_ROUTES: Final[Mapping[str, Endpoint]] = {
+    "/ws/v1/partition/{partition}/queue/{queue}/application/{application}": Endpoint(
+        queue_application
+    ),
+    "/ws/v1/partition/{partition}/queue/{queue}/pending": Endpoint(queue_pending),
+    "/ws/v1/partition/{partition}/application/{application}": Endpoint(application),
+    "/ws/v1/partition/{partition}/application/{application}/pending": Endpoint(application_pending),
+    "/ws/v1/partition/{partition}/applications/{state}": Endpoint(applications_by_state),
+}
+
+
+@message
+class _Wanted:
+    """Which applications are wanted, and which part of their list."""
+
+    which: str
+    status: str
+    page: Page
+
+
+def _wanted(asked: Asked) -> _Wanted:
+    """Read what is wanted. Raises: ApiError for an unknown state or status (REST-13)."""
+    which = asked.path["state"].lower()
+    if which not in (ACTIVE, COMPLETED, REJECTED):
+        raise ApiError(400, BAD_STATE)
+    status = asked.options.get("status", "").lower() if which == ACTIVE else ""
+    if status and status not in ACTIVE_STATUSES:
+        raise ApiError(400, BAD_STATUS)
+    return _Wanted(which, status, page_of(asked))
+
+
+def _include(asked: Asked) -> tuple[str, ...]:
+    """Return which ended applications are wanted as well (REST-83). Raises: ApiError 400."""
+    names = asked.options.get("include", "").lower().split(",")
+    found = tuple([name.strip() for name in names if name.strip()])
+    for name in found:
+        if name not in (COMPLETED, REJECTED):
+            raise ApiError(400, f'{name} is not a valid value for "include"')
+    return found
+
+
+async def _find(views: Views, asked: Asked, include: Sequence[str], queue: str) -> ApplicationView:
+    """Return the application that the path names. Raises: ApiError if there is none."""
+    query = ApplicationQuery(
+        asked.partition,
+        asked.path["application"],
+        queue,
+        completed=COMPLETED in include,
+        rejected=REJECTED in include,
+        rm_id=asked.rm_id,
+    )
+    for view in await ask_rows(views, query, ApplicationView):
+        return view
+    raise ApiError(404, APPLICATION_NOT_FOUND)
+
+
+async def _keys(
+    views: Views, asked: Asked, which: str, status: str, queue: str = ""
+) -> list[ApplicationKey]:
+    """Return the keys of all applications of a kind, in order."""
+    query = ApplicationIndexQuery(asked.partition, which, status, queue, asked.rm_id)
+    index = await ask(views, query)
+    assert isinstance(index, ApplicationIndex)
+    return await asyncio.to_thread(in_order, index.keys)
+
+
+def in_order(keys: Sequence[ApplicationKey]) -> list[ApplicationKey]:
+    """Return keys sorted. Sorting many at once would let no other thread run meanwhile."""
+    portions = [sorted(keys[at : at + _SORTED]) for at in range(0, len(keys), _SORTED)]
+    return list(merge(*portions)) if len(portions) > 1 else list(keys and portions[0])
+
+
+async def _shapes(
+    views: Views, asked: Asked, wanted: _Wanted, keys: Sequence[ApplicationKey]
+) -> list[object]:
+    query = ApplicationPortionQuery(asked.partition, wanted.which, tuple(keys), asked.rm_id)
+    found = await ask_rows(views, query, ApplicationView)
+    return wanted.page.pick([dao.application(view) for view in found])
+
+
+async def _pieces(
+    views: Views, asked: Asked, wanted: _Wanted, keys: Sequence[ApplicationKey]
+) -> AsyncIterator[bytes]:
+    """Yield the JSON list of applications, a portion at a time (REST-11)."""
+    before = b"["
+    for at in range(0, len(keys), _PORTION):
+        shapes = await _shapes(views, asked, wanted, keys[at : at + _PORTION])
+        if shapes:
+            yield before + dao.encode(shapes).removeprefix(b"[").removesuffix(b"]\n")
+            before = b","
+    yield b"]\n" if before == b"," else b"[]\n"

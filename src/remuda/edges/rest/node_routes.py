@@ -1,0 +1,58 @@
+"""The routes about single nodes and about how full they are."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Final
+
+from remuda.core.messages.node_queries import NodePercentsQuery, NodePercentsView, NodeQuery
+from remuda.core.messages.queries import NodeView
+from remuda.edges.rest import dao
+from remuda.edges.rest.asking import Asked, Views, ask_partitions, ask_rows
+from remuda.edges.rest.endpoint import Endpoint
+from remuda.edges.rest.errors import NODE_NOT_FOUND, PARTITION_NOT_FOUND, ApiError
+from remuda.edges.rest.paging import paged
+from remuda.edges.rest.utilisation import dominant_utilization, partition_utilization
+
+# The partition that the route without one is about (REST-86).
+_DEFAULT: Final = "default"
+
+
+async def node(views: Views, asked: Asked) -> object:
+    """One node (REST-32)."""
+    query = NodeQuery(asked.partition, asked.path["node"], asked.rm_id)
+    for view in await ask_rows(views, query, NodeView):
+        return dao.node(view)
+    raise ApiError(404, NODE_NOT_FOUND)
+
+
+async def node_utilization(views: Views, asked: Asked) -> object:
+    """How full the nodes of the partition ``default`` are of what is used most (REST-44)."""
+    found = await _percents(views, NodePercentsQuery(_DEFAULT, asked.rm_id))
+    if found is None:
+        raise ApiError(500, PARTITION_NOT_FOUND)
+    return dominant_utilization(found)
+
+
+async def node_utilizations(views: Views, _: Asked) -> object:
+    """How full the nodes of all partitions are of each type (REST-45)."""
+    utilizations: list[object] = []
+    for view in await ask_partitions(views):
+        found = await _percents(views, NodePercentsQuery(view.name, view.rm_id))
+        if found is not None:
+            utilizations.append(partition_utilization(view.rm_id, view.name, found))
+    return utilizations
+
+
+async def _percents(views: Views, query: NodePercentsQuery) -> NodePercentsView | None:
+    found = await asyncio.wrap_future(views.query(query))
+    assert found is None or isinstance(found, NodePercentsView)
+    return found
+
+
+NODE_ROUTES: Final[Mapping[str, Endpoint]] = {
+    "/ws/v1/partition/{partition}/node/{node}": Endpoint(node),
+    "/ws/v1/scheduler/node-utilization": Endpoint(node_utilization),
+    "/ws/v1/scheduler/node-utilizations": Endpoint(paged(node_utilizations)),
+}

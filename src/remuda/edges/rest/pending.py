@@ -1,0 +1,117 @@
+"""What waits, and for what, as JSON (REST-120, REST-121)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from remuda.core.messages.application_queries import PendingView
+from remuda.core.messages.queries import ApplicationView, LogEntryView, RequestView
+from remuda.edges.rest import dao
+from remuda.edges.rest.shapes import Finding, LogEntry, Shape, amounts
+
+
+class PendingRequest(Shape, kw_only=True):
+    """One ask that waits (REST-120).
+
+    ``position``: among the asks of its application, as they are served, from 1. ``reason``: the
+    gate it waits for, left out while nobody looked at it; ``subject``: what is in the way there.
+    ``attempts``: how often in a row that was found to be the reason.
+    """
+
+    allocation_key: str
+    position: int
+    reason: str = ""
+    subject: str = ""
+    since: int
+    attempts: int = 0
+    last_event: LogEntry | None = None
+    finding: Finding | None = None
+
+
+class PendingRequests(Shape, kw_only=True):
+    """The asks of an application that wait (REST-120).
+
+    ``position``: of the application among those of its queue that wait, as they are served, from 1;
+    left out while it waits for nothing. ``of``: how many of the queue wait.
+    """
+
+    application_id: str = msgspec.field(name="applicationID")
+    partition: str
+    queue_name: str
+    position: int = 0
+    of: int = 0
+    requests: list[PendingRequest]
+
+
+class PendingApplication(Shape, kw_only=True):
+    """One application that waits (REST-121); ``allocationKey`` and on: its ask served first."""
+
+    position: int
+    application_id: str = msgspec.field(name="applicationID")
+    application_state: str
+    user: str
+    submission_time: int
+    max_request_priority: int = 0
+    pending_resource: dict[str, int] = amounts()
+    pending_requests: int
+    allocation_key: str
+    reason: str = ""
+    subject: str = ""
+    since: int
+
+
+def pending_requests(
+    view: ApplicationView, keys: Sequence[str], position: int, of: int
+) -> PendingRequests:
+    """Dress the asks of an application in the order of their keys."""
+    requests = {request.allocation_key: request for request in view.requests}
+    waiting = [requests[key] for key in keys if key in requests]
+    return PendingRequests(
+        application_id=view.application_id,
+        partition=view.partition,
+        queue_name=view.queue,
+        position=position,
+        of=of,
+        requests=[_request(request, number + 1) for number, request in enumerate(waiting)],
+    )
+
+
+def pending_application(view: PendingView, position: int) -> PendingApplication:
+    """Dress one application that waits."""
+    return PendingApplication(
+        position=position,
+        application_id=view.application_id,
+        application_state=view.state,
+        user=view.user,
+        submission_time=view.submission_time_ns,
+        max_request_priority=view.max_request_priority,
+        pending_resource=dao.plain(view.pending),
+        pending_requests=view.requests,
+        allocation_key=view.allocation_key,
+        reason=view.gate,
+        subject=view.subject,
+        since=view.since_ns,
+    )
+
+
+def _request(view: RequestView, position: int) -> PendingRequest:
+    found = view.finding
+    return PendingRequest(
+        allocation_key=view.allocation_key,
+        position=position,
+        reason="" if found is None else found.gate,
+        subject="" if found is None else found.subject,
+        since=view.request_time_ns if found is None else found.since_ns,
+        attempts=0 if found is None else found.looks,
+        last_event=_last(view.log),
+        finding=dao.finding(view),
+    )
+
+
+def _last(log: Sequence[LogEntryView]) -> LogEntry | None:
+    """Return what was noted last about an ask, None if nothing ever was."""
+    if not log:
+        return None
+    return dao.log_entry(max(log, key=lambda each: (each.last_ns, each.message)))

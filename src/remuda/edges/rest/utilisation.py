@@ -1,0 +1,74 @@
+"""How full nodes are, as JSON (REST-86 to REST-88)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from remuda.core.messages.node_queries import NodePercentsView
+from remuda.edges.rest.shapes import Shape
+
+_BUCKETS: Final = 10
+
+
+class UtilizationBucket(Shape, kw_only=True):
+    """The nodes that are used up to a tenth more than those of the bucket before (REST-87)."""
+
+    bucket_name: str
+    num_of_nodes: int = 0
+    node_names: list[str] = msgspec.field(default_factory=list)
+
+
+class NodeUtilization(Shape, kw_only=True):
+    """The nodes by how much of one resource type is used; ten buckets, or nothing (REST-86)."""
+
+    type: str = ""
+    utilization: list[UtilizationBucket] = msgspec.field(default_factory=list)
+
+
+class PartitionNodeUtilization(Shape, kw_only=True):
+    """The nodes of a partition, for each type that one of them has something of (REST-88)."""
+
+    cluster_id: str
+    partition: str
+    utilizations: list[NodeUtilization] = msgspec.field(default_factory=list)
+
+
+def bucket(percent: int) -> int:
+    """Return which bucket a percentage is in, its upper edge included; above 100 the last."""
+    return min(max(-(-percent // _BUCKETS) - 1, 0), _BUCKETS - 1)
+
+
+def dominant_utilization(view: NodePercentsView) -> NodeUtilization:
+    """Dress the type that is used most (REST-86).
+
+    Empty buckets if nothing is used; nothing at all if there is nothing to use.
+    """
+    if not view.capacity:
+        return NodeUtilization()
+    return _utilization(view.dominant, view.types.get(view.dominant, ()))
+
+
+def partition_utilization(
+    rm_id: str, partition: str, view: NodePercentsView
+) -> PartitionNodeUtilization:
+    """Dress all types of a partition (REST-88)."""
+    return PartitionNodeUtilization(
+        cluster_id=rm_id,
+        partition=partition,
+        utilizations=[_utilization(name, nodes) for name, nodes in view.types.items()],
+    )
+
+
+def _utilization(name: str, nodes: Iterable[tuple[str, int]]) -> NodeUtilization:
+    buckets = [
+        UtilizationBucket(bucket_name=f"{10 * number}-{10 * (number + 1)}%")
+        for number in range(_BUCKETS)
+    ]
+    for node_id, percent in nodes:
+        found = buckets[bucket(percent)]
+        found.num_of_nodes += 1
+        found.node_names.append(node_id)
+    return NodeUtilization(type=name, utilization=buckets)
