@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from remuda.core.accounting.gangs import lose
+from remuda.core.accounting.history import book_history
 from remuda.core.accounting.usage import count_starter, refund
 from remuda.core.accounting.waiting import offer_anew
 from remuda.core.apply.cancelled_swaps import cancel_swap, cancel_swaps
@@ -123,7 +124,7 @@ def note_removal(turn: Turn, partition: Partition, allocation: Allocation, detai
 
     What its user and group lose by it is told once, by who calls. Rules: EVT-21, EVT-89, CYC-26.
     """
-    _refund(partition, allocation)
+    _refund(turn, partition, allocation)
     turn.allocation_event(partition, allocation, events.REMOVE, detail)
 
 
@@ -223,7 +224,7 @@ def _end(turn: Turn, partition: Partition, allocation: Allocation, detail: int) 
     Rules: GANG-33, SI-60, SI-112.
     """
     application, ask = allocation.application, allocation.ask
-    _refund(partition, allocation)
+    _refund(turn, partition, allocation)
     usage_shrank(turn, partition, application, allocation.amounts.resource)
     if ask.placeholder:
         lose(partition, application, ask.task_group, 1)
@@ -233,6 +234,7 @@ def _end(turn: Turn, partition: Partition, allocation: Allocation, detail: int) 
     node_returns(turn, partition, allocation)
 
 
-def _refund(partition: Partition, allocation: Allocation) -> None:
+def _refund(turn: Turn, partition: Partition, allocation: Allocation) -> None:
+    book_history(allocation, turn.now_ns)
     refund(partition, allocation)
     allocation.application.forget(allocation)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from remuda.core.accounting.history import book_history
 from remuda.core.accounting.lanes import mark_looked
 from remuda.core.accounting.replacement import begin_replacement, end_replacement
 from remuda.core.accounting.swaps import set_stuck
@@ -91,6 +92,7 @@ def complete_swap(turn: Turn, partition: Partition, placeholder: Allocation) -> 
     assert gang is not None
     first = len(application.allocations) == len(gang.placeholders)  # nothing real runs yet
     gang.replacing[placeholder.allocation_id].created_ns = turn.now_ns
+    book_history(placeholder, turn.now_ns)
     real = end_replacement(partition, placeholder)
     real.placeholder_ns = placeholder.created_ns
     limit_execution(turn, partition, real, real.ask.execution_timeout_ms)

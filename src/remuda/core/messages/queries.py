@@ -432,7 +432,9 @@ class ApplicationView:
     task group. ``placeholder_deadline_ns``: when the reservation times out, 0: no timer (GANG-20).
     ``backoff_deadline_ns``: until when none of its asks is tried (CYC-33), 0: they are.
     ``preemptions``: the numbers of those its asks caused, ``evictions``: of those that took
-    allocations of it, oldest first, as far as they are known still (PRE-91).
+    allocations of it, oldest first, as far as they are known still (PRE-91). ``used_seconds`` and
+    the two after it: what its allocations that ended have used, by instance type, as amounts times
+    seconds: of all but the others, of victims of preemption, of placeholders (RES-57).
     """
 
     application_id: str
@@ -458,6 +460,9 @@ class ApplicationView:
     placeholder_data: tuple[PlaceholderView, ...] = ()
     preemptions: tuple[int, ...] = ()
     evictions: tuple[int, ...] = ()
+    used_seconds: Mapping[str, Resource] = field(default_factory=dict)
+    preempted_seconds: Mapping[str, Resource] = field(default_factory=dict)
+    placeholder_seconds: Mapping[str, Resource] = field(default_factory=dict)
 
 
 @message

@@ -24,6 +24,7 @@ RESOURCE_GUARANTEED: Final = "namespace.resourceguaranteed"
 RESOURCE_MAX_APPS: Final = "namespace.resourcemaxapps"
 
 # Attributes of nodes.
+INSTANCE_TYPE: Final = "si/instance-type"
 NODE_PARTITION: Final = "si/node-partition"
 READY: Final = "ready"
 

@@ -9,6 +9,7 @@ from remuda.core.messages.tags import NODE_SORT_POLICY, application_tag
 from remuda.core.model import states
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.gang import Gang
+from remuda.core.model.history import History
 from remuda.core.model.priorities import MIN_PRIORITY, PriorityCount
 from remuda.core.model.ranking import SortKey
 from remuda.core.model.request import Group, Request
@@ -45,7 +46,8 @@ class Application:
 
     ``allocations``: all, placeholders included; ``allocated``: what the real ones hold; ``gang``:
     its placeholders and task groups, None until it names one. ``promised``: what is kept for its
-    asks whose preemption stands, None for nothing (PRE-89).
+    asks whose preemption stands, None for nothing (PRE-89). ``history``: what its allocations that
+    ended have used, None before the first (RES-57).
     """
 
     __slots__ = (
@@ -59,6 +61,7 @@ class Application:
         "gang",
         "generation",
         "group",
+        "history",
         "linked",
         "max_allocated",
         "node_policy",
@@ -128,6 +131,7 @@ class Application:
         self.unplaced: int = 0
         self.gang: Gang | None = None
         self.promised: Vector | None = None
+        self.history: History | None = None
 
     def idle(self) -> bool:
         """Whether it has nothing allocated and nothing pending. Rules: APP-8, LIM-36."""

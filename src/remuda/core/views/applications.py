@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from remuda.base.resources import Resource
 from remuda.core.messages.queries import (
     AllocationView,
     ApplicationView,
@@ -14,6 +17,7 @@ from remuda.core.model.application import Application
 from remuda.core.model.gang import Gang
 from remuda.core.model.partition import Partition
 from remuda.core.model.request import Request
+from remuda.core.model.vectors import ResourceTypes, Vector
 from remuda.core.views.findings import finding_view, log_view
 from remuda.core.views.preemptions import Involved, preemptor_view
 
@@ -91,6 +95,7 @@ def application_view(
     pending.sort(key=lambda each: each.ask.allocation_key)
     allocations = sorted(application.allocations.values(), key=lambda each: each.allocation_id)
     gang = application.gang
+    history = application.history
     return ApplicationView(
         application_id=record.application_id,
         partition=partition.name,
@@ -113,9 +118,17 @@ def application_view(
         placeholder_data=() if gang is None else _placeholder_data(gang),
         preemptions=tuple(involved.caused.get(application.number, ())),
         evictions=tuple(involved.suffered.get(application.number, ())),
+        used_seconds={} if history is None else _sums(types, history.used),
+        preempted_seconds={} if history is None else _sums(types, history.preempted),
+        placeholder_seconds={} if history is None else _sums(types, history.placeholder),
         requests=tuple([_request_view(partition, each) for each in pending]),
         allocations=tuple([allocation_view(partition, each) for each in allocations]),
     )
+
+
+def _sums(types: ResourceTypes, sums: Mapping[str, Vector]) -> dict[str, Resource]:
+    """Return sums by instance type, sorted; each is cut to 64 bits. Rules: RES-57."""
+    return {kind: types.resource(vector) for kind, vector in sorted(sums.items())}
 
 
 def _request_view(partition: Partition, request: Request) -> RequestView:

@@ -46,6 +46,7 @@ from remuda.edges.rest.shapes import (
     Queue,
     QueueTemplate,
     Request,
+    ResourceHistory,
     StateLogEntry,
 )
 
@@ -171,10 +172,25 @@ def application(view: ApplicationView) -> Application:
         reservations=[f"{node_id}|{key}" for node_id, key in held],
         max_request_priority=view.max_request_priority,
         start_time=view.start_time_ns // 1_000_000,
+        resource_history=_history(view),
         backoff_deadline=rfc3339(view.backoff_deadline_ns) if view.backoff_deadline_ns else "",
         preemptions=list(view.preemptions),
         evictions=list(view.evictions),
     )
+
+
+def _history(view: ApplicationView) -> ResourceHistory | None:
+    """Dress what an application has used, None while nothing of it ended (REST-78)."""
+    found = ResourceHistory(
+        resource_usage=_by_kind(view.used_seconds),
+        preempted_resource=_by_kind(view.preempted_seconds),
+        placeholder_resource=_by_kind(view.placeholder_seconds),
+    )
+    return None if found == ResourceHistory() else found
+
+
+def _by_kind(sums: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    return {kind: dict(resource) for kind, resource in sums.items()}
 
 
 def node(view: NodeView) -> Node:

@@ -209,6 +209,14 @@ class StateLogEntry(Shape, kw_only=True):
     application_state: str
 
 
+class ResourceHistory(Shape, kw_only=True):
+    """Instance type -> resource type -> resource-seconds of what ended (REST-78, RES-57)."""
+
+    resource_usage: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
+    preempted_resource: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
+    placeholder_resource: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
+
+
 class Application(Shape, kw_only=True):
     """One application (REST-77). ``startTime`` is in milliseconds (REST-78).
 
@@ -235,6 +243,7 @@ class Application(Shape, kw_only=True):
     reservations: list[str] = msgspec.field(default_factory=list)
     max_request_priority: int = 0
     start_time: int = 0
+    resource_history: ResourceHistory | None = None
     backoff_deadline: str = ""
     preemptions: list[int] = msgspec.field(default_factory=list)
     evictions: list[int] = msgspec.field(default_factory=list)

@@ -316,3 +316,21 @@ def test_backoff_deadline_is_a_time_of_day(deadline_ns: int, text: str) -> None:
     application = shown(dao.application(view))
     assert application["backoffDeadline"] == text
     assert_valid("Application", application)
+
+
+@pytest.mark.remuda_rule("REST-78", "RES-57")
+def test_the_history_has_three_keys_of_which_empty_ones_are_left_out() -> None:
+    assert "resourceHistory" not in shown(dao.application(APPLICATION))
+    used = {"UNKNOWN": {"vcore": 0}, "m5.large": {"memory": 45, "vcore": 48}}
+    view = replace(APPLICATION, used_seconds=used)
+    found = shown(dao.application(view))
+    assert_valid("Application", found)
+    assert found["resourceHistory"] == {"resourceUsage": used}
+    everything = replace(view, preempted_seconds=used, placeholder_seconds=used)
+    found = shown(dao.application(everything))
+    assert_valid("Application", found)
+    assert found["resourceHistory"] == {
+        "resourceUsage": used,
+        "preemptedResource": used,
+        "placeholderResource": used,
+    }
