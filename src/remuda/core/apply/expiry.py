@@ -8,7 +8,7 @@ from typing import Final
 from remuda.core.accounting.lanes import regroup
 from remuda.core.apply.ages import grow_old
 from remuda.core.apply.attempts import open_old, repeat_attempts, ripen
-from remuda.core.apply.lifecycle import fire
+from remuda.core.apply.lifecycle import fire, let_go
 from remuda.core.apply.orders import end_execution, repeat_order
 from remuda.core.apply.outstanding import report_outstanding
 from remuda.core.apply.partitions import go_on_draining
@@ -81,18 +81,13 @@ def _try_again(turn: Turn, partition: Partition, application: Application) -> No
 
 
 def _leave_state(turn: Turn, partition: Partition, application: Application, *, live: bool) -> None:
-    """End the state a timer was set for; an ended application is deleted.
+    """End the state a timer was set for.
 
     One that the RM removed is in no list, and nothing happens to it any more. One that completes
-    ends its placeholders first. Rules: APP-15 to APP-18, APP-8 (e), GANG-30.
+    ends its placeholders first. Rules: APP-16, APP-17, APP-8 (e), GANG-30.
     """
-    number = application.number
     gang = application.gang
-    if number in partition.ended or number in partition.rejected:
-        partition.ended.pop(number, None)
-        partition.rejected.pop(number, None)
-        fire(turn, partition, application, states.EXPIRE)
-    elif live and application.state == states.STARTING:
+    if live and application.state == states.STARTING:
         fire(turn, partition, application, states.RUN)
     elif live and application.state == states.COMPLETING:
         if gang is not None and gang.placeholders:
@@ -101,10 +96,28 @@ def _leave_state(turn: Turn, partition: Partition, application: Application, *, 
             fire(turn, partition, application, states.COMPLETE)
 
 
+def _expire(turn: Turn, partition: Partition) -> None:
+    """Forget the application that ended first and those that ended with it.
+
+    The timer is set anew for the next one, which may be due as well. Rules: APP-15, APP-16, APP-18.
+    """
+    oldest = next(iter(partition.kept.values()))
+    first_ns = oldest.finished_ns
+    if first_ns + deadlines.RETENTION_NS <= turn.now_ns:
+        while oldest.finished_ns == first_ns:
+            let_go(turn, partition, oldest)
+            if not partition.kept:
+                return
+            oldest = next(iter(partition.kept.values()))
+    rest_ns = oldest.finished_ns + deadlines.RETENTION_NS - turn.now_ns
+    turn.set_timer(partition, deadlines.RETENTION, rest_ns)
+
+
 _OF_PARTITIONS: Final[dict[str, Callable[[Turn, Partition], None]]] = {
     deadlines.AGE: grow_old,
     deadlines.ATTEMPTS: repeat_attempts,
     deadlines.OPENS: open_old,
+    deadlines.RETENTION: _expire,
     deadlines.RIPE: ripen,
     deadlines.OUTSTANDING: report_outstanding,
     deadlines.POSTPONED: end_postponements,

@@ -286,8 +286,7 @@ def _enter(turn: Turn, partition: Partition, application: Application, left: str
         _finish(turn, partition, application)
     elif entered == states.REJECTED:
         application.finished_ns = turn.now_ns
-        partition.rejected[application.number] = application
-        _retain(turn, partition, application)
+        _retain(turn, partition, application, partition.rejected, deadlines.REJECTED_LIMIT)
 
 
 def _finish(turn: Turn, partition: Partition, application: Application) -> None:
@@ -300,11 +299,33 @@ def _finish(turn: Turn, partition: Partition, application: Application) -> None:
     live = partition.applications.get(application.application_id)
     if live is application:
         del partition.applications[application.application_id]
-        partition.ended[application.number] = application
-        _retain(turn, partition, application)
+        _retain(turn, partition, application, partition.ended, deadlines.COMPLETED_LIMIT)
     application.queue = None
 
 
-def _retain(turn: Turn, partition: Partition, application: Application) -> None:
-    """Keep an ended application for three days. Rules: APP-16, APP-18."""
-    turn.set_timer(partition, deadlines.STATE, deadlines.RETENTION_NS, application)
+def let_go(turn: Turn, partition: Partition, application: Application) -> None:
+    """Forget an application that ended. Rules: APP-15, APP-18."""
+    number = application.number
+    partition.kept.pop(number, None)
+    partition.ended.pop(number, None)
+    partition.rejected.pop(number, None)
+    fire(turn, partition, application, states.EXPIRE)
+
+
+def _retain(
+    turn: Turn,
+    partition: Partition,
+    application: Application,
+    alike: dict[int, Application],
+    most: int,
+) -> None:
+    """Keep an ended application for three days, or until too many of its kind ended after it.
+
+    One timer serves all that are kept: it is for the first. Rules: APP-16, APP-18.
+    """
+    if not partition.kept:
+        turn.set_timer(partition, deadlines.RETENTION, deadlines.RETENTION_NS)
+    alike[application.number] = application
+    partition.kept[application.number] = application
+    if len(alike) > most:
+        let_go(turn, partition, next(iter(alike.values())))

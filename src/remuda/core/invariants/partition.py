@@ -60,6 +60,8 @@ def check(cluster: Cluster) -> None:
 
 def _applications(partition: Partition) -> None:
     """Usage, pending and priorities of applications are those of their parts."""
+    kept = sorted([*partition.ended, *partition.rejected])
+    require(kept == sorted(partition.kept), partition, "what ended is not what is kept")
     for application in partition.applications.values():
         name = f"application {application.application_id}"
         allocations = application.allocations.values()

@@ -12,7 +12,6 @@ from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Final, final
 
 from remuda.core.messages.tags import CREATION_TIME
-from remuda.core.model import states
 
 if TYPE_CHECKING:
     from remuda.core.model.allocation import Allocation
@@ -25,6 +24,10 @@ STARTING_TIMEOUT_NS: Final = 300 * SECOND_NS
 COMPLETING_TIMEOUT_NS: Final = 30 * SECOND_NS
 RESERVATION_TIMEOUT_NS: Final = 900 * SECOND_NS
 RETENTION_NS: Final = 3 * 24 * 3600 * SECOND_NS
+
+# Applications that are kept after they ended, of a partition; the oldest go when there are more.
+COMPLETED_LIMIT: Final = 50_000
+REJECTED_LIMIT: Final = 10_000
 QUEUE_CLEANUP_NS: Final = 10 * SECOND_NS
 
 # How often asks that wait for a larger cluster are looked for (CYC-30).
@@ -43,13 +46,15 @@ TIMEOUT_MS_LIMIT: Final = (2**63 - 1) // MILLISECOND_NS
 # (SI-37); an order is not confirmed (SI-69); asks that got no answer from predicates are tried
 # again (EXT-17); asks have waited long enough to preempt (PRE-5); fruitless attempts to do so may
 # be repeated (PRE-90), or reservations in their way are old enough (RSV-10); a queue was above its
-# changed maximum for long enough (PRE-65).
+# changed maximum for long enough (PRE-65); the oldest application that ended is kept long enough
+# (APP-18).
 STATE: Final = "state"
 BACKOFF: Final = "back-off"
 QUEUES: Final = "queues"
 AGE: Final = "age"
 CLAIM: Final = "claim"
 OUTSTANDING: Final = "outstanding"
+RETENTION: Final = "retention"
 PLACEHOLDERS: Final = "placeholders"
 LIMIT: Final = "limit"
 EXECUTION: Final = "execution"
@@ -94,10 +99,7 @@ class Deadline:
         These are the expiry of applications that are over, and the cleaner of queues and
         partitions.
         """
-        if self.what == QUEUES:
-            return False
-        ended = self.application is not None and self.application.state in states.TERMINATED
-        return not (ended and self.what == STATE)
+        return self.what not in (QUEUES, RETENTION)
 
 
 @final

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import final
 
@@ -38,7 +39,8 @@ class Partition:
     ``capacity``: sum over all nodes, schedulable or not (NODE-4). ``shapes``: those with pending
     asks; ``starved``: those with lanes that wait for a node. ``shares_stale``: the divisors of
     shares must be worked out again before the next decision. ``unsettled``: leaves, by path, whose
-    place in the tree must be. ``ended``: applications that left, by number; ``rejected`` likewise.
+    place in the tree must be. ``ended``: applications that left, by number; ``rejected`` likewise;
+    ``kept``: both, each in the order in which they ended (APP-15).
     ``node_orders``: by policy; ``node_order`` is the partition's own, another exists once an
     application asked for it (NOD-23). ``urgent``: leaves with something to try in the reserved
     pass, by path. ``reservations``: by number, oldest first; ``claims``: of equal asks, see Claim;
@@ -85,6 +87,7 @@ class Partition:
         "enforce_timeouts",
         "evictions",
         "foreign",
+        "kept",
         "name",
         "node_order",
         "node_orders",
@@ -151,8 +154,10 @@ class Partition:
         self.foreign = ForeignIndex()
         self.capacity = Vector()
         self.applications: dict[str, Application] = {}
-        self.ended: dict[int, Application] = {}
-        self.rejected: dict[int, Application] = {}
+        # Those that go are always the first, for which plain ones would get slow.
+        self.ended: dict[int, Application] = OrderedDict()
+        self.rejected: dict[int, Application] = OrderedDict()
+        self.kept: dict[int, Application] = OrderedDict()
         self.allocation_count: int = 0
         self.shapes: dict[ShapeKey, Shape] = {}
         self.starved = StarvedShapes()

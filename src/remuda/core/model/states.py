@@ -70,9 +70,6 @@ STATE_DETAIL: Final[dict[str, int]] = {
     EXPIRED: events.APP_EXPIRED,
 }
 
-# Those that are over, and are kept for a while (APP-15).
-TERMINATED: Final = (COMPLETED, FAILED, REJECTED, EXPIRED)
-
 # States of queues and partitions (chapter 80 section 2).
 ACTIVE: Final = "Active"
 DRAINING: Final = "Draining"
