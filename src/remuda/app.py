@@ -14,6 +14,7 @@ import ipaddress
 import logging
 import signal
 import socket
+import time
 from collections.abc import Awaitable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
@@ -29,7 +30,9 @@ from remuda.edges.grpc.security import Security, read_security
 from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.grpc.settings import TlsFiles
 from remuda.edges.rest.app import build_app
+from remuda.edges.rest.cluster_routes import CLUSTER_NAME, cluster_routes
 from remuda.edges.rest.event_routes import event_routes
+from remuda.edges.rest.health_routes import health_routes
 from remuda.edges.rest.server import RestServer
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.configuration.file import INTERVAL_SECONDS, ConfigurationFile, Mark, mark_of
@@ -42,6 +45,10 @@ from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.users.choice import Resolvers
 from remuda.runtime.users.ldap_settings import read_settings
 from remuda.telemetry.events.pipeline import EventSystem
+from remuda.telemetry.health.checker import HealthChecker
+from remuda.telemetry.health.failures import Failures
+from remuda.telemetry.history import SAMPLES, History
+from remuda.telemetry.pulse import Pulse
 
 _log = logging.getLogger("remuda.config")
 
@@ -55,6 +62,7 @@ class Settings:
     ``ldap_settings`` None: they are where a cluster mounts them, if a configuration needs them.
     ``reservation_delay_ns`` None: nodes are never reserved (RSV-3). ``grpc_tls`` None: gRPC is in
     clear text; ``grpc_access`` None: whoever reaches it may do everything (EXT-23).
+    ``cluster_name``: what it is called (REST-56). ``history_samples`` 0: no history (MET-44).
     """
 
     config: Path | None
@@ -69,6 +77,8 @@ class Settings:
     reservation_delay_ns: int | None = RESERVATION_DELAY_NS
     grpc_tls: TlsFiles | None = None
     grpc_access: Path | None = None
+    cluster_name: str = CLUSTER_NAME
+    history_samples: int = SAMPLES
 
 
 def run(settings: Settings) -> None:
@@ -180,8 +190,20 @@ async def _serve(
         running.enter_context(_hangups_let_in())
         events = EventSystem(core)
         running.callback(events.close)
+        failures = Failures()
+        core.subscribe(failures)
+        checker, history = HealthChecker(core, failures), History(core, settings.history_samples)
+        core.configurations.watch(checker)
+        routes = {
+            **event_routes(events),
+            **health_routes(checker, history, Pulse(core)),
+            **cluster_routes(core.roster, time.time_ns(), settings.cluster_name),
+        }
         core.start()
         running.callback(core.stop)
+        for watch in (checker, history):
+            watch.start()
+            running.callback(watch.stop)
         grpc_server = GrpcServer(
             core,
             load_configuration,
@@ -190,9 +212,8 @@ async def _serve(
         )
         grpc_address = await grpc_server.start(_text(settings.grpc_address))
         running.push_async_callback(grpc_server.stop)
-        routes = {**event_routes(events)}
-        app = build_app(core, more=routes, cors=settings.rest_cors)
-        rest_server = RestServer(app, listener)
+        rest_app = build_app(core, more=routes, cors=settings.rest_cors)
+        rest_server = RestServer(rest_app, listener)
         await rest_server.start()
         running.push_async_callback(rest_server.stop)
         running.callback(events.end_streams)

@@ -1,4 +1,8 @@
-"""The command ``remuda serve``: options to settings, nothing else."""
+"""The command ``remuda serve``: options to settings, nothing else.
+
+Each option has an environment variable, since a service mostly runs in a container. What an option
+means is said once, in its help; what is wrong with one is told in a line that names it.
+"""
 
 from __future__ import annotations
 
@@ -138,6 +142,22 @@ _GrpcAccess = Annotated[
         " whoever can connect may do everything.",
     ),
 ]
+_ClusterName = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", envvar="REMUDA_CLUSTER_NAME", help="What the HTTP API calls the cluster."
+    ),
+]
+_HistorySamples = Annotated[
+    int,
+    typer.Option(
+        metavar="COUNT",
+        envvar="REMUDA_HISTORY_SAMPLES",
+        min=0,
+        max=1440,
+        help="Minutes for which the HTTP API knows how much ran; 0 for no history.",
+    ),
+]
 
 
 def serve(
@@ -156,6 +176,8 @@ def serve(
     grpc_tls_key: _GrpcTlsKey = None,
     grpc_tls_client_ca: _GrpcTlsClientCa = None,
     grpc_access: _GrpcAccess = None,
+    cluster_name: _ClusterName = "kubernetes",
+    history_samples: _HistorySamples = 1440,
 ) -> None:
     """Run the scheduler as a service.
 
@@ -191,6 +213,8 @@ def serve(
             reservation_delay_ns=_delay_ns(reservation_delay),
             grpc_tls=_tls(grpc_tls_cert, grpc_tls_key, grpc_tls_client_ca),
             grpc_access=grpc_access,
+            cluster_name=cluster_name,
+            history_samples=history_samples,
         )
     )
 

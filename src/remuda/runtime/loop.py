@@ -85,7 +85,8 @@ class SchedulerLoop:
     for lookups, ``answers`` takes those of predicates that come later. ``room``
     returns what completes when ``try_submit`` may succeed again. ``timings()`` tells how long
     steps, cycles and predicates took so far. ``feeds`` has the event records that wait for RMs,
-    and counts them.
+    and counts them. ``running()``: whether the core thread lives,
+    ``turns``: how often it went round.
 
     Rules: CYC-31, SI-2, SI-6, SI-7, SI-9, SI-10, SI-24, SI-88, RM-2, RM-4, RM-9, RM-11, RM-20.
     """
@@ -140,6 +141,8 @@ class SchedulerLoop:
         self._progressing = False
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="remuda-core", daemon=True)
+        self.running: Final[Callable[[], bool]] = self._thread.is_alive
+        self.turns = 0
         self.failure = ""
         self.ended: Future[None] = promise()
 
@@ -292,6 +295,7 @@ class SchedulerLoop:
 
     def _turn(self) -> None:
         """One batch of inputs, one step, one delivery."""
+        self.turns += 1
         self._batch = self._inbox.take(_BATCH, self._pause())
         while self._batch:
             entry = self._batch.popleft()

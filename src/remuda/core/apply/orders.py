@@ -36,6 +36,7 @@ def order(
         return
     for allocation in allocations:
         order_out(partition, allocation, termination_type)
+        allocation.repeated = False
         _await(turn, partition, allocation)
     _tell(turn, partition, allocations, termination_type, message)
 
@@ -52,6 +53,7 @@ def repeat_order(turn: Turn, partition: Partition, deadline: Deadline) -> None:
         or not _is_live(partition, allocation)
     ):
         return
+    allocation.repeated = True
     _await(turn, partition, allocation)
     message = f"order repeated: not confirmed in {partition.confirm_timeout_ns // 10**9} s"
     _tell(turn, partition, [allocation], allocation.ordered, message)
@@ -75,6 +77,7 @@ def end_execution(turn: Turn, partition: Partition, deadline: Deadline) -> None:
     if allocation is None or not _is_live(partition, allocation):
         return
     if allocation.order is None and allocation.ordered in (0, TIMEOUT):
+        allocation.repeated = allocation.ordered != 0
         order_out(partition, allocation, TIMEOUT)
         _tell(turn, partition, [allocation], TIMEOUT, EXECUTION_TIMED_OUT)
     _limit(turn, partition, allocation, deadline.period_ns)

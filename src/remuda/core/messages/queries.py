@@ -20,6 +20,7 @@ from remuda.core.messages.application_queries import (
     AskOrder,
     PendingView,
 )
+from remuda.core.messages.health_queries import HealthQuery, HealthView
 from remuda.core.messages.node_queries import NodePercentsQuery, NodePercentsView, NodeQuery
 
 
@@ -158,7 +159,7 @@ PartitionQuery: TypeAlias = (
     | ApplicationQueries
 )
 
-Query: TypeAlias = PartitionsQuery | ConfigurationsQuery | PartitionQuery
+Query: TypeAlias = PartitionsQuery | ConfigurationsQuery | PartitionQuery | HealthQuery
 
 
 @message
@@ -573,5 +574,6 @@ View: TypeAlias = (
     | tuple[PendingView, ...]
     | AskOrder
     | UnknownQueue
+    | HealthView
     | None
 )

@@ -20,7 +20,8 @@ class Allocation:
     """One placed part of an ask (SI-35, REST-80). Times are Unix nanoseconds.
 
     ``ordered``: why the RM was told to end it, a TerminationType, 0 if it was not (SI-69);
-    ``order`` is the timer that repeats that. ``replaces``: the placeholder whose place it waits
+    ``order`` is the timer that repeats that,
+    ``repeated`` whether it was. ``replaces``: the placeholder whose place it waits
     for, in flight (GANG-14). ``placeholder_ns``: when the placeholder it replaced was allocated, 0
     if it replaced none (GANG-17). ``preemption``: whose victim it is, None if it is none (PRE-34).
     ``kind``: its place in the index of candidates, None if it is not in.
@@ -38,6 +39,7 @@ class Allocation:
         "ordered",
         "placeholder_ns",
         "preemption",
+        "repeated",
         "replaces",
         "requested_ns",
     )
@@ -54,6 +56,7 @@ class Allocation:
         self.created_ns: int = 0
         self.ordered: int = 0
         self.order: Deadline | None = None
+        self.repeated: bool = False
         self.replaces: Allocation | None = None
         self.placeholder_ns: int = 0
         self.preemption: Preemption | None = None

@@ -96,7 +96,8 @@ class Tolls:
 
     def repeated(self, now_ns: int) -> list[tuple[Subject, list[int]]]:
         """Return who is evicted too often, by subject, with the times. Rules: PRE-92."""
-        found = [(subject, toll.within(now_ns)) for subject, toll in self.subjects.items()]
+        often = [each for each in self.subjects.items() if len(each[1].times) >= self.limit]
+        found = [(subject, toll.within(now_ns)) for subject, toll in often]
         return sorted([each for each in found if len(each[1]) >= self.limit])
 
 

@@ -12,6 +12,12 @@ from remuda.core.messages.application_queries import (
     AskOrderQuery,
     PendingPortionQuery,
 )
+from remuda.core.messages.health_queries import (
+    ApplicationAuditQuery,
+    BalanceQuery,
+    NodeAuditQuery,
+    PartitionCountsQuery,
+)
 from remuda.core.messages.node_queries import NodePercentsQuery, NodeQuery
 from remuda.core.messages.queries import (
     AccessQuery,
@@ -32,6 +38,7 @@ from remuda.core.messages.queries import (
 from remuda.core.model.cluster import Cluster
 from remuda.core.model.partition import Partition
 from remuda.core.views.applications import application_views
+from remuda.core.views.audits import audit
 from remuda.core.views.chosen_applications import application_portion, one_application
 from remuda.core.views.configurations import access_view, configuration_views
 from remuda.core.views.indexes import application_index, ask_order, pending_portion
@@ -51,6 +58,10 @@ def answer(cluster: Cluster, query: Query) -> View:
         return partition_views(cluster)
     if isinstance(query, ConfigurationsQuery):
         return configuration_views(cluster)
+    if isinstance(
+        query, PartitionCountsQuery | BalanceQuery | NodeAuditQuery | ApplicationAuditQuery
+    ):
+        return audit(cluster, query)
     partition = find_partition(cluster, query.partition, query.rm_id)
     return None if partition is None else _answer(partition, query)
 

@@ -50,6 +50,11 @@ _GZIP_LEVEL: Final = 3
 # Bodies that are read and checked at a time, so that they take bounded memory; others wait.
 _BODIES: Final = 2
 
+_NO_PAGE: Final = "404 page not found\n"
+
+# Methods that a path had in releases before 1.5 (REST-53).
+_REMOVED: Final[Mapping[str, tuple[str, ...]]] = {"/ws/v1/config": ("POST", "PUT")}
+
 # Answers after which a connection is of no more use: something is left in it.
 _CLOSING: Final = (408, 413)
 
@@ -190,14 +195,16 @@ class _Corrector:
     async def __call__(self, request: Request, _: Exception) -> Response:
         right = corrected(request.scope["path"], self._table)
         if right is None:
-            return PlainTextResponse("404 page not found\n", 404)
+            return PlainTextResponse(_NO_PAGE, 404)
         if request.url.query:
             right += "?" + request.url.query
         return RedirectResponse(right, 301 if request.method in ("GET", "HEAD") else 307)
 
 
-async def _wrong_method(_request: Request, refused: Exception) -> Response:
-    """Say 405 and which methods the route has (REST-7)."""
+async def _wrong_method(request: Request, refused: Exception) -> Response:
+    """Say 405 and which methods the route has (REST-7), or 404 for one it once had (REST-53)."""
+    if request.method in _REMOVED.get(request.scope["path"], ()):
+        return PlainTextResponse(_NO_PAGE, 404)
     assert isinstance(refused, HTTPException)
     allowed = (refused.headers or {}).get("Allow", "")
     allow = _ALLOW_POST if "POST" in allowed else _ALLOW

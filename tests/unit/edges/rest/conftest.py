@@ -9,6 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from remuda.config.schema import PlacementRuleConfig
+from remuda.core.messages.health_queries import PartitionCountsQuery
 from remuda.core.messages.queries import (
     ApplicationsQuery,
     ApplicationView,
@@ -66,6 +67,7 @@ class FakeViews:
             return tuple(sorted(self.partitions, key=lambda view: (view.name, view.rm_id)))
         if isinstance(query, ConfigurationsQuery):
             return tuple(sorted(self.configurations, key=lambda view: view.rm_id))
+        assert not isinstance(query, PartitionCountsQuery)
         owners = sorted(v.rm_id for v in self.partitions if v.name == query.partition)
         chosen = [rm_id for rm_id in owners if query.rm_id in ("", rm_id)]
         if not chosen:

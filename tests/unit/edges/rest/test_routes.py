@@ -164,6 +164,26 @@ def test_options_answers_a_preflight_unless_cors_is_off(
         assert not [name for name in answer.headers if name.startswith("access-control")]
 
 
+@pytest.mark.remuda_rule("REST-53")
+@pytest.mark.parametrize(
+    "method, path",
+    [
+        ("GET", "/ws/v1/loglevel"),
+        ("PUT", "/ws/v1/loglevel/debug"),
+        ("GET", "/ws/v1/loglevel/debug"),
+        ("PUT", "/ws/v1/config"),
+        ("POST", "/ws/v1/config"),
+        ("PUT", "/ws/v1/periodicstatedump/enable/60"),
+        ("PUT", "/ws/v1/periodicstatedump/disable"),
+    ],
+)
+def test_routes_that_older_releases_had_are_gone(
+    client: TestClient, method: str, path: str
+) -> None:
+    answer = client.request(method, path)
+    assert (answer.status_code, answer.text) == (404, "404 page not found\n")
+
+
 @pytest.mark.remuda_rule("REST-5", "REST-7", "REST-53")
 @pytest.mark.parametrize("path", ["/", "/ws/v1/nope", "/ws/v1/loglevel", f"{BASE}", "/ws/v1"])
 def test_unknown_paths(client: TestClient, path: str) -> None:

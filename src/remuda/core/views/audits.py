@@ -1,0 +1,239 @@
+"""Compares what partitions, nodes and applications say of each other, a slice at a time.
+
+Unlike ``invariants``, which works everything out and stops at the first difference, this runs in
+production beside scheduling: it names what is wrong, and never holds the core up (chapter 97).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import islice, zip_longest
+from typing import Final
+
+from remuda.base.resources import Resource
+from remuda.core.messages.health_queries import (
+    ApplicationAuditQuery,
+    ApplicationAuditView,
+    AuditedAllocation,
+    BalanceQuery,
+    BalanceView,
+    HealthQuery,
+    HealthView,
+    NodeAuditQuery,
+    NodeAuditView,
+    PartitionCountsQuery,
+    PartitionCountsView,
+    WaitingApplication,
+)
+from remuda.core.model import states
+from remuda.core.model.allocation import Allocation
+from remuda.core.model.application import Application
+from remuda.core.model.cluster import Cluster
+from remuda.core.model.deadlines import SECOND_NS
+from remuda.core.model.node import Node
+from remuda.core.model.partition import Partition
+from remuda.core.model.vectors import Amounts, Vector, add_times, amount_at, subtract
+
+# Nodes, applications and allocations looked at for one answer: one to three milliseconds.
+NODES: Final = 250
+APPLICATIONS: Final = 1_000
+ALLOCATIONS: Final = 2_000
+
+# From when on an application without asks is told of (APP-20).
+WAITING_NS: Final = 3_600 * SECOND_NS
+
+
+def audit(cluster: Cluster, query: HealthQuery) -> HealthView:
+    """Answer a question about the soundness of what is booked. Rules: HLT-1, HLT-18, MET-45."""
+    if isinstance(query, PartitionCountsQuery):
+        return _counts(cluster)
+    for partition in cluster.partitions():
+        if partition.rm_id == query.rm_id and partition.name == query.partition:
+            if isinstance(query, BalanceQuery):
+                return _capacity(partition) if query.capacity else _allocated(partition)
+            if isinstance(query, NodeAuditQuery):
+                return _nodes(partition, query)
+            return _applications(partition, query)
+    return None
+
+
+def _counts(cluster: Cluster) -> tuple[PartitionCountsView, ...]:
+    """Return what each partition counts. Rules: MET-45 (Ours), HLT-12."""
+    partitions = sorted(cluster.partitions(), key=lambda each: (each.name, each.rm_id))
+    return tuple(
+        [
+            PartitionCountsView(
+                rm_id=each.rm_id,
+                name=each.name,
+                running=each.root.running,
+                allocations=each.allocation_count,
+                nodes=len(each.nodes),
+                reservations=len(each.reservations),
+            )
+            for each in partitions
+        ]
+    )
+
+
+def _allocated(partition: Partition) -> BalanceView:
+    """Add up what is allocated on nodes, at one moment. Rules: HLT-6, HLT-8, HLT-18, GANG-16."""
+    used = Vector()
+    used.amounts = _sum([node.allocated.amounts for node in partition.nodes.values()])
+    for application in partition.applications.values():
+        gang = application.gang
+        if gang is not None and gang.replacing:
+            for real in gang.replacing.values():
+                if _replaces_elsewhere(real):
+                    subtract(used, real.amounts)
+    names = partition.types.names
+    booked = partition.root.allocated.amounts
+    return BalanceView(_named(names, booked), _named(names, used.amounts))
+
+
+def _capacity(partition: Partition) -> BalanceView:
+    """Add up what nodes have, at one moment. Rules: HLT-6, HLT-9, HLT-18."""
+    names = partition.types.names
+    total = _total([node.total for node in partition.nodes.values()])
+    return BalanceView(_named(names, partition.capacity.amounts), _named(names, total))
+
+
+def _sum(rows: list[list[int]]) -> list[int]:
+    """Return the sums of columns; rows may differ in length."""
+    return [sum(column) for column in zip_longest(*rows, fillvalue=0)]
+
+
+def _total(sizes: list[Amounts]) -> list[int]:
+    """Return the sum of capacities, of which mostly only a few differ."""
+    by_number = {size.number: size for size in sizes}
+    total = Vector()
+    for number, count in Counter([size.number for size in sizes]).items():
+        add_times(total, by_number[number], count)
+    return total.amounts
+
+
+def _named(names: list[str], amounts: list[int]) -> Resource:
+    return {names[index]: amount for index, amount in enumerate(amounts) if amount}
+
+
+def _replaces_elsewhere(real: Allocation) -> bool:
+    """Whether its node is charged for it, and nothing else yet. Rules: GANG-16."""
+    return real.replaces is not None and real.node is not real.replaces.node
+
+
+def _nodes(partition: Partition, query: NodeAuditQuery) -> NodeAuditView:
+    """Look at the next nodes. Rules: HLT-7, HLT-10, HLT-11, HLT-13."""
+    negative: list[str] = []
+    unbalanced: list[str] = []
+    overcommitted: list[str] = []
+    orphans: list[AuditedAllocation] = []
+    looked, seen = query.start, 0
+    for node in islice(partition.nodes.values(), query.start, query.start + NODES):
+        total = dict(node.total.pairs)
+        negative += [node.node_id] * _negative_kinds(node, total.values())
+        if not _is_balanced(node, total):
+            unbalanced.append(node.node_id)
+        used = node.allocated.amounts
+        if any(amount > total.get(index, 0) for index, amount in enumerate(used)):
+            overcommitted.append(node.node_id)
+        held = node.allocations.values()
+        orphans += [_audited(each) for each in held if not _is_known(partition, each)]
+        looked += 1
+        seen += len(node.allocations)
+        if seen >= ALLOCATIONS:
+            break
+    more = looked < len(partition.nodes)
+    return NodeAuditView(
+        tuple(negative),
+        tuple(unbalanced),
+        tuple(overcommitted),
+        tuple(orphans),
+        looked if more else None,
+    )
+
+
+def _negative_kinds(node: Node, total: Iterable[int]) -> int:
+    """Return how many of its four amounts have something negative. Rules: HLT-7."""
+    found = 1 if min(total, default=0) < 0 else 0
+    for held in (node.allocated, node.available, node.occupied):
+        if min(held.amounts, default=0) < 0:
+            found += 1
+    return found
+
+
+def _is_balanced(node: Node, total: dict[int, int]) -> bool:
+    """Whether total = allocated + occupied + available, a missing type being 0. Rules: HLT-10."""
+    used, occupied, free = node.allocated, node.occupied, node.available
+    known = max(len(used.amounts), len(occupied.amounts), len(free.amounts))
+    for index in range(known):
+        parts = amount_at(used, index) + amount_at(occupied, index) + amount_at(free, index)
+        if parts != total.get(index, 0):
+            return False
+    return all(amount == 0 for index, amount in total.items() if index >= known)
+
+
+def _is_known(partition: Partition, allocation: Allocation) -> bool:
+    """Whether an allocation on a node is one of its application. Rules: HLT-13, GANG-16.
+
+    One that will take the place of a placeholder elsewhere is not yet, as long as that waits.
+    """
+    application = allocation.application
+    if partition.applications.get(application.application_id) is not application:
+        return False
+    if application.allocations.get(allocation.allocation_id) is allocation:
+        return True
+    placeholder, gang = allocation.replaces, application.gang
+    if placeholder is None or gang is None:
+        return False
+    return gang.replacing.get(placeholder.allocation_id) is allocation
+
+
+def _applications(partition: Partition, query: ApplicationAuditQuery) -> ApplicationAuditView:
+    """Look at the next applications. Rules: HLT-14, HLT-20, SI-69, APP-20."""
+    orphans: list[AuditedAllocation] = []
+    unconfirmed: list[AuditedAllocation] = []
+    waiting: list[WaitingApplication] = []
+    looked, within, room = query.start, query.within, ALLOCATIONS
+    end = query.start + APPLICATIONS
+    for application in islice(partition.applications.values(), query.start, end):
+        if _waits(application, query.now_ns):
+            waiting.append(WaitingApplication(application.application_id, application.state))
+        held = application.allocations
+        for allocation in islice(held.values(), within, within + room):
+            node = allocation.node
+            here = node.allocations.get(allocation.key()) is allocation
+            if not here or partition.nodes.get(node.node_id) is not node:
+                orphans.append(_audited(allocation))
+            if allocation.repeated:
+                unconfirmed.append(_audited(allocation))
+        if within + room < len(held):
+            within += room
+            break
+        room -= max(0, len(held) - within)
+        within = 0
+        looked += 1
+        if room == 0:
+            break
+    more = looked < len(partition.applications)
+    return ApplicationAuditView(
+        tuple(orphans), tuple(unconfirmed), tuple(waiting), looked if more else None, within
+    )
+
+
+def _waits(application: Application, now_ns: int) -> bool:
+    """Whether it has had nothing to do for long. Rules: APP-20."""
+    if application.state not in (states.NEW, states.ACCEPTED) or not application.idle():
+        return False
+    log = application.state_log
+    since_ns = log[-1][0] if log else application.submitted_ns
+    return now_ns - since_ns >= WAITING_NS
+
+
+def _audited(allocation: Allocation) -> AuditedAllocation:
+    return AuditedAllocation(
+        application_id=allocation.application.application_id,
+        allocation_id=allocation.allocation_id,
+        allocation_key=allocation.ask.allocation_key,
+        node_id=allocation.node.node_id,
+        result="Replaced" if allocation.placeholder_ns else "Allocated",
+    )

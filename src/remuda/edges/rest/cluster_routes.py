@@ -1,0 +1,58 @@
+"""The route about the scheduler as a whole: since when it runs, and who uses it (REST-23)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+import msgspec
+
+from remuda.core.messages.health_queries import PartitionCountsQuery, PartitionCountsView
+from remuda.edges.rest.asking import Asked, Views
+from remuda.edges.rest.endpoint import Endpoint, Routes
+from remuda.edges.rest.shapes import Shape
+from remuda.runtime.roster import RmStatus, Roster
+from remuda.runtime.rows import rows
+
+# What every cluster is called unless it is named (REST-56).
+CLUSTER_NAME: Final = "kubernetes"
+
+
+class Cluster(Shape, kw_only=True):
+    """One partition of the cluster (REST-56)."""
+
+    start_time: int
+    rm_build_information: list[dict[str, str]] = msgspec.field(default_factory=list)
+    partition: str
+    cluster_name: str
+
+
+def cluster_routes(roster: Roster, start_ns: int, cluster_name: str = CLUSTER_NAME) -> Routes:
+    """Return the route. ``start_ns``: when the scheduler started, Unix nanoseconds.
+
+    Rules: REST-23, REST-56.
+    """
+
+    async def clusters(views: Views, _: Asked) -> object:
+        """One element for each partition (REST-56)."""
+        view = await asyncio.wrap_future(views.query(PartitionCountsQuery()))
+        partitions = rows(PartitionCountsView, view)
+        owners = {each.rm_id for each in partitions}
+        builds = [_build(each) for each in roster.all() if each.rm_id in owners]
+        return [
+            Cluster(
+                start_time=start_ns,
+                rm_build_information=builds,
+                partition=each.name,
+                cluster_name=cluster_name,
+            )
+            for each in partitions
+        ]
+
+    return {"/ws/v1/clusters": Endpoint(clusters)}
+
+
+def _build(status: RmStatus) -> dict[str, str]:
+    """Return what an RM said of itself when it registered, with its ID. Rules: REST-56."""
+    told = {name: status.build_info[name] for name in sorted(status.build_info)}
+    return {**told, "rmId": status.rm_id}

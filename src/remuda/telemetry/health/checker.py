@@ -1,0 +1,160 @@
+"""Runs the health checks at the start and then again and again, and keeps the latest result.
+
+A thread of its own waits for the answers of the core, so that nobody else does. Readers get the
+stored result (rules: HLT-1, HLT-2, HLT-3).
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import TimeoutError as LateError
+from typing import Final
+
+from remuda.config.findings import one_line
+from remuda.config.schema import Configuration
+from remuda.config.settings import read_settings
+from remuda.runtime.errors import LoopStoppedError
+from remuda.telemetry.health.checks import Trouble, findings
+from remuda.telemetry.health.failures import Failures
+from remuda.telemetry.health.findings import ExtraFindings, Finding, Health
+from remuda.telemetry.health.survey import Questions, Surveyor
+
+# The logger that the specification calls core.scheduler.health (KV-2).
+_log = logging.getLogger("remuda.runtime.health")
+
+# Between two questions to the core, so that scheduling goes on in between.
+_PAUSE_SECONDS: Final = 0.002
+
+# A run is followed by a pause at least so many times as long, whatever the interval.
+_REST: Final = 9
+
+_SECOND_NS: Final = 1_000_000_000
+
+
+class HealthChecker:
+    """The health checks of a running scheduler.
+
+    Args:
+        questions: answers questions about the core.
+        failures: what went wrong so far with what was to be restored.
+        extra: what other parts may have to tell, in this order after the checks.
+        now_ns: reads the clock, Unix nanoseconds.
+
+    Be called as a watcher of configurations, it takes over ``health.checkInterval``. Any thread
+    may read ``latest``. Rules: HLT-1 to HLT-20.
+    """
+
+    def __init__(
+        self,
+        questions: Questions,
+        failures: Failures,
+        extra: Sequence[ExtraFindings] = (),
+        now_ns: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._questions = questions
+        self._failures = failures
+        self._extra = tuple(extra)
+        self._now_ns = now_ns
+        self._before = Trouble()
+        self._changed = threading.Condition()
+        self._interval_ns = read_settings({})[0].health_check_interval_ns
+        self._since_ns = 0
+        self._rest_until_ns = 0
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="remuda-health", daemon=True)
+        self.latest: Health | None = None
+
+    # ------------------------------------------------------------------------ any thread
+
+    def start(self) -> None:
+        """Begin with the first run, then one after each interval. Rules: HLT-2."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End it; a run that waits for the core is not waited for. Repeating is harmless."""
+        self._stopping.set()
+        with self._changed:
+            self._changed.notify_all()
+
+    def __call__(
+        self, rm_id: str, configuration: Configuration, extra: Mapping[str, str] | None
+    ) -> None:
+        """Take over the interval of an extra map; None: the map stays as it was. Core thread."""
+        if extra is not None:
+            self.change_interval(read_settings(extra)[0].health_check_interval_ns)
+
+    def change_interval(self, interval_ns: int) -> None:
+        """Begin a new interval, unless it is the old one; 0: no more runs. Rules: HLT-2."""
+        with self._changed:
+            if interval_ns != self._interval_ns:
+                self._interval_ns = interval_ns
+                self._since_ns = time.monotonic_ns()
+                self._changed.notify_all()
+
+    def run(self) -> Health:
+        """Check everything now, on the calling thread, and store the result.
+
+        Raises: LoopStoppedError; TimeoutError if the core does not answer. Rules: HLT-1, HLT-3.
+        """
+        trouble = Trouble(self._failures.errors, self._failures.failed_nodes)
+        found = Surveyor(self._questions, self._now_ns(), self._pause).survey()
+        entries = findings(found, trouble, self._before)
+        for source in self._extra:
+            entries += _told(source)
+        self._before = trouble
+        self.latest = Health(tuple(entries), self._now_ns())
+        for entry in entries:
+            if not entry.succeeded:
+                _log.warning("health check failed: %s: %s", entry.name, one_line(entry.diagnosis))
+        return self.latest
+
+    # ----------------------------------------------------------------- thread of the checks
+
+    def _work(self) -> None:
+        self._since_ns = time.monotonic_ns()
+        while not self._stopping.is_set():
+            began_ns = time.monotonic_ns()
+            try:
+                self.run()
+            except LoopStoppedError:
+                return
+            except LateError:
+                _log.warning("no health check: the scheduler does not answer")
+            except Exception as error:  # noqa: BLE001 - a fault of ours must not end the checks
+                _log.error("no health check: it failed itself: %r", error)
+            ended_ns = time.monotonic_ns()
+            with self._changed:
+                self._rest_until_ns = ended_ns + _REST * (ended_ns - began_ns)
+            self._await_next()
+
+    def _await_next(self) -> None:
+        """Wait until the interval is over; a change of it begins a new one. Rules: HLT-2."""
+        with self._changed:
+            while not self._stopping.is_set():
+                wait_ns: float | None = None
+                if self._interval_ns > 0:
+                    now_ns = time.monotonic_ns()
+                    due_ns = max(self._since_ns + self._interval_ns, self._rest_until_ns)
+                    wait_ns = due_ns - now_ns
+                    if wait_ns <= 0:
+                        self._since_ns = now_ns
+                        return
+                longest = threading.TIMEOUT_MAX
+                seconds = None if wait_ns is None else min(wait_ns / _SECOND_NS, longest)
+                self._changed.wait(seconds)
+
+    def _pause(self) -> None:
+        if self._stopping.wait(_PAUSE_SECONDS):
+            raise LoopStoppedError("the health checks were stopped")
+
+
+def _told(source: ExtraFindings) -> Sequence[Finding]:
+    """Return what a part has to tell; one that fails at that tells nothing."""
+    try:
+        return list(source())
+    except Exception as error:  # noqa: BLE001 - theirs, not ours
+        _log.error("what a part tells for the health check is left out: %r", error)
+        return ()

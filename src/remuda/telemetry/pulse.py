@@ -1,0 +1,73 @@
+"""Whether the core thread lives, told at once and even if it does not (rules: REST-123).
+
+Asking the core would take as long as it is busy. So a question is only left with it as a reason to
+wake up, and what is looked at is whether the loop goes round meanwhile.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from time import monotonic
+from typing import Final, Protocol
+
+# How long the loop may stand still: from when on it gets no more work, and when it counts as dead.
+UNREADY_SECONDS: Final = 5.0
+DEAD_SECONDS: Final = 60.0
+
+NOT_RUNNING: Final = "the scheduler is not running"
+NOT_RESPONDING: Final = "the scheduler does not respond"
+
+
+class Heart(Protocol):
+    """What can stop; SchedulerLoop in production."""
+
+    def running(self) -> bool:
+        """Whether the core thread runs."""
+        ...
+
+    @property
+    def turns(self) -> int:
+        """How often the loop went round."""
+        ...
+
+    def barrier(self) -> Future[None]:
+        """Return what completes when all that came before was handled; never waits."""
+        ...
+
+
+class Pulse:
+    """Watches a core thread. Any thread; never waits.
+
+    Args:
+        heart: the loop it is about.
+        clock: seconds that only grow.
+
+    A loop that stands still is found out from the second look on, since it may be asleep.
+    """
+
+    def __init__(self, heart: Heart, clock: Callable[[], float] = monotonic) -> None:
+        self._heart = heart
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._asked: Future[None] | None = None
+        self._turns = -1
+        self._since = 0.0
+
+    def fault(self, still_seconds: float) -> str:
+        """Return what is wrong, "" if nothing is.
+
+        ``still_seconds``: how long the loop may stand still with something to do. Rules: REST-123.
+        """
+        if not self._heart.running():
+            return NOT_RUNNING
+        with self._lock:
+            now = self._clock()
+            turns = self._heart.turns
+            if self._asked is None or self._asked.done() or turns != self._turns:
+                if self._asked is None or self._asked.done():
+                    self._asked = self._heart.barrier()
+                self._turns = turns
+                self._since = now
+            return NOT_RESPONDING if now - self._since >= still_seconds else ""
