@@ -117,7 +117,7 @@ APPLICATION: Final = Layout(
         "resume": "bad",
         "expire": "old",
     },
-    over=frozenset(states.TERMINATED),
+    over=frozenset((states.COMPLETED, states.FAILED, states.REJECTED, states.EXPIRED)),
 )
 
 # ------------------------------------------------------------------------ queues, partitions

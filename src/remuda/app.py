@@ -17,6 +17,7 @@ import socket
 import time
 from collections.abc import Awaitable, Iterator
 from contextlib import AsyncExitStack, contextmanager
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -33,6 +34,7 @@ from remuda.edges.rest.app import build_app
 from remuda.edges.rest.cluster_routes import CLUSTER_NAME, cluster_routes
 from remuda.edges.rest.event_routes import event_routes
 from remuda.edges.rest.health_routes import health_routes
+from remuda.edges.rest.metrics_routes import metrics_routes
 from remuda.edges.rest.server import RestServer
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.configuration.file import INTERVAL_SECONDS, ConfigurationFile, Mark, mark_of
@@ -48,6 +50,8 @@ from remuda.telemetry.events.pipeline import EventSystem
 from remuda.telemetry.health.checker import HealthChecker
 from remuda.telemetry.health.failures import Failures
 from remuda.telemetry.history import SAMPLES, History
+from remuda.telemetry.metrics.exposition import Metrics
+from remuda.telemetry.metrics.settings import MetricsSettings
 from remuda.telemetry.pulse import Pulse
 
 _log = logging.getLogger("remuda.config")
@@ -79,6 +83,7 @@ class Settings:
     grpc_access: Path | None = None
     cluster_name: str = CLUSTER_NAME
     history_samples: int = SAMPLES
+    metrics: MetricsSettings = field(default_factory=MetricsSettings)
 
 
 def run(settings: Settings) -> None:
@@ -194,9 +199,12 @@ async def _serve(
         core.subscribe(failures)
         checker, history = HealthChecker(core, failures), History(core, settings.history_samples)
         core.configurations.watch(checker)
+        metrics = Metrics(core, settings.metrics)
+        core.subscribe(metrics.refusals)
         routes = {
             **event_routes(events),
             **health_routes(checker, history, Pulse(core)),
+            **metrics_routes(metrics),
             **cluster_routes(core.roster, time.time_ns(), settings.cluster_name),
         }
         core.start()
@@ -212,7 +220,12 @@ async def _serve(
         )
         grpc_address = await grpc_server.start(_text(settings.grpc_address))
         running.push_async_callback(grpc_server.stop)
-        rest_app = build_app(core, more=routes, cors=settings.rest_cors)
+        rest_app = build_app(
+            core,
+            more=routes,
+            cors=settings.rest_cors,
+            observer=metrics.requests.observe,
+        )
         rest_server = RestServer(rest_app, listener)
         await rest_server.start()
         running.push_async_callback(rest_server.stop)

@@ -159,6 +159,32 @@ _HistorySamples = Annotated[
     ),
 ]
 
+_MetricsPrefix = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        envvar="REMUDA_METRICS_PREFIX",
+        help="What the names of all metrics at /ws/v1/metrics begin with.",
+    ),
+]
+_MetricsQueueNames = Annotated[
+    str,
+    typer.Option(
+        metavar="none|containers|all",
+        envvar="REMUDA_METRICS_QUEUE_NAMES",
+        help="Which metrics exist a second time with the queue in their name instead of a label:"
+        " none, those of containers, or all.",
+    ),
+]
+_MetricsUsers = Annotated[
+    int,
+    typer.Option(
+        metavar="COUNT",
+        envvar="REMUDA_METRICS_USERS",
+        help="Show what each user holds, for at most that many users; the others are one series.",
+    ),
+]
+
 
 def serve(
     *,
@@ -178,6 +204,9 @@ def serve(
     grpc_access: _GrpcAccess = None,
     cluster_name: _ClusterName = "kubernetes",
     history_samples: _HistorySamples = 1440,
+    metrics_prefix: _MetricsPrefix = "yunikorn",
+    metrics_queue_names: _MetricsQueueNames = "containers",
+    metrics_users: _MetricsUsers = 0,
 ) -> None:
     """Run the scheduler as a service.
 
@@ -198,6 +227,7 @@ def serve(
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
     from remuda.app import Settings, run  # noqa: PLC0415 - keeps help and completion fast
+    from remuda.telemetry.metrics.settings import read_metrics_settings  # noqa: PLC0415
 
     run(
         Settings(
@@ -215,6 +245,7 @@ def serve(
             grpc_access=grpc_access,
             cluster_name=cluster_name,
             history_samples=history_samples,
+            metrics=read_metrics_settings(metrics_prefix, metrics_queue_names, metrics_users),
         )
     )
 

@@ -111,8 +111,10 @@ def give_up_members(partition: Partition, application: Application) -> None:
 def order_out(partition: Partition, allocation: Allocation, termination_type: int) -> None:
     """Note that the RM was told to end an allocation; a placeholder is not replaced any more.
 
-    Rules: SI-69, GANG-10, GANG-22.
+    Rules: SI-69, GANG-10, GANG-22, MET-16.
     """
+    if not allocation.ordered:
+        partition.totals.released += 1
     allocation.ordered = termination_type
     forget_candidate(partition, allocation)
     if allocation.ask.placeholder:

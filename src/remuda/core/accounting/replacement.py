@@ -79,6 +79,7 @@ def end_replacement(partition: Partition, placeholder: Allocation) -> Allocation
     application.allocations[real.allocation_id] = real
     application.requests[real.ask.allocation_key].allocation_ids[real.allocation_id] = None
     add(application.allocated, real.amounts)
+    partition.totals.allocated += 1
     count_replaced(partition, placeholder)
     drop_placeholder(partition, placeholder)
     if leaf.settings.application_sort == FAIR:

@@ -88,6 +88,8 @@ def charge(  # noqa: C901 - a call less where every allocation comes
     if placeholder:
         add_placeholder(partition, allocation)
     partition.allocation_count += 1
+    partition.totals.allocated += 1
+    leaf.tally.allocated += 1
     partition.claims_stale = True
     partition.revision += 1
     if partition.candidates is not None:
@@ -154,6 +156,9 @@ def refund(partition: Partition, allocation: Allocation) -> None:
     elif allocation.preemption is not None:
         victim_gone(partition, allocation)
     partition.allocation_count -= 1
+    leaf.tally.released += 1
+    if not allocation.ordered:
+        partition.totals.released += 1
     partition.claims_stale = True
     partition.revision += 1
     if leaf.settings.application_sort == FAIR:

@@ -52,6 +52,7 @@ def recover_allocations(
         turn.emit(AllocationNew(rm_id, partition.name, identity, node_id, ask))
         turn_away(turn, partition, ask)
     if rejected:
+        turn.cluster.tallies.totals.errors += len(rejected)
         turn.emit(AllocationsRejected(rm_id, tuple(rejected)))
 
 
@@ -116,7 +117,7 @@ def _content_refusal(
 def recover(turn: Turn, partition: Partition, existing: ExistingAllocation, node: Node) -> None:
     """Book an existing allocation, or the new size of one that is known.
 
-    Rules: SI-41, SI-43 to SI-45, CYC-28, CYC-29, PRE-66.
+    Rules: SI-41, SI-43 to SI-45, CYC-28, CYC-29, PRE-66, MET-16.
     """
     ask = existing.ask
     if is_foreign(ask):
@@ -129,6 +130,7 @@ def recover(turn: Turn, partition: Partition, existing: ExistingAllocation, node
         resize_allocation(turn, partition, known, amounts)
         complete_reservation(turn, partition, application)
         return
+    partition.totals.recovered += 1
     allocation = Allocation(existing.allocation_id, ask, amounts, application, node)
     request = application.requests.get(ask.allocation_key)
     if request is None:

@@ -69,6 +69,7 @@ def _add(turn: Turn, rm_id: str, record: NewApplication) -> Rejection | None:
         return Rejection(application_id, unknown_partition(record.partition), "SI-20")
     application = Application(partition.next_number(), record, turn.now_ns)
     application.queue_path = record.queue
+    partition.totals.submitted += 1
     turn.application_event(partition, application, events.ADD, events.DETAILS_NONE)
     refusal = _refusal(partition, application) or _admit(turn, partition, application)
     if refusal is None:

@@ -6,7 +6,7 @@ A queue made here is dynamic: it has no access lists of its own and goes when it
 from __future__ import annotations
 
 from remuda.config.schema import RECOVERY_QUEUE
-from remuda.core.apply.queues import configure_dynamic
+from remuda.core.apply.queues import configure_dynamic, tally_key
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.model import states
@@ -30,7 +30,7 @@ def creation_fault(partition: Partition, path: str) -> str:
 def make_queues(turn: Turn, partition: Partition, path: str) -> Queue:
     """Return the queue of a path, making what is missing: parents, and last a leaf.
 
-    Rules: PLC-64, PLC-66, PLC-72, TPL-4, TPL-9 (Ours), PRP-4 (Ours), PRP-8, EVT-63, EVT-76.
+    Rules: PLC-64, PLC-66, PLC-72, TPL-4, TPL-9 (Ours), PRP-4 (Ours), PRP-8, EVT-63, EVT-76, MET-27.
     Emits: EventRecord.
     """
     queue, missing = nearest(partition, path)
@@ -39,6 +39,7 @@ def make_queues(turn: Turn, partition: Partition, path: str) -> Queue:
         if child.path != RECOVERY_QUEUE:
             configure_dynamic(partition.types, child, queue)
         queue.children[name] = child
+        child.tally = turn.cluster.tallies.enter(tally_key(partition, child))
         turn.event(partition, events.QUEUE, child.path, events.ADD, events.QUEUE_DYNAMIC)
         queue = child
     if missing:

@@ -48,6 +48,7 @@ def fire(
     application.state_log.append((turn.now_ns, entered))
     if len(application.state_log) > STATE_LOG_LIMIT:
         del application.state_log[0]
+    _count(partition, application, left)
     _leave(partition, application, left)
     _announce(turn, partition, application, event, cause)
     _enter(turn, partition, application, left)
@@ -234,6 +235,23 @@ def plan_cleanup(turn: Turn, partition: Partition, queue: Queue) -> None:
     if (queue.state == states.DRAINING or not queue.managed) and not partition.cleanup_set:
         partition.cleanup_set = True
         turn.set_timer(partition, deadlines.QUEUES, deadlines.QUEUE_CLEANUP_NS)
+
+
+def _count(partition: Partition, application: Application, left: str) -> None:
+    """Count an application that got in, or ended. Rules: MET-17, MET-19, MET-27, MET-36."""
+    totals, leaf, entered = partition.totals, application.queue, application.state
+    if left == states.NEW and entered != states.REJECTED:
+        totals.accepted += 1
+    if entered == states.REJECTED:
+        totals.rejected += 1
+    elif entered == states.COMPLETED:
+        totals.completed += 1
+        if leaf is not None:
+            leaf.tally.completed += 1
+    elif entered == states.FAILED:
+        totals.failed += 1
+        if leaf is not None:
+            leaf.tally.failed += 1
 
 
 def _leave(partition: Partition, application: Application, left: str) -> None:

@@ -65,6 +65,7 @@ def _apply(turn: Turn, rm_id: str, update: NodeUpdate) -> tuple[str, str]:
     name = update.attributes.get(NODE_PARTITION, "")
     partition = turn.cluster.partition(rm_id, name)
     if partition is None:
+        turn.cluster.tallies.totals.bad_nodes += update.action in _CREATES
         return unknown_partition(name), "NODE-10"
     reason, rule = _amount_refusal(partition, update)
     if reason:
@@ -103,11 +104,15 @@ def _create(turn: Turn, partition: Partition, update: NodeUpdate) -> tuple[str, 
     fault, sound = _first_fault(partition, update)
     if fault[0]:
         _take_back(turn, partition, update.existing[:sound])
+        partition.totals.bad_nodes += 1
+        partition.totals.errors += 1
         return fault
     node = _build(partition, update)
     partition.nodes[node.node_id] = node
     partition.utilisation.join(node)
     node.schedulable = update.action == commands.CREATE
+    partition.draining_nodes += not node.schedulable
+    partition.unready_nodes += not node.ready()
     _schedulable_event(turn, partition, node)
     _resize_partition(turn, partition, None, node.total)
     for existing in update.existing:
@@ -207,6 +212,7 @@ def _update(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) ->
     node.attributes.update(attributes)
     ready = node.ready()
     if was_ready != ready:
+        partition.unready_nodes += -1 if ready else 1
         text = "ready: true" if ready else "ready: false"
         turn.event(
             partition, events.NODE, node.node_id, events.SET, events.NODE_READY, message=text
@@ -258,6 +264,7 @@ def _stop_using(partition: Partition, node: Node) -> None:
     """Take a node out of use for all but those who need just this one. Rules: NOD-8, CYC-22."""
     if node.schedulable and node.held:
         partition.closed_nodes -= 1
+    partition.draining_nodes += node.schedulable
     node.schedulable = False
     wake_rebuffed(partition)
     partition.drop_node(node.node_id)
@@ -269,6 +276,7 @@ def _undrain(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) -
     if node.schedulable:
         return f"node '{update.node_id}' is not draining", "NODE-9"
     node.schedulable = True
+    partition.draining_nodes -= 1
     if node.held:
         partition.closed_nodes += 1
     _schedulable_event(turn, partition, node)
@@ -287,6 +295,9 @@ def remove_node(turn: Turn, partition: Partition, node: Node) -> None:
     _stop_using(partition, node)
     _schedulable_event(turn, partition, node)
     del partition.nodes[node.node_id]
+    partition.draining_nodes -= 1
+    partition.unready_nodes -= not node.ready()
+    partition.totals.decommissioned += 1
     partition.utilisation.part(node)
     partition.shaken.pop(node.node_id, None)
     unreserve_all(turn, partition, list(node.reservations.values()), "the node is gone")

@@ -13,7 +13,7 @@ from remuda.config.schema import PartitionConfig
 from remuda.config.settings import read_settings
 from remuda.core.apply.limits import announce_limits
 from remuda.core.apply.nodes import remove_node
-from remuda.core.apply.queues import announce_queues, build_queue
+from remuda.core.apply.queues import announce_queues, build_queue, tally_key
 from remuda.core.apply.releases import fail_application
 from remuda.core.apply.turn import Turn
 from remuda.core.model import deadlines, states
@@ -37,6 +37,7 @@ def build_partition(turn: Turn, manager: ResourceManager, config: PartitionConfi
     order = NodeOrder(scorer(config.node_sort_policy))
     partition = Partition(manager.record.rm_id, config, types, root, order)
     partition.state_ns = turn.now_ns
+    partition.totals = turn.cluster.tallies.totals
     partition.resting = manager.resting()
     partition.predicates = manager.predicates
     partition.preemption_predicates = manager.preemption_predicates
@@ -153,4 +154,20 @@ def go_on_draining(turn: Turn, partition: Partition) -> None:
         turn.set_timer(partition, deadlines.QUEUES, PAUSE_NS)
     else:
         turn.cluster.managers[partition.rm_id].leaving.remove(partition)
+        keep_tallies(turn, partition)
         turn.cluster.deadlines.forget([partition])
+
+
+def keep_tallies(turn: Turn, partition: Partition) -> None:
+    """Keep the counts of a partition that goes; what still runs in it counts as released.
+
+    Rules: MET-16 (Ours), MET-27.
+    """
+    for application in partition.applications.values():
+        leaf = application.queue
+        assert leaf is not None
+        leaf.tally.released += len(application.allocations)
+        for allocation in application.allocations.values():
+            partition.totals.released += not allocation.ordered
+    for queue in partition.queues(partition.root):
+        turn.cluster.tallies.leave(tally_key(partition, queue), queue.tally)

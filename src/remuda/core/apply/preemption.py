@@ -55,6 +55,7 @@ def evict(
     Rules: PRE-34, PRE-44, PRE-72, PRE-92, EVT-46. Emits: AllocationsReleased, EventRecord.
     """
     for victim in victims:
+        _count(victim)
         mark(partition, preemption, victim, for_queue=victim in for_queue)
         turn.event(
             partition,
@@ -69,6 +70,16 @@ def evict(
         )
     order(turn, partition, victims, PREEMPTED_BY_SCHEDULER, message)
     note_evictions(turn, partition, preemption, victims)
+
+
+def _count(victim: Allocation) -> None:
+    """Count a victim in its leaf. Rules: MET-42."""
+    leaf = victim.application.queue
+    assert leaf is not None
+    leaf.tally.preempted += 1
+    held = leaf.tally.preempted_amounts
+    for name, amount in victim.amounts.resource.items():
+        held[name] = held.get(name, 0) + amount
 
 
 def preempt(turn: Turn, partition: Partition, decision: Preempt) -> None:

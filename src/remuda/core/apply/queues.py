@@ -16,6 +16,7 @@ from remuda.core.messages import events
 from remuda.core.model import states
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Access, Queue
+from remuda.core.model.tally import TallyKey
 from remuda.core.model.trackers import Limit
 from remuda.core.model.vectors import ResourceTypes, Vector, positive, value_of, vector_of
 from remuda.core.policy.properties import inherited, nearest_template, settings
@@ -140,8 +141,12 @@ def tell_amounts(turn: Turn, partition: Partition, queue: Queue, before: QueueAm
 
 
 def announce_queues(turn: Turn, partition: Partition, top: Queue) -> None:
-    """Emit the events of a new tree, root first, in configuration order. Rules: EVT-62, EVT-71."""
+    """Emit the events of a new tree, root first, in configuration order.
+
+    Queues that were there before go on with their counts. Rules: EVT-62, EVT-71, MET-27.
+    """
     for queue in partition.queues(top):
+        queue.tally = turn.cluster.tallies.enter(tally_key(partition, queue))
         turn.event(partition, events.QUEUE, queue.path, events.ADD, events.DETAILS_NONE)
 
 
@@ -157,8 +162,14 @@ def remove_empty_queues(turn: Turn, partition: Partition) -> None:
         if kept or parent is None or queue.children or queue.applications:
             continue
         del parent.children[queue.name]
+        turn.cluster.tallies.leave(tally_key(partition, queue), queue.tally)
         detail = events.DETAILS_NONE if queue.managed else events.QUEUE_DYNAMIC
         turn.event(partition, events.QUEUE, queue.path, events.REMOVE, detail)
+
+
+def tally_key(partition: Partition, queue: Queue) -> TallyKey:
+    """Return under what the counts of a queue are kept while it is gone. Rules: MET-27."""
+    return (partition.rm_id, partition.name, queue.path)
 
 
 def _learn_types(types: ResourceTypes, template: TemplateConfig) -> None:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from remuda.base.names import name_fault
-from remuda.core.apply.partitions import PARTITION_REMOVED, build_partition, set_tracking
+from remuda.core.apply.partitions import (
+    PARTITION_REMOVED,
+    build_partition,
+    keep_tallies,
+    set_tracking,
+)
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.messages.commands import RegisterResourceManager
@@ -39,8 +44,16 @@ def stop_manager(turn: Turn, rm_id: str) -> None:
     """
     for partition in turn.cluster.managers[rm_id].own():
         for application in partition.applications.values():
+            _count_failed(partition, application)
             _tell_failed(turn, partition, application)
     _forget(turn, rm_id)
+
+
+def _count_failed(partition: Partition, application: Application) -> None:
+    """Count an application that ends with its RM. Rules: MET-19, MET-27."""
+    partition.totals.failed += 1
+    if application.queue is not None:
+        application.queue.tally.failed += 1
 
 
 def _tell_failed(turn: Turn, partition: Partition, application: Application) -> None:
@@ -65,6 +78,8 @@ def _forget(turn: Turn, rm_id: str) -> None:
     if manager is not None:
         turn.cluster.deadlines.thaw(rm_id, turn.now_ns)
         turn.cluster.deadlines.forget(manager.own())
+        for partition in manager.own():
+            keep_tallies(turn, partition)
 
 
 def rm_id_fault(rm_id: str) -> str:

@@ -135,6 +135,10 @@ def _nodes(partition: Partition) -> None:
             require(kept is allocation, partition, f"{name}: an allocation without application")
             count += 1
     require(count == partition.allocation_count, partition, "the allocation count is wrong")
+    draining = sum(not node.schedulable for node in partition.nodes.values())
+    require(draining == partition.draining_nodes, partition, "draining nodes are miscounted")
+    unready = sum(not node.ready() for node in partition.nodes.values())
+    require(unready == partition.unready_nodes, partition, "nodes not ready are miscounted")
     same(partition, "capacity", partition.capacity, [n.total for n in partition.nodes.values()])
     maximum = partition.root.maximum
     limited = maximum is partition.capacity if positive(partition.capacity) else maximum is None
@@ -195,6 +199,9 @@ def _queues(partition: Partition) -> None:
         require(equal(queue.pending, wanted), partition, f"{name} pending is wrong")
         running = [a for a in below if a.state in (states.STARTING, states.RUNNING)]
         require(queue.running == len(running), partition, f"{name} running is wrong")
+        live = sum(len(each.allocations) for each in queue.applications.values())
+        counted = queue.tally.allocated - queue.tally.released
+        require(counted == live, partition, f"{name}: came minus went is {counted}, not {live}")
         priorities = PriorityCount()
         for shown in _priorities_below(queue):
             if shown != MIN_PRIORITY:

@@ -21,6 +21,14 @@ from remuda.core.messages.application_queries import (
     PendingView,
 )
 from remuda.core.messages.health_queries import HealthQuery, HealthView
+from remuda.core.messages.measures import (
+    NodeMeasures,
+    NodeMeasuresQuery,
+    QueueMeasuresPage,
+    QueueMeasuresQuery,
+    TotalsQuery,
+    TotalsView,
+)
 from remuda.core.messages.node_queries import NodePercentsQuery, NodePercentsView, NodeQuery
 
 
@@ -159,7 +167,12 @@ PartitionQuery: TypeAlias = (
     | ApplicationQueries
 )
 
-Query: TypeAlias = PartitionsQuery | ConfigurationsQuery | PartitionQuery | HealthQuery
+# Those about the whole scheduler, for its metrics.
+MeasuresQuery: TypeAlias = TotalsQuery | QueueMeasuresQuery | NodeMeasuresQuery
+
+Query: TypeAlias = (
+    PartitionsQuery | ConfigurationsQuery | PartitionQuery | HealthQuery | MeasuresQuery
+)
 
 
 @message
@@ -573,6 +586,9 @@ View: TypeAlias = (
     | ApplicationIndex
     | tuple[PendingView, ...]
     | AskOrder
+    | TotalsView
+    | QueueMeasuresPage
+    | NodeMeasures
     | UnknownQueue
     | HealthView
     | None

@@ -8,6 +8,7 @@ from typing import final
 from remuda.core.messages.commands import RegisterResourceManager
 from remuda.core.model.deadlines import Deadlines
 from remuda.core.model.partition import Partition
+from remuda.core.model.tally import Tallies
 
 
 @final
@@ -64,15 +65,17 @@ class Cluster:
     """The whole state. ``reservation_delay_ns`` None: asks do not reserve nodes (RSV-3).
 
     ``tracking``: whether event records are made at all (EVT-12); the latest extra map counts.
+    ``tallies``: what happened so far, whatever became of those it happened to.
     """
 
-    __slots__ = ("deadlines", "managers", "reservation_delay_ns", "tracking")
+    __slots__ = ("deadlines", "managers", "reservation_delay_ns", "tallies", "tracking")
 
     def __init__(self, reservation_delay_ns: int | None) -> None:
         self.reservation_delay_ns = reservation_delay_ns
         self.deadlines = Deadlines()
         self.managers: dict[str, ResourceManager] = {}
         self.tracking: bool = True
+        self.tallies = Tallies()
 
     def partition(self, rm_id: str, name: str) -> Partition | None:
         """Find a partition by the name an RM uses. Rules: RM-21, RM-22, RM-24."""

@@ -1,4 +1,8 @@
-"""A partition: nodes, queue tree and applications that belong together."""
+"""A partition: nodes, queue tree and applications that belong together.
+
+It holds all state of scheduling and keeps what finds things in it; who may change what is said
+where it is changed. Nothing of one partition is seen from another.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +28,7 @@ from remuda.core.model.quota_changes import QuotaChanges
 from remuda.core.model.request import Lane, Shape, ShapeKey
 from remuda.core.model.reservation import Claim, ClaimKey, Reservation
 from remuda.core.model.starved import StarvedShapes
+from remuda.core.model.tally import Totals
 from remuda.core.model.trackers import Account, QueueTracker, TrackerKey
 from remuda.core.model.utilisation import Utilisation
 from remuda.core.model.vectors import ResourceTypes, Vector
@@ -64,6 +69,8 @@ class Partition:
     that may be victims, None while no ask may preempt. ``revision``: counts what may let an attempt
     to preempt end otherwise than the last (PRE-90). ``ripening``: asks that may not preempt yet;
     ``attempts``: those that were fruitless.
+    ``draining_nodes``: how many are not schedulable, ``unready_nodes``: not ready (MET-9).
+    ``totals``: those of the whole scheduler.
     ``resting``: nothing is decided here, for the RM is paused (RM-15, EXT-6), or enough is asked.
     """
 
@@ -83,6 +90,7 @@ class Partition:
         "closed_nodes",
         "config",
         "confirm_timeout_ns",
+        "draining_nodes",
         "ended",
         "enforce_timeouts",
         "evictions",
@@ -121,8 +129,10 @@ class Partition:
         "state_ns",
         "stuck",
         "swapping",
+        "totals",
         "trackers",
         "types",
+        "unready_nodes",
         "unsettled",
         "urgent",
         "utilisation",
@@ -196,6 +206,9 @@ class Partition:
         self.placeholder_count: int = 0
         self.confirm_timeout_ns: int = 0
         self.enforce_timeouts: bool = False
+        self.draining_nodes: int = 0
+        self.unready_nodes: int = 0
+        self.totals = Totals()
 
     def set_config(self, config: PartitionConfig) -> None:
         """Take over a configuration, what it says about queues and nodes apart.

@@ -22,6 +22,7 @@ from remuda.core.model.preemption import Preemption
 from remuda.core.model.priorities import MIN_PRIORITY, PriorityCount
 from remuda.core.model.ranking import Ranking
 from remuda.core.model.request import Lane, Shape
+from remuda.core.model.tally import Tally
 from remuda.core.model.trackers import Limit
 from remuda.core.model.turns import Turns
 from remuda.core.model.vectors import Vector
@@ -91,7 +92,7 @@ class Queue(Bound):
     between. ``turns``: see QUE-41. ``waiting``: lanes
     below that its maximum stopped, by shape number, then lane number. ``quota_due_ns``: when it is
     cut down to its maximum, 0: not at all (PRE-64); ``quota_run``: the preemption that does, None
-    if no victim is awaited.
+    if no victim is awaited. ``tally``: what happened in it so far.
     """
 
     __slots__ = (
@@ -121,6 +122,7 @@ class Queue(Bound):
         "state",
         "submit_access",
         "swaps",
+        "tally",
         "template",
         "turns",
         "urgent",
@@ -162,6 +164,7 @@ class Queue(Bound):
         self.waiting: dict[int, dict[int, Lane]] = {}
         self.quota_due_ns: int = 0
         self.quota_run: Preemption | None = None
+        self.tally = Tally()
 
     def lets_in(self, shape: Shape) -> bool:
         """Whether its maximum has room for one ask of a shape, and the quota for its whole gang.

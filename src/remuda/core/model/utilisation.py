@@ -7,6 +7,7 @@ entry in a dictionary. Whoever asks for the histogram pays for sorting those in.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Final, TypeAlias, final
 
 from remuda.core.model.node import Node
@@ -58,14 +59,17 @@ class Utilisation:
         else:
             self.changed.pop(node.node_id, None)
 
-    def renew(self, nodes: Mapping[str, Node]) -> None:
-        """Put the nodes that changed where they belong now. Rules: NOD-22.
+    def renew(self, nodes: Mapping[str, Node], limit: int = 0) -> None:
+        """Put the nodes that changed where they belong now; ``limit``: at most that many of them.
 
         Cost: their number, and the size of each tenth that one of them enters or leaves.
+        Rules: NOD-22, MET-14.
         """
         gone: dict[_Place, dict[str, None]] = {}
         come: dict[_Place, list[str]] = {}
-        for node_id in self.changed:
+        due = list(islice(self.changed, limit)) if limit else list(self.changed)
+        for node_id in due:
+            del self.changed[node_id]
             node = nodes.get(node_id)
             new = () if node is None else _places(node)
             old = self._places.pop(node_id, ())
@@ -77,7 +81,6 @@ class Utilisation:
             for place in new:
                 if place not in old:
                     come.setdefault(place, []).append(node_id)
-        self.changed.clear()
         for place, leaving in gone.items():
             self._leave(place, leaving)
         for place, coming in come.items():
@@ -92,6 +95,10 @@ class Utilisation:
     def members(self, index: int, number: int) -> tuple[str, ...]:
         """Return the sorted IDs of the nodes in one tenth of a type. Rules: NOD-22."""
         return tuple(self._members.get((index, number), ()))
+
+    def sizes(self, index: int) -> tuple[int, ...]:
+        """Return how many nodes are in each tenth of a type. Rules: NOD-22, MET-21."""
+        return tuple([len(self._members.get((index, number), ())) for number in range(BUCKETS)])
 
     def faults(self, nodes: Mapping[str, Node]) -> list[str]:
         """Return the IDs of nodes that did not change and are not where they belong, for checks."""

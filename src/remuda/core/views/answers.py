@@ -18,6 +18,7 @@ from remuda.core.messages.health_queries import (
     NodeAuditQuery,
     PartitionCountsQuery,
 )
+from remuda.core.messages.measures import NodeMeasuresQuery, QueueMeasuresQuery, TotalsQuery
 from remuda.core.messages.node_queries import NodePercentsQuery, NodeQuery
 from remuda.core.messages.queries import (
     AccessQuery,
@@ -42,6 +43,7 @@ from remuda.core.views.audits import audit
 from remuda.core.views.chosen_applications import application_portion, one_application
 from remuda.core.views.configurations import access_view, configuration_views
 from remuda.core.views.indexes import application_index, ask_order, pending_portion
+from remuda.core.views.measures import node_measures, queue_measures, totals_view
 from remuda.core.views.nodes import node_views, one_node
 from remuda.core.views.partitions import find_partition, partition_views, queue_view
 from remuda.core.views.preemptions import eviction_views, preemption_views
@@ -52,7 +54,7 @@ from remuda.core.views.utilisation import node_percents, utilisation_view
 def answer(cluster: Cluster, query: Query) -> View:
     """Answer a read-only question with frozen records; None if its partition is unknown.
 
-    Rules: REST-21, REST-76.
+    Rules: REST-21, REST-76, MET-1.
     """
     if isinstance(query, PartitionsQuery):
         return partition_views(cluster)
@@ -62,6 +64,12 @@ def answer(cluster: Cluster, query: Query) -> View:
         query, PartitionCountsQuery | BalanceQuery | NodeAuditQuery | ApplicationAuditQuery
     ):
         return audit(cluster, query)
+    if isinstance(query, TotalsQuery):
+        return totals_view(cluster)
+    if isinstance(query, QueueMeasuresQuery):
+        return queue_measures(cluster, query)
+    if isinstance(query, NodeMeasuresQuery):
+        return node_measures(cluster, query)
     partition = find_partition(cluster, query.partition, query.rm_id)
     return None if partition is None else _answer(partition, query)
 

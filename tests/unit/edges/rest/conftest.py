@@ -17,6 +17,7 @@ from remuda.core.messages.queries import (
     ConfigurationView,
     EvictionsQuery,
     EvictionView,
+    MeasuresQuery,
     NodesQuery,
     NodeView,
     PartitionsQuery,
@@ -67,7 +68,7 @@ class FakeViews:
             return tuple(sorted(self.partitions, key=lambda view: (view.name, view.rm_id)))
         if isinstance(query, ConfigurationsQuery):
             return tuple(sorted(self.configurations, key=lambda view: view.rm_id))
-        assert not isinstance(query, PartitionCountsQuery)
+        assert not isinstance(query, PartitionCountsQuery | MeasuresQuery)
         owners = sorted(v.rm_id for v in self.partitions if v.name == query.partition)
         chosen = [rm_id for rm_id in owners if query.rm_id in ("", rm_id)]
         if not chosen:
