@@ -32,6 +32,7 @@ from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.grpc.settings import TlsFiles
 from remuda.edges.rest.app import build_app
 from remuda.edges.rest.cluster_routes import CLUSTER_NAME, cluster_routes
+from remuda.edges.rest.dump import DumpParts, StateDump, dump_routes
 from remuda.edges.rest.event_routes import event_routes
 from remuda.edges.rest.health_routes import health_routes
 from remuda.edges.rest.metrics_routes import metrics_routes
@@ -201,11 +202,13 @@ async def _serve(
         core.configurations.watch(checker)
         metrics = Metrics(core, settings.metrics)
         core.subscribe(metrics.refusals)
+        dump = StateDump(core, DumpParts())
         routes = {
             **event_routes(events),
             **health_routes(checker, history, Pulse(core)),
             **metrics_routes(metrics),
             **cluster_routes(core.roster, time.time_ns(), settings.cluster_name),
+            **dump_routes(dump),
         }
         core.start()
         running.callback(core.stop)
@@ -217,6 +220,7 @@ async def _serve(
             load_configuration,
             credentials=security.credentials,
             identities=security.identities,
+            dump=dump,
         )
         grpc_address = await grpc_server.start(_text(settings.grpc_address))
         running.push_async_callback(grpc_server.stop)

@@ -209,13 +209,16 @@ def test_a_logger_or_level_that_is_none_is_refused(
 
 @pytest.mark.remuda_rule("DMP-1", "DMP-3", "DMP-4", "DMP-6", "DMP-8")
 def test_a_dump_shows_what_there_is(service: Service) -> None:
-    assert list(dumped(service)) == ["timestamp"]
+    assert list(dumped(service)) == ["timestamp", "config", "version"]
     prepare(service)
     asking = service.allocations("rm")
     asking.send(asks(300))
     placed(asking, 300)
     found = dumped(service)
-    assert list(found) == ["timestamp", "partitions", "applications", "nodes", "queues"]
+    assert list(found) == [
+        *("timestamp", "partitions", "applications", "nodes", "queues", "config"),
+        *("placementRules", "users", "version"),
+    ]
     assert [(each["clusterId"], each["name"]) for each in found["partitions"]] == [
         ("rm", "default")
     ]

@@ -27,13 +27,12 @@ from remuda.core.messages.effects import (
     ResourceManagerStopped,
 )
 from remuda.core.messages.queries import (
-    ApplicationsQuery,
-    ApplicationView,
     PartitionsQuery,
     PartitionView,
     Query,
     View,
 )
+from remuda.core.messages.rows import ApplicationRowsQuery, Rows
 from remuda.runtime.configuration.configurations import Configurations
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.delivery import Delivery, Session
@@ -263,8 +262,8 @@ class Driver:
                 _log.warning("resource manager %r is stopped: %s", effect.rm_id, cause)
 
     def _live_applications(self, partition: PartitionView) -> int:
-        query = ApplicationsQuery(partition.name, rm_id=partition.rm_id)
-        return len(rows(ApplicationView, self._scheduler.view(query)))
+        found = self._scheduler.view(ApplicationRowsQuery(partition.name, rm_id=partition.rm_id))
+        return len(found) if isinstance(found, Rows) else 0
 
     def close(self) -> None:
         """Finish the recording."""

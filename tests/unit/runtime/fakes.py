@@ -26,12 +26,12 @@ from remuda.core.messages.effects import (
     RegistrationAnswered,
 )
 from remuda.core.messages.queries import (
-    ApplicationsQuery,
     PartitionsQuery,
     PartitionView,
     Query,
     View,
 )
+from remuda.core.messages.rows import ApplicationRowsQuery
 from remuda.core.ports import (
     NodesQuestion,
     Predicates,
@@ -122,7 +122,7 @@ class FakeScheduler:
 
     def view(self, query: Query) -> View:
         self.threads.add(threading.current_thread().name)
-        if isinstance(query, ApplicationsQuery):
+        if isinstance(query, ApplicationRowsQuery):
             return ()
         if type(query) is not PartitionsQuery:
             raise LookupError("no such view")

@@ -209,7 +209,7 @@ def _update(turn: Turn, partition: Partition, node: Node, update: NodeUpdate) ->
     """
     attributes = {k: v for k, v in update.attributes.items() if k != NODE_PARTITION}
     was_ready = node.ready()
-    node.attributes.update(attributes)
+    node.attributes = {**node.attributes, **attributes}
     ready = node.ready()
     if was_ready != ready:
         partition.unready_nodes += -1 if ready else 1

@@ -7,7 +7,7 @@ by ID, path or name (REST-20). Times are Unix nanoseconds, 0 means never.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import TypeAlias
 
@@ -30,6 +30,7 @@ from remuda.core.messages.measures import (
     TotalsView,
 )
 from remuda.core.messages.node_queries import NodePercentsQuery, NodePercentsView, NodeQuery
+from remuda.core.messages.rows import ApplicationRowsQuery, NodeRowsQuery, Rows
 
 
 @message
@@ -155,7 +156,9 @@ class ConfigurationsQuery:
 PartitionQuery: TypeAlias = (
     QueuesQuery
     | NodesQuery
+    | NodeRowsQuery
     | ApplicationsQuery
+    | ApplicationRowsQuery
     | PlacementRulesQuery
     | UsageQuery
     | AccessQuery
@@ -467,8 +470,8 @@ class ApplicationView:
     max_request_priority: int
     state_log: tuple[tuple[int, str], ...]
     backoff_deadline_ns: int
-    requests: tuple[RequestView, ...]
-    allocations: tuple[AllocationView, ...]
+    requests: Sequence[RequestView]
+    allocations: Sequence[AllocationView]
     placeholder: Resource = field(default_factory=dict)
     placeholder_deadline_ns: int = 0
     placeholder_data: tuple[PlaceholderView, ...] = ()
@@ -574,7 +577,9 @@ View: TypeAlias = (
     tuple[PartitionView, ...]
     | QueueView
     | tuple[NodeView, ...]
+    | Rows[NodeView]
     | tuple[ApplicationView, ...]
+    | Rows[ApplicationView]
     | tuple[PreemptionView, ...]
     | tuple[EvictionView, ...]
     | tuple[PlacementRuleConfig, ...]

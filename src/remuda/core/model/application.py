@@ -167,13 +167,7 @@ class Application:
 
     def peak(self) -> Vector:
         """Return the most it ever held, placeholders included. Rules: REST-77, REST-135."""
-        peak = copy(self.max_allocated)
-        usage = self.usage()
-        define(peak, usage.types)
-        for index, held in enumerate(usage.amounts):
-            if held > peak.amounts[index]:
-                peak.amounts[index] = held
-        return peak
+        return higher(self.max_allocated, self.usage())
 
     @property
     def application_id(self) -> str:
@@ -210,3 +204,13 @@ class Application:
         request.allocation_ids = self.detached.pop(key, {})
         request.adopted = len(request.allocation_ids)
         self.requests[key] = request
+
+
+def higher(peak: Vector, usage: Vector) -> Vector:
+    """Return the most of each type that is in one of two vectors. Rules: REST-77."""
+    found = copy(peak)
+    define(found, usage.types)
+    for index, held in enumerate(usage.amounts):
+        if held > found.amounts[index]:
+            found.amounts[index] = held
+    return found

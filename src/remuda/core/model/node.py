@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, final
 
 from remuda.core.messages.tags import READY
@@ -136,4 +137,9 @@ class Node:
 
     def ready(self) -> bool:
         """Return the ready flag; absent or unreadable means ready. Rules: NODE-2."""
-        return self.attributes.get(READY, "true") not in _FALSE
+        return says_ready(self.attributes)
+
+
+def says_ready(attributes: Mapping[str, str]) -> bool:
+    """Return the ready flag among a node's attributes. Rules: NODE-2."""
+    return attributes.get(READY, "true") not in _FALSE

@@ -125,10 +125,12 @@ class ResourceTypes:
 
     def resource(self, vector: Vector) -> dict[str, int]:
         """Return a vector by name, sorted, each amount cut to 64 bits. Rules: RES-11, RES-25."""
+        return self.named(vector.amounts, vector.types)
+
+    def named(self, amounts: list[int], types: int) -> dict[str, int]:
+        """Return what a vector was by name, as ``resource``. Any thread. Rules: RES-11, RES-25."""
         found = {
-            name: sat(vector.amounts[index])
-            for index, name in enumerate(self.names)
-            if vector.types >> index & 1
+            name: sat(amounts[index]) for index, name in enumerate(self.names) if types >> index & 1
         }
         return dict(sorted(found.items()))
 

@@ -36,15 +36,16 @@ from remuda.core.messages.queries import (
     UtilisationQuery,
     View,
 )
+from remuda.core.messages.rows import ApplicationRowsQuery, NodeRowsQuery
 from remuda.core.model.cluster import Cluster
 from remuda.core.model.partition import Partition
-from remuda.core.views.applications import application_views
+from remuda.core.views.applications import application_rows, application_views
 from remuda.core.views.audits import audit
 from remuda.core.views.chosen_applications import application_portion, one_application
 from remuda.core.views.configurations import access_view, configuration_views
 from remuda.core.views.indexes import application_index, ask_order, pending_portion
 from remuda.core.views.measures import node_measures, queue_measures, totals_view
-from remuda.core.views.nodes import node_views, one_node
+from remuda.core.views.nodes import node_rows, node_views, one_node
 from remuda.core.views.partitions import find_partition, partition_views, queue_view
 from remuda.core.views.preemptions import eviction_views, preemption_views
 from remuda.core.views.usage import usage_views
@@ -77,10 +78,10 @@ def answer(cluster: Cluster, query: Query) -> View:
 def _answer(partition: Partition, query: PartitionQuery) -> View:
     if isinstance(query, QueuesQuery):
         return queue_view(partition, partition.root)
-    if isinstance(query, NodesQuery):
-        return node_views(partition)
-    if isinstance(query, ApplicationsQuery):
-        return application_views(partition, query.queue)
+    if isinstance(query, NodesQuery | NodeRowsQuery):
+        return _nodes(partition, query)
+    if isinstance(query, ApplicationsQuery | ApplicationRowsQuery):
+        return _applications(partition, query)
     if isinstance(query, UsageQuery):
         return usage_views(partition, groups=query.groups)
     if isinstance(query, AccessQuery):
@@ -114,3 +115,13 @@ def _answer_more(
     if isinstance(query, AskOrderQuery):
         return ask_order(partition, query.application_id)
     assert_never(query)
+
+
+def _nodes(partition: Partition, query: NodesQuery | NodeRowsQuery) -> View:
+    return node_views(partition) if isinstance(query, NodesQuery) else node_rows(partition)
+
+
+def _applications(partition: Partition, query: ApplicationsQuery | ApplicationRowsQuery) -> View:
+    if isinstance(query, ApplicationsQuery):
+        return application_views(partition, query.queue)
+    return application_rows(partition, query.queue)

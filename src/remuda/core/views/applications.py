@@ -1,8 +1,10 @@
-"""Answers questions about applications, their asks and their allocations (rules: REST-77 ff.)."""
+"""Answers questions about applications (rules: REST-77 ff.)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Final, TypeAlias, final
 
 from remuda.base.resources import Resource
 from remuda.core.messages.queries import (
@@ -12,14 +14,29 @@ from remuda.core.messages.queries import (
     RequestView,
     UnknownQueue,
 )
-from remuda.core.model.allocation import Allocation
-from remuda.core.model.application import Application
+from remuda.core.messages.rows import Rows
+from remuda.core.model.application import Application, higher
 from remuda.core.model.gang import Gang
+from remuda.core.model.history import History
 from remuda.core.model.partition import Partition
-from remuda.core.model.request import Request
-from remuda.core.model.vectors import ResourceTypes, Vector
-from remuda.core.views.findings import finding_view, log_view
-from remuda.core.views.preemptions import Involved, preemptor_view
+from remuda.core.model.vectors import Amounts, ResourceTypes, Vector, add_vector, copy
+from remuda.core.views.allocations import (
+    InFlight,
+    allocation_views,
+    by_id,
+    note_allocations,
+)
+from remuda.core.views.preemptions import Involved
+from remuda.core.views.requests import by_key, note_requests, request_view
+
+# Task groups that had placeholders: name, size of the first, count, replaced, timed out.
+_NotedGroup: TypeAlias = tuple[str, Amounts, int, int, int]
+_NotedGroups: TypeAlias = tuple[_NotedGroup, ...]
+
+# Resource-seconds by instance type: used, preempted, held as placeholders.
+_Seconds: TypeAlias = dict[str, Resource]
+_NotedSeconds: TypeAlias = tuple[_Seconds, _Seconds, _Seconds]
+_NO_SECONDS: Final[_NotedSeconds] = ({}, {}, {})
 
 
 def application_views(
@@ -29,100 +46,147 @@ def application_views(
 
     Rules: REST-76, REST-77, PRE-91.
     """
+    noted = _note_all(partition, path)
+    return UnknownQueue() if noted is None else tuple([each.view(whole=True) for each in noted])
+
+
+def application_rows(partition: Partition, path: str) -> Rows[ApplicationView] | UnknownQueue:
+    """Return the same, each made when it is read. Rules: REST-76, REST-77, PRE-91, DMP-17."""
+    noted = _note_all(partition, path)
+    if noted is None:
+        return UnknownQueue()
+    return Rows(len(noted), lambda place: noted[place].view(whole=False))
+
+
+def chosen_application_views(
+    partition: Partition, found: Sequence[Application]
+) -> tuple[ApplicationView, ...]:
+    """Return some applications, live or ended. Rules: REST-77, REST-78, REST-136, PRE-91."""
+    if not found:
+        return ()
+    common = _Common(partition)
+    return tuple([_NotedApplication(common, each).view(whole=True) for each in found])
+
+
+def _note_all(partition: Partition, path: str) -> list[_NotedApplication] | None:
+    """Note the applications of a queue, None if it is unknown."""
     applications = partition.applications
     if path:
         queue = partition.queue(path)
         if queue is None:
-            return UnknownQueue()
+            return None
         applications = queue.applications
-    found = [applications[application_id] for application_id in sorted(applications)]
-    involved = Involved(partition)
-    return tuple([application_view(partition, each, involved) for each in found])
+    common = _Common(partition)
+    return [_NotedApplication(common, applications[each]) for each in sorted(applications)]
 
 
-def allocation_view(partition: Partition, allocation: Allocation) -> AllocationView:
-    """Return one allocation. Rules: REST-80, PRE-34, PRE-91."""
-    ask = allocation.ask
-    preemptor = preemptor_view(allocation.preemption)
-    return AllocationView(
-        allocation_key=ask.allocation_key,
-        allocation_id=allocation.allocation_id,
-        tags=dict(ask.tags),
-        request_time_ns=allocation.placeholder_ns or allocation.requested_ns,
-        allocation_time_ns=allocation.created_ns,
-        resource=dict(allocation.amounts.resource),
-        priority=ask.priority,
-        node_id=allocation.node.node_id,
-        application_id=ask.application_id,
-        partition=partition.name,
-        task_group=ask.task_group,
-        placeholder=ask.placeholder,
-        placeholder_used=allocation.placeholder_ns > 0,
-        placeholder_request_time_ns=allocation.placeholder_ns,
-        ordered=allocation.ordered,
-        replacement=_replacement(allocation),
-        preemption=0 if preemptor is None else preemptor.number,
-        preempted_by=preemptor,
-        originator=ask.originator,
-    )
+@final
+class _Common:
+    """What the applications of one answer share."""
+
+    __slots__ = ("flying", "involved", "name", "partition", "types")
+
+    def __init__(self, partition: Partition) -> None:
+        self.partition = partition
+        self.name = partition.name
+        self.types = partition.types
+        self.flying = InFlight(partition)
+        self.involved = Involved(partition)
 
 
-def _replacement(allocation: Allocation) -> str:
-    """Return the ID of what waits to take the place of a placeholder. Rules: GANG-14."""
-    gang = allocation.application.gang
-    real = None if gang is None else gang.replacing.get(allocation.allocation_id)
-    return "" if real is None else real.allocation_id
+@final
+class _NotedApplication:
+    """An application as it was at one moment. Rules: REST-77, DMP-15, DMP-17."""
+
+    __slots__ = (
+        "allocated", "allocations", "application", "backoff_until_ns", "common", "deadline_ns",
+        "finished_ns", "groups", "max_allocated", "pending", "placeholders", "priority", "queue",
+        "reason", "requests", "seconds", "started_ns", "state", "state_log", "submitted_ns", "user",
+        "user_groups",
+    )  # fmt: skip
+
+    def __init__(self, common: _Common, application: Application) -> None:
+        gang = application.gang
+        self.common = common
+        self.application = application
+        self.queue = application.queue_path
+        self.user = application.user
+        self.user_groups = application.user_groups
+        self.state = application.state
+        self.submitted_ns = application.submitted_ns
+        self.finished_ns = application.finished_ns
+        self.started_ns = application.started_ns
+        self.allocated = copy(application.allocated)
+        self.max_allocated = copy(application.max_allocated)
+        self.pending = copy(application.pending)
+        self.reason = application.reject_reason
+        self.priority = application.priority
+        self.state_log = tuple(application.state_log)
+        self.backoff_until_ns = application.backoff_until_ns
+        self.placeholders: Vector | None = None if gang is None else copy(gang.usage)
+        self.deadline_ns = 0 if gang is None or gang.timer is None else gang.timer.at_ns
+        self.groups: _NotedGroups = () if gang is None else _note_groups(gang)
+        self.seconds = _note_seconds(common.types, application.history)
+        self.requests = note_requests(common.partition, application)
+        self.allocations = note_allocations([application.allocations.values()])
+
+    def view(self, *, whole: bool) -> ApplicationView:
+        """Return the application; unless ``whole``, what it has is made when read. Any thread."""
+        record = self.application.record
+        number = self.application.number
+        common = self.common
+        resource = common.types.resource
+        used = copy(self.allocated)
+        if self.placeholders is not None:
+            add_vector(used, self.placeholders)
+        requests, allocations = self._requests(), self._allocations()
+        used_seconds, preempted_seconds, placeholder_seconds = self.seconds
+        return ApplicationView(
+            application_id=record.application_id,
+            partition=common.name,
+            queue=self.queue,
+            user=self.user,
+            groups=self.user_groups,
+            state=self.state,
+            submission_time_ns=self.submitted_ns,
+            finished_time_ns=self.finished_ns,
+            start_time_ns=self.started_ns,
+            used=resource(self.allocated),
+            max_used=resource(higher(self.max_allocated, used)),
+            pending=resource(self.pending),
+            rejected_message=self.reason,
+            max_request_priority=self.priority,
+            state_log=self.state_log,
+            backoff_deadline_ns=self.backoff_until_ns,
+            placeholder={} if self.placeholders is None else resource(self.placeholders),
+            placeholder_deadline_ns=self.deadline_ns,
+            placeholder_data=tuple([_placeholder_view(each) for each in self.groups]),
+            preemptions=tuple(common.involved.caused.get(number, ())),
+            evictions=tuple(common.involved.suffered.get(number, ())),
+            used_seconds=used_seconds,
+            preempted_seconds=preempted_seconds,
+            placeholder_seconds=placeholder_seconds,
+            requests=tuple(requests) if whole else requests,
+            allocations=tuple(allocations) if whole else allocations,
+        )
+
+    def _requests(self) -> Rows[RequestView]:
+        noted = by_key(self.requests)
+        make = partial(request_view, self.common.name)
+        return Rows(len(noted), lambda place: make(noted[place]))
+
+    def _allocations(self) -> Rows[AllocationView]:
+        return allocation_views(self.common.name, self.allocations, self.common.flying, by_id)
 
 
-def _placeholder_data(gang: Gang) -> tuple[PlaceholderView, ...]:
-    """Return the task groups that had placeholders, by name. Rules: GANG-35."""
-    found: list[PlaceholderView] = []
-    for name, group in sorted(gang.groups.items()):
-        if group.minimum is not None:
-            size = dict(group.minimum.resource)
-            counts = (group.count, group.replaced, group.timed_out)
-            found.append(PlaceholderView(name, size, *counts))
-    return tuple(found)
-
-
-def application_view(
-    partition: Partition, application: Application, involved: Involved
-) -> ApplicationView:
-    """Return one application, live or ended. Rules: REST-77, REST-78, REST-136, PRE-91."""
-    record = application.record
-    types = partition.types
-    pending = [each for each in application.requests.values() if each.pending]
-    pending.sort(key=lambda each: each.ask.allocation_key)
-    allocations = sorted(application.allocations.values(), key=lambda each: each.allocation_id)
-    gang = application.gang
-    history = application.history
-    return ApplicationView(
-        application_id=record.application_id,
-        partition=partition.name,
-        queue=application.queue_path,
-        user=application.user,
-        groups=application.user_groups,
-        state=application.state,
-        submission_time_ns=application.submitted_ns,
-        finished_time_ns=application.finished_ns,
-        start_time_ns=application.started_ns,
-        used=types.resource(application.allocated),
-        max_used=types.resource(application.peak()),
-        pending=types.resource(application.pending),
-        rejected_message=application.reject_reason,
-        max_request_priority=application.priority,
-        state_log=tuple(application.state_log),
-        backoff_deadline_ns=application.backoff_until_ns,
-        placeholder={} if gang is None else types.resource(gang.usage),
-        placeholder_deadline_ns=0 if gang is None or gang.timer is None else gang.timer.at_ns,
-        placeholder_data=() if gang is None else _placeholder_data(gang),
-        preemptions=tuple(involved.caused.get(application.number, ())),
-        evictions=tuple(involved.suffered.get(application.number, ())),
-        used_seconds={} if history is None else _sums(types, history.used),
-        preempted_seconds={} if history is None else _sums(types, history.preempted),
-        placeholder_seconds={} if history is None else _sums(types, history.placeholder),
-        requests=tuple([_request_view(partition, each) for each in pending]),
-        allocations=tuple([allocation_view(partition, each) for each in allocations]),
+def _note_seconds(types: ResourceTypes, history: History | None) -> _NotedSeconds:
+    """Return what ended has used, was preempted of and held as placeholders. Rules: RES-57."""
+    if history is None:
+        return _NO_SECONDS
+    return (
+        _sums(types, history.used),
+        _sums(types, history.preempted),
+        _sums(types, history.placeholder),
     )
 
 
@@ -131,26 +195,17 @@ def _sums(types: ResourceTypes, sums: Mapping[str, Vector]) -> dict[str, Resourc
     return {kind: types.resource(vector) for kind, vector in sorted(sums.items())}
 
 
-def _request_view(partition: Partition, request: Request) -> RequestView:
-    ask = request.ask
-    return RequestView(
-        allocation_key=ask.allocation_key,
-        tags=dict(ask.tags),
-        request_time_ns=request.created_ns,
-        resource=dict(request.amounts.resource),
-        pending_count=request.pending,
-        priority=ask.priority,
-        required_node=request.required_node(),
-        application_id=ask.application_id,
-        partition=partition.name,
-        task_group=ask.task_group,
-        placeholder=ask.placeholder,
-        execution_timeout_ms=ask.execution_timeout_ms,
-        originator=ask.originator,
-        scheduling_attempted=request.attempted,
-        triggered_scale_up=request.reported,
-        log=log_view(request),
-        finding=finding_view(partition, request),
-        reservations=tuple(request.reservations),
-        preemption=0 if request.preemption is None else request.preemption.number,
+def _note_groups(gang: Gang) -> _NotedGroups:
+    """Note the task groups that had placeholders, by name. Rules: GANG-35."""
+    return tuple(
+        [
+            (name, group.minimum, group.count, group.replaced, group.timed_out)
+            for name, group in sorted(gang.groups.items())
+            if group.minimum is not None
+        ]
     )
+
+
+def _placeholder_view(noted: _NotedGroup) -> PlaceholderView:
+    name, minimum, *counts = noted
+    return PlaceholderView(name, dict(minimum.resource), *counts)

@@ -11,8 +11,7 @@ from remuda.core.messages.application_queries import (
 from remuda.core.messages.queries import ApplicationView, UnknownQueue
 from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
-from remuda.core.views.applications import application_view
-from remuda.core.views.preemptions import Involved
+from remuda.core.views.applications import chosen_application_views
 
 
 def one_application(
@@ -30,7 +29,7 @@ def one_application(
         path = queue.path
     live = partition.applications.get(query.application_id)
     if live is not None and path in ("", live.queue_path):
-        return _views(partition, [live])
+        return chosen_application_views(partition, [live])
     ended: list[Application] = []
     for wanted, kept in (
         (query.completed, partition.ended),
@@ -39,7 +38,7 @@ def one_application(
         if wanted:
             ended += [each for each in kept.values() if _is(each, query.application_id, path)]
     ended.sort(key=lambda each: (each.finished_ns, each.number))
-    return _views(partition, ended[-1:])
+    return chosen_application_views(partition, ended[-1:])
 
 
 def application_portion(
@@ -50,7 +49,7 @@ def application_portion(
     Rules: REST-36, REST-82, DMP-4.
     """
     found = [locate(partition, query.which, key[1], key[2]) for key in query.keys]
-    return _views(partition, [each for each in found if each is not None])
+    return chosen_application_views(partition, [each for each in found if each is not None])
 
 
 def locate(
@@ -67,10 +66,3 @@ def locate(
 
 def _is(application: Application, application_id: str, path: str) -> bool:
     return application.application_id == application_id and path in ("", application.queue_path)
-
-
-def _views(partition: Partition, found: list[Application]) -> tuple[ApplicationView, ...]:
-    if not found:
-        return ()
-    involved = Involved(partition)
-    return tuple([application_view(partition, each, involved) for each in found])

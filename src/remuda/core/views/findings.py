@@ -2,23 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import final
+
 from remuda.config.queue_properties import STATEAWARE
 from remuda.core.messages import gates
 from remuda.core.messages.queries import FindingView, LogEntryView, NodeTallyView
 from remuda.core.model import states
-from remuda.core.model.finding import Finding, NodeTally
+from remuda.core.model.finding import Finding, LogEntry, NodeTally
 from remuda.core.model.partition import Partition
 from remuda.core.model.request import CLOSED, Request, Strand
+from remuda.core.model.vectors import Amounts
 
 
-def log_view(request: Request) -> tuple[LogEntryView, ...]:
-    """Return the allocation log of an ask by message. Rules: CYC-24, REST-81."""
-    entries = [LogEntryView(message, last, count) for message, count, last in request.log]
+def log_view(log: tuple[LogEntry, ...]) -> tuple[LogEntryView, ...]:
+    """Return the allocation log of an ask by message. Any thread. Rules: CYC-24, REST-81."""
+    entries = [LogEntryView(message, last, count) for message, count, last in log]
     return tuple(sorted(entries, key=lambda each: each.message))
 
 
-def finding_view(partition: Partition, request: Request) -> FindingView | None:
-    """Return why an ask waits, None if nobody looked at it since something changed.
+@final
+class Why:
+    """Why some asks wait, noted at one moment; equal asks of an application share it.
+
+    ``requested``: None: each its own resource. ``last_ns`` None: nobody looked at them.
+    """
+
+    __slots__ = (
+        "available", "gate", "last_ns", "looks", "nodes", "preemption", "requested", "subject",
+        "until_ns",
+    )  # fmt: skip
+
+    def __init__(self, gate: str, subject: str, until_ns: int) -> None:
+        self.gate = gate
+        self.subject = subject
+        self.until_ns = until_ns
+        self.requested: Amounts | None = None
+        self.available: Mapping[str, int] | None = None
+        self.nodes: NodeTally | None = None
+        self.last_ns: int | None = None
+        self.looks: int = 0
+        self.preemption: str = ""
+
+
+def note_finding(partition: Partition, request: Request) -> Why | None:
+    """Note why an ask waits, None if nobody looked at it since something changed.
+
+    Asks of one group have the same answer, but for those of a gang: of one task group.
 
     Rules: CYC-11, CYC-12, CYC-33, QUE-41, REST-120, PRE-58, RM-15, OBJ-4, OBJ-8.
     """
@@ -27,13 +57,38 @@ def finding_view(partition: Partition, request: Request) -> FindingView | None:
         return None
     gate, subject = _halted_by(partition, request)
     if gate:
-        return _closed_view(request, gate, subject)
+        return Why(gate, subject, 0)
     strand = group.strand
     if strand.gate == CLOSED:
-        return _closed_view(request, *_closed_by(request))
+        gate, subject = _closed_by(request)
+        return Why(gate, subject, request.application.backoff_until_ns * (gate == gates.BACKOFF))
     if _is_stopped(strand):
-        return _view(request, strand.finding)
-    return _view(request, strand.lane.finding) if strand.lane.parked else None
+        return _noted(request, strand.finding)
+    return _noted(request, strand.lane.finding) if strand.lane.parked else None
+
+
+def finding_view(why: Why, amounts: Amounts, created_ns: int, waits_since_ns: int) -> FindingView:
+    """Return why one of several asks waits, as it was noted. Any thread. Rules: REST-120."""
+    last_ns = why.last_ns
+    if last_ns is None:
+        last_ns = waits_since_ns or created_ns
+    return FindingView(
+        gate=why.gate,
+        subject=why.subject,
+        requested=dict((why.requested or amounts).resource),
+        available=None if why.available is None else dict(why.available),
+        nodes=None if why.nodes is None else _tally_view(why.nodes),
+        since_ns=waits_since_ns or last_ns,
+        last_ns=last_ns,
+        looks=why.looks,
+        until_ns=why.until_ns,
+        preemption=why.preemption,
+    )
+
+
+def since_ns(why: Why, request: Request) -> int:
+    """Return since when an ask waits that is known to wait. Rules: REST-120, REST-121."""
+    return request.waits_since_ns or why.last_ns or request.created_ns
 
 
 def _is_stopped(strand: Strand) -> bool:
@@ -44,24 +99,18 @@ def _is_stopped(strand: Strand) -> bool:
     return bound.full() if strand.held else not strand.lane.shape.fits(bound)
 
 
-def _view(request: Request, finding: Finding | None) -> FindingView | None:
+def _noted(request: Request, finding: Finding | None) -> Why | None:
     if finding is None:
         return None
-    available = finding.available
-    requested, group = request.amounts, request.group
-    if finding.gate == gates.GANG and group is not None:
-        requested = group.strand.lane.shape.total or requested
-    return FindingView(
-        gate=finding.gate,
-        subject=finding.subject,
-        requested=dict(requested.resource),
-        available=None if available is None else dict(available),
-        nodes=None if finding.nodes is None else _tally_view(finding.nodes),
-        since_ns=request.waits_since_ns or finding.last_ns,
-        last_ns=finding.last_ns,
-        looks=finding.looks,
-        preemption=finding.preemption,
-    )
+    why = Why(finding.gate, finding.subject, 0)
+    why.available = finding.available
+    why.nodes = finding.nodes
+    why.last_ns = finding.last_ns
+    why.looks = finding.looks
+    why.preemption = finding.preemption
+    if finding.gate == gates.GANG and request.group is not None:
+        why.requested = request.group.strand.lane.shape.total
+    return why
 
 
 def _tally_view(tally: NodeTally) -> NodeTallyView:
@@ -73,22 +122,6 @@ def _tally_view(tally: NodeTally) -> NodeTallyView:
         no_room=tally.no_room,
         refused=tally.refused,
         reasons=tally.reasons,
-    )
-
-
-def _closed_view(request: Request, gate: str, subject: str) -> FindingView:
-    """Return why an ask is not tried, however much room there is."""
-    application = request.application
-    return FindingView(
-        gate=gate,
-        subject=subject,
-        requested=dict(request.amounts.resource),
-        available=None,
-        nodes=None,
-        since_ns=request.waits_since_ns or request.created_ns,
-        last_ns=request.waits_since_ns or request.created_ns,
-        looks=0,
-        until_ns=application.backoff_until_ns if gate == gates.BACKOFF else 0,
     )
 
 

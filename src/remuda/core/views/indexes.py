@@ -20,7 +20,7 @@ from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
 from remuda.core.views.chosen_applications import locate
-from remuda.core.views.findings import finding_view
+from remuda.core.views.findings import note_finding, since_ns
 
 
 def application_index(
@@ -99,7 +99,7 @@ def _of_kind(partition: Partition, which: str, queue: Queue | None) -> Iterable[
 def _pending_view(partition: Partition, application: Application) -> PendingView:
     groups = application.request_groups.values()
     first = min([group.first() for group in groups], key=lambda each: each.sort_key)
-    finding = finding_view(partition, first)
+    why = note_finding(partition, first)
     return PendingView(
         application_id=application.application_id,
         state=application.state,
@@ -109,7 +109,7 @@ def _pending_view(partition: Partition, application: Application) -> PendingView
         pending=partition.types.resource(application.pending),
         requests=sum([len(group.requests) for group in groups]),
         allocation_key=first.ask.allocation_key,
-        gate="" if finding is None else finding.gate,
-        subject="" if finding is None else finding.subject,
-        since_ns=first.created_ns if finding is None else finding.since_ns,
+        gate="" if why is None else why.gate,
+        subject="" if why is None else why.subject,
+        since_ns=first.created_ns if why is None else since_ns(why, first),
     )

@@ -2,49 +2,128 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import accumulate, chain
+from typing import final
+
 from remuda.core.messages.queries import ForeignAllocationView, NodeView
+from remuda.core.messages.rows import Rows
 from remuda.core.model.foreign import ForeignAllocation
-from remuda.core.model.node import Node
+from remuda.core.model.node import Node, says_ready
 from remuda.core.model.partition import Partition
-from remuda.core.views.applications import allocation_view
+from remuda.core.model.vectors import Vector
+from remuda.core.views.allocations import (
+    InFlight,
+    allocation_views,
+    by_application,
+    note_allocations,
+    some,
+)
 
 
 def node_views(partition: Partition) -> tuple[NodeView, ...]:
     """Return all nodes of a partition by ID. Rules: REST-20, REST-85."""
-    nodes = partition.nodes
-    return tuple([_node_view(partition, nodes[node_id]) for node_id in sorted(nodes)])
+    return tuple(node_rows(partition))
+
+
+def node_rows(partition: Partition) -> Rows[NodeView]:
+    """Return all nodes by ID, each made when it is read. Rules: REST-20, REST-85, DMP-17."""
+    noted = _NotedNodes(partition, sorted(partition.nodes))
+    return Rows(len(noted.nodes), noted.view)
 
 
 def one_node(partition: Partition, node_id: str) -> tuple[NodeView, ...]:
     """Return a node, or nothing if the partition has none of that ID. Rules: REST-32."""
-    node = partition.nodes.get(node_id)
-    return () if node is None else (_node_view(partition, node),)
+    if node_id not in partition.nodes:
+        return ()
+    return (_NotedNodes(partition, [node_id]).view(0),)
 
 
-def _node_view(partition: Partition, node: Node) -> NodeView:
-    allocations = [allocation_view(partition, each) for each in node.allocations.values()]
-    allocations.sort(key=lambda each: (each.application_id, each.allocation_id))
-    keyed = sorted([(each.ask.allocation_key, name) for name, each in node.foreign.items()])
-    foreign = [_foreign_view(node.foreign[identity]) for _, identity in keyed]
-    return NodeView(
-        node_id=node.node_id,
-        partition=partition.name,
-        attributes=dict(sorted(node.attributes.items())),
-        capacity=dict(node.total.resource),
-        allocated=partition.types.resource(node.allocated),
-        occupied=partition.types.resource(node.occupied),
-        available=partition.types.resource(node.available),
-        schedulable=node.schedulable,
-        ready=node.ready(),
-        allocations=tuple(allocations),
-        reservations=tuple(
-            [
-                (each.request.ask.application_id, each.request.ask.allocation_key)
-                for each in node.reservations.values()
-            ]
-        ),
-        foreign=tuple(foreign),
+@final
+class _NotedNodes:
+    """Some nodes of a partition as they were at one moment, in few large lists.
+
+    The core thread fills them while nothing is scheduled, and a list for each node would let the
+    garbage collection run more than once. ``allocations``: all, ``ends``: after the last of each
+    node. ``reserved``, ``foreign``: by place, where there is something. Rules: DMP-15, DMP-17.
+    """
+
+    __slots__ = (
+        "allocated", "allocations", "attributes", "available", "ends", "flying", "foreign", "name",
+        "nodes", "occupied", "reserved", "schedulable", "totals", "types",
+    )  # fmt: skip
+
+    def __init__(self, partition: Partition, node_ids: Sequence[str]) -> None:
+        self.name = partition.name
+        self.types = partition.types
+        nodes = [partition.nodes[node_id] for node_id in node_ids]
+        self.nodes = nodes
+        self.totals = [node.total for node in nodes]
+        self.attributes = [node.attributes for node in nodes]
+        self.schedulable = [node.schedulable for node in nodes]
+        self.allocated = _Column([node.allocated for node in nodes])
+        self.occupied = _Column([node.occupied for node in nodes])
+        self.available = _Column([node.available for node in nodes])
+        self.allocations = note_allocations([node.allocations.values() for node in nodes])
+        self.ends = list(accumulate([len(node.allocations) for node in nodes]))
+        self.reserved = {
+            place: _reservations(node) for place, node in enumerate(nodes) if node.reservations
+        }
+        self.foreign = {
+            place: tuple(node.foreign.values()) for place, node in enumerate(nodes) if node.foreign
+        }
+        self.flying = InFlight(partition)
+
+    def view(self, place: int) -> NodeView:
+        """Return a node as it was noted. Any thread. Rules: REST-85."""
+        start = self.ends[place - 1] if place else 0
+        noted = some(self.allocations, start, self.ends[place])
+        attributes = self.attributes[place]
+        types = self.types
+        return NodeView(
+            node_id=self.nodes[place].node_id,
+            partition=self.name,
+            attributes=dict(sorted(attributes.items())),
+            capacity=dict(self.totals[place].resource),
+            allocated=types.named(*self.allocated.row(place)),
+            occupied=types.named(*self.occupied.row(place)),
+            available=types.named(*self.available.row(place)),
+            schedulable=self.schedulable[place],
+            ready=says_ready(attributes),
+            allocations=tuple(allocation_views(self.name, noted, self.flying, by_application)),
+            reservations=self.reserved.get(place, ()),
+            foreign=tuple([_foreign_view(each) for each in _by_key(self.foreign.get(place, ()))]),
+        )
+
+
+@final
+class _Column:
+    """Many vectors as they were at one moment, one after the other. Rules: RES-13."""
+
+    __slots__ = ("_amounts", "_ends", "_types")
+
+    def __init__(self, vectors: list[Vector]) -> None:
+        self._amounts = list(chain.from_iterable([vector.amounts for vector in vectors]))
+        self._ends = list(accumulate([len(vector.amounts) for vector in vectors]))
+        self._types = [vector.types for vector in vectors]
+
+    def row(self, place: int) -> tuple[list[int], int]:
+        """Return the amounts and types of one vector."""
+        start = self._ends[place - 1] if place else 0
+        return self._amounts[start : self._ends[place]], self._types[place]
+
+
+def _reservations(node: Node) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        [
+            (each.request.ask.application_id, each.request.ask.allocation_key)
+            for each in node.reservations.values()
+        ]
     )
+
+
+def _by_key(foreign: tuple[ForeignAllocation, ...]) -> list[ForeignAllocation]:
+    return sorted(foreign, key=lambda each: (each.ask.allocation_key, each.identity))
 
 
 def _foreign_view(foreign: ForeignAllocation) -> ForeignAllocationView:

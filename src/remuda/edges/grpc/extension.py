@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from typing import Final
 
 import grpc
@@ -19,7 +20,7 @@ from remuda.config.schema import Load
 from remuda.edges.grpc.access import caller
 from remuda.edges.grpc.refusals import Context, RefusalError, abort, one_line, refusing
 from remuda.edges.grpc.unary import unary
-from remuda.edges.rest.dump import dump
+from remuda.edges.rest.dump import StateDump
 from remuda.runtime.driver import Removed
 from remuda.runtime.dumps import BUDGET_SECONDS
 from remuda.runtime.errors import NotRegisteredError
@@ -50,18 +51,23 @@ class ExtensionService:
         core: the running loop.
         load: turns configuration text into records.
         unregister: removes an RM with its streams and counts what it owned.
+        dump: writes dumps, those of other edges too.
 
     Rules: RM-19, SI-84 to SI-88, EXT-20.
     """
 
     def __init__(
-        self, core: SchedulerLoop, load: Load, unregister: Callable[[str], Awaitable[Removed]]
+        self,
+        core: SchedulerLoop,
+        load: Load,
+        unregister: Callable[[str], Awaitable[Removed]],
+        dump: StateDump,
     ) -> None:
         self._core = core
         self._load = load
         self._remove = unregister
         self.core_uuid = str(uuid.uuid4())
-        self._dumping = asyncio.Lock()
+        self._state_dump = dump
 
     def handlers(self) -> grpc.GenericRpcHandler:
         """Return the handlers of the service."""
@@ -132,23 +138,28 @@ class ExtensionService:
             with refusing():
                 limits.refuse_too_many(data, limits.FLAT)
                 request = ext.StateDumpRequest.FromString(data)
-                async with self._dumping:
-                    await self._send_dump(request, context)
+                await self._send_dump(request, context)
         except RefusalError as refusal:
             await abort(context, refusal)
 
     async def _send_dump(self, request: ext.StateDumpRequest, context: Context) -> None:
         budget = min(request.rm_budget_millis / 1_000 or BUDGET_SECONDS, _BUDGET_SECONDS_LIMIT)
-        pieces = dump(self._core, rm_budget_seconds=budget if request.include_rm else None)
-        async for piece in pieces:
-            for start in range(0, len(piece), _CHUNK_BYTES):
-                chunk = ext.StateDumpChunk(data=piece[start : start + _CHUNK_BYTES])
-                try:
-                    async with asyncio.timeout(_CHUNK_SECONDS):
-                        await context.write(chunk.SerializeToString())
-                except TimeoutError:
-                    text = f"the client took nothing of the dump for {_CHUNK_SECONDS} s"
-                    raise RefusalError(grpc.StatusCode.DEADLINE_EXCEEDED, text) from None
+        pieces = self._state_dump.pieces(budget if request.include_rm else None)
+        async with aclosing(pieces):
+            async for piece in pieces:
+                await _send(piece, context)
+
+
+async def _send(piece: bytes, context: Context) -> None:
+    """Send a piece of a dump. Raises: RefusalError if the client does not take it."""
+    for start in range(0, len(piece), _CHUNK_BYTES):
+        chunk = ext.StateDumpChunk(data=piece[start : start + _CHUNK_BYTES])
+        try:
+            async with asyncio.timeout(_CHUNK_SECONDS):
+                await context.write(chunk.SerializeToString())
+        except TimeoutError:
+            text = f"the client took nothing of the dump for {_CHUNK_SECONDS} s"
+            raise RefusalError(grpc.StatusCode.DEADLINE_EXCEEDED, text) from None
 
 
 def counted(removed: Removed) -> ext.UnregisterResponse:

@@ -35,6 +35,7 @@ from remuda.edges.grpc.settings import GrpcSettings
 from remuda.edges.grpc.standard import StandardServices
 from remuda.edges.grpc.streams import Stream
 from remuda.edges.grpc.unary import unary
+from remuda.edges.rest.dump import StateDump
 from remuda.runtime.driver import Removed
 from remuda.runtime.errors import NotRegisteredError
 from remuda.runtime.inbox import anything
@@ -69,6 +70,7 @@ class GrpcServer:
         *,
         credentials: grpc.ServerCredentials | None = None,
         identities: Sequence[Identity] = (),
+        dump: StateDump | None = None,
     ) -> None:
         self._core = core
         self._load = load = core.resolvers.guarded(load)
@@ -87,7 +89,7 @@ class GrpcServer:
             ),
         )
         core.configurations.watch(self._note_limit)
-        extension = ExtensionService(core, load, self._unregister)
+        extension = ExtensionService(core, load, self._unregister, dump or StateDump(core))
         admin = AdminService(core, load, self._traffic, self._unregister)
         self._session_service = SessionService(
             core,

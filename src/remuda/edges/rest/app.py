@@ -200,7 +200,9 @@ def _response(found: object, headers: Mapping[str, str]) -> Response:
         return _json(found.shape, 200, {**headers, **found.headers})
     if not isinstance(found, Body):
         return _json(found, 200, headers)
-    more = {**found.headers, "Content-Type": found.media_type, "Vary": "Accept"}
+    more = {**found.headers, "Content-Type": found.media_type}
+    if found.by_accept:
+        more["Vary"] = "Accept"
     shared = headers if found.cors else {}
     return Response(found.content, found.status, headers={**shared, **more})
 

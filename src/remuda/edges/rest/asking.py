@@ -6,10 +6,10 @@ Every question is about a partition, or about all of them; which one is checked 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import field
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 from remuda.base.message import message
 from remuda.core.messages.queries import (
@@ -19,6 +19,7 @@ from remuda.core.messages.queries import (
     UnknownQueue,
     View,
 )
+from remuda.core.messages.rows import Rows
 from remuda.edges.rest.errors import PARTITION_NOT_FOUND, QUEUE_NOT_FOUND, ApiError
 from remuda.runtime.rows import rows
 
@@ -73,6 +74,17 @@ async def ask(views: Views, query: Query) -> View:
 async def ask_rows(views: Views, query: Query, kind: type[T]) -> list[T]:
     """Return the answer to a question about several things."""
     return rows(kind, await ask(views, query))
+
+
+async def ask_many(views: Views, query: Query, kind: type[T]) -> Sequence[T]:
+    """Return the answer to a question about many things, which are made when they are read.
+
+    ``kind``: what they are; none is looked at here.
+    """
+    del kind
+    found = await ask(views, query)
+    assert isinstance(found, Rows)
+    return cast("Rows[T]", found)
 
 
 async def ask_partitions(views: Views) -> list[PartitionView]:

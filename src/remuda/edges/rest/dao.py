@@ -6,7 +6,7 @@ A view of the core is dressed in its shape (shapes.py), and shapes are encoded, 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
@@ -147,7 +147,15 @@ def application(view: ApplicationView) -> Application:
 
     What it has reserved is sorted by node; a node lists the other half of the pair (REST-137).
     """
-    held = sorted((node, ask.allocation_key) for ask in view.requests for node in ask.reservations)
+    shape = application_head(view, [pair for ask in view.requests for pair in reserved(ask)])
+    shape.requests = [request(each) for each in view.requests]
+    shape.allocations = [allocation(each) for each in view.allocations]
+    return shape
+
+
+def application_head(view: ApplicationView, held: Iterable[tuple[str, str]]) -> Application:
+    """Dress one application without its asks and allocations; ``held``: what they reserved."""
+    held = sorted(held)
     return Application(
         application_id=view.application_id,
         used_resource=plain(view.used),
@@ -157,8 +165,6 @@ def application(view: ApplicationView) -> Application:
         queue_name=view.queue,
         submission_time=view.submission_time_ns,
         finished_time=view.finished_time_ns,
-        requests=[_request(request) for request in view.requests],
-        allocations=[_allocation(allocation) for allocation in view.allocations],
         application_state=view.state,
         user=view.user,
         groups=list(view.groups),
@@ -206,7 +212,7 @@ def node(view: NodeView) -> Node:
         occupied=plain(view.occupied),
         available=plain(view.available),
         utilized=abs_used_capacity(advertised, view.allocated),
-        allocations=[_allocation(allocation) for allocation in view.allocations],
+        allocations=[allocation(each) for each in view.allocations],
         foreign_allocations=[_foreign(foreign) for foreign in view.foreign],
         schedulable=view.schedulable,
         is_reserved=bool(view.reservations),
@@ -227,7 +233,7 @@ def _foreign(view: ForeignAllocationView) -> ForeignAllocation:
     )
 
 
-def _request(view: RequestView) -> Request:
+def request(view: RequestView) -> Request:
     """Dress one ask; its log has what happened last at the end (REST-79, REST-127)."""
     log = sorted(view.log, key=lambda entry: (entry.last_ns, entry.message))
     return Request(
@@ -257,6 +263,11 @@ def log_entry(entry: LogEntryView) -> LogEntry:
     """Dress one line of what happened to an ask (REST-79, REST-81)."""
     count = min(entry.count, _INT32_MAX)
     return LogEntry(message=entry.message, last_occurrence=entry.last_ns, count=count)
+
+
+def reserved(view: RequestView) -> list[tuple[str, str]]:
+    """Return what an ask has reserved: nodes, each with the ask's key."""
+    return [(node_id, view.allocation_key) for node_id in view.reservations]
 
 
 def finding(view: RequestView) -> Finding | None:
@@ -290,7 +301,7 @@ def _tally(view: NodeTallyView) -> NodeTally:
     )
 
 
-def _allocation(view: AllocationView) -> Allocation:
+def allocation(view: AllocationView) -> Allocation:
     """Dress one allocation (REST-80, REST-127)."""
     requested = view.request_time_ns
     return Allocation(

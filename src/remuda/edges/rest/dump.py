@@ -1,56 +1,211 @@
 """The state dump: everything a scheduler shows, as one JSON document written piece by piece.
 
-A large cluster's dump has hundreds of megabytes. So each partition is looked at when its turn
-comes, all of it at one moment, and its text is made a few objects at a time, on another thread
-than those that serve and schedule.
+A large cluster's dump has hundreds of megabytes. So the core only notes what each partition is,
+all of it at one moment, and the text is made a little at a time, on another thread than those that
+serve and schedule (scribe.py).
 """
 
 from __future__ import annotations
 
 import asyncio
+import inspect
+import logging
+import os
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from itertools import islice
-from typing import Final
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Sequence,
+)
+from dataclasses import replace
+from typing import Final, TypeAlias, TypeVar, cast
 
 import msgspec
 
+import remuda
 from remuda.base.message import message
+from remuda.config.schema import PlacementRuleConfig
+from remuda.config.settings import read_switches
 from remuda.core.messages.queries import (
-    ApplicationsQuery,
     ApplicationView,
-    NodesQuery,
+    ConfigurationsQuery,
+    ConfigurationView,
     NodeView,
     PartitionsQuery,
     PartitionView,
+    PlacementRulesQuery,
+    Query,
     QueuesQuery,
     QueueView,
+    UsageQuery,
+    UsageView,
+    View,
 )
-from remuda.edges.rest import dao
-from remuda.runtime.dumps import diagnostics
+from remuda.core.messages.rows import ApplicationRowsQuery, NodeRowsQuery, Rows
+from remuda.edges.rest import config as config_shapes
+from remuda.edges.rest import dao, usage
+from remuda.edges.rest.asking import Asked, Views
+from remuda.edges.rest.endpoint import Endpoint, Routes, Stream
+from remuda.edges.rest.errors import ApiError
+from remuda.edges.rest.placement import placement_rules
+from remuda.edges.rest.scribe import written
+from remuda.edges.rest.units import Layout, applications, array, nodes, values
+from remuda.runtime.dumps import BUDGET_SECONDS, diagnostics
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.rows import rows
 
-# Objects whose text is made at a time: some milliseconds of work.
-_SLICE: Final = 128
+_log = logging.getLogger("remuda.rest")
+
+T = TypeVar("T")
+
+# Shown instead of what may be a secret.
+_HIDDEN: Final = "(not shown)"
+
+# What is asked for one part of a dump, when it is its turn: a shape, at once or awaited. What is
+# empty is left out, and so is a part whose source refuses or fails.
+Part: TypeAlias = Callable[[], object]
+
+# Returns the ended applications of a partition: completed, then rejected.
+Ended: TypeAlias = Callable[[PartitionView], Awaitable[Sequence[ApplicationView]]]
 
 
-async def dump(core: SchedulerLoop, *, rm_budget_seconds: float | None) -> AsyncIterator[bytes]:
-    """Yield the text of a dump in pieces, the end of the document with the last one.
+def absent() -> None:
+    """Answer for a part that nobody offers."""
 
-    ``rm_budget_seconds``: how long RMs are given for their parts, None: they are not asked.
 
-    Raises: LoopStoppedError. Rules: SI-84, DMP-1 to DMP-4, DMP-6, DMP-8, DMP-11, DMP-15 (Ours).
+async def none_ended(_: PartitionView) -> Sequence[ApplicationView]:
+    """Answer where nobody remembers ended applications."""
+    return ()
+
+
+@message
+class DumpParts:
+    """What a dump takes from elsewhere than the core.
+
+    ``application_history``, ``container_history``: as REST-62; ``clusters``: as REST-23;
+    ``log_level``: the name of the finest; ``event_streams``: those that are open; ``health``: as
+    REST-93; ``event_range``: lowest and highest ID. ``ended``: of each partition. Rules: DMP-4,
+    DMP-5, DMP-7, DMP-9, DMP-12, DMP-14, DMP-16.
     """
-    partitions = rows(PartitionView, await asyncio.wrap_future(core.query(PartitionsQuery())))
-    snapshots = [await _snapshot(core, partition) for partition in partitions]
-    pieces = _text(time.time_ns(), snapshots)
-    while slice_ := await asyncio.to_thread(_join, pieces):
-        yield slice_
-    if rm_budget_seconds is not None:
-        parts = await asyncio.to_thread(core.dumps.gather, rm_budget_seconds)
-        yield await asyncio.to_thread(_member, "rmDiagnostics", diagnostics(parts))
-    yield b"\n}\n"
+
+    application_history: Part = absent
+    container_history: Part = absent
+    clusters: Part = absent
+    log_level: Part = absent
+    event_streams: Part = absent
+    health: Part = absent
+    event_range: Part = absent
+    ended: Ended = none_ended
+
+
+class StateDump:
+    """Writes dumps, one at a time, whoever asks for them. One event loop.
+
+    Args:
+        core: whose state it is.
+        parts: what comes from elsewhere.
+
+    Rules: DMP-1 to DMP-17, SI-84.
+    """
+
+    def __init__(self, core: SchedulerLoop, parts: DumpParts | None = None) -> None:
+        self._core = core
+        self._parts = parts or DumpParts()
+        self._turn = asyncio.Lock()
+
+    async def pieces(
+        self, rm_budget_seconds: float | None = BUDGET_SECONDS
+    ) -> AsyncGenerator[bytes, None]:
+        """Yield the text of a dump in pieces, the end of the document with the last one.
+
+        Waits for its turn; who stops reading gives it up. ``rm_budget_seconds``: how long RMs are
+        given for their parts, None: they are not asked.
+
+        Raises: LoopStoppedError.
+        """
+        async with self._turn:
+            found = rows(PartitionView, await self._ask(PartitionsQuery()))
+            snapshots = [await self._snapshot(partition) for partition in found]
+            yield b'{\n  "timestamp": %d' % time.time_ns()
+            async for piece in written(_first(snapshots)):
+                yield piece
+            parts = self._parts
+            yield await _member("appHistory", parts.application_history)
+            yield await _member("containerHistory", parts.container_history)
+            async for piece in written(_nodes(snapshots)):
+                yield piece
+            yield await _member("clusterInfo", parts.clusters)
+            async for piece in written(_queues(snapshots)):
+                yield piece
+            yield await _member("logLevel", parts.log_level)
+            yield await _member("config", self._configuration)
+            if rm_budget_seconds is not None:
+                said = await asyncio.to_thread(self._core.dumps.gather, rm_budget_seconds)
+                yield await asyncio.to_thread(_text, "rmDiagnostics", diagnostics(said))
+            yield await _member("eventStreams", parts.event_streams)
+            async for piece in self._rest(snapshots):
+                yield piece
+            yield b"\n}\n"
+
+    async def _rest(self, snapshots: Sequence[_Snapshot]) -> AsyncIterator[bytes]:
+        """Yield the parts that only later releases have, or only we. Rules: DMP-13, DMP-14."""
+        async for piece in written(_rules(snapshots)):
+            yield piece
+        for name, groups in (("users", False), ("groups", True)):
+            found = [await self._usage(each.partition, groups=groups) for each in snapshots]
+            dress = usage.group if groups else usage.user
+            shapes = (dress(view) for views in found for view in views)
+            async for piece in written(_list(name, values(_INNER, shapes))):
+                yield piece
+        yield await _member("health", self._parts.health)
+        yield await _member("eventRange", self._parts.event_range)
+        yield _text("version", remuda.__version__)
+
+    async def _ask(self, query: Query) -> View:
+        return await asyncio.wrap_future(self._core.query(query))
+
+    async def _usage(self, partition: PartitionView, *, groups: bool) -> list[UsageView]:
+        query = UsageQuery(partition.name, groups, partition.rm_id)
+        return _those(UsageView, await self._ask(query))
+
+    async def _configuration(self) -> object:
+        """Return the configuration of the first RM, JSON as REST-58 shows it.
+
+        Dumps are passed on, so values of the extra map are not in them. Rules: DMP-10, EXT-23.
+        """
+        found = _those(ConfigurationView, await self._ask(ConfigurationsQuery()))
+        chosen = None
+        if found:
+            chosen = replace(found[0], extra_config=dict.fromkeys(found[0].extra_config, _HIDDEN))
+        switches = read_switches(os.environ)
+        text = await asyncio.to_thread(config_shapes.as_json, chosen, switches)
+        return msgspec.Raw(text.rstrip())
+
+    async def _snapshot(self, partition: PartitionView) -> _Snapshot:
+        """Look at one partition, which may be gone by now. Rules: DMP-15 (Ours)."""
+        name, rm_id = partition.name, partition.rm_id
+        queries = (
+            PartitionsQuery(),
+            QueuesQuery(name, rm_id),
+            ApplicationRowsQuery(name, "", rm_id),
+            NodeRowsQuery(name, rm_id),
+            PlacementRulesQuery(name, rm_id),
+        )
+        views = await asyncio.wrap_future(self._core.operations.snapshot(queries))
+        partitions, top, running, found, rules = views
+        same = [each for each in rows(PartitionView, partitions) if _same(each, partition)]
+        return _Snapshot(
+            same[0] if same else partition,
+            top if isinstance(top, QueueView) else None,
+            _rows(running, ApplicationView),
+            await self._parts.ended(partition),
+            _rows(found, NodeView),
+            _those(PlacementRuleConfig, rules),
+        )
 
 
 @message
@@ -59,75 +214,122 @@ class _Snapshot:
 
     partition: PartitionView
     top: QueueView | None
-    applications: Sequence[ApplicationView]
+    running: Sequence[ApplicationView]
+    ended: Sequence[ApplicationView]
     nodes: Sequence[NodeView]
+    rules: Sequence[PlacementRuleConfig]
 
 
-async def _snapshot(core: SchedulerLoop, partition: PartitionView) -> _Snapshot:
-    """Look at one partition, which may be gone by now. Rules: DMP-15 (Ours)."""
-    name, rm_id = partition.name, partition.rm_id
-    queries = (
-        QueuesQuery(name, rm_id),
-        ApplicationsQuery(name, "", rm_id),
-        NodesQuery(name, rm_id),
-    )
-    views = await asyncio.wrap_future(core.operations.snapshot(queries))
-    top, applications, nodes = views
-    return _Snapshot(
-        partition,
-        top if isinstance(top, QueueView) else None,
-        rows(ApplicationView, applications or ()),
-        rows(NodeView, nodes or ()),
-    )
+class _PartitionRules(msgspec.Struct):
+    """The placement rules of one partition (DMP-13)."""
+
+    partition: str
+    rules: object
 
 
-def _text(now_ns: int, snapshots: Sequence[_Snapshot]) -> Iterator[bytes]:
-    """Yield the document but for its end, object by object. Empty parts are left out (DMP-1)."""
-    yield b'{\n  "timestamp": %d' % now_ns
-    yield from _list("partitions", [dao.partition(each.partition) for each in snapshots])
-    yield from _list(
-        "applications", (dao.application(view) for each in snapshots for view in each.applications)
-    )
-    yield from _nodes(snapshots)
-    yield from _list(
-        "queues", [dao.queue(each.top, subtree=True) for each in snapshots if each.top is not None]
-    )
+def dump_routes(dump: StateDump) -> Routes:
+    """Return the routes of the dump, of both releases. Rules: REST-48, REST-52, REST-54."""
+
+    async def state_dump(_views: Views, _asked: Asked) -> object:
+        """Everything the scheduler shows (REST-48, REST-94)."""
+        pieces = dump.pieces()
+        first = await anext(pieces)
+        return Stream(_after(first, pieces), dao.JSON_TYPE)
+
+    endpoint = Endpoint(state_dump)
+    return {"/ws/v1/fullstatedump": endpoint, "/debug/fullstatedump": endpoint}
+
+
+async def _after(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for piece in rest:
+        yield piece
+
+
+# ------------------------------------------------------------------------------ text in pieces
+
+_TOP: Final = Layout(lines=True)
+_INNER: Final = _TOP.inner()
+
+
+def _first(snapshots: Sequence[_Snapshot]) -> Iterator[bytes]:
+    """Yield the partitions and the applications of each. Rules: DMP-3, DMP-4."""
+    shown = values(_INNER, [dao.partition(each.partition) for each in snapshots])
+    yield from _list("partitions", shown)
+    views = (view for each in snapshots for known in (each.running, each.ended) for view in known)
+    yield from _list("applications", applications(_INNER, views))
 
 
 def _nodes(snapshots: Sequence[_Snapshot]) -> Iterator[bytes]:
     """Yield the nodes, partition by partition. Rules: DMP-6."""
-    for number, each in enumerate(snapshots):
-        yield b"," if number else b',\n  "nodes": ['
-        yield b'\n    {\n      "partitionName": ' + dao.encode(each.partition.name).rstrip()
-        yield from _list("nodesInfo", (dao.node(view) for view in each.nodes), depth=3)
-        yield b"\n    }"
-    if snapshots:
-        yield b"\n  ]"
+    yield from _list("nodes", (_partition_nodes(each) for each in snapshots))
 
 
-def _list(name: str, shapes: Iterable[object], depth: int = 1) -> Iterator[bytes]:
-    """Yield a member that is a list, object by object, with the comma before it."""
-    inner = b"  " * (depth + 1)
-    opened = False
-    for shape in shapes:
-        yield b"," if opened else b",\n" + b"  " * depth + dao.encode(name).rstrip() + b": ["
-        yield b"\n" + inner + _pretty(shape, inner)
-        opened = True
-    if opened:
-        yield b"\n" + b"  " * depth + b"]"
+def _partition_nodes(snapshot: _Snapshot) -> Iterator[bytes]:
+    layout = _INNER.inner()
+    inner = layout.inner()
+    yield b"{" + inner.key("partitionName") + inner.value(snapshot.partition.name)
+    if len(snapshot.nodes):
+        yield b"," + inner.key("nodesInfo")
+        yield from array(inner, nodes(inner, snapshot.nodes))
+    yield layout.new_line() + b"}"
 
 
-def _member(name: str, shape: object) -> bytes:
+def _queues(snapshots: Sequence[_Snapshot]) -> Iterator[bytes]:
+    """Yield the queue trees. Rules: DMP-8."""
+    tops = [each.top for each in snapshots if each.top is not None]
+    yield from _list("queues", values(_INNER, (dao.queue(top, subtree=True) for top in tops)))
+
+
+def _rules(snapshots: Sequence[_Snapshot]) -> Iterator[bytes]:
+    """Yield the placement rules, partition by partition. Rules: DMP-13."""
+    shapes = (
+        _PartitionRules(each.partition.name, placement_rules(each.rules)) for each in snapshots
+    )
+    yield from _list("placementRules", values(_INNER, shapes))
+
+
+def _list(name: str, items: Iterable[Iterable[bytes]]) -> Iterator[bytes]:
+    """Yield a member that is a list, with the comma before it, or nothing (DMP-1)."""
+    found = iter(items)
+    for first in found:
+        yield b"," + _INNER.key(name)
+        yield from array(_INNER, _chained(first, found))
+
+
+def _chained(first: Iterable[bytes], rest: Iterator[Iterable[bytes]]) -> Iterator[Iterable[bytes]]:
+    yield first
+    yield from rest
+
+
+def _text(name: str, shape: object) -> bytes:
     """Return a member of the document, with the comma before it."""
-    return b",\n  " + dao.encode(name).rstrip() + b": " + _pretty(shape, b"  ")
+    return b"," + _INNER.key(name) + _INNER.value(shape)
 
 
-def _pretty(shape: object, indent: bytes) -> bytes:
-    """Return JSON in lines, all but the first indented; texts have no line breaks in JSON."""
-    lines = msgspec.json.format(dao.encode(shape).rstrip(), indent=2)
-    return lines.replace(b"\n", b"\n" + indent)
+async def _member(name: str, part: Part) -> bytes:
+    """Return a member from elsewhere, b"" if there is nothing. Rules: DMP-1, DMP-16."""
+    try:
+        found = part()
+        if inspect.isawaitable(found):
+            found = await found
+        return _text(name, found) if found not in (None, "", [], {}, ()) else b""
+    except ApiError:
+        return b""
+    except Exception:  # noqa: BLE001 - a dump is wanted most when something is wrong
+        _log.warning("the dump has no %s: its source failed", name, exc_info=True)
+        return b""
 
 
-def _join(pieces: Iterator[bytes]) -> bytes:
-    """Return the text of the next objects, b"" after the last."""
-    return b"".join(islice(pieces, _SLICE))
+def _same(left: PartitionView, right: PartitionView) -> bool:
+    return (left.name, left.rm_id) == (right.name, right.rm_id)
+
+
+def _those(kind: type[T], found: object) -> list[T]:
+    """Return a list of a partition; none if that is gone by now."""
+    return [each for each in found if isinstance(each, kind)] if isinstance(found, tuple) else []
+
+
+def _rows(found: object, _: type[T]) -> Sequence[T]:
+    """Return the rows of a partition; none if that is gone by now. What is in them is not read."""
+    return cast("Rows[T]", found) if isinstance(found, Rows) else ()

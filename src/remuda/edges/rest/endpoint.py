@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from remuda.base.message import message
 from remuda.edges.rest.asking import Asked, Views
+
+# Seconds for a client to take a piece of an answer.
+STALLED_SECONDS: Final = 30.0
 
 
 @message
@@ -15,7 +18,8 @@ class Body:
     """An answer that is ready to be sent.
 
     ``cors``: whether web pages of others may read it, if they may read anything (REST-5).
-    ``headers``: further ones. ``status``: of HTTP.
+    ``headers``: further ones. ``status``: of HTTP. ``by_accept``: another Accept header might have
+    another answer.
     """
 
     content: bytes
@@ -23,6 +27,7 @@ class Body:
     cors: bool = True
     headers: Mapping[str, str] = field(default_factory=dict)
     status: int = 200
+    by_accept: bool = True
 
 
 @message
@@ -39,13 +44,13 @@ class Stream:
 
     A piece is waited for until it is there. ``pieces`` is closed (``aclose``, if it has that) in
     the end, also when the client is gone. ``write_seconds``: after which a client that does not
-    take a piece is cut off; None: never.
+    take a piece is cut off.
     """
 
     pieces: AsyncIterator[bytes]
     media_type: str
     headers: Mapping[str, str] = field(default_factory=dict)
-    write_seconds: float | None = None
+    write_seconds: float = STALLED_SECONDS
 
 
 # Returns a shape, a list of shapes, a Shown, a Body or a Stream.

@@ -39,9 +39,10 @@ class Page:
         """Return shapes with the keys that are wanted; a key that one does not have is no error."""
         if not self.fields:
             return list(shapes)
-        return [self._picked(shape) for shape in shapes]
+        return [self.picked(shape) for shape in shapes]
 
-    def _picked(self, shape: object) -> dict[str, object]:
+    def picked(self, shape: object) -> dict[str, object]:
+        """Return the keys of one shape that are wanted."""
         plain: Mapping[str, object] = msgspec.to_builtins(shape)
         return {name: plain[name] for name in self.fields if name in plain}
 

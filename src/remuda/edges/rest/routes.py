@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from remuda.base.errors import ERROR
@@ -18,13 +18,11 @@ from remuda.base.go_text import parse_bool
 from remuda.config.schema import GROUP_NAME, USER_NAME, WILDCARD, PlacementRuleConfig
 from remuda.config.settings import read_switches
 from remuda.core.messages.queries import (
-    ApplicationsQuery,
     ApplicationView,
     ConfigurationsQuery,
     ConfigurationView,
     EvictionsQuery,
     EvictionView,
-    NodesQuery,
     NodeView,
     PlacementRulesQuery,
     PreemptionsQuery,
@@ -34,11 +32,21 @@ from remuda.core.messages.queries import (
     UsageQuery,
     UsageView,
 )
+from remuda.core.messages.rows import ApplicationRowsQuery, NodeRowsQuery
 from remuda.edges.rest import config as config_shapes
 from remuda.edges.rest import dao, usage
 from remuda.edges.rest import preemptions as preemption_shapes
+from remuda.edges.rest import units as unit_text
 from remuda.edges.rest.application_routes import APPLICATION_ROUTES
-from remuda.edges.rest.asking import Asked, Views, ask, ask_partitions, ask_rows, require_partition
+from remuda.edges.rest.asking import (
+    Asked,
+    Views,
+    ask,
+    ask_many,
+    ask_partitions,
+    ask_rows,
+    require_partition,
+)
 from remuda.edges.rest.conditional import conditional
 from remuda.edges.rest.endpoint import Body, Endpoint
 from remuda.edges.rest.errors import (
@@ -55,6 +63,7 @@ from remuda.edges.rest.errors import (
     ApiError,
     check_queue_path,
 )
+from remuda.edges.rest.long_lists import long_list
 from remuda.edges.rest.negotiation import prefers_json
 from remuda.edges.rest.node_routes import NODE_ROUTES
 from remuda.edges.rest.numbers import count_option, whole_number
@@ -94,13 +103,15 @@ async def queue(views: Views, asked: Asked) -> object:
 
 async def nodes(views: Views, asked: Asked) -> object:
     """All nodes of a partition (REST-31)."""
-    query = NodesQuery(asked.partition, asked.rm_id)
-    return [dao.node(view) for view in await ask_rows(views, query, NodeView)]
+    query = NodeRowsQuery(asked.partition, asked.rm_id)
+    found = await ask_many(views, query, NodeView)
+    return await long_list(asked, found, unit_text.nodes, dao.node)
 
 
 async def applications(views: Views, asked: Asked) -> object:
     """The active applications of one queue, none for a parent (REST-33, REST-76)."""
-    return [dao.application(view) for view in await _applications(views, asked)]
+    found = await _applications(views, asked)
+    return await long_list(asked, found, unit_text.applications, dao.application)
 
 
 async def applications_by_state(views: Views, asked: Asked) -> object:
@@ -111,7 +122,13 @@ async def applications_by_state(views: Views, asked: Asked) -> object:
     status = asked.options.get("status", "").lower()
     if status and status not in ACTIVE_STATUSES:
         raise ApiError(400, BAD_STATUS)
-    return [dao.application(view) for view in found if status in ("", view.state.lower())]
+    if status:
+        found = await asyncio.to_thread(_in_state, found, status)
+    return await long_list(asked, found, unit_text.applications, dao.application)
+
+
+def _in_state(found: Sequence[ApplicationView], status: str) -> list[ApplicationView]:
+    return [view for view in found if view.state.lower() == status]
 
 
 async def placement_rules(views: Views, asked: Asked) -> object:
@@ -193,10 +210,10 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
     "/ws/v1/partition/{partition}/placementrules": Endpoint(paged(placement_rules)),
     "/ws/v1/partition/{partition}/queues": Endpoint(conditional(queues)),
     "/ws/v1/partition/{partition}/queue/{queue}": Endpoint(conditional(queue)),
-    "/ws/v1/partition/{partition}/nodes": Endpoint(paged(nodes)),
-    "/ws/v1/partition/{partition}/queue/{queue}/applications": Endpoint(paged(applications)),
+    "/ws/v1/partition/{partition}/nodes": Endpoint(nodes),
+    "/ws/v1/partition/{partition}/queue/{queue}/applications": Endpoint(applications),
     "/ws/v1/partition/{partition}/queue/{queue}/applications/{state}": Endpoint(
-        paged(applications_by_state)
+        applications_by_state
     ),
     "/ws/v1/partition/{partition}/preemptions": Endpoint(preemptions),
     "/ws/v1/partition/{partition}/preemption/{number}": Endpoint(preemption),
@@ -238,15 +255,15 @@ async def _one_usage(views: Views, asked: Asked, *, groups: bool) -> UsageView:
     raise ApiError(400, BAD_USER_NAME)
 
 
-async def _applications(views: Views, asked: Asked) -> list[ApplicationView]:
+async def _applications(views: Views, asked: Asked) -> Sequence[ApplicationView]:
     path = asked.path["queue"]
     try:
         check_queue_path(path)
     except ApiError:
         await require_partition(views, asked)
         raise
-    query = ApplicationsQuery(asked.partition, path.lower(), asked.rm_id)
-    return await ask_rows(views, query, ApplicationView)
+    query = ApplicationRowsQuery(asked.partition, path.lower(), asked.rm_id)
+    return await ask_many(views, query, ApplicationView)
 
 
 async def _root(views: Views, asked: Asked) -> QueueView:

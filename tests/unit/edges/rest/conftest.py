@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from typing import TypeVar
 
 import pytest
 from starlette.testclient import TestClient
@@ -11,14 +12,12 @@ from starlette.testclient import TestClient
 from remuda.config.schema import PlacementRuleConfig
 from remuda.core.messages.health_queries import PartitionCountsQuery
 from remuda.core.messages.queries import (
-    ApplicationsQuery,
     ApplicationView,
     ConfigurationsQuery,
     ConfigurationView,
     EvictionsQuery,
     EvictionView,
     MeasuresQuery,
-    NodesQuery,
     NodeView,
     PartitionsQuery,
     PartitionView,
@@ -34,7 +33,10 @@ from remuda.core.messages.queries import (
     UsageView,
     View,
 )
+from remuda.core.messages.rows import ApplicationRowsQuery, NodeRowsQuery, Rows
 from remuda.edges.rest.app import build_app
+
+T = TypeVar("T")
 
 
 class FakeViews:
@@ -76,8 +78,8 @@ class FakeViews:
         key = (chosen[0], query.partition)
         if isinstance(query, QueuesQuery):
             return self.roots[key]
-        if isinstance(query, NodesQuery):
-            return self.nodes.get(key, ())
+        if isinstance(query, NodeRowsQuery):
+            return rows_of(self.nodes.get(key, ()))
         if isinstance(query, PlacementRulesQuery):
             return self.rules.get(key, ())
         if isinstance(query, UsageQuery):
@@ -86,8 +88,14 @@ class FakeViews:
             return self.preemptions.get(key, ())
         if isinstance(query, EvictionsQuery):
             return self.evictions.get(key, ())
-        assert isinstance(query, ApplicationsQuery)
-        return self.applications.get(key, {}).get(query.queue, UnknownQueue())
+        assert isinstance(query, ApplicationRowsQuery)
+        applications = self.applications.get(key, {}).get(query.queue)
+        return UnknownQueue() if applications is None else rows_of(applications)
+
+
+def rows_of(views: tuple[T, ...]) -> Rows[T]:
+    """Views as the scheduler hands out many."""
+    return Rows(len(views), views.__getitem__)
 
 
 def partition_view(rm_id: str = "rm-a", name: str = "default") -> PartitionView:

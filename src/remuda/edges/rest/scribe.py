@@ -1,0 +1,71 @@
+"""Makes large texts a little at a time, so that scheduling goes on meanwhile.
+
+Only one thread of a process computes at a time, and one that computes without a pause makes the
+core thread wait half a millisecond each time it wants to go on. So whoever writes much writes for
+less than that and then sleeps for longer. All that write much share one thread: together they
+take no more than their part, and each gets its turn after a piece.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from time import perf_counter, sleep
+from typing import Final
+
+# Seconds of work between pauses, and seconds of a pause.
+WORK_SECONDS: Final = 0.0003
+PAUSE_SECONDS: Final = 0.001
+
+# Bytes after which a piece is handed on.
+PIECE_BYTES: Final = 64 * 1024
+
+# What an answer may take without a pause: most end within that.
+_OPENING_SECONDS: Final = 0.05
+_OPENING_BYTES: Final = 512 * 1024
+
+_OPENER: Final = ThreadPoolExecutor(1, "remuda-answers")
+_SCRIBE: Final = ThreadPoolExecutor(1, "remuda-scribe")
+
+
+async def opening(units: Iterator[bytes]) -> bytes:
+    """Return the beginning of a text, made without pauses. Rules: DMP-17."""
+    return await asyncio.get_running_loop().run_in_executor(_OPENER, _begin, units)
+
+
+async def written(units: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield a text in pieces. A unit is some microseconds of work and may be empty.
+
+    ``units`` runs on a thread of its own, a piece ahead of nobody: only when one is asked for.
+    Rules: DMP-17.
+    """
+    loop = asyncio.get_running_loop()
+    while piece := await loop.run_in_executor(_SCRIBE, _go_on, units):
+        yield piece
+
+
+def _begin(units: Iterator[bytes]) -> bytes:
+    text = bytearray()
+    end = perf_counter() + _OPENING_SECONDS
+    for unit in units:
+        text += unit
+        if len(text) >= _OPENING_BYTES or (text and perf_counter() > end):
+            break
+    return bytes(text)
+
+
+def _go_on(units: Iterator[bytes]) -> bytes:
+    text = bytearray()
+    end = perf_counter() + WORK_SECONDS
+    for unit in units:
+        text += unit
+        if perf_counter() > end:
+            if len(text) >= PIECE_BYTES:
+                break
+            sleep(PAUSE_SECONDS)
+            end = perf_counter() + WORK_SECONDS
+    else:
+        return bytes(text)
+    sleep(PAUSE_SECONDS)
+    return bytes(text)

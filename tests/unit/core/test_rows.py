@@ -1,0 +1,145 @@
+"""Large answers: what is read later is the moment of the question (DMP-15, DMP-17)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+
+from remuda.core.messages import commands as c
+from remuda.core.messages import queries as q
+from remuda.core.messages.effects import Effect
+from remuda.core.messages.rows import ApplicationRowsQuery, NodeRowsQuery, Rows
+from tests.unit.core.door import Caller, leaf
+from tests.unit.core.rules.gang import Gang, moving, swapping
+from tests.unit.core.rules.preempting import Evictor
+from tests.unit.core.rules.test_foreign import foreign
+
+Shown = tuple[tuple[q.NodeView, ...], tuple[q.ApplicationView, ...]]
+
+
+def whole(views: Sequence[q.ApplicationView]) -> tuple[q.ApplicationView, ...]:
+    """Applications with everything made that is made when it is read."""
+    return tuple(
+        replace(view, requests=tuple(view.requests), allocations=tuple(view.allocations))
+        for view in views
+    )
+
+
+class Witness:
+    """Asks a scheduler twice after everything that happens: for views, and for rows to read later.
+
+    ``moments``: what was shown at once, with what is read when it is called.
+    """
+
+    def __init__(self, caller: Caller) -> None:
+        self.caller = caller
+        self.moments: list[tuple[Shown, Callable[[], Shown]]] = []
+        for name in ("send", "step"):
+            setattr(caller, name, self._watching(getattr(caller, name)))
+
+    def _watching(self, act: Callable[..., list[Effect]]) -> Callable[..., list[Effect]]:
+        def watched(*arguments: Any) -> list[Effect]:
+            effects = act(*arguments)
+            self.look()
+            return effects
+
+        return watched
+
+    def look(self) -> None:
+        view, rm = self.caller.scheduler.view, self.caller.rm
+        nodes = cast("Rows[q.NodeView]", view(NodeRowsQuery("default", rm)))
+        apps = cast("Rows[q.ApplicationView]", view(ApplicationRowsQuery("default", "", rm)))
+        shown = (view(q.NodesQuery("default", rm)), view(q.ApplicationsQuery("default", "", rm)))
+        self.moments.append((cast("Shown", shown), lambda: (tuple(nodes), whole(tuple(apps)))))
+
+    def agrees(self) -> int:
+        """Read all that was put off, and compare; how many moments there were."""
+        for shown, read in self.moments:
+            assert read() == shown
+        return len(self.moments)
+
+
+@pytest.mark.remuda_rule("DMP-15", "REST-77", "REST-85")
+def test_rows_keep_sizes_states_and_attributes_as_they_were() -> None:
+    door = Caller(leaf("a"))
+    witness = Witness(door)
+    door.node("n1", {"vcore": 10, "memory": 50}, attributes={"ready": "true", "zone": "z1"})
+    door.node("n2", {"vcore": 3}, occupied={"vcore": 1})
+    door.app("app", tags={"namespace": "dev"})
+    door.ask("app", "k", {"vcore": 2}, count=4, tags={"t": "1"})
+    door.ask("app", "large", {"vcore": 100}, priority=7)
+    door.place()
+    door.existing("app", "k-0", "n1", {"vcore": 5})
+    door.send(c.UpdateAllocations(door.rm, allocations=(foreign("f", "n2", {"vcore": 1}),)))
+    door.node("n1", {"vcore": 12}, c.UPDATE, attributes={"ready": "false", "zone": "z2"})
+    door.node("n2", None, c.DRAIN_NODE)
+    door.ask("app", "large", {"vcore": 1}, priority=9)
+    door.place()
+    door.release("app", "k-1")
+    door.node("n2", None, c.DECOMISSION)
+    door.remove("app")
+    door.node("n1", None, c.DECOMISSION)
+    assert door.node_views() == {}
+    assert witness.agrees() > 15
+
+
+@pytest.mark.remuda_rule("DMP-15", "GANG-14", "GANG-17")
+@pytest.mark.parametrize("where", [swapping, moving])
+def test_rows_show_a_swap_under_way_after_it_was_confirmed(where: Callable[[], Gang]) -> None:
+    gang = where()
+    witness = Witness(gang)
+    witness.look()
+    (_, (before,)), _ = witness.moments[0]
+    assert {each.replacement for each in before.allocations} == {"r1-0"} | {
+        "" for each in before.allocations if not each.placeholder
+    }
+    gang.now += 1_000_000_000
+    gang.confirm("p1-0")
+    (_, (after,)), _ = witness.moments[-1]
+    assert [each.placeholder_used for each in after.allocations] == [True]
+    assert witness.agrees() > 1
+
+
+@pytest.mark.remuda_rule("DMP-15", "PRE-34", "SI-69")
+def test_rows_show_a_victim_after_it_has_gone() -> None:
+    evictor = Evictor(2)
+    witness = Witness(evictor)
+    evictor.evict(("x", "one"), ("y", "two"))
+    seen = [
+        each.preemption
+        for (_, shown), _ in witness.moments
+        for view in shown
+        for each in view.allocations
+    ]
+    assert len(set(seen)) > 1
+    assert witness.agrees() > 5
+
+
+@pytest.mark.remuda_rule("REST-20")
+def test_rows_are_read_by_place_in_parts_and_again() -> None:
+    door = Caller(leaf("a"))
+    for number in (3, 1, 2, 0):
+        door.node(f"n{number}", {"vcore": 1})
+    rows = cast("Rows[q.NodeView]", door.scheduler.view(NodeRowsQuery("default", door.rm)))
+    names = ["n0", "n1", "n2", "n3"]
+    assert [view.node_id for view in rows] == [view.node_id for view in rows] == names
+    assert (len(rows), rows[1].node_id, rows[-1].node_id) == (4, "n1", "n3")
+    assert [view.node_id for view in rows[1:3]] == names[1:3]
+    assert [view.node_id for view in rows[::-1]] == names[::-1]
+    with pytest.raises(IndexError):
+        rows[4]
+
+
+@pytest.mark.remuda_rule("REST-13", "REST-76")
+def test_rows_of_what_is_not_there() -> None:
+    door = Caller(leaf("a"))
+    assert door.scheduler.view(NodeRowsQuery("nowhere")) is None
+    assert door.scheduler.view(ApplicationRowsQuery("nowhere")) is None
+    found = door.scheduler.view(ApplicationRowsQuery("default", "root.nowhere"))
+    assert isinstance(found, q.UnknownQueue)
+    parent = door.scheduler.view(ApplicationRowsQuery("default", "root"))
+    assert isinstance(parent, Rows)
+    assert len(parent) == 0
