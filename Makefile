@@ -10,7 +10,7 @@ COMPILED := build/compiled
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help setup ldap run test check fix rules long bench compile proto schema diagrams lock clean
+.PHONY: help setup ldap run test check fix rules long bench compile proto schema openapi diagrams lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,7 @@ check: setup ## lint, types, import contracts, house rules, generated code
 	@$(BIN)/python -m tools.rules --check
 	@$(BIN)/python tools/gen_si.py --check
 	@$(BIN)/python tools/gen_schema.py --check
+	@$(BIN)/python -m tools.gen_openapi --check
 	@$(BIN)/python -m tools.gen_diagrams --check
 
 fix: setup ## repair what a program can repair
@@ -74,6 +75,9 @@ proto: setup ## generate src/remuda/si/pb from proto/
 
 schema: setup ## generate the JSON Schema of the queue file and the tables of its manual
 	@$(BIN)/python tools/gen_schema.py
+
+openapi: setup ## generate the OpenAPI document that is served from docs/spec/openapi.yaml
+	@$(BIN)/python -m tools.gen_openapi
 
 diagrams: setup ## draw the states of docs/explanation/lifecycles.md from the code's tables
 	@$(BIN)/python -m tools.gen_diagrams

@@ -10,7 +10,6 @@ scheduler, and takes the same way down each time: demo, edges, core.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import logging
 import signal
 import socket
@@ -20,18 +19,17 @@ from contextlib import AsyncExitStack, contextmanager
 from dataclasses import field
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
 
 from remuda.base.errors import UsageError
 from remuda.base.message import message
 from remuda.config.load import load_configuration
 from remuda.config.schema import Configuration, built_in
 from remuda.config.settings import RESERVATION_DELAY_NS
-from remuda.edges.grpc.security import Security, read_security
 from remuda.edges.grpc.server import GrpcServer
-from remuda.edges.grpc.settings import TlsFiles
+from remuda.edges.protection import Address, Files, Protection, address_text, read_protection
 from remuda.edges.rest.app import build_app
 from remuda.edges.rest.cluster_routes import CLUSTER_NAME, cluster_routes
+from remuda.edges.rest.debug_routes import debug_routes
 from remuda.edges.rest.dump import DumpParts, StateDump, dump_routes
 from remuda.edges.rest.event_routes import event_routes
 from remuda.edges.rest.health_routes import health_routes
@@ -57,17 +55,16 @@ from remuda.telemetry.pulse import Pulse
 
 _log = logging.getLogger("remuda.config")
 
-Address: TypeAlias = tuple[str, int]
-
 
 @message
 class Settings:
     """What `remuda serve` was told. Addresses are (host, port); port 0 means a free one.
 
     ``ldap_settings`` None: they are where a cluster mounts them, if a configuration needs them.
-    ``reservation_delay_ns`` None: nodes are never reserved (RSV-3). ``grpc_tls`` None: gRPC is in
-    clear text; ``grpc_access`` None: whoever reaches it may do everything (EXT-23).
-    ``cluster_name``: what it is called (REST-56). ``history_samples`` 0: no history (MET-44).
+    ``reservation_delay_ns`` None: nodes are never reserved (RSV-3). ``grpc_files`` and
+    ``rest_files`` keep strangers out (EXT-23, REST-1). ``debug`` off: the HTTP API has no dumps and
+    profiles (REST-55). ``cluster_name``: what it is called (REST-56). ``history_samples`` 0: no
+    history (MET-44).
     """
 
     config: Path | None
@@ -80,8 +77,9 @@ class Settings:
     watch: bool = True
     ldap_settings: Path | None = None
     reservation_delay_ns: int | None = RESERVATION_DELAY_NS
-    grpc_tls: TlsFiles | None = None
-    grpc_access: Path | None = None
+    grpc_files: Files = field(default_factory=Files)
+    rest_files: Files = field(default_factory=Files)
+    debug: bool = True
     cluster_name: str = CLUSTER_NAME
     history_samples: int = SAMPLES
     metrics: MetricsSettings = field(default_factory=MetricsSettings)
@@ -102,7 +100,7 @@ def run(settings: Settings) -> None:
     stored = built_in() if settings.config is None else read_configuration(settings.config)
     resolvers = _resolvers(settings.ldap_settings)
     resolvers.require(stored, str(settings.config))
-    security = read_security(settings.grpc_tls, settings.grpc_access)
+    protection = read_protection(settings.grpc_files, settings.rest_files)
     with (
         _listen("gRPC", settings.grpc_address) as probe,
         _listen("REST", settings.rest_address) as listener,
@@ -118,7 +116,7 @@ def run(settings: Settings) -> None:
         core.configurations.watch(ProcessSettings())
         file = None if settings.config is None else _file(settings, settings.config, core, mark)
         try:
-            asyncio.run(_serve(settings, core, file, listener, security))
+            asyncio.run(_serve(settings, core, file, listener, protection))
         finally:
             core.stop()
             if core.failed:
@@ -133,25 +131,6 @@ def _is_no_cut_off_call(record: logging.LogRecord) -> bool:
     The gRPC library may log a traceback for each stream that is open then.
     """
     return record.exc_info is None or record.exc_info[0] is not asyncio.CancelledError
-
-
-def _warn_of_strangers(settings: Settings, security: Security) -> None:
-    """Say if nothing keeps strangers from gRPC. Rules: EXT-23."""
-    address = settings.grpc_address
-    danger = ""
-    if not security.identities and not (settings.grpc_tls and settings.grpc_tls.client_ca):
-        danger = "whoever reaches it may do everything"
-    elif security.credentials is None:
-        danger = "tokens travel in clear text"
-    if danger and not _is_loopback(address[0]):
-        _log.warning("gRPC listens on %s: %s; see SECURITY.md", _text(address), danger)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _resolvers(ldap_settings: Path | None) -> Resolvers:
@@ -188,7 +167,7 @@ async def _serve(
     core: SchedulerLoop,
     file: ConfigurationFile | None,
     listener: socket.socket,
-    security: Security,
+    protection: Protection,
 ) -> None:
     """Start the parts, say where they listen, wait for the end, stop the parts."""
     stop = _on_signals(file)
@@ -207,6 +186,7 @@ async def _serve(
             **event_routes(events),
             **health_routes(checker, history, Pulse(core)),
             **metrics_routes(metrics),
+            **debug_routes(),
             **cluster_routes(core.roster, time.time_ns(), settings.cluster_name),
             **dump_routes(dump),
         }
@@ -218,25 +198,27 @@ async def _serve(
         grpc_server = GrpcServer(
             core,
             load_configuration,
-            credentials=security.credentials,
-            identities=security.identities,
+            credentials=protection.grpc.credentials,
+            identities=protection.grpc.identities,
             dump=dump,
         )
-        grpc_address = await grpc_server.start(_text(settings.grpc_address))
+        grpc_address = await grpc_server.start(address_text(settings.grpc_address))
         running.push_async_callback(grpc_server.stop)
         rest_app = build_app(
             core,
             more=routes,
             cors=settings.rest_cors,
             observer=metrics.requests.observe,
+            readers=protection.readers,
+            debug=settings.debug,
         )
-        rest_server = RestServer(rest_app, listener)
+        rest_server = RestServer(rest_app, listener, tls=protection.rest_tls)
         await rest_server.start()
         running.push_async_callback(rest_server.stop)
         running.callback(events.end_streams)
-        rest_address = _text(listener.getsockname()[:2])
+        rest_address = address_text(listener.getsockname()[:2])
         tune_interpreter()
-        _warn_of_strangers(settings, security)
+        protection.warn(settings.grpc_address, settings.rest_address)
         print(f"listening grpc={grpc_address} rest={rest_address}", flush=True)  # noqa: T201
         fault: asyncio.Future[None] = asyncio.wrap_future(core.ended)
         ends: list[Awaitable[object]] = [stop.wait(), fault]
@@ -293,7 +275,9 @@ def _listen(purpose: str, address: Address) -> socket.socket:
         return socket.create_server(address, family=family)
     except OSError as error:
         reason = (error.strerror or str(error)).partition(" (while")[0]
-        raise UsageError(f"cannot listen on {_text(address)} for {purpose}: {reason}") from None
+        raise UsageError(
+            f"cannot listen on {address_text(address)} for {purpose}: {reason}"
+        ) from None
 
 
 async def _demo(settings: Settings, core: SchedulerLoop, rest_address: str) -> None:
@@ -320,8 +304,3 @@ async def _first(ends: list[Awaitable[object]], seconds: float | None) -> None:
     errors = [error for error in [task.exception() for task in done] if error is not None]
     if errors:
         raise errors[0]
-
-
-def _text(address: Address) -> str:
-    host, port = address
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

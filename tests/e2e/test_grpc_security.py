@@ -17,8 +17,8 @@ import pytest
 
 from remuda.client import Admin, Client, ClientError
 from remuda.client import Security as ClientSecurity
+from remuda.edges.certificates import TlsFiles
 from remuda.edges.grpc.security import Security, read_security
-from remuda.edges.grpc.settings import TlsFiles
 from remuda.session.client import SessionClient
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si

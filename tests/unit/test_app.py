@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,6 @@ from remuda.core.messages.commands import Command
 from remuda.core.messages.effects import Effect
 from remuda.core.messages.queries import Query, View
 from remuda.core.ports import Predicates, PreemptionPredicates
-from remuda.edges.grpc.security import read_security
 from remuda.runtime.errors import LoopStoppedError
 from remuda.runtime.loop import SchedulerLoop
 
@@ -64,40 +62,3 @@ def test_a_fault_of_the_core_ends_the_service_with_one_reason(
     with pytest.raises(LoopStoppedError, match=r"ArithmeticError: usage is negative$"):
         run(settings)
     assert capsys.readouterr().out.startswith("listening grpc=127.0.0.1:")
-
-
-OPEN, DIGEST = "whoever reaches it may do everything", "00" * 32
-ACCESS = f"[[identity]]\nname = 'a'\ntoken-sha256 = ['{DIGEST}']\nadmin = true\n"
-
-
-@pytest.mark.remuda_rule("EXT-23")
-@pytest.mark.parametrize(
-    "host, access, warning",
-    [
-        ("127.0.0.1", False, ""),
-        ("::1", False, ""),
-        ("localhost", False, ""),
-        ("0.0.0.0", False, OPEN),
-        ("::", False, OPEN),
-        ("scheduler.example.org", False, OPEN),
-        ("0.0.0.0", True, "tokens travel in clear text"),
-    ],
-)
-def test_listening_to_strangers_without_protection_is_warned_of(
-    host: str, access: bool, warning: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = tmp_path / "access.toml"
-    path.write_text(ACCESS)
-    settings = Settings(
-        config=None,
-        grpc_address=(host, 9079),
-        rest_address=("127.0.0.1", 0),
-        rest_cors=True,
-        demo=False,
-        duration_seconds=None,
-        record=None,
-        grpc_access=path if access else None,
-    )
-    security = read_security(settings.grpc_tls, settings.grpc_access)
-    remuda.app._warn_of_strangers(settings, security)
-    assert [warning in record.getMessage() for record in caplog.records] == [True] * bool(warning)

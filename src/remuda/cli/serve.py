@@ -17,7 +17,7 @@ from remuda.base.duration import SECOND, parse_duration
 from remuda.base.errors import UsageError
 
 if TYPE_CHECKING:
-    from remuda.edges.grpc.settings import TlsFiles
+    from remuda.edges.certificates import TlsFiles
 
 EXAMPLES: Final = """
 Examples:
@@ -184,6 +184,36 @@ _MetricsUsers = Annotated[
         help="Show what each user holds, for at most that many users; the others are one series.",
     ),
 ]
+_RestTlsCert = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        envvar="REMUDA_REST_TLS_CERT",
+        help="Certificate of the HTTP listener with its chain, in PEM, followed while serving;"
+        " without it connections are in clear text. With --rest-tls-key.",
+    ),
+]
+_RestTlsKey = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", envvar="REMUDA_REST_TLS_KEY", help="Key of that certificate, in PEM."
+    ),
+]
+_RestAccess = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        envvar="REMUDA_REST_ACCESS",
+        help="TOML file with the identities that may read the HTTP API, by token; without it"
+        " whoever can connect may. It can be the file of --grpc-access.",
+    ),
+]
+_Debug = Annotated[
+    bool,
+    typer.Option(
+        envvar="REMUDA_DEBUG", help="Offer state dumps, stacks and profiles over the HTTP API."
+    ),
+]
 
 
 def serve(
@@ -207,6 +237,10 @@ def serve(
     metrics_prefix: _MetricsPrefix = "yunikorn",
     metrics_queue_names: _MetricsQueueNames = "containers",
     metrics_users: _MetricsUsers = 0,
+    rest_tls_cert: _RestTlsCert = None,
+    rest_tls_key: _RestTlsKey = None,
+    rest_access: _RestAccess = None,
+    debug: _Debug = True,
 ) -> None:
     """Run the scheduler as a service.
 
@@ -227,6 +261,7 @@ def serve(
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
     from remuda.app import Settings, run  # noqa: PLC0415 - keeps help and completion fast
+    from remuda.edges.protection import Files  # noqa: PLC0415
     from remuda.telemetry.metrics.settings import read_metrics_settings  # noqa: PLC0415
 
     run(
@@ -241,27 +276,33 @@ def serve(
             record=record,
             ldap_settings=ldap_settings,
             reservation_delay_ns=_delay_ns(reservation_delay),
-            grpc_tls=_tls(grpc_tls_cert, grpc_tls_key, grpc_tls_client_ca),
-            grpc_access=grpc_access,
             cluster_name=cluster_name,
             history_samples=history_samples,
             metrics=read_metrics_settings(metrics_prefix, metrics_queue_names, metrics_users),
+            grpc_files=Files(
+                _tls("grpc", grpc_tls_cert, grpc_tls_key, grpc_tls_client_ca), grpc_access
+            ),
+            rest_files=Files(_tls("rest", rest_tls_cert, rest_tls_key), rest_access),
+            debug=debug,
         )
     )
 
 
-def _tls(certificate: Path | None, key: Path | None, client_ca: Path | None) -> TlsFiles | None:
+def _tls(
+    listener: str, certificate: Path | None, key: Path | None, client_ca: Path | None = None
+) -> TlsFiles | None:
     """Return the files for TLS, which belong together; None if none is named.
 
     Raises: UsageError.
     """
+    option = f"--{listener}-tls"
     if certificate is None and key is None:
         if client_ca is not None:
-            raise UsageError("--grpc-tls-client-ca needs --grpc-tls-cert and --grpc-tls-key")
+            raise UsageError(f"{option}-client-ca needs {option}-cert and {option}-key")
         return None
     if certificate is None or key is None:
-        raise UsageError("--grpc-tls-cert and --grpc-tls-key belong together; one is missing")
-    from remuda.edges.grpc.settings import TlsFiles  # noqa: PLC0415 - as above
+        raise UsageError(f"{option}-cert and {option}-key belong together; one is missing")
+    from remuda.edges.certificates import TlsFiles  # noqa: PLC0415 - as above
 
     return TlsFiles(certificate, key, client_ca)
 

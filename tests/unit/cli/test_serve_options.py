@@ -14,7 +14,8 @@ import remuda.app
 from remuda.app import Settings
 from remuda.base.errors import UsageError
 from remuda.cli.serve import parse_address, parse_seconds, serve
-from remuda.edges.grpc.settings import TlsFiles
+from remuda.edges.certificates import TlsFiles
+from remuda.edges.protection import Files
 
 
 @pytest.mark.parametrize(
@@ -110,9 +111,30 @@ def test_files_for_tls_and_access_are_named_by_option_or_environment(
     assert CliRunner().invoke(app, words, env=environment).exit_code == 0
     assert CliRunner().invoke(app, []).exit_code == 0
     secure, plain = served
-    assert secure.grpc_tls == TlsFiles(Path("c.pem"), Path("k.pem"), Path("ca.pem"))
-    assert secure.grpc_access == Path("a.toml")
-    assert (plain.grpc_tls, plain.grpc_access) == (None, None)
+    files = TlsFiles(Path("c.pem"), Path("k.pem"), Path("ca.pem"))
+    assert secure.grpc_files == Files(files, Path("a.toml"))
+    assert secure.rest_files == plain.grpc_files == Files()
+
+
+@pytest.mark.remuda_rule("KV-6", "REST-1", "REST-55")
+def test_so_are_those_of_the_http_api(served: list[Settings]) -> None:
+    words = ["--rest-tls-cert", "c.pem", "--rest-tls-key", "k.pem", "--rest-access", "a.toml"]
+    variables = {
+        "REMUDA_REST_TLS_CERT": "d.pem",
+        "REMUDA_REST_TLS_KEY": "l.pem",
+        "REMUDA_REST_ACCESS": "b.toml",
+        "REMUDA_DEBUG": "0",
+    }
+    assert CliRunner().invoke(app, [*words, "--no-debug"]).exit_code == 0
+    assert CliRunner().invoke(app, [], env=variables).exit_code == 0
+    assert CliRunner().invoke(app, words, env=variables).exit_code == 0
+    assert CliRunner().invoke(app, []).exit_code == 0
+    option, variable, both, neither = served
+    files = Files(TlsFiles(Path("c.pem"), Path("k.pem")), Path("a.toml"))
+    assert option.rest_files == both.rest_files == files
+    assert variable.rest_files == Files(TlsFiles(Path("d.pem"), Path("l.pem")), Path("b.toml"))
+    assert option.grpc_files == neither.rest_files == Files()
+    assert [each.debug for each in served] == [False, False, False, True]
 
 
 @pytest.mark.remuda_rule("EXT-23")
@@ -122,6 +144,8 @@ def test_files_for_tls_and_access_are_named_by_option_or_environment(
         (["--grpc-tls-cert", "c.pem"], "belong together"),
         (["--grpc-tls-key", "k.pem"], "belong together"),
         (["--grpc-tls-client-ca", "ca.pem"], "needs --grpc-tls-cert and --grpc-tls-key"),
+        (["--rest-tls-cert", "c.pem"], "--rest-tls-cert and --rest-tls-key belong together"),
+        (["--rest-tls-key", "k.pem"], "--rest-tls-cert and --rest-tls-key belong together"),
     ],
 )
 def test_files_for_tls_that_lack_another_are_refused(

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from remuda.base.errors import UsageError
-from remuda.edges.grpc.access import Identity
-from remuda.edges.grpc.security import read_identities, read_security
-from remuda.edges.grpc.settings import TlsFiles
+from remuda.edges.certificates import TlsFiles
+from remuda.edges.grpc.security import read_security
+from remuda.edges.identities import Identity, read_identities
 
 FILES = Path(__file__).parents[2] / "e2e" / "tls"
 DIGEST = hashlib.sha256(b"t").hexdigest()

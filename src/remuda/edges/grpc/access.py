@@ -20,13 +20,11 @@ import grpc
 
 from remuda.base.message import message
 from remuda.edges.grpc.refusals import Context, RefusalError, abort
+from remuda.edges.identities import ANY_RM, Identity
 
 # Where the metadata of a call have a token, and what stands before it.
 _HEADER: Final = "authorization"
 _SCHEME: Final = "Bearer "
-
-# An RM ID that stands for all.
-ANY_RM: Final = "*"
 
 # Of the client's certificate: the names that it is for.
 _CERTIFICATE_NAMES: Final = ("x509_subject_alternative_name", "x509_common_name")
@@ -34,22 +32,6 @@ _CERTIFICATE_NAMES: Final = ("x509_subject_alternative_name", "x509_common_name"
 # Probes ask without saying who they are; operators' calls need their role.
 _OPEN: Final = ("/grpc.health.v1.Health/",)
 _FOR_ADMINS: Final = ("/remuda.v1.Admin/", "/remuda.v1.SchedulerExtension/GetStateDump")
-
-
-@message
-class Identity:
-    """One who may call. ``name`` is for people.
-
-    ``certificates``: names in its certificate, any of which will do. ``token_digests``: SHA-256 of
-    its tokens. ``rm_ids``: the RMs it may act for, ``*`` all. ``admin``: it may do what operators
-    do.
-    """
-
-    name: str
-    certificates: tuple[str, ...] = ()
-    token_digests: tuple[bytes, ...] = ()
-    rm_ids: tuple[str, ...] = ()
-    admin: bool = False
 
 
 @message

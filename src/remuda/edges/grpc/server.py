@@ -20,7 +20,7 @@ from remuda.base.errors import ConfigError, ProtocolError, UsageError
 from remuda.config.schema import Configuration, Load
 from remuda.config.settings import read_settings
 from remuda.edges.grpc import metrics
-from remuda.edges.grpc.access import Access, Identity, caller
+from remuda.edges.grpc.access import Access, caller
 from remuda.edges.grpc.admin import SERVICE as ADMIN_SERVICE
 from remuda.edges.grpc.admin import AdminService, Traffic
 from remuda.edges.grpc.extension import SERVICE as EXTENSION_SERVICE
@@ -35,6 +35,7 @@ from remuda.edges.grpc.settings import GrpcSettings
 from remuda.edges.grpc.standard import StandardServices
 from remuda.edges.grpc.streams import Stream
 from remuda.edges.grpc.unary import unary
+from remuda.edges.identities import Identity
 from remuda.edges.rest.dump import StateDump
 from remuda.runtime.driver import Removed
 from remuda.runtime.errors import NotRegisteredError

@@ -1,9 +1,8 @@
-"""Settings of the gRPC edge: limits, each against a way to exhaust the process, and files."""
+"""Settings of the gRPC edge: limits, each against a way to exhaust the process."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from remuda.si.limits import ELEMENTS_LIMIT
 from remuda.si.session.terms import FEATURES, SessionLimits
@@ -40,17 +39,3 @@ class GrpcSettings:
     handshake_seconds: float = 10.0
     predicate_budget_ms: int = 500
     event_interval_ms: int = 2_000
-
-
-@dataclass(frozen=True, slots=True)
-class TlsFiles:
-    """PEM files of the listener. ``client_ca`` None: clients need no certificate (EXT-23)."""
-
-    certificate: Path
-    key: Path
-    client_ca: Path | None = None
-
-    def paths(self) -> tuple[Path, ...]:
-        """Return all files there are."""
-        own = (self.certificate, self.key)
-        return own if self.client_ca is None else (*own, self.client_ca)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from time import perf_counter_ns
 from typing import Final, TypeAlias
@@ -23,9 +23,12 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from remuda.edges.identities import Identity
 from remuda.edges.rest import dao
+from remuda.edges.rest.access import Guard, is_for_admins
 from remuda.edges.rest.asking import Asked, Views
 from remuda.edges.rest.bodies import BODY_LIMIT, drop_body, read_body
+from remuda.edges.rest.description import DESCRIPTION_ROUTES
 from remuda.edges.rest.endpoint import Body, Endpoint, Routes, Shown, Stream
 from remuda.edges.rest.errors import BODY_TOO_LARGE, NOT_RUNNING, UNEXPECTED, ApiError
 from remuda.edges.rest.paths import corrected, decode
@@ -76,14 +79,19 @@ def build_app(
     cors: bool = True,
     trust_forwarded: bool = False,
     observer: Observer = nobody,
+    readers: Sequence[Identity] = (),
+    debug: bool = True,
 ) -> ASGIApp:
     """Return the REST application over ``views``; ``cors`` off leaves its headers out (REST-4).
 
     ``more``: routes over something else than questions to the core. ``trust_forwarded``: the first
     address in X-Forwarded-For is the client's, if there is any (EVT-118). ``observer``: is told of
-    each answer of a route, in the event loop.
+    each answer of a route, in the event loop. ``readers``: who may read, all if nobody is named;
+    with a token CORS is off. ``debug`` off: no dumps and profiles (REST-55).
     """
-    table = {**ROUTES, **(more or {})}
+    cors = cors and not readers
+    table = {**ROUTES, **DESCRIPTION_ROUTES, **(more or {})}
+    table = {path: each for path, each in table.items() if debug or not is_for_admins(path)}
     routes = [
         Route(
             path,
@@ -105,6 +113,7 @@ def build_app(
         exception_handlers={404: _Corrector(table), 405: _wrong_method},
         middleware=[
             Middleware(_Undecoded),
+            Middleware(Guard, readers=readers),
             Middleware(_SmallBodies, limits=limits, cors=cors),
             Middleware(_Compressed, plain=plain),
         ],

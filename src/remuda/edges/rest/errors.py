@@ -33,6 +33,9 @@ STREAM_SLOW: Final = "the client reads too slowly"
 UNEXPECTED: Final = "Internal server error"
 BODY_TOO_LARGE: Final = "Request body is too large"
 BODY_TOO_SLOW: Final = "Request body did not arrive in time"
+NOBODY_KNOWN: Final = "Nobody known asks: a token of an identity is needed"
+ADMIN_NEEDED: Final = "The role of an administrator is needed"
+PROFILE_RUNNING: Final = "A profile is being taken; try again when it is done"
 
 # What the query option ``status`` may ask for, in the order in which it is listed (REST-13).
 ACTIVE_STATUSES: Final = (

@@ -2,7 +2,8 @@
 
 Uvicorn is used as a library: the composition root owns sockets, signals and the event loop. A
 request header must be complete within 10 s (REST-3), a header may have 64 KiB, connections are
-counted, and stopping waits 5 s for running requests (REST-2).
+counted, idle ones make room for others, who does not read his answer is left, and stopping waits
+5 s for running requests (REST-2).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import ssl
 from collections.abc import Iterator
 from typing import Final
 
@@ -20,7 +22,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from remuda.edges.rest.streaming import ABORT
 
-# Seconds from the first moment a request could come to the end of its header (REST-3).
+# Seconds from the first moment a request could come to the end of its header (REST-3), and for
+# the handshake of a connection.
 _HEADER_SECONDS: Final = 10.0
 
 # Bytes of one request header.
@@ -29,34 +32,105 @@ HEADER_LIMIT: Final = 64 * 1024
 # Connections at a time; further requests are answered 503.
 CONNECTIONS_LIMIT: Final = 512
 
+# Connections that are kept though nobody asks anything; the longest idle one goes first.
+IDLE_LIMIT: Final = 128
+
+# Seconds that a connection is kept for a next request.
+_IDLE_SECONDS: Final = 5
+
+# A client has to take that many bytes of its answer in as many seconds, or all that is left. The
+# system takes large bites on its behalf, so a short time would end connections that are only slow.
+_TAKEN_BYTES: Final = 16 * 1024
+_TAKEN_SECONDS: Final = 60.0
+
 # Seconds that running requests get when the server stops (REST-2).
 _GRACE_SECONDS: Final = 5
 
 
 class TimedProtocol(H11Protocol):
-    """HTTP/1.1 that gives up on clients which are slow to send a header (REST-3)."""
+    """HTTP/1.1 that gives up on clients which are slow to send a header or to read an answer."""
 
     header_seconds = _HEADER_SECONDS
+    taken_seconds = _TAKEN_SECONDS
+    idle_limit = IDLE_LIMIT
+    idle_since: float | None = None
     _header_timer: asyncio.TimerHandle | None = None
+    _taken_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start waiting for the first header."""
+        """Start waiting for the first header (REST-3)."""
         super().connection_made(transport)
         self.app_state = {**self.app_state, ABORT: transport.abort}
+        # Whatever is not sent at once is watched; an answer goes on when its last part is gone.
+        transport.set_write_buffer_limits(high=1)
+        if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency:
+            self._close_longest_idle(0)
         self._watch_header()
 
     def data_received(self, data: bytes) -> None:
         """Take bytes in, and wait on only while a header is incomplete."""
+        self.idle_since = None
         super().data_received(data)
         self._watch_header()
+
+    def on_response_complete(self) -> None:
+        """Keep the connection, unless too many are kept already."""
+        super().on_response_complete()
+        if self.transport.is_closing():
+            return
+        if self.conn.our_state is h11.DONE:
+            self._watch_header()
+        elif self.conn.their_state is h11.IDLE:
+            self.idle_since = self.loop.time()
+            self._close_longest_idle(self.idle_limit)
+
+    def pause_writing(self) -> None:
+        """Wait until the client has read on."""
+        super().pause_writing()
+        if self._taken_timer is None:
+            self._watch_taking()
+
+    def resume_writing(self) -> None:
+        """Go on: the client has read all."""
+        super().resume_writing()
+        if self._taken_timer is not None:
+            self._taken_timer.cancel()
+            self._taken_timer = None
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
         self._stop_timer()
+        self.idle_since = None
         super().connection_lost(exc)
+        self.resume_writing()
+
+    def _close_longest_idle(self, limit: int) -> None:
+        """Close idle connections until no more than ``limit`` are left, or one if it is 0."""
+        idle: list[tuple[float, int, TimedProtocol]] = []
+        for number, each in enumerate(self.connections):
+            if isinstance(each, TimedProtocol) and each.idle_since is not None:
+                idle.append((each.idle_since, number, each))
+        surplus = len(idle) - limit if limit else 1
+        for _, _, each in sorted(idle)[: max(surplus, 0)]:
+            each.idle_since = None
+            each.timeout_keep_alive_handler()
+
+    def _watch_taking(self) -> None:
+        left = self.transport.get_write_buffer_size()
+        self._taken_timer = self.loop.call_later(self.taken_seconds, self._require_taking, left)
+
+    def _require_taking(self, before: int) -> None:
+        """End the connection if the client took too little since there were ``before`` bytes."""
+        self._taken_timer = None
+        if before - self.transport.get_write_buffer_size() < min(_TAKEN_BYTES, before):
+            self.transport.abort()
+        else:
+            self._watch_taking()
 
     def _watch_header(self) -> None:
-        if self.conn.their_state is not h11.IDLE:
+        # A body that nobody reads stands in the way of a next header.
+        left_over = self.conn.our_state is h11.DONE and self.conn.their_state is h11.SEND_BODY
+        if not left_over and self.conn.their_state is not h11.IDLE:
             self._stop_timer()
         elif self._header_timer is None:
             self._header_timer = self.loop.call_later(self.header_seconds, self.transport.close)
@@ -70,8 +144,9 @@ class TimedProtocol(H11Protocol):
 class _Embedded(uvicorn.Server):
     """Uvicorn without its signal handlers, and with a way to wait until it listens."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(self, config: uvicorn.Config, tls: ssl.SSLContext | None) -> None:
         super().__init__(config)
+        self._tls = tls
         self.listening = asyncio.Event()
 
     @contextlib.contextmanager
@@ -80,18 +155,39 @@ class _Embedded(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Open the sockets and say so."""
-        await super().startup(sockets)
+        """Open the sockets and say so. A handshake gets no more time than a header."""
+        assert sockets is not None
+
+        def protocol() -> TimedProtocol:
+            return TimedProtocol(self.config, self.server_state, self.lifespan.state)
+
+        loop = asyncio.get_running_loop()
+        seconds = None if self._tls is None else TimedProtocol.header_seconds
+        self.servers = [
+            await loop.create_server(
+                protocol,
+                sock=each,
+                ssl=self._tls,
+                ssl_handshake_timeout=seconds,
+                backlog=self.config.backlog,
+            )
+            for each in sockets
+        ]
+        self.started = True
         self.listening.set()
 
 
 class RestServer:
-    """A running REST listener. Build, ``start``, ``stop`` inside one event loop."""
+    """A running REST listener. Build, ``start``, ``stop`` inside one event loop.
 
-    def __init__(self, app: ASGIApp, listener: socket.socket) -> None:
+    ``tls`` None: connections are in clear text (REST-1).
+    """
+
+    def __init__(
+        self, app: ASGIApp, listener: socket.socket, *, tls: ssl.SSLContext | None = None
+    ) -> None:
         config = uvicorn.Config(
             app,
-            http=TimedProtocol,
             ws="none",
             lifespan="off",
             log_config=None,
@@ -101,10 +197,11 @@ class RestServer:
             server_header=False,
             limit_concurrency=CONNECTIONS_LIMIT,
             h11_max_incomplete_event_size=HEADER_LIMIT,
+            timeout_keep_alive=_IDLE_SECONDS,
             timeout_graceful_shutdown=_GRACE_SECONDS,
         )
         self._listener = listener
-        self._server = _Embedded(config)
+        self._server = _Embedded(config, tls)
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:

@@ -1,0 +1,109 @@
+"""Who may call: the file of identities that gRPC and the HTTP API share (EXT-23, REST-1).
+
+It is read when the service starts, so that a mistake is told at once. It has digests of tokens
+and names in certificates, so it is no secret itself.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from remuda.base.errors import UsageError
+from remuda.base.message import message
+from remuda.edges.certificates import content
+
+# An RM ID that stands for all.
+ANY_RM: Final = "*"
+
+
+@message
+class Identity:
+    """One who may call. ``name`` is for people.
+
+    ``certificates``: names in its certificate, any of which will do. ``token_digests``: SHA-256 of
+    its tokens. ``rm_ids``: the RMs it may act for, ``*`` all. ``read``: it may read the HTTP API.
+    ``admin``: it may do what operators do, and read.
+    """
+
+    name: str
+    certificates: tuple[str, ...] = ()
+    token_digests: tuple[bytes, ...] = ()
+    rm_ids: tuple[str, ...] = ()
+    admin: bool = False
+    read: bool = False
+
+
+class _Entry(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
+    """One table of the file."""
+
+    name: str
+    certificates: list[str] = []
+    token_sha256: list[str] = []
+    rm_ids: list[str] = []
+    read: bool = False
+    admin: bool = False
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    """The file of identities."""
+
+    identity: list[_Entry]
+
+
+def read_identities(path: Path, *, certificates: bool) -> tuple[Identity, ...]:
+    """Read who may call. ``certificates``: clients have to show one that is looked at.
+
+    Raises: UsageError, one line that says what is wrong and where.
+    """
+    try:
+        found = msgspec.convert(tomllib.loads(content(path).decode()), _File)
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: not UTF-8") from None
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError, RecursionError) as error:
+        raise UsageError(f"{path}: {error}") from None
+    if not found.identity:
+        raise UsageError(f"{path}: nobody may call; add an [[identity]], or leave the option out")
+    identities = tuple([_identity(path, entry) for entry in found.identity])
+    taken: dict[object, str] = {}
+    for each in identities:
+        if each.certificates and not certificates:
+            text = f"identity {each.name!r} has certificates, but clients are not asked for them"
+            raise UsageError(f"{path}: {text}; name the authority with --grpc-tls-client-ca")
+        for mark in (*each.certificates, *each.token_digests):
+            if mark in taken:
+                text = f"identities {taken[mark]!r} and {each.name!r} cannot be told apart"
+                raise UsageError(f"{path}: {text}; they share a certificate or token")
+            taken[mark] = each.name
+    return identities
+
+
+def _identity(path: Path, entry: _Entry) -> Identity:
+    """Turn one table into an identity. Raises: UsageError."""
+    where = f"{path}: identity {entry.name!r}"
+    if not (entry.certificates or entry.token_sha256):
+        raise UsageError(f"{where} has neither certificates nor token-sha256; nobody can be it")
+    if not (entry.rm_ids or entry.read or entry.admin):
+        raise UsageError(f"{where} may do nothing; give it rm-ids, read = true or admin = true")
+    digests = []
+    for text in entry.token_sha256:
+        try:
+            digest = bytes.fromhex(text)
+        except ValueError:
+            digest = b""
+        if len(digest) != 32:
+            raise UsageError(
+                f"{where}: a token-sha256 is not the 64 hexadecimal digits of a SHA-256"
+            )
+        digests.append(digest)
+    return Identity(
+        entry.name,
+        tuple(entry.certificates),
+        tuple(digests),
+        tuple(entry.rm_ids),
+        admin=entry.admin,
+        read=entry.read,
+    )

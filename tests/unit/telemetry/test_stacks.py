@@ -1,0 +1,89 @@
+"""Looking at threads: how often, for how long, and what is seen."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from time import monotonic
+
+import pytest
+
+from remuda.telemetry.memory import memory_over_time, memory_summary
+from remuda.telemetry.stacks import (
+    Window,
+    sampled,
+    task_stacks,
+    thread_stacks,
+    threads_table,
+    timeline,
+)
+
+
+@pytest.mark.remuda_rule("REST-55")
+def test_a_window_ends_in_time_and_does_not_make_up_for_what_it_missed() -> None:
+    seen: list[float] = []
+    before = monotonic()
+    for passed in Window(0.2, rate_hz=50).ticks(threading.Event()):
+        seen.append(passed)
+        if len(seen) == 1:
+            threading.Event().wait(0.1)
+    assert 0.2 <= monotonic() - before < 1
+    assert 2 <= len(seen) <= 7
+    assert seen == sorted(seen)
+
+
+@pytest.mark.remuda_rule("REST-55")
+def test_a_window_ends_when_it_is_told_to() -> None:
+    stop = threading.Event()
+    stop.set()
+    assert len(list(Window(60).ticks(stop))) == 1
+
+
+@pytest.mark.remuda_rule("REST-47")
+def test_stacks_name_places_and_no_values() -> None:
+    secret = "hun" + "ter2"
+    stop = threading.Event()
+
+    def holder(password: str) -> None:
+        stop.wait()
+        assert password
+
+    thread = threading.Thread(target=holder, args=(secret,), name="holder")
+    thread.start()
+    try:
+        window = Window(0.05)
+        texts = [thread_stacks(), timeline(window, threading.Event()), threads_table()]
+        texts.append(sampled("blocked", window, threading.Event()))
+    finally:
+        stop.set()
+        thread.join()
+    for text in texts:
+        assert "holder" in text
+        assert secret not in text
+
+
+@pytest.mark.remuda_rule("REST-55")
+def test_tasks_are_shown_where_they_wait() -> None:
+    async def waits() -> None:
+        await asyncio.sleep(60)
+
+    async def run() -> str:
+        task = asyncio.create_task(waits(), name="sleeper")
+        await asyncio.sleep(0)
+        text = task_stacks(asyncio.get_running_loop())
+        task.cancel()
+        return text
+
+    text = asyncio.run(run())
+    assert "task 'sleeper'" in text
+    assert ".waits line " in text
+
+
+@pytest.mark.remuda_rule("REST-55")
+def test_memory_over_time_has_a_line_for_each_look() -> None:
+    lines = memory_over_time(Window(0.05), threading.Event()).splitlines()
+    assert lines[0] == "seconds\tblocks\tpending"
+    looks = [line for line in lines[1:] if not line.startswith("generation")]
+    assert 1 <= len(looks) <= 6
+    assert all(int(line.split("\t")[1]) > 1000 for line in looks)
+    assert "generation 2: " in memory_summary()
