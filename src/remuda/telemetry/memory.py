@@ -30,7 +30,7 @@ def memory_summary() -> str:
 def type_counts() -> str:
     """Return how many objects of which type the collector follows, most first.
 
-    All threads stand still while it lists them: some 30 ms per million. What was there when the
+    All threads stand still while it lists them: some 35 ms per million. What was there when the
     service had started is not followed. Rules: REST-55.
     """
     kinds = [type(each) for each in gc.get_objects()]

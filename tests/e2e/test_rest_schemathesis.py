@@ -1,0 +1,132 @@
+"""A served process against its OpenAPI document, with requests that a program thought of."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import time
+from collections.abc import Iterator
+from typing import Any, cast
+
+import httpx2
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.generation import GenerationMode
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from tests.e2e.openapi import MISSING, served_document
+from tests.e2e.serving import FREE_PORTS, PARTITION, Served
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+]
+EXAMPLES = 12
+ANY_NAME = {"type": "string", "minLength": 1}
+
+# Of these an answer takes as long as it was asked to, or has no end.
+SLOW = frozenset(
+    {"/ws/v1/events/stream"}
+    | {f"/debug/pprof/{name}" for name in ("allocs", "block", "mutex", "profile", "trace")}
+)
+
+schema = schemathesis.openapi.from_dict(served_document())
+found: list[Any] = [each.ok() for each in cast("Any", schema.get_all_operations())]
+operations: dict[str, Any] = {
+    each.path: each
+    for each in found
+    if each.path not in SLOW and re.sub(r"\{\w+\}", "{}", each.path) not in MISSING
+}
+
+
+def can_be_wrong(operation: Any) -> bool:
+    """Whether a request can be at odds with the document; any text is a name."""
+    names = [each for each in operation.path_parameters if each.definition["schema"] != ANY_NAME]
+    return bool(names or len(operation.query) or len(operation.body))
+
+
+class Known:
+    """A served demo; names of what is in it, for requests that get further than 404."""
+
+    def __init__(self, served: Served) -> None:
+        self.address = f"http://{served.rest}"
+        self._client = served.client
+        self._turn = itertools.count()
+        self.names: dict[str, list[str]] = {"partition": ["default"], "number": ["1"]}
+        deadline = time.monotonic() + 20
+        while not (nodes := [each for each in self._get("nodes") if each.get("allocations")]):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        running = [each["allocations"][0]["applicationId"] for each in nodes]
+        self.names["node"] = [each["nodeID"] for each in nodes]
+        self.names["application"] = sorted(set(running))
+        self.names["queue"] = ["root", "ROOT", "root.production", "root.production.web"]
+        self.names["user"] = [each["userName"] for each in self._get("usage/users")]
+        self.names["group"] = [each["groupName"] for each in self._get("usage/groups")]
+
+    def _get(self, path: str) -> Any:
+        answer: httpx2.Response = self._client.get(f"{PARTITION}/{path}")
+        found = answer.json()
+        return found if isinstance(found, list) else []
+
+    def put_into(self, case: schemathesis.Case[Any]) -> None:
+        """Replace names in a path by ones that exist, of three requests in two."""
+        turn = next(self._turn)
+        if turn % 3:
+            for key in case.path_parameters:
+                names = self.names.get(key)
+                if names:
+                    case.path_parameters[key] = names[turn % len(names)]
+            case.query.pop("rm", None)
+
+
+@pytest.fixture(scope="module")
+def known() -> Iterator[Known]:
+    with Served(*FREE_PORTS, "--demo") as served:
+        yield Known(served)
+        assert "Traceback" not in served.log
+
+
+REQUESTS = [
+    *((path, GenerationMode.POSITIVE) for path in operations),
+    *((path, GenerationMode.NEGATIVE) for path, each in operations.items() if can_be_wrong(each)),
+]
+
+
+@pytest.mark.remuda_rule("REST-17", "REST-12", "REST-123")
+@pytest.mark.parametrize("path, mode", REQUESTS)
+def test_answers_are_what_the_document_says(path: str, mode: GenerationMode, known: Known) -> None:
+    @settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=operations[path].as_strategy(generation_mode=mode))
+    def ask(case: schemathesis.Case[Any]) -> None:
+        known.put_into(case)
+        answer = case.call_and_validate(base_url=known.address, checks=CHECKS)
+        assert str(answer.status_code) in operations[path].definition.raw["responses"]
+
+    ask()
+
+
+@pytest.mark.remuda_rule("REST-7")
+@pytest.mark.parametrize("path", operations)
+def test_other_methods_are_refused_with_those_there_are(path: str, known: Known) -> None:
+    right = "POST" if path.endswith("/validate-conf") else "GET"
+    filled = re.sub(r"\{\w+\}", "default", path)
+    for method in {"GET", "POST", "PUT", "PATCH", "DELETE"} - {right}:
+        answer = httpx2.request(method, known.address + filled)
+        assert (answer.status_code, answer.text) == (405, "Method Not Allowed\n")
+        assert right in answer.headers["allow"]
