@@ -29,7 +29,7 @@ CHECKS = [
     content_type_conformance,
     response_schema_conformance,
 ]
-EXAMPLES = 12
+EXAMPLES = 6
 ANY_NAME = {"type": "string", "minLength": 1}
 
 # Of these an answer takes as long as it was asked to, or has no end.
@@ -58,7 +58,7 @@ class Known:
 
     def __init__(self, served: Served) -> None:
         self.address = f"http://{served.rest}"
-        self._client = served.client
+        self.client = served.client
         self._turn = itertools.count()
         self.names: dict[str, list[str]] = {"partition": ["default"], "number": ["1"]}
         deadline = time.monotonic() + 20
@@ -73,7 +73,7 @@ class Known:
         self.names["group"] = [each["groupName"] for each in self._get("usage/groups")]
 
     def _get(self, path: str) -> Any:
-        answer: httpx2.Response = self._client.get(f"{PARTITION}/{path}")
+        answer: httpx2.Response = self.client.get(f"{PARTITION}/{path}")
         found = answer.json()
         return found if isinstance(found, list) else []
 
@@ -115,7 +115,10 @@ def test_answers_are_what_the_document_says(path: str, mode: GenerationMode, kno
     @given(case=operations[path].as_strategy(generation_mode=mode))
     def ask(case: schemathesis.Case[Any]) -> None:
         known.put_into(case)
-        answer = case.call_and_validate(base_url=known.address, checks=CHECKS)
+        # With ``fields`` objects are shown in part (REST-122).
+        partial = "fields" in (case.query or {})
+        checks = [each for each in CHECKS if not (partial and each is response_schema_conformance)]
+        answer = case.call_and_validate(base_url=known.address, checks=checks)
         assert str(answer.status_code) in operations[path].definition.raw["responses"]
 
     ask()
@@ -126,7 +129,9 @@ def test_answers_are_what_the_document_says(path: str, mode: GenerationMode, kno
 def test_other_methods_are_refused_with_those_there_are(path: str, known: Known) -> None:
     right = "POST" if path.endswith("/validate-conf") else "GET"
     filled = re.sub(r"\{\w+\}", "default", path)
-    for method in {"GET", "POST", "PUT", "PATCH", "DELETE"} - {right}:
-        answer = httpx2.request(method, known.address + filled)
+    # Of an older release, gone (REST-53).
+    gone = {"POST", "PUT"} if path == "/ws/v1/config" else set()
+    for method in {"GET", "POST", "PUT", "PATCH", "DELETE"} - {right} - gone:
+        answer = known.client.request(method, filled)
         assert (answer.status_code, answer.text) == (405, "Method Not Allowed\n")
         assert right in answer.headers["allow"]
