@@ -54,8 +54,10 @@ class Setting:
     own: bool = False
 
 
-def _core(key: str, default: str, kind: str, meaning: str, *rules: str) -> Setting:
-    return Setting(key, default, kind, (CORE,), True, meaning, rules)
+def _core(
+    key: str, default: str, kind: str, meaning: str, *rules: str, built: bool = True
+) -> Setting:
+    return Setting(key, default, kind, (CORE,), True, meaning, rules, built=built)
 
 
 def _own(key: str, default: str, kind: str, meaning: str, *rules: str) -> Setting:
@@ -93,6 +95,7 @@ SETTINGS: Final = (
         True,
         "records kept for queries",
         ("EVT-103", "EVT-106"),
+        built=True,
         alias="event.ringbufferCapacity",
     ),
     _core("event.maxStreams", "100", NUMBER, "event streams at a time", "EVT-104"),
@@ -151,7 +154,14 @@ SETTINGS: Final = (
         "`1.5`: queues are ordered, and victims chosen, as that release did",
         "KV-5",
     ),
-    _core("health.checkInterval", "30s", DURATION, "time between health checks; 0: none", "HLT-2"),
+    _core(
+        "health.checkInterval",
+        "30s",
+        DURATION,
+        "time between health checks; 0: none",
+        "HLT-2",
+        built=False,
+    ),
     Setting("log.level", "INFO", LEVEL, _BOTH, True, "level of every logger", ("KV-2",), True),
     Setting(
         LOGGER_KEY, "", LEVEL, _BOTH, True, "level of one logger and all below it", ("KV-2",), True

@@ -63,6 +63,7 @@ def test_an_empty_buffer_and_one_with_a_single_record(
     one = got(rest)
     assert (one["LowestID"], one["HighestID"], names(one)) == (0, 0, ["o0"])
     assert_valid("EventBatch", one)
+    assert_valid("EventRecord", one["EventRecords"][0])
 
 
 @pytest.mark.remuda_rule("EVT-111", "EVT-113", "REST-139")
@@ -169,6 +170,7 @@ def test_an_envelope_says_the_id_of_each_record(rest: TestClient, events: EventS
     feed(events, 0, 5)
     found = got(rest, "format=v2&objectID=o3")["EventRecords"]
     plain = got(rest, "objectID=o3")["EventRecords"]
+    assert_valid("EventEnvelope", found[0])
     assert found == [
         {"id": 3, "partition": "default", "rmID": "rm", "queue": "", "record": plain[0]}
     ]
@@ -341,7 +343,9 @@ def test_a_stream_can_be_filtered_enveloped_and_resumed(views: object, events: E
             assert (found["id"], found["record"]["objectID"]) == (18, "o18")
             late = await open_stream("start=3")
             assert list(await late.line()) == ["InstanceUUID"]
-            assert await late.line() == {"gap": {"requested": 3, "lowest": 14}}
+            gap = await late.line()
+            assert gap == {"gap": {"requested": 3, "lowest": 14}}
+            assert_valid("EventGap", gap)
             assert await late.names(6) == [f"o{number}" for number in range(14, 20)]
             oldest, latest = await open_stream("start=oldest"), await open_stream("start=latest")
             await oldest.line()
