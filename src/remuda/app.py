@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 import socket
 import time
@@ -64,7 +65,8 @@ class Settings:
     ``reservation_delay_ns`` None: nodes are never reserved (RSV-3). ``grpc_files`` and
     ``rest_files`` keep strangers out (EXT-23, REST-1). ``debug`` off: the HTTP API has no dumps and
     profiles (REST-55). ``cluster_name``: what it is called (REST-56). ``history_samples`` 0: no
-    history (MET-44).
+    history (MET-44). ``event_directory``: below it event records may be kept in files (EVT-132);
+    None: nowhere.
     """
 
     config: Path | None
@@ -83,6 +85,7 @@ class Settings:
     cluster_name: str = CLUSTER_NAME
     history_samples: int = SAMPLES
     metrics: MetricsSettings = field(default_factory=MetricsSettings)
+    event_directory: Path | None = None
 
 
 def run(settings: Settings) -> None:
@@ -101,6 +104,7 @@ def run(settings: Settings) -> None:
     resolvers = _resolvers(settings.ldap_settings)
     resolvers.require(stored, str(settings.config))
     protection = read_protection(settings.grpc_files, settings.rest_files)
+    _require_writable(settings.event_directory)
     with (
         _listen("gRPC", settings.grpc_address) as probe,
         _listen("REST", settings.rest_address) as listener,
@@ -123,6 +127,16 @@ def run(settings: Settings) -> None:
                 raise LoopStoppedError(f"stopped after a fault of the scheduler: {core.failure}")
         if recorder is not None and recorder.failure:
             raise RecordingError(recorder.failure)
+
+
+def _require_writable(directory: Path | None) -> None:
+    """Raise UsageError for a directory for event records that cannot be used. Rules: EVT-132."""
+    if directory is None:
+        return
+    if not directory.is_dir():
+        raise UsageError(f"--event-dir {directory}: is no directory; make it first")
+    if not os.access(directory, os.W_OK | os.X_OK):
+        raise UsageError(f"--event-dir {directory}: this user may not write there")
 
 
 def _is_no_cut_off_call(record: logging.LogRecord) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -100,3 +101,11 @@ def test_help_is_fast_because_it_imports_nothing_heavy(arguments: list[str]) -> 
     )
     assert ended.stdout.splitlines()[-1] == "heavy []"
     assert time.perf_counter() - started < 5.0, "0.3 s on an idle machine"
+
+
+@pytest.mark.remuda_rule("EVT-132")
+def test_a_directory_for_events_has_to_be_one(tmp_path: Path) -> None:
+    nowhere = tmp_path / "none"
+    ended = run_remuda("serve", "--event-dir", str(nowhere), "--duration", "1s")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == f"remuda: --event-dir {nowhere}: is no directory; make it first\n"

@@ -100,6 +100,15 @@ _LdapSettings = Annotated[
         " without it /run/secrets/ldap, read when a configuration asks for LDAP.",
     ),
 ]
+_EventDir = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        envvar="REMUDA_EVENT_DIR",
+        help="Directory below which event records may be kept in files, for event.store in the"
+        " settings of a resource manager; without it they are kept in memory.",
+    ),
+]
 _ReservationDelay = Annotated[
     str | None,
     typer.Option(
@@ -227,6 +236,7 @@ def serve(
     duration: _Duration = None,
     record: _Record = None,
     ldap_settings: _LdapSettings = None,
+    event_dir: _EventDir = None,
     reservation_delay: _ReservationDelay = None,
     grpc_tls_cert: _GrpcTlsCert = None,
     grpc_tls_key: _GrpcTlsKey = None,
@@ -275,6 +285,7 @@ def serve(
             duration_seconds=seconds,
             record=record,
             ldap_settings=ldap_settings,
+            event_directory=event_dir,
             reservation_delay_ns=_delay_ns(reservation_delay),
             cluster_name=cluster_name,
             history_samples=history_samples,

@@ -109,6 +109,8 @@ class ServiceSettings:
     event_max_streams_per_host: int
     event_response_size: int
     event_store: str
+    event_store_age_ns: int
+    event_store_bytes: int
     rm_pause_timeout_ns: int
     rm_user_events_only: bool
     rm_outbound_limit: int
@@ -144,6 +146,8 @@ def read_settings(extra: Mapping[str, str]) -> tuple[ServiceSettings, tuple[Sett
         event_max_streams_per_host=reader.value("event.maxStreamsPerHost", parse_uint64),
         event_response_size=reader.value("event.RESTResponseSize", _positive),
         event_store=reader.value("event.store", _store),
+        event_store_age_ns=reader.value("event.storeMaxAge", _timeout),
+        event_store_bytes=reader.value("event.storeMaxSize", _positive),
         rm_pause_timeout_ns=reader.value("rm.pauseTimeout", parse_duration),
         rm_user_events_only=reader.value("rm.userEventsOnly", parse_bool),
         rm_outbound_limit=reader.value("rm.outboundLimit", parse_uint64),

@@ -27,7 +27,7 @@ from remuda.core.messages.events import (
     REQUEST,
 )
 
-_log = logging.getLogger("remuda.core.events")
+_log = logging.getLogger("remuda.events")
 
 INTERVAL_SECONDS: Final = 2.0
 CAPACITY: Final = int(BY_KEY["event.requestCapacity"].default)

@@ -1,0 +1,165 @@
+"""Where event records are kept: what a resource manager asks for, within what the operator allows.
+
+``event.store`` comes with the registration of an RM, and an RM must not be able to write wherever
+this process may. So files are made only below a directory that the operator names when the process
+starts; without one, and for a name that leads out of it, records stay in memory and the health
+checks say why. No value of the RM is in these texts, for it may be secret (EXT-23).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Final, TypeAlias
+
+from remuda.base.message import message
+from remuda.config.schema import Configuration
+from remuda.config.settings import STORE_MEMORY, read_settings
+from remuda.telemetry.events.durable.backend import Backend, Bounds, StoreRefusedError
+from remuda.telemetry.events.durable.ndjson import NdjsonBackend
+from remuda.telemetry.events.durable.sqlite import SqliteBackend
+from remuda.telemetry.events.durable.store import DurableEvents, MemoryEvents
+
+_log = logging.getLogger("remuda.events")
+
+_BACKENDS: Final[Mapping[str, Callable[[Path, Bounds], Backend]]] = {
+    "sqlite": SqliteBackend,
+    "ndjson": NdjsonBackend,
+}
+
+Store: TypeAlias = DurableEvents | MemoryEvents
+
+_INSTEAD: Final = "records are kept in memory only"
+
+
+@message
+class Wanted:
+    """What an RM asks for: ``event.store`` as it is written, and the bounds."""
+
+    store: str
+    bounds: Bounds
+
+
+class StoreChoice:
+    """The store of this process: the first map that comes into force says which.
+
+    Another one means another count of IDs, so a change takes effect when the process starts again.
+
+    Args:
+        directory: where files may be, None: nowhere.
+        now_ns: Unix time.
+
+    Rules: EVT-132, EXT-23, RM-7.
+    """
+
+    def __init__(self, directory: Path | None, now_ns: Callable[[], int] = time.time_ns) -> None:
+        self._directory = directory
+        self._now_ns = now_ns
+        self._lock = threading.Lock()
+        self._wanted: Wanted | None = None
+
+    def configure(
+        self, rm_id: str, _configuration: Configuration, extra: Mapping[str, str] | None
+    ) -> None:
+        """Take note of what an RM asks for; a watcher of configurations. Core thread."""
+        if extra is None:
+            return
+        settings, _ = read_settings(extra)
+        bounds = Bounds(settings.event_store_age_ns, settings.event_store_bytes)
+        wanted = Wanted(settings.event_store, bounds)
+        with self._lock:
+            first = self._wanted is None
+            if first:
+                self._wanted = wanted
+        if not first and wanted != self._wanted:
+            text = "resource manager %r: another event.store takes effect after a restart"
+            _log.warning(text, rm_id)
+
+    def made(self) -> bool:
+        """Whether any map has come into force, so that ``open`` has something to open."""
+        return self._wanted is not None
+
+    def open(self) -> Store:
+        """Open the store that is wanted, by now. Never fails; may wait for files. Any thread."""
+        with self._lock:
+            wanted = self._wanted
+        if wanted is None:
+            return MemoryEvents()
+        return open_store(wanted, self._directory, self._now_ns)
+
+
+def open_store(
+    wanted: Wanted, directory: Path | None, now_ns: Callable[[], int] = time.time_ns
+) -> Store:
+    """Open a store below a directory; one that cannot be is in memory, and says why.
+
+    Rules: EVT-132.
+    """
+    if wanted.store == STORE_MEMORY:
+        return MemoryEvents()
+    kind, _, name = wanted.store.partition(":")
+    try:
+        path = _place(directory, name)
+        release = _lock_file(path)
+        try:
+            backend = _BACKENDS[kind](path, wanted.bounds)
+        except BaseException:
+            release()
+            raise
+    except StoreRefusedError as error:
+        return _refused(str(error))
+    except OSError as error:
+        return _refused(f"the files cannot be used: {error.strerror or type(error).__name__}")
+    except sqlite3.Error as error:
+        return _refused(f"the database cannot be used: {error}")
+    return DurableEvents(backend, now_ns=now_ns, release=release)
+
+
+def _refused(reason: str) -> MemoryEvents:
+    fault = f"event.store: {reason}; {_INSTEAD}"
+    _log.warning("%s", fault)
+    return MemoryEvents(fault)
+
+
+def _place(directory: Path | None, name: str) -> Path:
+    """Return the file of a name below a directory; it does not lead out of it by any way."""
+    if directory is None:
+        raise StoreRefusedError(
+            "no directory for event files is allowed; start with --event-dir DIRECTORY"
+        )
+    parts = PurePosixPath(name).parts
+    if "\0" in name or not parts or parts[0] == "/" or ".." in parts:
+        raise StoreRefusedError(
+            "the name has to be one below the directory of --event-dir, without '..'"
+        )
+    root = directory.resolve(strict=True)
+    parent = root.joinpath(*parts[:-1]).resolve(strict=True)
+    path = parent / parts[-1]
+    if not parent.is_relative_to(root) or path.is_symlink():
+        raise StoreRefusedError("the name leads out of the directory of --event-dir")
+    if path.exists() and not path.is_file():
+        raise StoreRefusedError("the name is that of no ordinary file; name another one")
+    return path
+
+
+def _lock_file(path: Path) -> Callable[[], None]:
+    """Have the store for this process alone until the result is called, or the process ends."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    lock = os.open(path.with_name(f"{path.name}.lock"), flags, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise StoreRefusedError(
+            "another process uses the same files; give each its own --event-dir or name"
+        ) from None
+    except BaseException:
+        os.close(lock)
+        raise
+    return lambda: os.close(lock)
