@@ -46,6 +46,7 @@ from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.users.choice import Resolvers
 from remuda.runtime.users.ldap_settings import read_settings
+from remuda.telemetry.events.durable.choice import StoreChoice
 from remuda.telemetry.events.pipeline import EventSystem
 from remuda.telemetry.health.checker import HealthChecker
 from remuda.telemetry.health.failures import Failures
@@ -187,11 +188,14 @@ async def _serve(
     stop = _on_signals(file)
     async with AsyncExitStack() as running:
         running.enter_context(_hangups_let_in())
-        events = EventSystem(core)
+        store = StoreChoice(settings.event_directory)
+        core.configurations.watch(store.configure)
+        events = EventSystem(core, choose=store.sink)
         running.callback(events.close)
         failures = Failures()
         core.subscribe(failures)
-        checker, history = HealthChecker(core, failures), History(core, settings.history_samples)
+        checker = HealthChecker(core, failures, [store.findings])
+        history = History(core, settings.history_samples)
         core.configurations.watch(checker)
         metrics = Metrics(core, settings.metrics)
         core.subscribe(metrics.refusals)

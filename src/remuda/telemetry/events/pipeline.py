@@ -95,6 +95,8 @@ class EventSystem:
     Args:
         core: whose records; None: ``observe`` and ``configure`` are called by somebody else.
         sink: keeps records beyond memory; closed with this.
+        choose: asked for a sink once, when the first record is there; may wait. Streams that were
+            opened before are ended, for they were told another count of IDs.
         queue_limit: records that may wait.
         clock: seconds, for how long a write takes.
 
@@ -106,12 +108,14 @@ class EventSystem:
         core: SchedulerLoop | None,
         sink: Sink | None = None,
         *,
+        choose: Callable[[], Sink | None] | None = None,
         queue_limit: int = QUEUE_LIMIT,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.settings: ServiceSettings = read_settings({})[0]
         self.instance = str(uuid4()) if sink is None else sink.instance
         self._sink = sink
+        self._choose = choose
         self._clock = clock
         self._queue_limit = queue_limit
         # Guards the queue; held for moments only, for the core thread needs it.
@@ -253,6 +257,9 @@ class EventSystem:
                 records, self._queue = self._queue, []
             if not records:
                 return
+            if self._choose is not None:
+                choose, self._choose = self._choose, None
+                self._adopt(choose())
             with self._lock:
                 first_id = self._ring.add(records)
                 self._streams.publish(records)
@@ -280,6 +287,16 @@ class EventSystem:
             self._something.wait()
             self._closing.wait(_GATHER_SECONDS)
             self.flush()
+
+    def _adopt(self, sink: Sink | None) -> None:
+        """Go on where a store ends; no record has an ID yet. Rules: EVT-112, EVT-132."""
+        if sink is None:
+            return
+        with self._lock:
+            self._sink = sink
+            self.instance = sink.instance
+            self._ring = Ring(self._ring.capacity, sink.next_id)
+            self._streams.end_open()
 
     def _keep(self, sink: Sink, first_id: int, records: Sequence[EventRecord]) -> None:
         try:

@@ -216,6 +216,10 @@ class Streams:
     def close(self) -> None:
         """End all streams and open no more. Rules: REST-2."""
         self._closed = True
+        self.end_open()
+
+    def end_open(self) -> None:
+        """End the streams that are open now."""
         for stream in list(self._open):
             stream.end()
             self.leave(stream)

@@ -25,6 +25,7 @@ from remuda.telemetry.events.durable.backend import Backend, Bounds, StoreRefuse
 from remuda.telemetry.events.durable.ndjson import NdjsonBackend
 from remuda.telemetry.events.durable.sqlite import SqliteBackend
 from remuda.telemetry.events.durable.store import DurableEvents, MemoryEvents
+from remuda.telemetry.health.findings import Finding
 
 _log = logging.getLogger("remuda.events")
 
@@ -35,6 +36,8 @@ _BACKENDS: Final[Mapping[str, Callable[[Path, Bounds], Backend]]] = {
 
 Store: TypeAlias = DurableEvents | MemoryEvents
 
+_CHECK: Final = "Event store"
+_CHECKED: Final = "Check whether event records get into the files that are to keep them"
 _INSTEAD: Final = "records are kept in memory only"
 
 
@@ -63,6 +66,7 @@ class StoreChoice:
         self._now_ns = now_ns
         self._lock = threading.Lock()
         self._wanted: Wanted | None = None
+        self._store: Store = MemoryEvents()
 
     def configure(
         self, rm_id: str, _configuration: Configuration, extra: Mapping[str, str] | None
@@ -89,9 +93,19 @@ class StoreChoice:
         """Open the store that is wanted, by now. Never fails; may wait for files. Any thread."""
         with self._lock:
             wanted = self._wanted
-        if wanted is None:
-            return MemoryEvents()
-        return open_store(wanted, self._directory, self._now_ns)
+        if wanted is not None:
+            self._store = open_store(wanted, self._directory, self._now_ns)
+        return self._store
+
+    def sink(self) -> DurableEvents | None:
+        """Open the store that is wanted; None: it is memory. Any thread."""
+        store = self.open()
+        return store if isinstance(store, DurableEvents) else None
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Return what is wrong with the store at the moment, for the health checks. Any thread."""
+        fault = self._store.fault
+        return (Finding(_CHECK, _CHECKED, fault, succeeded=False),) if fault else ()
 
 
 def open_store(

@@ -1,6 +1,6 @@
 """A numbered event record as a line of text, and back.
 
-A line has the form that REST calls ``v2`` (EVT-130), without the queue: whoever reads a file with
+A line has the form that REST calls ``v2`` (EVT-130): whoever reads a file with
 other tools finds the names of the specification there.
 """
 
@@ -55,6 +55,7 @@ class _Line(msgspec.Struct, gc=False):
     id: int
     partition: str
     rmID: str  # noqa: N815
+    queue: str
     record: _Record
 
 
@@ -91,6 +92,7 @@ def decode(line: bytes) -> tuple[int, EventRecord] | None:
         timestamp_ns=record.timestampNano,
         resource=amounts or None,
         message=record.message,
+        queue=found.queue,
     )
 
 
@@ -105,6 +107,7 @@ def _line(number: int, record: EventRecord) -> _Line:
         number,
         record.partition,
         record.rm_id,
+        record.queue,
         _Record(
             type=record.kind,
             objectID=record.object_id,

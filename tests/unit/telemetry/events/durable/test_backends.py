@@ -45,6 +45,7 @@ _RECORDS = st.builds(
     st.integers(0, 2**63 - 1),
     st.none() | st.dictionaries(_TEXTS, _NUMBERS, min_size=1, max_size=3),
     _TEXTS,
+    _TEXTS,
 )
 _STEPS = st.lists(
     st.one_of(
@@ -255,9 +256,11 @@ def test_a_file_that_somebody_deletes_is_begun_again(tmp_path: Path) -> None:
 
 @pytest.mark.remuda_rule("EVT-132")
 def test_a_line_has_the_names_and_numbers_of_the_specification() -> None:
-    one = EventRecord("rm-1", "gpu", 2, "job-1", "t-1-0", 2, 200, 16, {"memory": 10, "z": 0})
+    one = EventRecord(
+        "rm-1", "gpu", 2, "job-1", "t-1-0", 2, 200, 16, {"memory": 10, "z": 0}, "", "root.q"
+    )
     assert encode(15, one) == (
-        b'{"id":15,"partition":"gpu","rmID":"rm-1","record":{"type":2,"objectID":"job-1",'
+        b'{"id":15,"partition":"gpu","rmID":"rm-1","queue":"root.q","record":{"type":2,"objectID":"job-1",'
         b'"timestampNano":16,"eventChangeType":2,"eventChangeDetail":200,"referenceID":"t-1-0",'
         b'"resource":{"resources":{"memory":{"value":10},"z":{}}}}}'
     )
