@@ -204,7 +204,7 @@ def _peer(request: Request, *, trust_forwarded: bool) -> str:
 
 def _response(found: object, headers: Mapping[str, str]) -> Response:
     if isinstance(found, Stream):
-        return PieceByPiece(found, headers)
+        return PieceByPiece(found, headers if found.cors else {})
     if isinstance(found, Shown):
         return _json(found.shape, 200, {**headers, **found.headers})
     if not isinstance(found, Body):

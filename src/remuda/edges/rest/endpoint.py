@@ -43,12 +43,13 @@ class Stream:
     """An answer that is sent piece by piece while it is made.
 
     A piece is waited for until it is there. ``pieces`` is closed (``aclose``, if it has that) in
-    the end, also when the client is gone. ``write_seconds``: after which a client that does not
-    take a piece is cut off.
+    the end, also when the client is gone. ``cors``: as for a Body. ``write_seconds``: after which a
+    client that does not take a piece is cut off.
     """
 
     pieces: AsyncIterator[bytes]
     media_type: str
+    cors: bool = True
     headers: Mapping[str, str] = field(default_factory=dict)
     write_seconds: float = STALLED_SECONDS
 

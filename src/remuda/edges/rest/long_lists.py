@@ -47,7 +47,7 @@ async def long_list(
 
 
 def _stream(begun: bytes, units: Iterator[bytes], headers: Mapping[str, str]) -> Stream:
-    return Stream(_going_on(begun, units), dao.JSON_TYPE, headers)
+    return Stream(_going_on(begun, units), dao.JSON_TYPE, headers=headers)
 
 
 async def _going_on(begun: bytes, units: Iterator[bytes]) -> AsyncIterator[bytes]:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from typing import Final
 
 from remuda.edges.rest.asking import Asked, Views
-from remuda.edges.rest.endpoint import Body, Endpoint, Routes
+from remuda.edges.rest.endpoint import Body, Endpoint, Routes, Stream
 from remuda.telemetry.metrics.exposition import Metrics
+
+# Bytes that are compressed and sent at a time; others have their turn in between.
+_PIECE: Final = 64 * 1024
 
 
 def metrics_routes(metrics: Metrics) -> Routes:
@@ -17,6 +22,14 @@ def metrics_routes(metrics: Metrics) -> Routes:
         """All metrics; the format is the library's choice by the Accept header (REST-46)."""
         async with turn:
             content, media_type = await asyncio.to_thread(metrics.render, asked.accept)
-        return Body(content, media_type, cors=False)
+        if len(content) <= _PIECE:
+            return Body(content, media_type, cors=False)
+        return Stream(_pieces(content), media_type, cors=False, headers={"Vary": "Accept"})
 
     return {"/ws/v1/metrics": Endpoint(scrape)}
+
+
+async def _pieces(content: bytes) -> AsyncIterator[bytes]:
+    for begin in range(0, len(content), _PIECE):
+        yield content[begin : begin + _PIECE]
+        await asyncio.sleep(0)

@@ -160,6 +160,20 @@ def test_http_requests_are_counted_by_route_and_not_by_path(client: TestClient) 
     assert value(found, name, route="/ws/v1/partitions", le="+Inf") == 2
 
 
+@pytest.mark.remuda_rule("REST-46", "REST-5", "REST-6")
+def test_many_queues_are_sent_in_pieces_and_compressed_on_request() -> None:
+    caller = Caller(*[leaf(f"queue-with-a-long-name-{number}") for number in range(200)])
+    scraper = Scraper(caller)
+    app = build_app(scraper.source, more=metrics_routes(scraper.metrics))
+    client = TestClient(app)
+    for coding in ("identity", "gzip"):
+        answer = client.get(METRICS, headers={"Accept-Encoding": coding})
+        assert answer.headers.get("content-encoding", "identity") == coding
+        assert "access-control-allow-origin" not in answer.headers
+        found = samples(answer.text)
+        assert len(chosen(found, "yunikorn_queue_pending_asks", "queue")) == 200
+
+
 @pytest.mark.remuda_rule("MET-1", "REST-17")
 def test_a_scheduler_that_stopped_is_told_of_and_not_waited_for(busy: Caller) -> None:
     class Stopped(Source):
