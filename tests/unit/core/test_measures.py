@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from remuda.core.messages import commands as c
 from remuda.core.messages.measures import (
     START,
+    ApplicationMeasures,
     NodeMeasures,
     NodeMeasuresQuery,
     Place,
@@ -53,10 +55,40 @@ def test_every_queue_is_on_one_page_whatever_its_size(two: Caller, limit: int) -
 
 @pytest.mark.remuda_rule("MET-28", "MET-42")
 def test_a_page_ends_with_the_queue_that_makes_it_full(two: Caller) -> None:
-    for number in range(500):
+    page = two.scheduler.view(QueueMeasuresQuery(START, 101))
+    assert isinstance(page, QueueMeasuresPage)
+    assert [each.path for each in page.queues] == ["root", "root.a", "root.a.x"]
+
+
+@pytest.mark.remuda_rule("MET-22", "MET-42")
+@pytest.mark.parametrize("limit", [1, 40, 0])
+def test_applications_of_one_queue_are_told_in_as_many_parts_as_needed(
+    two: Caller, limit: int
+) -> None:
+    for number in range(20):
         two.app(f"app{number}", "root.a.x")
-    found = pages(two, 550)
-    assert [each.path for each in found[0]] == ["root", "root.a", "root.a.x"]
+        two.ask(f"app{number}", "k", {"vcore": 1}, 2)
+    place: Place | None = START
+    parts: list[ApplicationMeasures] = []
+    queues: list[str] = []
+    while place is not None:
+        page = two.scheduler.view(QueueMeasuresQuery(place, limit, users=True))
+        assert isinstance(page, QueueMeasuresPage)
+        parts += page.applications
+        queues += [each.path for each in page.queues if each.partition == "default"]
+        if place == START:
+            # What comes and goes between two pages stops nothing.
+            two.app("late", "root.a.x")
+            two.remove("app0")
+        place = page.next
+    assert queues == ["root", "root.a", "root.a.x", "root.a.y", "root.b"]
+    assert {each.path for each in parts} == {"root.a.x"}
+    asked = sum(each.pending_asks for each in parts)
+    assert asked in ((40,) if limit == 0 else (38, 40))
+    states = sum((Counter(each.states) for each in parts), Counter[str]())
+    assert states["Accepted"] == asked // 2
+    assert (len(parts) == 1) == (limit == 0)
+    assert {each.oldest_pending_ns for each in parts} <= {two.now, 0}
 
 
 @pytest.mark.remuda_rule("MET-33")

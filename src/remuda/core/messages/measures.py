@@ -12,10 +12,11 @@ from typing import Final, TypeAlias
 from remuda.base.message import message
 from remuda.base.resources import Resource
 
-# Where a part begins: number of the partition, path. All paths come after "".
-Place: TypeAlias = tuple[int, str]
+# After what a part begins: number of the partition, path, number of the application in that queue,
+# 0 if all of the queue was told. All paths come after "".
+Place: TypeAlias = tuple[int, str, int]
 
-START: Final[Place] = (0, "")
+START: Final[Place] = (0, "", 0)
 
 
 @message
@@ -27,8 +28,8 @@ class TotalsQuery:
 class QueueMeasuresQuery:
     """The queues of all partitions -> QueueMeasuresPage, those after ``after``.
 
-    ``limit``: queues, applications and asks to look at; a page ends with the queue that reaches
-    it. ``users``: with what users have in each queue.
+    ``limit``: what to look at in queues, applications and asks, 0: at all; a page ends with the
+    queue or the application that reaches it. ``users``: with what users have in each queue.
     """
 
     after: Place = START
@@ -71,13 +72,10 @@ class TotalsView:
 
 @message
 class QueueMeasures:
-    """One queue (MET-22 to MET-28, MET-42). Own applications and allocations, not those below.
+    """One queue (MET-24 to MET-28, MET-42). Resources with those below it, counts without.
 
-    ``applications``: live ones by state. ``came`` and ``went``: allocations; ``completed`` and
-    ``failed``: applications that ended so; ``preempted``: allocations that were chosen as victims,
-    with what they held. ``reserved``: what its asks hold reserved. ``pending_asks``: allocations
-    that are asked for; ``oldest_pending_ns``: since when the oldest of those is, 0: there is none.
-    ``users``: what users hold, if that was asked for.
+    ``came`` and ``went``: allocations; ``completed`` and ``failed``: applications that ended so;
+    ``preempted``: allocations that were chosen as victims, with what they held.
     """
 
     rm_id: str
@@ -90,13 +88,29 @@ class QueueMeasures:
     pending: Resource
     preempting: Resource
     max_applications: int
-    applications: Mapping[str, int]
     came: int
     went: int
     completed: int
     failed: int
     preempted: int
     preempted_amounts: Resource
+
+
+@message
+class ApplicationMeasures:
+    """Live applications of one queue, all or some of them (MET-22, MET-42).
+
+    ``after``: those with higher numbers, up to where the next part begins. ``states``: how many by
+    state. ``reserved``: what their asks hold reserved. ``pending_asks``: allocations that are asked
+    for; ``oldest_pending_ns``: since when the oldest of those is, 0: there is none. ``users``: what
+    users hold, if that was asked for.
+    """
+
+    rm_id: str
+    partition: str
+    path: str
+    after: int
+    states: Mapping[str, int]
     reserved: Resource
     pending_asks: int
     oldest_pending_ns: int
@@ -105,9 +119,10 @@ class QueueMeasures:
 
 @message
 class QueueMeasuresPage:
-    """Some queues; ``next`` is where the next page begins, None after the last."""
+    """Some queues and applications; ``next`` is where the next page begins, None after the last."""
 
     queues: tuple[QueueMeasures, ...]
+    applications: tuple[ApplicationMeasures, ...]
     next: Place | None
 
 

@@ -18,6 +18,7 @@ from remuda.base.message import message
 from remuda.base.resources import Resource
 from remuda.core.messages.measures import (
     START,
+    ApplicationMeasures,
     NodeMeasures,
     NodeMeasuresQuery,
     Place,
@@ -33,7 +34,7 @@ from remuda.runtime.timings import TimingsView
 V = TypeVar("V")
 
 # How much of the core's time a part takes: about 2 ms.
-QUEUE_LOOKS: Final = 10_000
+QUEUE_LOOKS: Final = 5_000
 NODE_LOOKS: Final = 500
 
 # Parts in which nodes are looked at; where more change meanwhile the rest waits.
@@ -136,23 +137,32 @@ class Reader:
             nodes = self._ask(NodeMeasuresQuery(NODE_LOOKS), NodeMeasures)
         queues: dict[str, QueueSum] = {}
         users: dict[str, dict[str, int]] = {}
-        for row in self._rows():
+        rows, applications = self._rows()
+        for row in rows:
             _add(queues.setdefault(row.path.lower(), QueueSum()), row)
-            for user, held in row.users.items():
+        for part in applications:
+            _add_applications(queues.setdefault(part.path.lower(), QueueSum()), part)
+            for user, held in part.users.items():
                 _add_amounts(users.setdefault(user, {}), held)
         return Reading(now_ns, lag_ns, totals, nodes, dict(sorted(queues.items())), users)
 
-    def _rows(self) -> list[QueueMeasures]:
-        """Return all queues; one that a page shows again, for the tree changed, counts once."""
-        found: dict[tuple[str, str, str], QueueMeasures] = {}
+    def _rows(self) -> tuple[list[QueueMeasures], list[ApplicationMeasures]]:
+        """Return all queues and what is in them.
+
+        What a page shows again, because partitions came or went meanwhile, counts once.
+        """
+        queues: dict[tuple[str, str, str], QueueMeasures] = {}
+        applications: dict[tuple[str, str, str, int], ApplicationMeasures] = {}
         place: Place | None = START
         while place is not None:
             query = QueueMeasuresQuery(place, QUEUE_LOOKS, self._users)
             page = self._ask(query, QueueMeasuresPage)
             for row in page.queues:
-                found[row.rm_id, row.partition, row.path] = row
+                queues[row.rm_id, row.partition, row.path] = row
+            for part in page.applications:
+                applications[part.rm_id, part.partition, part.path, part.after] = part
             place = page.next
-        return list(found.values())
+        return list(queues.values()), list(applications.values())
 
     def _ask(self, query: Query, kind: type[V]) -> V:
         answer = self._source.query(query).result(_PATIENCE)
@@ -166,9 +176,7 @@ def _add(total: QueueSum, row: QueueMeasures) -> None:
         (total.allocated, row.allocated),
         (total.pending, row.pending),
         (total.preempting, row.preempting),
-        (total.reserved, row.reserved),
         (total.preempted_amounts, row.preempted_amounts),
-        (total.applications, row.applications),
     ):
         _add_amounts(amounts, more)
     total.guaranteed = _sum_of_set(total.guaranteed, row.guaranteed)
@@ -179,8 +187,13 @@ def _add(total: QueueSum, row: QueueMeasures) -> None:
     total.completed += row.completed
     total.failed += row.failed
     total.preempted += row.preempted
-    total.pending_asks += row.pending_asks
-    oldest = [each for each in (total.oldest_pending_ns, row.oldest_pending_ns) if each]
+
+
+def _add_applications(total: QueueSum, part: ApplicationMeasures) -> None:
+    _add_amounts(total.applications, part.states)
+    _add_amounts(total.reserved, part.reserved)
+    total.pending_asks += part.pending_asks
+    oldest = [each for each in (total.oldest_pending_ns, part.oldest_pending_ns) if each]
     total.oldest_pending_ns = min(oldest, default=0)
 
 
