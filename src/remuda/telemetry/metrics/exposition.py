@@ -63,15 +63,16 @@ class Metrics:
         self.requests = RequestTimes()
 
     def families(self) -> Families:
-        """Return all families with what they are now; not on the core thread.
+        """Return all families with what they are now. Any thread but the core's.
 
         Raises: LoopStoppedError. Rules: MET-1 to MET-42.
         """
-        reading = self._reader.read()
-        families = Families(self._settings.prefix)
-        add_scheduler(families, reading, self.refusals.count, self._seen, self._types)
-        add_latencies(families, self._source.timings())
-        add_queues(families, reading, self._settings, self._seen)
+        with self._lock:
+            reading = self._reader.read()
+            families = Families(self._settings.prefix)
+            add_scheduler(families, reading, self.refusals.count, self._seen, self._types)
+            add_latencies(families, self._source.timings())
+            add_queues(families, reading, self._settings, self._seen)
         if self._settings.users:
             add_users(families, reading.users, self._settings.users)
         add_events(families, self._events)
@@ -82,18 +83,17 @@ class Metrics:
     def render(self, accept: str = "") -> tuple[bytes, str]:
         """Return the metrics in the format a client prefers, and its content type.
 
-        One at a time; not on the core thread. Raises: LoopStoppedError. Rules: MET-1, REST-46.
+        Not on the core thread. Raises: LoopStoppedError. Rules: MET-1, REST-46.
         """
         encoder, content_type = _encoder(accept)
-        with self._lock:
-            families = self.families()
-            if content_type.startswith(_OPENMETRICS):
-                everything = [*families.all(), *families.plain.values(), *self._process.collect()]
-                return encoder(_Given(everything)), content_type
-            known = encoder(_Given([*families.all(), *self._process.collect()]))
-            plain = encoder(_Given(families.plain.values()))
-            # The format has counters by any name. No other line ends so: samples end in a number.
-            return known + plain.replace(b" untyped\n", b" counter\n"), content_type
+        families = self.families()
+        if content_type.startswith(_OPENMETRICS):
+            everything = [*families.all(), *families.plain.values(), *self._process.collect()]
+            return encoder(_Given(everything)), content_type
+        known = encoder(_Given([*families.all(), *self._process.collect()]))
+        plain = encoder(_Given(families.plain.values()))
+        # The format has counters by any name. No other line ends so: samples end in a number.
+        return known + plain.replace(b" untyped\n", b" counter\n"), content_type
 
 
 class _Given(Collector):

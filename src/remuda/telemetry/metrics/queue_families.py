@@ -37,7 +37,7 @@ def add_queues(families: Families, reading: Reading, settings: MetricsSettings, 
         resources = list(_resources(queue))
         _add_resources(families, path, queue, resources)
         named.add_resources(path, resources)
-        if queue.leaf or queue.applications or queue.came:
+        if queue.leaf:
             counts = _counts(path, queue, seen)
             _add_applications(families, path, queue, counts)
             named.add_leaf(path, queue, counts)
