@@ -8,8 +8,8 @@ from remuda.base.message import message
 from remuda.telemetry.metrics.families import Families
 
 
-class EventCounts(Protocol):
-    """What the event system counted since the start, and how many streams are open (MET-39)."""
+class PipelineCounts(Protocol):
+    """What became of event records on the way to their readers (MET-39), and the streams."""
 
     @property
     def created(self) -> int:
@@ -32,21 +32,6 @@ class EventCounts(Protocol):
         ...
 
     @property
-    def stored(self) -> int:
-        """Records that were stored for resource managers."""
-        ...
-
-    @property
-    def not_stored(self) -> int:
-        """Records for which there was no room."""
-        ...
-
-    @property
-    def collected(self) -> int:
-        """Records that were taken to be sent to resource managers."""
-        ...
-
-    @property
     def streams(self) -> int:
         """Event streams that are open."""
         ...
@@ -57,31 +42,58 @@ class EventCounts(Protocol):
         ...
 
 
+class StoreCounts(Protocol):
+    """What became of event records on the way to resource managers (MET-39)."""
+
+    @property
+    def stored(self) -> int:
+        """Records that were stored."""
+        ...
+
+    @property
+    def not_stored(self) -> int:
+        """Records for which there was no room."""
+        ...
+
+    @property
+    def collected(self) -> int:
+        """Records that were taken to be sent."""
+        ...
+
+
 @message
-class NoEvents:
-    """The counts where there is no event system."""
+class NoPipeline:
+    """The counts where nobody reads events."""
 
     created: int = 0
     channeled: int = 0
     not_channeled: int = 0
     processed: int = 0
-    stored: int = 0
-    not_stored: int = 0
-    collected: int = 0
     streams: int = 0
     streams_dropped: int = 0
 
 
-def add_events(families: Families, counts: EventCounts) -> None:
+@message
+class NoStores:
+    """The counts where no resource manager gets events."""
+
+    stored: int = 0
+    not_stored: int = 0
+    collected: int = 0
+
+
+def add_events(families: Families, counts: PipelineCounts, stores: StoreCounts) -> None:
     """Add all seven counters and the streams. Rules: MET-38, MET-39, MET-40."""
+    # In this order, or there might be more taken away than put down.
+    collected, stored, not_stored = stores.collected, stores.stored, stores.not_stored
     for name, text, count in (
         ("created", "Event records that were built.", counts.created),
         ("channeled", "Event records that entered the queue.", counts.channeled),
         ("not_channeled", "Event records that the queue refused.", counts.not_channeled),
         ("processed", "Event records that were handled.", counts.processed),
-        ("stored", "Event records stored for resource managers.", counts.stored),
-        ("not_stored", "Event records that were not stored: no room.", counts.not_stored),
-        ("collected", "Event records taken to be sent.", counts.collected),
+        ("stored", "Event records stored for resource managers.", stored),
+        ("not_stored", "Event records that were not stored: no room.", not_stored),
+        ("collected", "Event records taken to be sent.", collected),
     ):
         families.plain_counter(f"event_total_{name}", text).add(count)
     families.gauge("event_streams", "Event streams that are open.").add(counts.streams)

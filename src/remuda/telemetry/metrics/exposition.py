@@ -12,7 +12,13 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from remuda.telemetry.metrics.effects import Refusals
-from remuda.telemetry.metrics.event_families import EventCounts, NoEvents, add_events
+from remuda.telemetry.metrics.event_families import (
+    NoPipeline,
+    NoStores,
+    PipelineCounts,
+    StoreCounts,
+    add_events,
+)
 from remuda.telemetry.metrics.families import Families, Seen
 from remuda.telemetry.metrics.process_families import RequestTimes, add_runtime
 from remuda.telemetry.metrics.queue_families import add_queues, add_users
@@ -34,7 +40,8 @@ class Metrics:
     Args:
         source: the scheduler; asked when somebody reads.
         settings: prefix and optional metrics.
-        events: the counts of the event system.
+        events: returns the counts of the event system.
+        stores: the counts of what is stored for resource managers.
         reader: how state is read; by default at most once a second.
 
     ``refusals`` observes the scheduler's effects, ``requests`` the HTTP requests.
@@ -45,13 +52,15 @@ class Metrics:
         source: Source,
         settings: MetricsSettings | None = None,
         *,
-        events: EventCounts | None = None,
+        events: Callable[[], PipelineCounts] = NoPipeline,
+        stores: StoreCounts | None = None,
         reader: Reader | None = None,
     ) -> None:
         self._settings = settings or MetricsSettings()
         self._source = source
         self._reader = reader or Reader(source, users=self._settings.users > 0)
-        self._events = events or NoEvents()
+        self._events = events
+        self._stores = stores or NoStores()
         self._seen = Seen()
         self._types: dict[str, None] = {}
         self._lock = threading.Lock()
@@ -75,7 +84,7 @@ class Metrics:
             add_queues(families, reading, self._settings, self._seen)
         if self._settings.users:
             add_users(families, reading.users, self._settings.users)
-        add_events(families, self._events)
+        add_events(families, self._events(), self._stores)
         add_runtime(families, reading.lag_ns)
         self.requests.add(families)
         return families

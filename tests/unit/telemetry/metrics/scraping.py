@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from remuda.core.messages.queries import Query, View
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.timings import Timings, TimingsView
-from remuda.telemetry.metrics.event_families import EventCounts
+from remuda.telemetry.metrics.event_families import NoPipeline, NoStores
 from remuda.telemetry.metrics.exposition import Metrics
 from remuda.telemetry.metrics.reading import Reader
 from remuda.telemetry.metrics.settings import MetricsSettings
@@ -45,13 +45,20 @@ class Scraper:
         self,
         caller: Caller,
         settings: MetricsSettings | None = None,
-        events: EventCounts | None = None,
+        events: NoPipeline | None = None,
+        stores: NoStores | None = None,
     ) -> None:
         chosen = settings or MetricsSettings()
         self.source = Source(caller.scheduler)
         self.now = START
         reader = Reader(self.source, users=chosen.users > 0, clock=lambda: self.now)
-        self.metrics = Metrics(self.source, chosen, events=events, reader=reader)
+        self.metrics = Metrics(
+            self.source,
+            chosen,
+            events=lambda: events or NoPipeline(),
+            stores=stores,
+            reader=reader,
+        )
 
     def text(self) -> str:
         """A fresh scrape."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future
-from dataclasses import replace
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
@@ -14,7 +13,7 @@ from remuda.core.messages.queries import Query, View
 from remuda.edges.rest.app import build_app
 from remuda.edges.rest.metrics_routes import metrics_routes
 from remuda.runtime.errors import LoopStoppedError
-from remuda.telemetry.metrics.event_families import NoEvents
+from remuda.telemetry.metrics.event_families import NoPipeline, NoStores
 from remuda.telemetry.metrics.exposition import Metrics
 from remuda.telemetry.metrics.settings import ALL, MetricsSettings
 from tests.exposition import samples, types
@@ -106,10 +105,8 @@ def test_all_counters_of_events_are_there_and_grow_with_their_source(busy: Calle
     ]
     zero = Scraper(busy).samples()
     assert [value(zero, f"yunikorn_event_total_{name}") for name in names] == [0] * 7
-    counts = replace(
-        NoEvents(), **dict(zip(names, range(1, 8), strict=True)), streams=8, streams_dropped=9
-    )
-    scraper = Scraper(busy, events=counts)
+    events = NoPipeline(1, 2, 3, 4, streams=8, streams_dropped=9)
+    scraper = Scraper(busy, events=events, stores=NoStores(5, 6, 7))
     found = scraper.samples()
     assert [value(found, f"yunikorn_event_total_{name}") for name in names] == [*range(1, 8)]
     assert value(found, "yunikorn_event_streams") == 8

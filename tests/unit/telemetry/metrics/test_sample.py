@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from remuda.telemetry.metrics.event_families import NoEvents
+from remuda.telemetry.metrics.event_families import NoPipeline
 from tests.exposition import samples
 from tests.unit.core.door import Caller, leaf
 from tests.unit.telemetry.metrics.scraping import Scraper
@@ -36,6 +36,6 @@ def test_one_node_one_application_and_one_pending_ask_give_the_sample() -> None:
     caller.place()
     caller.ask("app", "waits", {"memory": 95, "vcore": 1})
     caller.step()
-    found = Scraper(caller, events=replace(NoEvents(), created=17)).samples()
+    found = Scraper(caller, events=replace(NoPipeline(), created=17)).samples()
     expected = samples(SAMPLE)
     assert {series: found.get(series) for series in expected} == expected
