@@ -75,7 +75,7 @@ async def applications_by_state(views: Views, asked: Asked) -> object:
     headers = counted(len(keys))
     if len(chosen) <= _PORTION:
         return Shown(await _shapes(views, asked, wanted, chosen), headers)
-    return Stream(_pieces(views, asked, wanted, chosen), dao.JSON_TYPE, headers)
+    return Stream(_pieces(views, asked, wanted, chosen), dao.JSON_TYPE, headers=headers)
 
 
 async def queue_pending(views: Views, asked: Asked) -> object:
