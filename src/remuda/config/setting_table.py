@@ -175,13 +175,15 @@ SETTINGS: Final = (
         "`1.5`: queues are ordered, and victims chosen, as that release did",
         "KV-5",
     ),
-    _core(
+    Setting(
         "health.checkInterval",
         "30s",
         DURATION,
+        (CORE,),
+        True,
         "time between health checks; 0: none",
-        "HLT-2",
-        built=False,
+        ("HLT-2",),
+        built=True,
     ),
     Setting("log.level", "INFO", LEVEL, _BOTH, True, "level of every logger", ("KV-2",), True),
     Setting(

@@ -155,3 +155,13 @@ def test_files_for_tls_that_lack_another_are_refused(
     assert isinstance(result.exception, UsageError)
     assert reason in str(result.exception)
     assert served == []
+
+
+@pytest.mark.remuda_rule("REST-56", "MET-44")
+def test_the_name_of_the_cluster_and_the_size_of_the_history(served: list[Settings]) -> None:
+    words = ["--cluster-name", "blue", "--history-samples", "0"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert CliRunner().invoke(app, [], env={"REMUDA_CLUSTER_NAME": "red"}).exit_code == 0
+    assert CliRunner().invoke(app, ["--history-samples", "1441"]).exit_code == 2
+    chosen = [(each.cluster_name, each.history_samples) for each in served]
+    assert chosen == [("blue", 0), ("red", 1440)]

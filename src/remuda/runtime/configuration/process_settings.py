@@ -32,6 +32,15 @@ _LEVELS: Final = {
     settings.FATAL: logging.CRITICAL,
 }
 
+# What levels of Python are called, up to which one; all that is above has one name.
+_NAMES_OF_LEVELS: Final = (
+    (logging.DEBUG, "debug"),
+    (logging.INFO, "info"),
+    (logging.WARNING, "warn"),
+    (logging.ERROR, "error"),
+)
+_COARSEST: Final = "fatal"
+
 _ROOT: Final = "remuda"
 _DEFAULT_KEY: Final = "log.level"
 _LOGGER_PREFIX, _LOGGER_SUFFIX = LOGGER_KEY.split("<logger>")
@@ -92,9 +101,27 @@ def change_level(logger: str, level: str) -> str:
     return before
 
 
+def finest_level() -> str:
+    """Return the name of the finest level that any logger of ours is set to. Rules: DMP-9.
+
+    If none is set, it is the level that they have from above. Any thread.
+    """
+    known = dict(logging.Logger.manager.loggerDict)
+    named = [known[name] for name in known if name == _ROOT or name.startswith(f"{_ROOT}.")]
+    loggers = [each for each in named if isinstance(each, logging.Logger)]
+    levels = [each.level for each in loggers if each.level != logging.NOTSET]
+    return _level_name(min(levels, default=logging.getLogger(_ROOT).getEffectiveLevel()))
+
+
 def _level_name(level: int) -> str:
-    """Return the name of the specification for a level of Python. Rules: KV-2, DMP-9."""
-    return "warn" if level == logging.WARNING else logging.getLevelName(level).lower()
+    """Return the name of the specification for a level of Python. Rules: KV-2, DMP-9.
+
+    One in between is called by the coarser name: what that level says is said.
+    """
+    for bound, name in _NAMES_OF_LEVELS:
+        if level <= bound:
+            return name
+    return _COARSEST
 
 
 class ProcessSettings:

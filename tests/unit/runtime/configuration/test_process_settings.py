@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 from remuda.config.schema import built_in
-from remuda.runtime.configuration.process_settings import ProcessSettings, logger_name
+from remuda.runtime.configuration.process_settings import (
+    ProcessSettings,
+    change_level,
+    finest_level,
+    logger_name,
+)
 
 CHAPTER = Path(__file__).resolve().parents[4] / "docs/spec/10-config.md"
 NAMES = ("remuda", "remuda.runtime", "remuda.runtime.preemption", "remuda.si", "remuda.rest")
@@ -164,3 +169,58 @@ def test_a_bad_value_is_told_by_its_key_only(
     assert "'event.nonsense' is not known" in caplog.text
     assert "hunter2" not in caplog.text
     assert levels()["remuda"] == logging.INFO
+
+
+@pytest.fixture
+def alone() -> Iterator[ProcessSettings]:
+    """Settings of a process in which nothing but our root has a level: info."""
+    known = [each for name, each in logging.Logger.manager.loggerDict.items() if ours(name)]
+    before = {each: each.level for each in known if isinstance(each, logging.Logger)}
+    for each in before:
+        each.setLevel(logging.NOTSET)
+    logging.getLogger("remuda").setLevel(logging.INFO)
+    yield ProcessSettings()
+    for each, level in before.items():
+        each.setLevel(level)
+
+
+def ours(name: str) -> bool:
+    return name == "remuda" or name.startswith("remuda.")
+
+
+@pytest.mark.remuda_rule("DMP-9")
+@pytest.mark.parametrize(
+    "extra, shown",
+    [
+        ({}, "info"),
+        ({"log.level": "ERROR"}, "error"),
+        ({"log.level": "4"}, "fatal"),
+        ({"log.core.rest.level": "warn"}, "info"),
+        ({"log.level": "WARN", "log.core.scheduler.preemption.level": "DEBUG"}, "debug"),
+        ({"log.level": "FATAL", "log.core.rest.level": "WARN"}, "warn"),
+    ],
+)
+def test_the_finest_level_that_a_logger_is_set_to(
+    alone: ProcessSettings, extra: dict[str, str], shown: str
+) -> None:
+    alone("rm", built_in(), extra)
+    assert finest_level() == shown
+    alone("rm", built_in(), {})
+    assert finest_level() == "info"
+
+
+@pytest.mark.remuda_rule("DMP-9", "KV-2")
+def test_the_level_before_a_change_can_be_set_again(alone: ProcessSettings) -> None:
+    alone("rm", built_in(), {"log.level": "PANIC"})
+    assert change_level("core", "debug") == "fatal"
+    assert finest_level() == "debug"
+    assert change_level("core", "fatal") == "debug"
+    assert finest_level() == "fatal"
+
+
+@pytest.mark.remuda_rule("DMP-9")
+def test_a_level_between_two_is_called_by_what_it_lets_through(alone: ProcessSettings) -> None:
+    logging.getLogger("remuda").setLevel(logging.DEBUG + 5)
+    assert finest_level() == "info"
+    logging.getLogger("remuda").setLevel(logging.NOTSET)
+    assert finest_level() == "warn"  # from above, where nothing else is set
