@@ -9,7 +9,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import TimeoutError as LateError
 from typing import Final, TypeAlias
 
@@ -32,6 +32,9 @@ _ANSWER_SECONDS: Final = 30.0
 # What a sample says that could not be taken (MET-45).
 FAILED: Final = -1
 
+# Partitions that have a history of their own, the first by name and RM; memory is bounded.
+PARTITIONS: Final = 100
+
 # (RM ID, name) of a partition.
 Place: TypeAlias = tuple[str, str]
 
@@ -49,7 +52,7 @@ class Sample:
 class _Moment:
     """One sample of the cluster with its parts; ``parts`` None: it could not be taken."""
 
-    taken_ns: int
+    whole: Sample
     parts: Mapping[Place, tuple[int, int]] | None
 
 
@@ -97,22 +100,19 @@ class History:
         Raises: LoopStoppedError. Rules: MET-43, MET-45 (Ours).
         """
         taken_ns = self._now_ns()
-        parts: dict[Place, tuple[int, int]] | None = None
         try:
             view = self._questions.query(PartitionCountsQuery()).result(_ANSWER_SECONDS)
         except LateError:
             _log.warning("a sample of the history is missing: the scheduler does not answer")
+            moment = _Moment(Sample(taken_ns, FAILED, FAILED), None)
         else:
-            parts = {
-                (each.rm_id, each.name): (each.running, each.allocations)
-                for each in rows(PartitionCountsView, view)
-            }
+            moment = _moment(taken_ns, rows(PartitionCountsView, view))
         with self._lock:
-            self._moments.append(_Moment(taken_ns, parts))
+            self._moments.append(moment)
 
     def samples(self) -> list[Sample]:
         """Return the samples of the whole cluster, oldest first. Rules: MET-44, MET-46."""
-        return [_whole(each) for each in self._copy()]
+        return [each.whole for each in self._copy()]
 
     def samples_of(self, rm_id: str, partition: str) -> list[Sample]:
         """Return those of one partition, from the times when it was there, oldest first.
@@ -142,17 +142,19 @@ class History:
                 return
 
 
-def _whole(moment: _Moment) -> Sample:
-    """Return a sample of the whole cluster."""
-    if moment.parts is None:
-        return Sample(moment.taken_ns, FAILED, FAILED)
-    parts = moment.parts.values()
-    return Sample(moment.taken_ns, sum(each[0] for each in parts), sum(each[1] for each in parts))
+def _moment(taken_ns: int, counts: Sequence[PartitionCountsView]) -> _Moment:
+    """Add up what partitions count. Rules: MET-45 (Ours)."""
+    running = sum(each.running for each in counts)
+    allocations = sum(each.allocations for each in counts)
+    parts = {
+        (each.rm_id, each.name): (each.running, each.allocations) for each in counts[:PARTITIONS]
+    }
+    return _Moment(Sample(taken_ns, running, allocations), parts)
 
 
 def _part(moment: _Moment, place: Place) -> Sample | None:
     """Return a sample of one partition; None: it was not there."""
     if moment.parts is None:
-        return Sample(moment.taken_ns, FAILED, FAILED)
+        return moment.whole
     found = moment.parts.get(place)
-    return None if found is None else Sample(moment.taken_ns, *found)
+    return None if found is None else Sample(moment.whole.taken_ns, *found)

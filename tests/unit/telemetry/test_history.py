@@ -13,7 +13,7 @@ from remuda.core.messages.health_queries import PartitionCountsQuery, PartitionC
 from remuda.core.messages.queries import Query, View
 from remuda.runtime.errors import LoopStoppedError
 from remuda.telemetry import history as history_module
-from remuda.telemetry.history import SAMPLES, History, Sample
+from remuda.telemetry.history import PARTITIONS, SAMPLES, History, Sample
 from tests.unit.core.door import MINUTE, Caller, partition
 from tests.unit.core.rules.gang import Gang
 from tests.unit.telemetry.health.ward import CORES, Direct
@@ -171,3 +171,15 @@ def test_it_ends_with_the_scheduler(counters: Counters, quick: History) -> None:
     quick.start()
     wait(lambda: not quick._thread.is_alive())
     assert quick.samples() == []
+
+
+@pytest.mark.remuda_rule("MET-46")
+def test_of_very_many_partitions_the_first_have_a_history_of_their_own(
+    counters: Counters,
+) -> None:
+    history = history_of(counters)
+    counters.set(**{f"r{number:04d}": 1 for number in range(PARTITIONS + 1)})
+    history.sample()
+    assert history.samples() == [Sample(0, PARTITIONS + 1, 10 * (PARTITIONS + 1))]
+    assert history.samples_of(f"r{PARTITIONS - 1:04d}", "default") == [Sample(0, 1, 10)]
+    assert history.samples_of(f"r{PARTITIONS:04d}", "default") == []

@@ -103,6 +103,7 @@ def test_runs_come_after_each_interval(checker: HealthChecker, empty: Empty) -> 
     configure(checker, "1ms")
     checker.start()
     wait(lambda: empty.runs >= 5)
+    assert shown(checker) == list(NAMES)
 
 
 @pytest.mark.remuda_rule("HLT-2")

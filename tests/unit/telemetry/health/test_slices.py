@@ -7,6 +7,7 @@ from time import perf_counter
 import pytest
 
 from remuda.core.messages import commands as c
+from remuda.core.messages.effects import Effect
 from remuda.core.messages.health_queries import (
     ApplicationAuditQuery,
     BalanceQuery,
@@ -123,3 +124,26 @@ def test_no_question_about_a_large_cluster_takes_the_core_long() -> None:
             best = min(best, perf_counter() - began)
         slowest = max(slowest, best * 1_000)
     assert slowest < SLOW_MS
+
+
+@pytest.mark.remuda_rule("HLT-18")
+def test_looking_changes_no_decision() -> None:
+    def effects(*, watched: bool) -> list[Effect]:
+        """What comes of some work, with a run of the checks after every step."""
+        caller = Caller()
+        found = Ward(caller)
+        told: list[Effect] = []
+        for number in range(4):
+            told += caller.node(f"n{number}", {"vcore": 3 + number})
+        told += caller.app("app")
+        for number in range(12):
+            told += caller.ask("app", f"k{number}", {"vcore": 1 + number % 3})
+            told += caller.step(1)
+            if number % 4 == 3:
+                told += caller.release("app", f"k{number - 3}-0")
+            if watched:
+                assert found.failed() == []
+                caller.scheduler.check()
+        return told
+
+    assert effects(watched=True) == effects(watched=False)
