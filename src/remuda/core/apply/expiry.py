@@ -105,7 +105,8 @@ def _expire(turn: Turn, partition: Partition) -> None:
     first_ns = oldest.finished_ns
     if first_ns + deadlines.RETENTION_NS <= turn.now_ns:
         while oldest.finished_ns == first_ns:
-            let_go(turn, partition, oldest)
+            rejected = oldest.state == states.REJECTED
+            let_go(turn, partition, partition.rejected if rejected else partition.ended)
             if not partition.kept:
                 return
             oldest = next(iter(partition.kept.values()))

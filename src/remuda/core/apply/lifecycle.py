@@ -22,6 +22,7 @@ from remuda.core.messages.effects import ApplicationUpdated
 from remuda.core.messages.tags import STATEAWARE_DISABLE, application_tag
 from remuda.core.model import deadlines, states
 from remuda.core.model.application import Application
+from remuda.core.model.ended import Ended
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
 from remuda.core.model.request import Request
@@ -321,12 +322,12 @@ def _finish(turn: Turn, partition: Partition, application: Application) -> None:
     application.queue = None
 
 
-def let_go(turn: Turn, partition: Partition, application: Application) -> None:
-    """Forget an application that ended. Rules: APP-15, APP-18."""
-    number = application.number
-    partition.kept.pop(number, None)
-    partition.ended.pop(number, None)
-    partition.rejected.pop(number, None)
+def let_go(turn: Turn, partition: Partition, alike: Ended) -> None:
+    """Forget the first of those that ended in one way. Rules: APP-15, APP-18."""
+    application = alike.first()
+    alike.drop_first()
+    del partition.kept[application.number]
+    partition.kept_states[application.state] -= 1
     fire(turn, partition, application, states.EXPIRE)
 
 
@@ -334,7 +335,7 @@ def _retain(
     turn: Turn,
     partition: Partition,
     application: Application,
-    alike: dict[int, Application],
+    alike: Ended,
     most: int,
 ) -> None:
     """Keep an ended application for three days, or until too many of its kind ended after it.
@@ -343,7 +344,9 @@ def _retain(
     """
     if not partition.kept:
         turn.set_timer(partition, deadlines.RETENTION, deadlines.RETENTION_NS)
-    alike[application.number] = application
+    alike.put(application)
     partition.kept[application.number] = application
-    if len(alike) > most:
-        let_go(turn, partition, next(iter(alike.values())))
+    counts = partition.kept_states
+    counts[application.state] = counts.get(application.state, 0) + 1
+    if len(alike.keys) > most:
+        let_go(turn, partition, alike)

@@ -60,8 +60,11 @@ def check(cluster: Cluster) -> None:
 
 def _applications(partition: Partition) -> None:
     """Usage, pending and priorities of applications are those of their parts."""
-    kept = sorted([*partition.ended, *partition.rejected])
+    kept = sorted([*partition.ended.applications, *partition.rejected.applications])
     require(kept == sorted(partition.kept), partition, "what ended is not what is kept")
+    for state, count in partition.kept_states.items():
+        found = [each for each in partition.kept.values() if each.state == state]
+        require(count == len(found), partition, f"{len(found)} ended as {state}, not {count}")
     for application in partition.applications.values():
         name = f"application {application.application_id}"
         allocations = application.allocations.values()

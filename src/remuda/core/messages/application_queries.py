@@ -38,19 +38,38 @@ class ApplicationQuery:
 
 
 @message
+class LiveIdsQuery:
+    """What live applications there are -> LiveIds. ``queue`` not empty: those in this leaf.
+
+    None: no such partition; UnknownQueue: no such queue. A parent queue has none (REST-76).
+    """
+
+    partition: str
+    queue: str = ""
+    rm_id: str = ""
+
+
+@message
+class LiveIds:
+    """Application IDs, oldest application first."""
+
+    ids: tuple[str, ...]
+
+
+@message
 class ApplicationIndexQuery:
     """What applications there are -> ApplicationIndex, in no particular order (REST-82).
 
-    ``which``: ACTIVE, COMPLETED (failed ones among them), REJECTED, or PENDING: those with asks
-    that wait, to be sorted as they are served (QUE-40). ``status``: of the active ones only those
-    in this state, in any case. ``queue`` not empty: those in this leaf. None: no such partition;
-    UnknownQueue: no such queue.
+    ``which``: COMPLETED (failed ones among them) or REJECTED: all that are kept. ACTIVE, or
+    PENDING, those with asks that wait, to be sorted as they are served (QUE-40): as far as they are
+    among ``ids``. ``status``: of the active ones only those in this state, in any case. None: no
+    such partition.
     """
 
     partition: str
     which: str
     status: str = ""
-    queue: str = ""
+    ids: tuple[str, ...] = ()
     rm_id: str = ""
 
 
@@ -125,6 +144,7 @@ class AskOrder:
 
 ApplicationQueries: TypeAlias = (
     ApplicationQuery
+    | LiveIdsQuery
     | ApplicationIndexQuery
     | ApplicationPortionQuery
     | PendingPortionQuery

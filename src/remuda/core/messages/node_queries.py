@@ -18,8 +18,8 @@ class NodeQuery:
 
 
 @message
-class NodePercentsQuery:
-    """How much of each node is allocated, in whole percent -> NodePercentsView (REST-87).
+class NodeLoadsQuery:
+    """What each node has and how much of it is allocated -> NodeLoadsView (REST-87).
 
     None: no such partition.
     """
@@ -29,14 +29,15 @@ class NodePercentsQuery:
 
 
 @message
-class NodePercentsView:
-    """Resource type -> (node ID, percent) by ID, of the nodes that have something of the type.
+class NodeLoadsView:
+    """What each node has and how much of it is allocated, in no particular order.
 
-    Percent are cut off to whole ones (REST-68); above 100 if more is allocated than there is.
-    ``dominant``: the type of which the largest share of the partition is allocated, "" if nothing
-    is; ``capacity`` False: the partition has nothing of anything (REST-86).
+    ``types``: the resource types, by the index that stands for them here. ``nodes``: node ID, pairs
+    of a type and what the node has of it (more than 0), and what is allocated of each type as far
+    as something ever was. ``capacity``, ``allocated``: of the partition.
     """
 
-    types: dict[str, tuple[tuple[str, int], ...]]
-    dominant: str
-    capacity: bool
+    types: tuple[str, ...]
+    nodes: tuple[tuple[str, tuple[tuple[int, int], ...], tuple[int, ...]], ...]
+    capacity: dict[str, int]
+    allocated: dict[str, int]

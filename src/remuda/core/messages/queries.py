@@ -18,6 +18,7 @@ from remuda.core.messages.application_queries import (
     ApplicationIndex,
     ApplicationQueries,
     AskOrder,
+    LiveIds,
     PendingView,
 )
 from remuda.core.messages.health_queries import HealthQuery, HealthView
@@ -29,7 +30,7 @@ from remuda.core.messages.measures import (
     TotalsQuery,
     TotalsView,
 )
-from remuda.core.messages.node_queries import NodePercentsQuery, NodePercentsView, NodeQuery
+from remuda.core.messages.node_queries import NodeLoadsQuery, NodeLoadsView, NodeQuery
 from remuda.core.messages.rows import ApplicationRowsQuery, NodeRowsQuery, Rows
 
 
@@ -166,7 +167,7 @@ PartitionQuery: TypeAlias = (
     | PreemptionsQuery
     | EvictionsQuery
     | NodeQuery
-    | NodePercentsQuery
+    | NodeLoadsQuery
     | ApplicationQueries
 )
 
@@ -587,8 +588,9 @@ View: TypeAlias = (
     | tuple[ConfigurationView, ...]
     | AccessView
     | UtilisationView
-    | NodePercentsView
+    | NodeLoadsView
     | ApplicationIndex
+    | LiveIds
     | tuple[PendingView, ...]
     | AskOrder
     | TotalsView

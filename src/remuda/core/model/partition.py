@@ -16,6 +16,7 @@ from remuda.core.model.ages import FOREVER_NS, Ages
 from remuda.core.model.application import Application
 from remuda.core.model.attempts import Attempts
 from remuda.core.model.candidates import Candidates
+from remuda.core.model.ended import Ended
 from remuda.core.model.evictions import Evictions
 from remuda.core.model.foreign import ForeignIndex
 from remuda.core.model.node import Node
@@ -44,8 +45,9 @@ class Partition:
     ``capacity``: sum over all nodes, schedulable or not (NODE-4). ``shapes``: those with pending
     asks; ``starved``: those with lanes that wait for a node. ``shares_stale``: the divisors of
     shares must be worked out again before the next decision. ``unsettled``: leaves, by path, whose
-    place in the tree must be. ``ended``: applications that left, by number; ``rejected`` likewise;
-    ``kept``: both, each in the order in which they ended (APP-15).
+    place in the tree must be. ``ended``: applications that left; ``rejected`` likewise; ``kept``:
+    both by number, in the order in which they ended (APP-15); ``kept_states``: state -> how many of
+    these are in it.
     ``node_orders``: by policy; ``node_order`` is the partition's own, another exists once an
     application asked for it (NOD-23). ``urgent``: leaves with something to try in the reserved
     pass, by path. ``reservations``: by number, oldest first; ``claims``: of equal asks, see Claim;
@@ -96,6 +98,7 @@ class Partition:
         "evictions",
         "foreign",
         "kept",
+        "kept_states",
         "name",
         "node_order",
         "node_orders",
@@ -164,10 +167,10 @@ class Partition:
         self.foreign = ForeignIndex()
         self.capacity = Vector()
         self.applications: dict[str, Application] = {}
-        # Those that go are always the first, for which plain ones would get slow.
-        self.ended: dict[int, Application] = OrderedDict()
-        self.rejected: dict[int, Application] = OrderedDict()
+        self.ended = Ended()
+        self.rejected = Ended()
         self.kept: dict[int, Application] = OrderedDict()
+        self.kept_states: dict[str, int] = {}
         self.allocation_count: int = 0
         self.shapes: dict[ShapeKey, Shape] = {}
         self.starved = StarvedShapes()

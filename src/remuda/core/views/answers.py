@@ -10,6 +10,7 @@ from remuda.core.messages.application_queries import (
     ApplicationQueries,
     ApplicationQuery,
     AskOrderQuery,
+    LiveIdsQuery,
     PendingPortionQuery,
 )
 from remuda.core.messages.health_queries import (
@@ -19,7 +20,7 @@ from remuda.core.messages.health_queries import (
     PartitionCountsQuery,
 )
 from remuda.core.messages.measures import NodeMeasuresQuery, QueueMeasuresQuery, TotalsQuery
-from remuda.core.messages.node_queries import NodePercentsQuery, NodeQuery
+from remuda.core.messages.node_queries import NodeLoadsQuery, NodeQuery
 from remuda.core.messages.queries import (
     AccessQuery,
     ApplicationsQuery,
@@ -43,13 +44,13 @@ from remuda.core.views.applications import application_rows, application_views
 from remuda.core.views.audits import audit
 from remuda.core.views.chosen_applications import application_portion, one_application
 from remuda.core.views.configurations import access_view, configuration_views
-from remuda.core.views.indexes import application_index, ask_order, pending_portion
+from remuda.core.views.indexes import application_index, ask_order, live_ids, pending_portion
 from remuda.core.views.measures import node_measures, queue_measures, totals_view
 from remuda.core.views.nodes import node_rows, node_views, one_node
 from remuda.core.views.partitions import find_partition, partition_views, queue_view
 from remuda.core.views.preemptions import eviction_views, preemption_views
 from remuda.core.views.usage import usage_views
-from remuda.core.views.utilisation import node_percents, utilisation_view
+from remuda.core.views.utilisation import node_loads, utilisation_view
 
 
 def answer(cluster: Cluster, query: Query) -> View:
@@ -98,14 +99,16 @@ def _answer(partition: Partition, query: PartitionQuery) -> View:
 
 
 def _answer_more(
-    partition: Partition, query: NodeQuery | NodePercentsQuery | ApplicationQueries
+    partition: Partition, query: NodeQuery | NodeLoadsQuery | ApplicationQueries
 ) -> View:
     if isinstance(query, NodeQuery):
         return one_node(partition, query.node_id)
-    if isinstance(query, NodePercentsQuery):
-        return node_percents(partition)
+    if isinstance(query, NodeLoadsQuery):
+        return node_loads(partition)
     if isinstance(query, ApplicationQuery):
         return one_application(partition, query)
+    if isinstance(query, LiveIdsQuery):
+        return live_ids(partition, query.queue)
     if isinstance(query, ApplicationIndexQuery):
         return application_index(partition, query)
     if isinstance(query, ApplicationPortionQuery):

@@ -19,7 +19,7 @@ def one_application(
 ) -> tuple[ApplicationView, ...] | UnknownQueue:
     """Return an application by ID: the live one, else the last that ended. Rules: REST-34, REST-35.
 
-    Ended ones only as far as they are wanted (REST-83). Cost: those that are kept.
+    Ended ones only as far as they are wanted (REST-83).
     """
     path = ""
     if query.queue:
@@ -35,8 +35,9 @@ def one_application(
         (query.completed, partition.ended),
         (query.rejected, partition.rejected),
     ):
-        if wanted:
-            ended += [each for each in kept.values() if _is(each, query.application_id, path)]
+        latest = kept.latest.get(query.application_id) if wanted else None
+        if latest is not None and path in ("", latest.queue_path):
+            ended.append(latest)
     ended.sort(key=lambda each: (each.finished_ns, each.number))
     return chosen_application_views(partition, ended[-1:])
 
@@ -57,12 +58,8 @@ def locate(
 ) -> Application | None:
     """Return the application of a key, None if it is none of those any more. Rules: REST-82."""
     if which == COMPLETED:
-        return partition.ended.get(number)
+        return partition.ended.applications.get(number)
     if which == REJECTED:
-        return partition.rejected.get(number)
+        return partition.rejected.applications.get(number)
     found = partition.applications.get(application_id)
     return found if found is not None and found.number == number else None
-
-
-def _is(application: Application, application_id: str, path: str) -> bool:
-    return application.application_id == application_id and path in ("", application.queue_path)

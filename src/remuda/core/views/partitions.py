@@ -66,14 +66,9 @@ def queue_view(partition: Partition, queue: Queue) -> QueueView:
 
 def _partition_view(partition: Partition) -> PartitionView:
     types = partition.types
-    counts: dict[str, int] = {}
-    for group in (
-        partition.applications.values(),
-        partition.ended.values(),
-        partition.rejected.values(),
-    ):
-        for application in group:
-            counts[application.state] = counts.get(application.state, 0) + 1
+    counts = {state: count for state, count in partition.kept_states.items() if count}
+    for application in partition.applications.values():
+        counts[application.state] = counts.get(application.state, 0) + 1
     nodes = partition.nodes
     return PartitionView(
         rm_id=partition.rm_id,

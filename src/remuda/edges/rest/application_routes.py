@@ -24,6 +24,8 @@ from remuda.core.messages.application_queries import (
     ApplicationQuery,
     AskOrder,
     AskOrderQuery,
+    LiveIds,
+    LiveIdsQuery,
     PendingPortionQuery,
     PendingView,
 )
@@ -45,7 +47,7 @@ from remuda.edges.rest.pending import pending_application, pending_requests
 # Applications that are asked for at a time.
 _PORTION: Final = 64
 
-# Keys that are sorted at a time: others get a turn between.
+# Keys that are asked for, or sorted, at a time: others get a turn between.
 _SORTED: Final = 2_048
 
 # Applications that wait, as many as are shown if nobody says how many, and the most (REST-121).
@@ -88,10 +90,13 @@ async def queue_pending(views: Views, asked: Asked) -> object:
     keys = await _keys(views, asked, PENDING, "", path.lower())
     page = page_of(asked, _USUAL, _MOST)
     chosen = page.cut(keys)
-    query = PendingPortionQuery(asked.partition, tuple(chosen), asked.rm_id)
     positions = {key[1]: page.offset + number + 1 for number, key in enumerate(chosen)}
-    found = await ask_rows(views, query, PendingView)
-    shapes = [pending_application(view, positions[view.application_id]) for view in found]
+    shapes: list[object] = []
+    for at in range(0, len(chosen), _PORTION):
+        some = tuple(chosen[at : at + _PORTION])
+        query = PendingPortionQuery(asked.partition, some, asked.rm_id)
+        found = await ask_rows(views, query, PendingView)
+        shapes += [pending_application(view, positions[view.application_id]) for view in found]
     return Shown(page.pick(shapes), counted(len(keys)))
 
 
@@ -166,10 +171,19 @@ async def _keys(
     views: Views, asked: Asked, which: str, status: str, queue: str = ""
 ) -> list[ApplicationKey]:
     """Return the keys of all applications of a kind, in order."""
-    query = ApplicationIndexQuery(asked.partition, which, status, queue, asked.rm_id)
-    index = await ask(views, query)
-    assert isinstance(index, ApplicationIndex)
-    return await asyncio.to_thread(in_order, index.keys)
+    keys: list[ApplicationKey] = []
+    ids: tuple[str, ...] = ()
+    if which in (ACTIVE, PENDING):
+        live = await ask(views, LiveIdsQuery(asked.partition, queue, asked.rm_id))
+        assert isinstance(live, LiveIds)
+        ids = live.ids
+    for at in range(0, len(ids) or 1, _SORTED):
+        some = ids[at : at + _SORTED]
+        query = ApplicationIndexQuery(asked.partition, which, status, some, asked.rm_id)
+        index = await ask(views, query)
+        assert isinstance(index, ApplicationIndex)
+        keys += index.keys
+    return await asyncio.to_thread(in_order, keys)
 
 
 def in_order(keys: Sequence[ApplicationKey]) -> list[ApplicationKey]:
@@ -189,10 +203,16 @@ async def _shapes(
 async def _pieces(
     views: Views, asked: Asked, wanted: _Wanted, keys: Sequence[ApplicationKey]
 ) -> AsyncIterator[bytes]:
-    """Yield the JSON list of applications, a portion at a time (REST-11)."""
+    """Yield the JSON list of applications, a portion at a time (REST-11).
+
+    It ends early if the partition goes, and its applications with it.
+    """
     before = b"["
     for at in range(0, len(keys), _PORTION):
-        shapes = await _shapes(views, asked, wanted, keys[at : at + _PORTION])
+        try:
+            shapes = await _shapes(views, asked, wanted, keys[at : at + _PORTION])
+        except ApiError:
+            break
         if shapes:
             yield before + dao.encode(shapes).removeprefix(b"[").removesuffix(b"]\n")
             before = b","

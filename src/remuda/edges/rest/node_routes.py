@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Final
 
-from remuda.core.messages.node_queries import NodePercentsQuery, NodePercentsView, NodeQuery
+from remuda.core.messages.node_queries import NodeLoadsQuery, NodeLoadsView, NodeQuery
 from remuda.core.messages.queries import NodeView
 from remuda.edges.rest import dao
 from remuda.edges.rest.asking import Asked, Views, ask_partitions, ask_rows
@@ -29,25 +29,26 @@ async def node(views: Views, asked: Asked) -> object:
 
 async def node_utilization(views: Views, asked: Asked) -> object:
     """How full the nodes of the partition ``default`` are of what is used most (REST-44)."""
-    found = await _percents(views, NodePercentsQuery(_DEFAULT, asked.rm_id))
+    found = await _loads(views, NodeLoadsQuery(_DEFAULT, asked.rm_id))
     if found is None:
         raise ApiError(500, PARTITION_NOT_FOUND)
-    return dominant_utilization(found)
+    return await asyncio.to_thread(dominant_utilization, found)
 
 
 async def node_utilizations(views: Views, _: Asked) -> object:
     """How full the nodes of all partitions are of each type (REST-45)."""
     utilizations: list[object] = []
     for view in await ask_partitions(views):
-        found = await _percents(views, NodePercentsQuery(view.name, view.rm_id))
+        found = await _loads(views, NodeLoadsQuery(view.name, view.rm_id))
         if found is not None:
-            utilizations.append(partition_utilization(view.rm_id, view.name, found))
+            dressed = asyncio.to_thread(partition_utilization, view.rm_id, view.name, found)
+            utilizations.append(await dressed)
     return utilizations
 
 
-async def _percents(views: Views, query: NodePercentsQuery) -> NodePercentsView | None:
+async def _loads(views: Views, query: NodeLoadsQuery) -> NodeLoadsView | None:
     found = await asyncio.wrap_future(views.query(query))
-    assert found is None or isinstance(found, NodePercentsView)
+    assert found is None or isinstance(found, NodeLoadsView)
     return found
 
 

@@ -7,7 +7,8 @@ from typing import Final
 
 import msgspec
 
-from remuda.core.messages.node_queries import NodePercentsView
+from remuda.base.scores import dominant_resource_type, percentage
+from remuda.core.messages.node_queries import NodeLoadsView
 from remuda.edges.rest.shapes import Shape
 
 _BUCKETS: Final = 10
@@ -41,24 +42,38 @@ def bucket(percent: int) -> int:
     return min(max(-(-percent // _BUCKETS) - 1, 0), _BUCKETS - 1)
 
 
-def dominant_utilization(view: NodePercentsView) -> NodeUtilization:
+def percents(view: NodeLoadsView) -> dict[str, list[tuple[str, int]]]:
+    """Return by type, sorted, how much is used of each node that has some of it, in whole percent.
+
+    Nodes are sorted by ID (REST-68, REST-88).
+    """
+    found: dict[str, list[tuple[str, int]]] = {}
+    for node_id, has, allocated in sorted(view.nodes):
+        for index, total in has:
+            used = allocated[index] if index < len(allocated) else 0
+            found.setdefault(view.types[index], []).append((node_id, percentage(used, total)))
+    return dict(sorted(found.items()))
+
+
+def dominant_utilization(view: NodeLoadsView) -> NodeUtilization:
     """Dress the type that is used most (REST-86).
 
     Empty buckets if nothing is used; nothing at all if there is nothing to use.
     """
-    if not view.capacity:
+    if not any(view.capacity.values()):
         return NodeUtilization()
-    return _utilization(view.dominant, view.types.get(view.dominant, ()))
+    dominant = dominant_resource_type(view.allocated, view.capacity)
+    return _utilization(dominant, percents(view).get(dominant, ()))
 
 
 def partition_utilization(
-    rm_id: str, partition: str, view: NodePercentsView
+    rm_id: str, partition: str, view: NodeLoadsView
 ) -> PartitionNodeUtilization:
     """Dress all types of a partition (REST-88)."""
     return PartitionNodeUtilization(
         cluster_id=rm_id,
         partition=partition,
-        utilizations=[_utilization(name, nodes) for name, nodes in view.types.items()],
+        utilizations=[_utilization(name, nodes) for name, nodes in percents(view).items()],
     )
 
 
