@@ -93,7 +93,7 @@ def rejected(door: Caller) -> list[Application]:
     """The rejected applications that are kept, oldest first."""
     partition = door.scheduler._cluster.partition(door.rm, "default")
     assert partition is not None
-    return list(partition.rejected.values())
+    return list(partition.rejected.applications.values())
 
 
 def made(effects: Sequence[Effect]) -> list[str]:
