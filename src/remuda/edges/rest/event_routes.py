@@ -108,7 +108,9 @@ async def _stream(events: EventSystem, views: Views, asked: Asked) -> Stream:
     except TooManyStreamsError:
         raise ApiError(503, TOO_MANY_STREAMS) from None
     lines = _Lines(events, stream, woken, wanted, enveloped=enveloped)
-    return Stream(lines, dao.JSON_TYPE, write_seconds=WRITE_SECONDS)
+    # The connection ends with the stream (EVT-119).
+    closing = {"Connection": "close"}
+    return Stream(lines, dao.JSON_TYPE, headers=closing, write_seconds=WRITE_SECONDS)
 
 
 def _stream_start(events: EventSystem, text: str) -> int | None:

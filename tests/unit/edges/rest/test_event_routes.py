@@ -409,6 +409,7 @@ def test_a_client_that_does_not_read_is_told_so_and_loses_its_slot(
                 count = 0
                 while (line := await stuck.line()) is not None:
                     last, count = line, count + 1
+                assert await stuck.reader.read() == b""
                 assert count < number
                 assert last["status_code"] == 200
                 assert last["message"] == "Event stream was closed by the producer"
