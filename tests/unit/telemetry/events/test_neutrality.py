@@ -52,3 +52,39 @@ def run(*, observed: bool) -> str:
 @pytest.mark.remuda_rule("EVT-91", "EVT-122")
 def test_an_event_system_changes_no_decision() -> None:
     assert run(observed=True) == run(observed=False)
+
+
+@pytest.mark.remuda_rule("EVT-12", "EVT-101", "EVT-107", "EVT-108", "EVT-109", "RM-7")
+def test_tracking_that_is_off_and_on_again_goes_on_with_the_next_id() -> None:
+    core = SchedulerLoop()
+    events = EventSystem(core)
+    stream = events.open_stream("h", lambda: None)
+    core.start()
+
+    def join(rm_id: str, **extra: str) -> int:
+        """Register an RM with these settings and a node; how many records there are then."""
+        settings = {f"event.{name}": value for name, value in extra.items()}
+        core.register(c.RegisterResourceManager(rm_id, built_in(), extra_config=settings)).result(9)
+        core.submit(c.UpdateNodes(rm_id, (c.NodeUpdate("n", c.CREATE, {"vcore": 1_000}),)))
+        core.idle().result(9)
+        events.flush()
+        return events.counters().created
+
+    try:
+        before = join("first")
+        assert before > 0
+        assert join("quiet", trackingEnabled="false") == before
+        assert not events.settings.event_tracking
+        assert len(events.read(0, 1_000) or ()) == before
+        after = join("loud", trackingEnabled="true")
+        assert after > before
+        portion = stream.take(1_000)
+    finally:
+        core.stop()
+        events.close()
+    told = events.read(before, 1_000) or ()
+    assert {record.rm_id for record in told} == {"loud"}
+    assert len(told) == after - before
+    assert portion is not None
+    assert (portion.first_id, len(portion.records)) == (0, after)
+    assert stream.take(1) is None
