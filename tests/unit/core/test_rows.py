@@ -11,7 +11,12 @@ import pytest
 from remuda.core.messages import commands as c
 from remuda.core.messages import queries as q
 from remuda.core.messages.effects import Effect
-from remuda.core.messages.rows import ApplicationRowsQuery, NodeRowsQuery, Rows
+from remuda.core.messages.rows import (
+    ApplicationRowsQuery,
+    NodeRowsQuery,
+    PartitionRowsQuery,
+    Rows,
+)
 from tests.unit.core.door import Caller, leaf
 from tests.unit.core.rules.gang import Gang, moving, swapping
 from tests.unit.core.rules.preempting import Evictor
@@ -53,7 +58,15 @@ class Witness:
         nodes = cast("Rows[q.NodeView]", view(NodeRowsQuery("default", rm)))
         apps = cast("Rows[q.ApplicationView]", view(ApplicationRowsQuery("default", "", rm)))
         shown = (view(q.NodesQuery("default", rm)), view(q.ApplicationsQuery("default", "", rm)))
-        self.moments.append((cast("Shown", shown), lambda: (tuple(nodes), whole(tuple(apps)))))
+        every = cast("q.PartitionRows", view(PartitionRowsQuery("default", rm)))
+        partitions = cast("tuple[q.PartitionView, ...]", view(q.PartitionsQuery()))
+        assert [every.partition] == [each for each in partitions if each.name == "default"]
+        assert every.top == view(q.QueuesQuery("default", rm))
+        for read in (
+            lambda: (tuple(nodes), whole(apps)),
+            lambda: (tuple(every.nodes), whole(every.applications)),
+        ):
+            self.moments.append((cast("Shown", shown), read))
 
     def agrees(self) -> int:
         """Read all that was put off, and compare; how many moments there were."""

@@ -31,7 +31,12 @@ from remuda.core.messages.measures import (
     TotalsView,
 )
 from remuda.core.messages.node_queries import NodeLoadsQuery, NodeLoadsView, NodeQuery
-from remuda.core.messages.rows import ApplicationRowsQuery, NodeRowsQuery, Rows
+from remuda.core.messages.rows import (
+    ApplicationRowsQuery,
+    NodeRowsQuery,
+    PartitionRowsQuery,
+    Rows,
+)
 
 
 @message
@@ -160,6 +165,7 @@ PartitionQuery: TypeAlias = (
     | NodeRowsQuery
     | ApplicationsQuery
     | ApplicationRowsQuery
+    | PartitionRowsQuery
     | PlacementRulesQuery
     | UsageQuery
     | AccessQuery
@@ -515,6 +521,20 @@ class NodeView:
 
 
 @message
+class PartitionRows:
+    """One partition at one moment: the sums of its queues, applications and nodes agree (DMP-15).
+
+    ``top``: the root queue with all below it. ``rules``: as the answer to a PlacementRulesQuery.
+    """
+
+    partition: PartitionView
+    top: QueueView
+    applications: Rows[ApplicationView]
+    nodes: Rows[NodeView]
+    rules: tuple[PlacementRuleConfig, ...]
+
+
+@message
 class UtilisationView:
     """Per resource type ten buckets with the IDs of the nodes used that much (NOD-22), sorted.
 
@@ -581,6 +601,7 @@ View: TypeAlias = (
     | Rows[NodeView]
     | tuple[ApplicationView, ...]
     | Rows[ApplicationView]
+    | PartitionRows
     | tuple[PreemptionView, ...]
     | tuple[EvictionView, ...]
     | tuple[PlacementRuleConfig, ...]

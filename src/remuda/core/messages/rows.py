@@ -38,6 +38,17 @@ class ApplicationRowsQuery:
     rm_id: str = ""
 
 
+@message
+class PartitionRowsQuery:
+    """All of one partition at one moment -> PartitionRows, or None if it is unknown.
+
+    Cheaper than the questions it stands for: what nodes and applications share is noted once.
+    """
+
+    partition: str
+    rm_id: str = ""
+
+
 @final
 class Rows(Sequence[T], Generic[T]):
     """Views of one moment, each made anew whenever it is read. Any thread may read.

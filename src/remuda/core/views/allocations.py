@@ -18,22 +18,15 @@ from remuda.core.model.preemption import Preemption
 from remuda.core.model.vectors import Amounts
 from remuda.core.views.preemptions import preemptor_view
 
-# Why an allocation was ordered out, and whose victim it is.
+# Why an allocation was ordered out, and whose victim it is; and those of which there is one.
 Going: TypeAlias = tuple[int, "Preemption | None"]
+Leaving: TypeAlias = Mapping[Allocation, Going]
+_STAYS: Final[Going] = (0, None)
 
-# Allocations as they were at one moment: themselves, their amounts, and of those that were ordered
-# out or are victims the order and the preemption. No more of an allocation changes, but in flight.
-NotedAllocations: TypeAlias = tuple[
-    list[Allocation],
-    list[Amounts],
-    Mapping[Allocation, Going],
-]
+# Allocations as they were at one moment: themselves and their amounts, by place, and those that
+# were ordered out or are victims. No more of an allocation changes, unless it is in flight.
+NotedAllocations: TypeAlias = tuple[list[Allocation], list[Amounts], Leaving]
 NotedAllocation: TypeAlias = tuple[Allocation, Amounts]
-
-# What orders them.
-Order: TypeAlias = Callable[[NotedAllocation], tuple[str, str]]
-
-_NONE_GOING: Final[Mapping[Allocation, Going]] = {}
 
 _amounts: Final = cast("Callable[[Allocation], Amounts]", attrgetter("amounts"))
 
@@ -45,60 +38,57 @@ def note_allocations(groups: Iterable[Iterable[Allocation]]) -> NotedAllocations
     return (
         found,
         list(map(_amounts, found)),
-        {each: (each.ordered, each.preemption) for each in going} if going else _NONE_GOING,
+        {each: (each.ordered, each.preemption) for each in going} if going else {},
     )
-
-
-def some(noted: NotedAllocations, start: int, end: int) -> NotedAllocations:
-    """Return a part of what was noted. Any thread."""
-    return noted[0][start:end], noted[1][start:end], noted[2]
 
 
 @final
 class InFlight:
     """Allocations that wait for the end of the placeholders they are to replace, at one moment.
 
-    ``replacing``: their IDs, by what identifies the placeholder; ``created_ns``: by what
-    identifies them, which is set anew when they take the place. Rules: GANG-14, GANG-17.
+    ``replacing``: their IDs, by what identifies the placeholder. By what identifies them:
+    ``created_ns``, which is set anew when they take the place, and ``amounts``.
+    Rules: GANG-14, GANG-17.
     """
 
-    __slots__ = ("created_ns", "replacing")
+    __slots__ = ("amounts", "created_ns", "replacing")
 
     def __init__(self, partition: Partition) -> None:
         self.replacing: dict[tuple[int, str], str] = {}
         self.created_ns: dict[tuple[int, str], int] = {}
+        self.amounts: dict[tuple[int, str], Amounts] = {}
         for application in partition.applications.values():
             gang = application.gang
             if gang is not None and gang.replacing:
                 for placeholder_id, real in gang.replacing.items():
                     self.replacing[application.number, placeholder_id] = real.allocation_id
                     self.created_ns[real.key()] = real.created_ns
+                    self.amounts[real.key()] = real.amounts
 
 
 def allocation_views(
-    partition: str, noted: NotedAllocations, flying: InFlight, order: Order
+    partition: str, noted: Iterable[NotedAllocation], going: Leaving, flying: InFlight
 ) -> Rows[AllocationView]:
-    """Return allocations as they were noted, in an order, each made when read. Any thread.
+    """Return allocations as they were noted, each made when it is read. Any thread.
 
     Rules: REST-80, PRE-34, PRE-91.
     """
-    allocations, amounts, going = noted
-    sorted_pairs = sorted(zip(allocations, amounts, strict=True), key=order)
+    pairs = list(noted)
 
     def make(place: int) -> AllocationView:
-        allocation, held = sorted_pairs[place]
-        return _view(partition, allocation, held, going.get(allocation, (0, None)), flying)
+        allocation, amounts = pairs[place]
+        return _view(partition, allocation, amounts, going.get(allocation, _STAYS), flying)
 
-    return Rows(len(sorted_pairs), make)
+    return Rows(len(pairs), make)
 
 
-def by_id(noted: NotedAllocation) -> tuple[str, str]:
-    """Orders allocations of one application by ID. Rules: REST-20."""
-    return ("", noted[0].allocation_id)
+def by_id(allocation: Allocation) -> str:
+    """Order allocations of one application. Rules: REST-20."""
+    return allocation.allocation_id
 
 
 def by_application(noted: NotedAllocation) -> tuple[str, str]:
-    """Orders allocations of one node by application and ID. Rules: REST-20."""
+    """Order allocations of one node. Rules: REST-20."""
     return (noted[0].ask.application_id, noted[0].allocation_id)
 
 

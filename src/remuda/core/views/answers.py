@@ -28,6 +28,7 @@ from remuda.core.messages.queries import (
     EvictionsQuery,
     NodesQuery,
     PartitionQuery,
+    PartitionRows,
     PartitionsQuery,
     PlacementRulesQuery,
     PreemptionsQuery,
@@ -37,17 +38,22 @@ from remuda.core.messages.queries import (
     UtilisationQuery,
     View,
 )
-from remuda.core.messages.rows import ApplicationRowsQuery, NodeRowsQuery
+from remuda.core.messages.rows import ApplicationRowsQuery, NodeRowsQuery, PartitionRowsQuery
 from remuda.core.model.cluster import Cluster
 from remuda.core.model.partition import Partition
-from remuda.core.views.applications import application_rows, application_views
+from remuda.core.views.applications import application_rows, application_views, rows_beside
 from remuda.core.views.audits import audit
 from remuda.core.views.chosen_applications import application_portion, one_application
 from remuda.core.views.configurations import access_view, configuration_views
 from remuda.core.views.indexes import application_index, ask_order, live_ids, pending_portion
 from remuda.core.views.measures import node_measures, queue_measures, totals_view
-from remuda.core.views.nodes import node_rows, node_views, one_node
-from remuda.core.views.partitions import find_partition, partition_views, queue_view
+from remuda.core.views.nodes import NotedNodes, node_rows, node_views, one_node
+from remuda.core.views.partitions import (
+    find_partition,
+    partition_view,
+    partition_views,
+    queue_view,
+)
 from remuda.core.views.preemptions import eviction_views, preemption_views
 from remuda.core.views.usage import usage_views
 from remuda.core.views.utilisation import node_loads, utilisation_view
@@ -79,7 +85,7 @@ def answer(cluster: Cluster, query: Query) -> View:
 def _answer(partition: Partition, query: PartitionQuery) -> View:
     if isinstance(query, QueuesQuery):
         return queue_view(partition, partition.root)
-    if isinstance(query, NodesQuery | NodeRowsQuery):
+    if isinstance(query, NodesQuery | NodeRowsQuery | PartitionRowsQuery):
         return _nodes(partition, query)
     if isinstance(query, ApplicationsQuery | ApplicationRowsQuery):
         return _applications(partition, query)
@@ -120,7 +126,21 @@ def _answer_more(
     assert_never(query)
 
 
-def _nodes(partition: Partition, query: NodesQuery | NodeRowsQuery) -> View:
+def _all(partition: Partition) -> PartitionRows:
+    """Return all of a partition at this moment. Rules: DMP-15, DMP-17."""
+    nodes = NotedNodes(partition, sorted(partition.nodes))
+    return PartitionRows(
+        partition_view(partition),
+        queue_view(partition, partition.root),
+        rows_beside(nodes, partition),
+        nodes.rows(),
+        partition.config.placement_rules,
+    )
+
+
+def _nodes(partition: Partition, query: NodesQuery | NodeRowsQuery | PartitionRowsQuery) -> View:
+    if isinstance(query, PartitionRowsQuery):
+        return _all(partition)
     return node_views(partition) if isinstance(query, NodesQuery) else node_rows(partition)
 
 

@@ -22,10 +22,12 @@ from remuda.core.model.partition import Partition
 from remuda.core.model.vectors import Amounts, ResourceTypes, Vector, add_vector, copy
 from remuda.core.views.allocations import (
     InFlight,
+    NotedAllocations,
     allocation_views,
     by_id,
     note_allocations,
 )
+from remuda.core.views.nodes import NotedNodes
 from remuda.core.views.preemptions import Involved
 from remuda.core.views.requests import by_key, note_requests, request_view
 
@@ -53,8 +55,18 @@ def application_views(
 def application_rows(partition: Partition, path: str) -> Rows[ApplicationView] | UnknownQueue:
     """Return the same, each made when it is read. Rules: REST-76, REST-77, PRE-91, DMP-17."""
     noted = _note_all(partition, path)
-    if noted is None:
-        return UnknownQueue()
+    return UnknownQueue() if noted is None else _rows(noted)
+
+
+def rows_beside(nodes: NotedNodes, partition: Partition) -> Rows[ApplicationView]:
+    """Return all applications at the moment at which the nodes were noted.
+
+    Rules: REST-77, PRE-91, DMP-15, DMP-17.
+    """
+    return _rows(_note_all(partition, "", nodes) or [])
+
+
+def _rows(noted: list[_NotedApplication]) -> Rows[ApplicationView]:
     return Rows(len(noted), lambda place: noted[place].view(whole=False))
 
 
@@ -64,11 +76,13 @@ def chosen_application_views(
     """Return some applications, live or ended. Rules: REST-77, REST-78, REST-136, PRE-91."""
     if not found:
         return ()
-    common = _Common(partition)
+    common = _Common(partition, None)
     return tuple([_NotedApplication(common, each).view(whole=True) for each in found])
 
 
-def _note_all(partition: Partition, path: str) -> list[_NotedApplication] | None:
+def _note_all(
+    partition: Partition, path: str, nodes: NotedNodes | None = None
+) -> list[_NotedApplication] | None:
     """Note the applications of a queue, None if it is unknown."""
     applications = partition.applications
     if path:
@@ -76,21 +90,22 @@ def _note_all(partition: Partition, path: str) -> list[_NotedApplication] | None
         if queue is None:
             return None
         applications = queue.applications
-    common = _Common(partition)
+    common = _Common(partition, nodes)
     return [_NotedApplication(common, applications[each]) for each in sorted(applications)]
 
 
 @final
 class _Common:
-    """What the applications of one answer share."""
+    """What the applications of one answer share. ``nodes``: know what allocations hold, if any."""
 
-    __slots__ = ("flying", "involved", "name", "partition", "types")
+    __slots__ = ("flying", "involved", "name", "nodes", "partition", "types")
 
-    def __init__(self, partition: Partition) -> None:
+    def __init__(self, partition: Partition, nodes: NotedNodes | None) -> None:
+        self.nodes = nodes
         self.partition = partition
         self.name = partition.name
         self.types = partition.types
-        self.flying = InFlight(partition)
+        self.flying = InFlight(partition) if nodes is None else nodes.flying
         self.involved = Involved(partition)
 
 
@@ -128,7 +143,11 @@ class _NotedApplication:
         self.groups: _NotedGroups = () if gang is None else _note_groups(gang)
         self.seconds = _note_seconds(common.types, application.history)
         self.requests = note_requests(common.partition, application)
-        self.allocations = note_allocations([application.allocations.values()])
+        self.allocations: NotedAllocations = (
+            note_allocations([application.allocations.values()])
+            if common.nodes is None
+            else (list(application.allocations.values()), [], {})
+        )
 
     def view(self, *, whole: bool) -> ApplicationView:
         """Return the application; unless ``whole``, what it has is made when read. Any thread."""
@@ -176,7 +195,14 @@ class _NotedApplication:
         return Rows(len(noted), lambda place: make(noted[place]))
 
     def _allocations(self) -> Rows[AllocationView]:
-        return allocation_views(self.common.name, self.allocations, self.common.flying, by_id)
+        common = self.common
+        allocations, amounts, going = self.allocations
+        if common.nodes is not None:
+            allocations = sorted(allocations, key=by_id)
+            noted = [(each, common.nodes.amounts(each)) for each in allocations]
+            return allocation_views(common.name, noted, common.nodes.allocations[2], common.flying)
+        pairs = sorted(zip(allocations, amounts, strict=True), key=lambda each: by_id(each[0]))
+        return allocation_views(common.name, pairs, going, common.flying)
 
 
 def _note_seconds(types: ResourceTypes, history: History | None) -> _NotedSeconds:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import accumulate, chain
 from typing import final
 
 from remuda.core.messages.queries import ForeignAllocationView, NodeView
 from remuda.core.messages.rows import Rows
+from remuda.core.model.allocation import Allocation
 from remuda.core.model.foreign import ForeignAllocation
 from remuda.core.model.node import Node, says_ready
 from remuda.core.model.partition import Partition
-from remuda.core.model.vectors import Vector
+from remuda.core.model.vectors import Amounts, Vector
 from remuda.core.views.allocations import (
     InFlight,
     allocation_views,
     by_application,
     note_allocations,
-    some,
 )
 
 
@@ -28,20 +29,19 @@ def node_views(partition: Partition) -> tuple[NodeView, ...]:
 
 def node_rows(partition: Partition) -> Rows[NodeView]:
     """Return all nodes by ID, each made when it is read. Rules: REST-20, REST-85, DMP-17."""
-    noted = _NotedNodes(partition, sorted(partition.nodes))
-    return Rows(len(noted.nodes), noted.view)
+    return NotedNodes(partition, sorted(partition.nodes)).rows()
 
 
 def one_node(partition: Partition, node_id: str) -> tuple[NodeView, ...]:
     """Return a node, or nothing if the partition has none of that ID. Rules: REST-32."""
     if node_id not in partition.nodes:
         return ()
-    return (_NotedNodes(partition, [node_id]).view(0),)
+    return (NotedNodes(partition, [node_id]).rows()[0],)
 
 
 @final
-class _NotedNodes:
-    """Some nodes of a partition as they were at one moment, in few large lists.
+class NotedNodes:
+    """Some nodes of a partition as they were at one moment, by ID, in few large lists.
 
     The core thread fills them while nothing is scheduled, and a list for each node would let the
     garbage collection run more than once. ``allocations``: all, ``ends``: after the last of each
@@ -74,10 +74,26 @@ class _NotedNodes:
         }
         self.flying = InFlight(partition)
 
-    def view(self, place: int) -> NodeView:
-        """Return a node as it was noted. Any thread. Rules: REST-85."""
+    def rows(self) -> Rows[NodeView]:
+        """Return the nodes. Rules: REST-20, REST-85."""
+        return Rows(len(self.nodes), self._view)
+
+    def amounts(self, allocation: Allocation) -> Amounts:
+        """Return what an allocation held. Any thread. Cost: a look at others of its node."""
+        if self.flying.amounts and allocation.key() in self.flying.amounts:
+            return self.flying.amounts[allocation.key()]
+        place = bisect_left(self.nodes, allocation.node.node_id, key=_id)
         start = self.ends[place - 1] if place else 0
-        noted = some(self.allocations, start, self.ends[place])
+        found, amounts, _ = self.allocations
+        return amounts[found.index(allocation, start, self.ends[place])]
+
+    def _view(self, place: int) -> NodeView:
+        """Return a node as it was noted. Any thread. Rules: REST-85."""
+        start, end = self.ends[place - 1] if place else 0, self.ends[place]
+        allocations, amounts, going = self.allocations
+        noted = sorted(
+            zip(allocations[start:end], amounts[start:end], strict=True), key=by_application
+        )
         attributes = self.attributes[place]
         types = self.types
         return NodeView(
@@ -90,7 +106,7 @@ class _NotedNodes:
             available=types.named(*self.available.row(place)),
             schedulable=self.schedulable[place],
             ready=says_ready(attributes),
-            allocations=tuple(allocation_views(self.name, noted, self.flying, by_application)),
+            allocations=tuple(allocation_views(self.name, noted, going, self.flying)),
             reservations=self.reserved.get(place, ()),
             foreign=tuple([_foreign_view(each) for each in _by_key(self.foreign.get(place, ()))]),
         )
@@ -111,6 +127,10 @@ class _Column:
         """Return the amounts and types of one vector."""
         start = self._ends[place - 1] if place else 0
         return self._amounts[start : self._ends[place]], self._types[place]
+
+
+def _id(node: Node) -> str:
+    return node.node_id
 
 
 def _reservations(node: Node) -> tuple[tuple[str, str], ...]:

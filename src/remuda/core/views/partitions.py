@@ -17,7 +17,7 @@ from remuda.core.policy.properties import nearest_template
 def partition_views(cluster: Cluster) -> tuple[PartitionView, ...]:
     """Return all partitions by (name, RM ID). Rules: REST-67, REST-69."""
     partitions = sorted(cluster.partitions(), key=lambda each: (each.name, each.rm_id))
-    return tuple([_partition_view(each) for each in partitions])
+    return tuple([partition_view(each) for each in partitions])
 
 
 def find_partition(cluster: Cluster, name: str, rm_id: str) -> Partition | None:
@@ -64,7 +64,8 @@ def queue_view(partition: Partition, queue: Queue) -> QueueView:
     )
 
 
-def _partition_view(partition: Partition) -> PartitionView:
+def partition_view(partition: Partition) -> PartitionView:
+    """Return one partition. Rules: REST-67, REST-69."""
     types = partition.types
     counts = {state: count for state, count in partition.kept_states.items() if count}
     for application in partition.applications.values():

@@ -22,30 +22,26 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import replace
-from typing import Final, TypeAlias, TypeVar, cast
+from typing import Final, TypeAlias, TypeVar
 
 import msgspec
 
 import remuda
 from remuda.base.message import message
-from remuda.config.schema import PlacementRuleConfig
 from remuda.config.settings import read_switches
 from remuda.core.messages.queries import (
     ApplicationView,
     ConfigurationsQuery,
     ConfigurationView,
-    NodeView,
+    PartitionRows,
     PartitionsQuery,
     PartitionView,
-    PlacementRulesQuery,
     Query,
-    QueuesQuery,
-    QueueView,
     UsageQuery,
     UsageView,
     View,
 )
-from remuda.core.messages.rows import ApplicationRowsQuery, NodeRowsQuery, Rows
+from remuda.core.messages.rows import PartitionRowsQuery
 from remuda.edges.rest import config as config_shapes
 from remuda.edges.rest import dao, usage
 from remuda.edges.rest.asking import Asked, Views
@@ -187,37 +183,18 @@ class StateDump:
 
     async def _snapshot(self, partition: PartitionView) -> _Snapshot:
         """Look at one partition, which may be gone by now. Rules: DMP-15 (Ours)."""
-        name, rm_id = partition.name, partition.rm_id
-        queries = (
-            PartitionsQuery(),
-            QueuesQuery(name, rm_id),
-            ApplicationRowsQuery(name, "", rm_id),
-            NodeRowsQuery(name, rm_id),
-            PlacementRulesQuery(name, rm_id),
-        )
-        views = await asyncio.wrap_future(self._core.operations.snapshot(queries))
-        partitions, top, running, found, rules = views
-        same = [each for each in rows(PartitionView, partitions) if _same(each, partition)]
-        return _Snapshot(
-            same[0] if same else partition,
-            top if isinstance(top, QueueView) else None,
-            _rows(running, ApplicationView),
-            await self._parts.ended(partition),
-            _rows(found, NodeView),
-            _those(PlacementRuleConfig, rules),
-        )
+        rows_of = await self._ask(PartitionRowsQuery(partition.name, partition.rm_id))
+        found = rows_of if isinstance(rows_of, PartitionRows) else None
+        return _Snapshot(partition, found, await self._parts.ended(partition))
 
 
 @message
 class _Snapshot:
-    """What one partition has at one moment."""
+    """What one partition has at one moment; ``rows`` None: it is gone."""
 
     partition: PartitionView
-    top: QueueView | None
-    running: Sequence[ApplicationView]
+    rows: PartitionRows | None
     ended: Sequence[ApplicationView]
-    nodes: Sequence[NodeView]
-    rules: Sequence[PlacementRuleConfig]
 
 
 class _PartitionRules(msgspec.Struct):
@@ -252,39 +229,46 @@ _TOP: Final = Layout(lines=True)
 _INNER: Final = _TOP.inner()
 
 
-def _first(snapshots: Sequence[_Snapshot]) -> Iterator[bytes]:
+def _first(found: Sequence[_Snapshot]) -> Iterator[bytes]:
     """Yield the partitions and the applications of each. Rules: DMP-3, DMP-4."""
-    shown = values(_INNER, [dao.partition(each.partition) for each in snapshots])
-    yield from _list("partitions", shown)
-    views = (view for each in snapshots for known in (each.running, each.ended) for view in known)
+    shown = [each.partition if each.rows is None else each.rows.partition for each in found]
+    yield from _list("partitions", values(_INNER, map(dao.partition, shown)))
+    views = (
+        view
+        for each in found
+        for known in (each.rows.applications if each.rows else (), each.ended)
+        for view in known
+    )
     yield from _list("applications", applications(_INNER, views))
 
 
-def _nodes(snapshots: Sequence[_Snapshot]) -> Iterator[bytes]:
+def _nodes(found: Sequence[_Snapshot]) -> Iterator[bytes]:
     """Yield the nodes, partition by partition. Rules: DMP-6."""
-    yield from _list("nodes", (_partition_nodes(each) for each in snapshots))
+    yield from _list("nodes", (_partition_nodes(each) for each in found))
 
 
 def _partition_nodes(snapshot: _Snapshot) -> Iterator[bytes]:
     layout = _INNER.inner()
     inner = layout.inner()
     yield b"{" + inner.key("partitionName") + inner.value(snapshot.partition.name)
-    if len(snapshot.nodes):
+    if snapshot.rows is not None and len(snapshot.rows.nodes):
         yield b"," + inner.key("nodesInfo")
-        yield from array(inner, nodes(inner, snapshot.nodes))
+        yield from array(inner, nodes(inner, snapshot.rows.nodes))
     yield layout.new_line() + b"}"
 
 
-def _queues(snapshots: Sequence[_Snapshot]) -> Iterator[bytes]:
+def _queues(found: Sequence[_Snapshot]) -> Iterator[bytes]:
     """Yield the queue trees. Rules: DMP-8."""
-    tops = [each.top for each in snapshots if each.top is not None]
-    yield from _list("queues", values(_INNER, (dao.queue(top, subtree=True) for top in tops)))
+    shapes = (dao.queue(each.rows.top, subtree=True) for each in found if each.rows)
+    yield from _list("queues", values(_INNER, shapes))
 
 
-def _rules(snapshots: Sequence[_Snapshot]) -> Iterator[bytes]:
+def _rules(found: Sequence[_Snapshot]) -> Iterator[bytes]:
     """Yield the placement rules, partition by partition. Rules: DMP-13."""
     shapes = (
-        _PartitionRules(each.partition.name, placement_rules(each.rules)) for each in snapshots
+        _PartitionRules(each.partition.name, placement_rules(each.rows.rules))
+        for each in found
+        if each.rows
     )
     yield from _list("placementRules", values(_INNER, shapes))
 
@@ -321,15 +305,6 @@ async def _member(name: str, part: Part) -> bytes:
         return b""
 
 
-def _same(left: PartitionView, right: PartitionView) -> bool:
-    return (left.name, left.rm_id) == (right.name, right.rm_id)
-
-
 def _those(kind: type[T], found: object) -> list[T]:
     """Return a list of a partition; none if that is gone by now."""
     return [each for each in found if isinstance(each, kind)] if isinstance(found, tuple) else []
-
-
-def _rows(found: object, _: type[T]) -> Sequence[T]:
-    """Return the rows of a partition; none if that is gone by now. What is in them is not read."""
-    return cast("Rows[T]", found) if isinstance(found, Rows) else ()
