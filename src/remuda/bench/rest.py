@@ -11,7 +11,6 @@ as fast as it can, while its queue tree and the applications of one leaf are rea
 from __future__ import annotations
 
 import asyncio
-import http.client
 import socket
 import threading
 import time
@@ -19,12 +18,12 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from typing import Final, final
 
 from remuda.base.errors import RemudaError
 from remuda.base.message import message
 from remuda.bench.idle import Reaction
+from remuda.bench.reader import Read, read_on
 from remuda.bench.run import (
     MEMORY,
     RM_ID,
@@ -186,36 +185,11 @@ def _served(core: SchedulerLoop) -> Iterator[int]:
 
 # ------------------------------------------------------------------------------ who reads
 
-_Read = dict[str, list[tuple[float, int]]]
-
-
-def read_on(port: int, paths: list[str], wire: Connection) -> None:
-    """Read paths in turn until told to stop; send the milliseconds and bytes of each answer."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_S)
-    found: _Read = {path: [] for path in paths}
-    wire.send(None)
-    while not wire.poll():
-        for path in paths:
-            began = time.perf_counter()
-            connection.request("GET", path)
-            answer = connection.getresponse()
-            size = 0
-            while piece := answer.read(1 << 20):
-                size += len(piece)
-                if wire.poll():
-                    break
-            else:
-                found[path].append(((time.perf_counter() - began) * 1e3, size))
-                continue
-            found[path].append((0.0, size))
-            break
-    wire.send(found)
-
 
 @contextmanager
-def _reading(port: int, *paths: str) -> Iterator[Future[_Read]]:
+def _reading(port: int, *paths: str) -> Iterator[Future[Read]]:
     """Have another process read paths meanwhile; what it read is there afterwards."""
-    read: Future[_Read] = Future()
+    read: Future[Read] = Future()
     if not paths:
         read.set_result({})
         yield read
@@ -276,8 +250,8 @@ def _measure_busy(
     for path, answers in read.result().items():
         times = [took for took, _ in answers if took]
         largest = max(size for _, size in answers) // 1024
-        part = Part(path, _reaction(times), len(times), len(times), largest, round(rate, 1))
-        yield part
+        what = "queue tree" if path == TREE else "leaf applications"
+        yield Part(what, _reaction(times), len(times), len(times), largest, round(rate, 1))
 
 
 def _keep_busy(

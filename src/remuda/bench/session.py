@@ -24,11 +24,13 @@ from remuda.bench.crowd import CrowdResult, CrowdShape, measure_crowd
 from remuda.bench.idle import IdleResult, Reaction, measure_idle
 from remuda.bench.preemption import GROUP, PREEMPTION, PreemptionShape
 from remuda.bench.repeats import RepeatResult, RepeatShape, measure_repeats
+from remuda.bench.rest import GROUP as REST_GROUP
+from remuda.bench.rest import REST, RestResult, RestShape, measure_rest
 from remuda.bench.run import Result, measure
 from remuda.bench.shapes import IDLE, SHAPES, Shape
 
-AnyShape: TypeAlias = Shape | PreemptionShape
-Figures: TypeAlias = Result | IdleResult | AttemptResult | RepeatResult | CrowdResult
+AnyShape: TypeAlias = Shape | PreemptionShape | RestShape
+Figures: TypeAlias = Result | IdleResult | AttemptResult | RepeatResult | CrowdResult | RestResult
 
 S = TypeVar("S")
 R = TypeVar("R")
@@ -66,6 +68,11 @@ def _measured(shape: AnyShape, runs: int, done: Callable[[], None]) -> Figures:
             _repeated(measure_crowd, shape, runs, done),
             lambda result: result.all_placed.wall_seconds,
         )
+    if isinstance(shape, RestShape):
+        return _median(
+            _repeated(measure_rest, shape, runs, done),
+            lambda result: max(part.milliseconds.p99 for part in result.parts),
+        )
     if shape == IDLE:
         return _median(
             _repeated(measure_idle, shape, runs, done),
@@ -94,6 +101,8 @@ def as_table(results: Sequence[Figures], out: TextIO) -> None:
         console.print(_repeat_table(repeats))
     if crowds := [each for each in results if isinstance(each, CrowdResult)]:
         console.print(_crowd_table(crowds))
+    if read := [each for each in results if isinstance(each, RestResult)]:
+        console.print(_rest_table(read))
     console.print(f"build: {results[0].build}")
 
 
@@ -180,6 +189,25 @@ def _crowd_table(results: Sequence[CrowdResult]) -> Table:
     return table
 
 
+def _rest_table(results: Sequence[RestResult]) -> Table:
+    table = _table(
+        *("shape", "what", "times", "ms p50", "ms p99", "ms max"),
+        *("read", "KiB", "placed/s"),
+    )
+    for result in results:
+        for part in result.parts:
+            table.add_row(
+                result.shape,
+                part.what,
+                f"{part.count:,}",
+                *_percentiles(part.milliseconds),
+                f"{part.answers:,}",
+                f"{part.kibibytes:,}",
+                f"{part.rate:,.0f}",
+            )
+    return table
+
+
 def _percentiles(times: Reaction) -> tuple[str, str, str]:
     return (f"{times.p50:.2f}", f"{times.p99:.2f}", f"{times.max:.2f}")
 
@@ -202,6 +230,8 @@ def _chosen(names: list[str]) -> list[AnyShape]:
     for name in names:
         if name.lower() == GROUP:
             chosen += PREEMPTION
+        elif name.lower() == REST_GROUP:
+            chosen += REST
         else:
             chosen.append(shape_named(name))
     return chosen
@@ -209,11 +239,11 @@ def _chosen(names: list[str]) -> list[AnyShape]:
 
 def shape_named(name: str) -> AnyShape:
     """Return the shape of a name in any case. Raises: UsageError if there is none."""
-    every: tuple[AnyShape, ...] = (*SHAPES, IDLE, *PREEMPTION)
+    every: tuple[AnyShape, ...] = (*SHAPES, IDLE, *PREEMPTION, *REST)
     for shape in every:
         if shape.name.lower() == name.lower():
             return shape
-    known = ", ".join([*(each.name for each in every), GROUP])
+    known = ", ".join([*(each.name for each in every), GROUP, REST_GROUP])
     raise UsageError(f"there is no shape {name!r}; known shapes: {known}")
 
 

@@ -1,4 +1,4 @@
-"""The command ``remuda bench``: allocations per second, and what idling and preemption cost."""
+"""The command ``remuda bench``: allocations per second, and what else costs how much."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ Examples:
 
   remuda bench preemption                 P1 to P10: attempts to preempt, in a full cluster
 
+  remuda bench rest                       R1 and R2: a scheduler that is read over REST
+
   remuda bench --output json              figures for machines
 """
 
@@ -35,8 +37,8 @@ def bench(
         list[str] | None,
         typer.Argument(
             metavar="[SHAPE]...",
-            help="Shapes to run: S1 to S9, idle, P1 to P10 or all of these as preemption; "
-            "S1 to S9 by default.",
+            help="Shapes to run: S1 to S9, idle, P1 to P10 or all of these as preemption, R1 and "
+            "R2 or both as rest; S1 to S9 by default.",
         ),
     ] = None,
     runs: Annotated[
@@ -56,6 +58,11 @@ def bench(
     P1 to P10 have 5,000 nodes full of 100,000 allocations. P1 to P8 show how long one attempt to
     preempt takes, P9 that a fruitless one is not repeated without a reason, P10 how soon 1,000 asks
     that are owed room have it. They go through the core's door, on a clock that jumps.
+
+    R1 has 10,000 nodes and 100,000 allocations, and one ask a millisecond: how soon each is placed
+    while nobody reads, while the state dump is read over and over, and while all nodes are. R2 has
+    5,000 nodes and 50,000 allocations in 100 leaves and schedules as fast as it can: how long the
+    queue tree and the applications of a leaf take to read.
     """
     from remuda.bench.session import as_json, as_table, medians  # noqa: PLC0415 - keeps help fast
 
