@@ -146,7 +146,7 @@ class _NotedApplication:
         self.allocations: NotedAllocations = (
             note_allocations([application.allocations.values()])
             if common.nodes is None
-            else (list(application.allocations.values()), [], {})
+            else ([], [], {})
         )
 
     def view(self, *, whole: bool) -> ApplicationView:
@@ -198,7 +198,7 @@ class _NotedApplication:
         common = self.common
         allocations, amounts, going = self.allocations
         if common.nodes is not None:
-            allocations = sorted(allocations, key=by_id)
+            allocations = sorted(common.nodes.of(self.application), key=by_id)
             noted = [(each, common.nodes.amounts(each)) for each in allocations]
             return allocation_views(common.name, noted, common.nodes.allocations[2], common.flying)
         pairs = sorted(zip(allocations, amounts, strict=True), key=lambda each: by_id(each[0]))

@@ -10,6 +10,7 @@ from typing import final
 from remuda.core.messages.queries import ForeignAllocationView, NodeView
 from remuda.core.messages.rows import Rows
 from remuda.core.model.allocation import Allocation
+from remuda.core.model.application import Application
 from remuda.core.model.foreign import ForeignAllocation
 from remuda.core.model.node import Node, says_ready
 from remuda.core.model.partition import Partition
@@ -49,8 +50,8 @@ class NotedNodes:
     """
 
     __slots__ = (
-        "allocated", "allocations", "attributes", "available", "ends", "flying", "foreign", "name",
-        "nodes", "occupied", "reserved", "schedulable", "totals", "types",
+        "_by_application", "allocated", "allocations", "attributes", "available", "ends", "flying",
+        "foreign", "name", "nodes", "occupied", "reserved", "schedulable", "totals", "types",
     )  # fmt: skip
 
     def __init__(self, partition: Partition, node_ids: Sequence[str]) -> None:
@@ -73,6 +74,7 @@ class NotedNodes:
             place: tuple(node.foreign.values()) for place, node in enumerate(nodes) if node.foreign
         }
         self.flying = InFlight(partition)
+        self._by_application: dict[Application, list[Allocation]] | None = None
 
     def rows(self) -> Rows[NodeView]:
         """Return the nodes. Rules: REST-20, REST-85."""
@@ -86,6 +88,21 @@ class NotedNodes:
         start = self.ends[place - 1] if place else 0
         found, amounts, _ = self.allocations
         return amounts[found.index(allocation, start, self.ends[place])]
+
+    def of(self, application: Application) -> list[Allocation]:
+        """Return what an application had, in no order. Any thread. Cost: O(all), once.
+
+        What is in flight is only on its node (GANG-16).
+        """
+        found = self._by_application
+        if found is None:
+            found = {}
+            flying = self.flying.created_ns
+            for allocation in self.allocations[0]:
+                if not flying or allocation.key() not in flying:
+                    found.setdefault(allocation.application, []).append(allocation)
+            self._by_application = found
+        return found.get(application, [])
 
     def _view(self, place: int) -> NodeView:
         """Return a node as it was noted. Any thread. Rules: REST-85."""
