@@ -15,6 +15,7 @@ import grpc
 from remuda.base.errors import ConfigError, Problem
 from remuda.config.schema import AccessList, Configuration, Load, PartitionConfig, QueueConfig
 from remuda.core.scheduler import Scheduler
+from remuda.edges.grpc.measurements import Measurements
 from remuda.edges.grpc.security import Security
 from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.grpc.settings import GrpcSettings
@@ -52,10 +53,12 @@ class Service:
         line_capacity: int = LINE_CAPACITY,
         security: Security | None = None,
         make_scheduler: SchedulerFactory = Scheduler,
+        measurements: Measurements | None = None,
     ) -> None:
         self._settings = settings
         self._security = security or Security()
         self._load = load
+        self._measurements = measurements
         self.core = SchedulerLoop(
             make_scheduler,
             documents=StoredDocuments(stored or load("")),
@@ -73,6 +76,7 @@ class Service:
             self._settings,
             credentials=self._security.credentials,
             identities=self._security.identities,
+            measurements=self._measurements,
         )
         stop = asyncio.Event()
         address = await server.start("127.0.0.1:0")

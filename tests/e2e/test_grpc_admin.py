@@ -18,7 +18,7 @@ from remuda.edges.inproc import InProcessScheduler
 from remuda.runtime.rows import rows
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
-from remuda.si.pb.extension_pb2_grpc import AdminStub, MetricsStub, SchedulerExtensionStub
+from remuda.si.pb.extension_pb2_grpc import AdminStub, SchedulerExtensionStub
 from tests.e2e.grpc_service import SECONDS, Service
 
 FILE = """\
@@ -92,22 +92,6 @@ def test_capabilities_name_what_there_is(service: Service) -> None:
         other = SchedulerExtensionStub(another.channel)
         answer = other.GetCapabilities(ext.CapabilitiesRequest(), timeout=SECONDS)
         assert answer.core_uuid != first.core_uuid
-
-
-@pytest.mark.remuda_rule("EXT-25")
-def test_what_is_not_built_says_so(service: Service) -> None:
-    metrics = MetricsStub(service.channel)
-    for call in (
-        lambda: metrics.GetSamples(ext.SampleFilter(), timeout=SECONDS),
-        lambda: list(metrics.WatchSamples(ext.WatchSamplesRequest(), timeout=SECONDS)),
-        lambda: metrics.GetUsage(ext.UsageRequest(), timeout=SECONDS),
-        lambda: metrics.GetHealth(ext.HealthRequest(), timeout=SECONDS),
-        lambda: list(metrics.WatchEvents(ext.WatchEventsRequest(), timeout=SECONDS)),
-    ):
-        with pytest.raises(grpc.RpcError) as caught:
-            call()
-        assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
-        assert "is not built yet" in str(caught.value.details())
 
 
 @pytest.mark.remuda_rule("SI-85", "SI-88", "CHK-5", "RM-5")

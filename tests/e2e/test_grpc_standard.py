@@ -74,6 +74,7 @@ def services(channel: grpc.Channel, metadata: tuple[tuple[str, str], ...] = ()) 
     return sorted(each.name for each in answer.list_services_response.service)
 
 
+@pytest.mark.remuda_rule("SEED-11")
 def test_a_tool_finds_the_services_and_their_messages() -> None:
     with Service() as service:
         assert set(services(service.channel)) >= set(SERVICES)

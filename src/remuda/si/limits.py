@@ -71,6 +71,7 @@ REGISTRATION: Final = Countable(elements={}, entries={4: {}, 6: {}})
 CONFIGURATION_UPDATE: Final = Countable(elements={}, entries={5: {}})
 DOCUMENT: Final = Countable(elements={}, entries={3: {}})
 NEW_DOCUMENT: Final = Countable(elements={}, entries={1: DOCUMENT.entries})
+SAMPLE_FILTER: Final = Countable(elements={1: {}}, entries={2: {}})
 FLAT: Final = Countable(elements={}, entries={})
 
 _TAG_LIMIT: Final = 2**32 - 1

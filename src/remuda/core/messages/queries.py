@@ -22,6 +22,7 @@ from remuda.core.messages.application_queries import (
     PendingView,
 )
 from remuda.core.messages.health_queries import HealthQuery, HealthView
+from remuda.core.messages.holdings import HoldingsQuery, HoldingView
 from remuda.core.messages.measures import (
     NodeMeasures,
     NodeMeasuresQuery,
@@ -181,7 +182,12 @@ PartitionQuery: TypeAlias = (
 MeasuresQuery: TypeAlias = TotalsQuery | QueueMeasuresQuery | NodeMeasuresQuery
 
 Query: TypeAlias = (
-    PartitionsQuery | ConfigurationsQuery | PartitionQuery | HealthQuery | MeasuresQuery
+    PartitionsQuery
+    | ConfigurationsQuery
+    | PartitionQuery
+    | HoldingsQuery
+    | HealthQuery
+    | MeasuresQuery
 )
 
 
@@ -604,6 +610,7 @@ View: TypeAlias = (
     | PartitionRows
     | tuple[PreemptionView, ...]
     | tuple[EvictionView, ...]
+    | tuple[HoldingView, ...]
     | tuple[PlacementRuleConfig, ...]
     | tuple[UsageView, ...]
     | tuple[ConfigurationView, ...]

@@ -19,6 +19,7 @@ from remuda.core.messages.health_queries import (
     NodeAuditQuery,
     PartitionCountsQuery,
 )
+from remuda.core.messages.holdings import HoldingsQuery
 from remuda.core.messages.measures import NodeMeasuresQuery, QueueMeasuresQuery, TotalsQuery
 from remuda.core.messages.node_queries import NodeLoadsQuery, NodeQuery
 from remuda.core.messages.queries import (
@@ -45,6 +46,7 @@ from remuda.core.views.applications import application_rows, application_views, 
 from remuda.core.views.audits import audit
 from remuda.core.views.chosen_applications import application_portion, one_application
 from remuda.core.views.configurations import access_view, configuration_views
+from remuda.core.views.holdings import holding_views
 from remuda.core.views.indexes import application_index, ask_order, live_ids, pending_portion
 from remuda.core.views.measures import node_measures, queue_measures, totals_view
 from remuda.core.views.nodes import NotedNodes, node_rows, node_views, one_node
@@ -79,7 +81,11 @@ def answer(cluster: Cluster, query: Query) -> View:
     if isinstance(query, NodeMeasuresQuery):
         return node_measures(cluster, query)
     partition = find_partition(cluster, query.partition, query.rm_id)
-    return None if partition is None else _answer(partition, query)
+    if partition is None:
+        return None
+    if isinstance(query, HoldingsQuery):
+        return holding_views(partition, query)
+    return _answer(partition, query)
 
 
 def _answer(partition: Partition, query: PartitionQuery) -> View:

@@ -52,6 +52,16 @@ class Caller:
             text = f"{known.name!r} may not act for resource manager {rm_id[:300]!r}"
             raise RefusalError(grpc.StatusCode.PERMISSION_DENIED, text)
 
+    def sees(self, rm_id: str) -> bool:
+        """Whether the caller may look at what belongs to an RM. Rules: EXT-23."""
+        known = self.identity
+        return known is None or known.admin or rm_id in known.rm_ids or ANY_RM in known.rm_ids
+
+    def require_sight(self, rm_id: str) -> None:
+        """Raise RefusalError unless the caller may look at an RM. Rules: EXT-23."""
+        if not self.sees(rm_id):
+            self.require_rm(rm_id)
+
     def require_admin(self) -> None:
         """Raise RefusalError unless the caller is an administrator. Rules: EXT-23."""
         if self.identity is not None and not self.identity.admin:

@@ -1,38 +1,203 @@
-"""The service for measurements, of which nothing is built yet.
+"""The service for measurements: samples, amounts, health and events, for those who only watch.
 
-It is there so that a client that looks for it finds its name and hears what to read instead.
+It changes nothing, so any identity may call it; what belongs to one resource manager is shown to
+those who may act for it, and to administrators.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Final, TypeVar
+from urllib.parse import unquote
 
 import grpc
+from google.protobuf.message import Message
 
-from remuda.edges.grpc.refusals import Context, RefusalError, abort
+from remuda.edges.grpc.access import caller
+from remuda.edges.grpc.event_watch import Watched
+from remuda.edges.grpc.measurements import Measurements
+from remuda.edges.grpc.refusals import Context, RefusalError, abort, refusing
+from remuda.edges.grpc.samples import (
+    Changes,
+    Pace,
+    Samples,
+    Slots,
+    Wanted,
+    interval_seconds,
+    sample_set,
+)
+from remuda.edges.grpc.unary import unary
+from remuda.edges.grpc.usage import UsagePages
+from remuda.runtime.loop import SchedulerLoop
+from remuda.si import limits
+from remuda.si.errors import MessageTooLargeError
+from remuda.si.pb import extension_pb2 as ext
 
 SERVICE: Final = "remuda.v1.Metrics"
 
-_UNARY: Final = ("GetSamples", "GetUsage", "GetHealth")
-_STREAMS: Final = ("WatchSamples", "WatchEvents")
+Q = TypeVar("Q", bound=Message)
 
-_INSTEAD: Final = "is not built yet; the HTTP API under /ws/v1 shows what there is"
+# Bytes of a request: the longest filter there may be, and a list of types with one identifier.
+_SAMPLES_BYTES: Final = 2 * 1024 * 1024
+_EVENTS_BYTES: Final = 16 * 1024
 
+# How long a client may take for one message of a stream (EVT-119).
+_WRITE_SECONDS: Final = 5.0
 
-def handlers() -> grpc.GenericRpcHandler:
-    """Return the handlers of the service; each answers UNIMPLEMENTED. Rules: EXT-25."""
-    methods: dict[str, grpc.RpcMethodHandler[bytes, bytes]] = {}
-    for name in _UNARY:
-        methods[name] = grpc.unary_unary_rpc_method_handler(_refusal(name))
-    for name in _STREAMS:
-        methods[name] = grpc.unary_stream_rpc_method_handler(_refusal(name))
-    return grpc.method_handlers_generic_handler(SERVICE, methods)
+_CLOSED: Final = "Event stream was closed by the producer: it was read too slowly; open it again"
 
 
-def _refusal(name: str) -> Callable[[bytes, Context], Awaitable[None]]:
-    async def call(_data: bytes, context: Context) -> None:
-        text = f"{SERVICE}.{name} {_INSTEAD}"
-        await abort(context, RefusalError(grpc.StatusCode.UNIMPLEMENTED, text))
+class MetricsService:
+    """Serves ``remuda.v1.Metrics``. Event loop of the server.
 
-    return call
+    Args:
+        core: the running loop.
+        measurements: what is measured; what is not there answers UNIMPLEMENTED.
+        bytes_limit: of one message, so that any client takes it.
+
+    Rules: EXT-25.
+    """
+
+    def __init__(self, core: SchedulerLoop, measurements: Measurements, bytes_limit: int) -> None:
+        self._usage = UsagePages(core)
+        source = measurements.samples
+        self._samples = None if source is None else Samples(source)
+        self._checks = measurements.health
+        self._events = measurements.events
+        self._bytes_limit = bytes_limit
+        self._pace = Pace()
+        self._slots = Slots()
+
+    def handlers(self) -> grpc.GenericRpcHandler:
+        """Return the handlers of the service."""
+        return grpc.method_handlers_generic_handler(
+            SERVICE,
+            {
+                "GetSamples": unary(ext.SampleFilter, self._get_samples, limits.SAMPLE_FILTER),
+                "WatchSamples": _streaming(
+                    ext.WatchSamplesRequest, self._watch_samples, _SAMPLES_BYTES
+                ),
+                "GetUsage": unary(ext.UsageRequest, self._get_usage, limits.FLAT),
+                "GetHealth": unary(ext.HealthRequest, self._get_health, limits.FLAT),
+                "WatchEvents": _streaming(
+                    ext.WatchEventsRequest, self._watch_events, _EVENTS_BYTES
+                ),
+            },
+        )
+
+    async def _get_samples(self, request: ext.SampleFilter) -> ext.SampleSet:
+        """Return the samples of this moment. Rules: EXT-25."""
+        wanted = Wanted(request)
+        taken = await self._sampled().now()
+        return sample_set(taken, filter(wanted.lets, taken.samples), self._bytes_limit)
+
+    async def _watch_samples(self, request: ext.WatchSamplesRequest, context: Context) -> None:
+        """Send samples now and again, at most one message per second and client.
+
+        With ``changes_only`` what did not change is left out, and a message without anything is
+        not sent. Rules: EXT-25.
+        """
+        samples = self._sampled()
+        wanted = Wanted(request.filter)
+        seconds = interval_seconds(request)
+        changes = Changes() if request.changes_only else None
+        client, host = context.peer(), peer_host(context)
+        clock = asyncio.get_running_loop().time
+        due = clock()
+        self._slots.take(host)
+        try:
+            while True:
+                await asyncio.sleep(due - clock())
+                taken = await samples.recent()
+                found = [each for each in taken.samples if wanted.lets(each)]
+                if changes is not None:
+                    found = changes.since(found)
+                if found or changes is None:
+                    await self._pace.turn(client)
+                    await _write(context, sample_set(taken, found, self._bytes_limit))
+                due = max(due + seconds, clock())
+        finally:
+            self._slots.free(host)
+
+    async def _get_usage(self, request: ext.UsageRequest) -> ext.UsageResponse:
+        """Return what is held and pending. Rules: EXT-25."""
+        return await self._usage.page(request, caller())
+
+    async def _get_health(self, request: ext.HealthRequest) -> ext.HealthResponse:
+        """Return the result of the last run of the health checks. Rules: EXT-25, REST-93."""
+        if self._checks is None:
+            raise _not_offered("GetHealth")
+        found = self._checks.health()
+        if found is None:
+            raise RefusalError(grpc.StatusCode.UNAVAILABLE, "Health check is not available")
+        response = ext.HealthResponse(healthy=found.healthy)
+        for each in found.checks:
+            response.checks.add(
+                name=each.name,
+                succeeded=each.succeeded,
+                description=each.description,
+                message=each.message,
+            )
+        return response
+
+    async def _watch_events(self, request: ext.WatchEventsRequest, context: Context) -> None:
+        """Send events as they come, after the last ones if ``history`` says so.
+
+        Rules: EXT-25, EVT-115, EVT-117, EVT-119, EVT-120.
+        """
+        if self._events is None:
+            raise _not_offered("WatchEvents")
+        watched = Watched(request, caller())
+        stream = self._events.open(peer_host(context), request.history)
+        try:
+            while (events := await stream.read()) is not None:
+                for batch in watched.batches(events):
+                    await _write(context, batch)
+        finally:
+            stream.close()
+        raise RefusalError(grpc.StatusCode.ABORTED, _CLOSED)
+
+    def _sampled(self) -> Samples:
+        if self._samples is None:
+            raise _not_offered("Samples")
+        return self._samples
+
+
+def _not_offered(what: str) -> RefusalError:
+    text = f"{SERVICE}: {what} is not offered by this scheduler; GetUsage is"
+    return RefusalError(grpc.StatusCode.UNIMPLEMENTED, text)
+
+
+def _streaming(
+    kind: type[Q], serve: Callable[[Q, Context], Awaitable[None]], bytes_limit: int
+) -> grpc.RpcMethodHandler[bytes, bytes]:
+    """Return a handler of one request, of bounded length, and many answers: ``serve`` writes."""
+
+    async def call(data: bytes, context: Context) -> None:
+        try:
+            with refusing():
+                if len(data) > bytes_limit:
+                    text = f"the request has {len(data)} bytes; at most {bytes_limit} are taken"
+                    raise MessageTooLargeError(text)
+                await serve(kind.FromString(data), context)
+        except RefusalError as refusal:
+            await abort(context, refusal)
+
+    return grpc.unary_stream_rpc_method_handler(call)
+
+
+async def _write(context: Context, response: Message) -> None:
+    """Send one message. Raises: RefusalError if the client does not take it in time."""
+    try:
+        async with asyncio.timeout(_WRITE_SECONDS):
+            await context.write(response.SerializeToString())
+    except TimeoutError:
+        text = f"the client took nothing for {_WRITE_SECONDS:.0f} s"
+        raise RefusalError(grpc.StatusCode.DEADLINE_EXCEEDED, text) from None
+
+
+def peer_host(context: Context) -> str:
+    """Return the address of whoever calls, without the port (EVT-118)."""
+    kind, _, address = unquote(context.peer()).partition(":")
+    return address.rpartition(":")[0].strip("[]") if kind in ("ipv4", "ipv6") else address

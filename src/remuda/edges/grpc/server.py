@@ -19,12 +19,14 @@ import grpc.aio
 from remuda.base.errors import ConfigError, ProtocolError, UsageError
 from remuda.config.schema import Configuration, Load
 from remuda.config.settings import read_settings
-from remuda.edges.grpc import metrics
 from remuda.edges.grpc.access import Access, caller
 from remuda.edges.grpc.admin import SERVICE as ADMIN_SERVICE
 from remuda.edges.grpc.admin import AdminService, Traffic
 from remuda.edges.grpc.extension import SERVICE as EXTENSION_SERVICE
 from remuda.edges.grpc.extension import ExtensionService
+from remuda.edges.grpc.measurements import Measurements
+from remuda.edges.grpc.metrics import SERVICE as METRICS_SERVICE
+from remuda.edges.grpc.metrics import MetricsService
 from remuda.edges.grpc.outbound import Kind
 from remuda.edges.grpc.refusals import Context, RefusalError, abort, not_registered, one_line
 from remuda.edges.grpc.session.binding import Surroundings
@@ -59,6 +61,7 @@ class GrpcServer:
         settings: limits.
         credentials: what TLS needs; None: connections are in clear text.
         identities: who may call; empty: everybody, for everything.
+        measurements: what ``remuda.v1.Metrics`` shows besides amounts.
 
     Rules: RM-2, RM-9, RM-11, RM-13 to RM-17, SI-100 to SI-106, EXT-23.
     """
@@ -72,6 +75,7 @@ class GrpcServer:
         credentials: grpc.ServerCredentials | None = None,
         identities: Sequence[Identity] = (),
         dump: StateDump | None = None,
+        measurements: Measurements | None = None,
     ) -> None:
         self._core = core
         self._load = load = core.resolvers.guarded(load)
@@ -101,12 +105,15 @@ class GrpcServer:
             end_streams=self._end_session,
             core_uuid=extension.core_uuid,
         )
+        metrics = MetricsService(
+            core, measurements or Measurements(), self._settings.send_bytes_limit
+        )
         services = (extension, admin, metrics, self._session_service)
         handlers = [service.handlers() for service in services]
         self._server.add_generic_rpc_handlers((self._handlers(), *handlers))
         self._standard = StandardServices(
             self._server,
-            (SERVICE, EXTENSION_SERVICE, ADMIN_SERVICE, SESSION_SERVICE, metrics.SERVICE),
+            (SERVICE, EXTENSION_SERVICE, ADMIN_SERVICE, SESSION_SERVICE, METRICS_SERVICE),
         )
 
     async def start(self, address: str) -> str:
