@@ -54,6 +54,7 @@ from remuda.telemetry.history import SAMPLES, History
 from remuda.telemetry.metrics.exposition import Metrics
 from remuda.telemetry.metrics.settings import MetricsSettings
 from remuda.telemetry.pulse import Pulse
+from remuda.telemetry.tracing import Tracing, open_tracing
 
 _log = logging.getLogger("remuda.config")
 
@@ -67,7 +68,8 @@ class Settings:
     ``rest_files`` keep strangers out (EXT-23, REST-1). ``debug`` off: the HTTP API has no dumps and
     profiles (REST-55). ``cluster_name``: what it is called (REST-56). ``history_samples`` 0: no
     history (MET-44). ``event_directory``: below it event records may be kept in files (EVT-132);
-    None: nowhere.
+    None: nowhere. ``tracing``: calls, requests and steps become spans, for OpenTelemetry as its
+    variables say.
     """
 
     config: Path | None
@@ -87,6 +89,7 @@ class Settings:
     history_samples: int = SAMPLES
     metrics: MetricsSettings = field(default_factory=MetricsSettings)
     event_directory: Path | None = None
+    tracing: bool = False
 
 
 def run(settings: Settings) -> None:
@@ -106,6 +109,7 @@ def run(settings: Settings) -> None:
     resolvers.require(stored, str(settings.config))
     protection = read_protection(settings.grpc_files, settings.rest_files)
     _require_writable(settings.event_directory)
+    tracing = open_tracing(os.environ) if settings.tracing else None
     with (
         _listen("gRPC", settings.grpc_address) as probe,
         _listen("REST", settings.rest_address) as listener,
@@ -121,9 +125,11 @@ def run(settings: Settings) -> None:
         core.configurations.watch(ProcessSettings())
         file = None if settings.config is None else _file(settings, settings.config, core, mark)
         try:
-            asyncio.run(_serve(settings, core, file, listener, protection))
+            asyncio.run(_serve(settings, core, file, listener, protection, tracing=tracing))
         finally:
             core.stop()
+            if tracing is not None:
+                tracing.close()
             if core.failed:
                 raise LoopStoppedError(f"stopped after a fault of the scheduler: {core.failure}")
         if recorder is not None and recorder.failure:
@@ -183,6 +189,8 @@ async def _serve(
     file: ConfigurationFile | None,
     listener: socket.socket,
     protection: Protection,
+    *,
+    tracing: Tracing | None,
 ) -> None:
     """Start the parts, say where they listen, wait for the end, stop the parts."""
     stop = _on_signals(file)
@@ -208,6 +216,8 @@ async def _serve(
             **cluster_routes(core.roster, time.time_ns(), settings.cluster_name),
             **dump_routes(dump),
         }
+        if tracing is not None:
+            core.watch_steps(tracing.steps.watch)
         core.start()
         running.callback(core.stop)
         for watch in (checker, history):
@@ -219,6 +229,7 @@ async def _serve(
             credentials=protection.grpc.credentials,
             identities=protection.grpc.identities,
             dump=dump,
+            tracing=tracing,
         )
         grpc_address = await grpc_server.start(address_text(settings.grpc_address))
         running.push_async_callback(grpc_server.stop)
@@ -229,6 +240,7 @@ async def _serve(
             observer=metrics.requests.observe,
             readers=protection.readers,
             debug=settings.debug,
+            tracing=tracing,
         )
         rest_server = RestServer(rest_app, listener, tls=protection.rest_tls)
         await rest_server.start()
@@ -242,6 +254,8 @@ async def _serve(
         ends: list[Awaitable[object]] = [stop.wait(), fault]
         if file is not None:
             ends.append(file.keep())
+        if tracing is not None:
+            ends.append(tracing.keep())
         if settings.demo:
             ends.append(_demo(settings, core, rest_address))
         await _first(ends, settings.duration_seconds)

@@ -26,6 +26,7 @@ from remuda.runtime.users.choice import Resolvers
 from remuda.runtime.users.line import LINE_CAPACITY
 from remuda.si.pb import si_pb2 as si
 from remuda.si.pb.si_pb2_grpc import SchedulerStub
+from remuda.telemetry.tracing import Tracing
 
 T = TypeVar("T")
 SECONDS = 10.0
@@ -54,11 +55,13 @@ class Service:
         security: Security | None = None,
         make_scheduler: SchedulerFactory = Scheduler,
         measurements: Measurements | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
         self._settings = settings
         self._security = security or Security()
         self._load = load
         self._measurements = measurements
+        self._tracing = tracing
         self.core = SchedulerLoop(
             make_scheduler,
             documents=StoredDocuments(stored or load("")),
@@ -77,6 +80,7 @@ class Service:
             credentials=self._security.credentials,
             identities=self._security.identities,
             measurements=self._measurements,
+            tracing=self._tracing,
         )
         stop = asyncio.Event()
         address = await server.start("127.0.0.1:0")

@@ -223,6 +223,15 @@ _Debug = Annotated[
         envvar="REMUDA_DEBUG", help="Offer state dumps, stacks and profiles over the HTTP API."
     ),
 ]
+_Tracing = Annotated[
+    str,
+    typer.Option(
+        metavar="off|otel",
+        envvar="REMUDA_TRACING",
+        help="Send traces of calls, requests and scheduling steps with OpenTelemetry, set up by its"
+        " own variables (OTEL_*); needs the extra 'otel'.",
+    ),
+]
 
 
 def serve(
@@ -251,6 +260,7 @@ def serve(
     rest_tls_key: _RestTlsKey = None,
     rest_access: _RestAccess = None,
     debug: _Debug = True,
+    tracing: _Tracing = "off",
 ) -> None:
     """Run the scheduler as a service.
 
@@ -295,6 +305,7 @@ def serve(
             ),
             rest_files=Files(_tls("rest", rest_tls_cert, rest_tls_key), rest_access),
             debug=debug,
+            tracing=_traced(tracing),
         )
     )
 
@@ -316,6 +327,13 @@ def _tls(
     from remuda.edges.certificates import TlsFiles  # noqa: PLC0415 - as above
 
     return TlsFiles(certificate, key, client_ca)
+
+
+def _traced(text: str) -> bool:
+    """Return whether traces are wanted. Raises: UsageError."""
+    if text not in ("off", "otel"):
+        raise UsageError(f"--tracing: '{text}' is neither off nor otel")
+    return text == "otel"
 
 
 def _delay_ns(text: str | None) -> int | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from remuda.base.message import message
 from remuda.config.settings import RESERVATION_DELAY_NS
@@ -58,6 +58,10 @@ class Removed:
     nodes: int
 
 
+# Hears how long a step took and what came of it, on the core thread; must return at once.
+StepWatch: TypeAlias = Callable[[int, Sequence[Effect]], None]
+
+
 def nobody_left(rm_id: str) -> None:
     """Told of an RM that is gone, where nobody cares."""
 
@@ -96,8 +100,16 @@ class Driver:
         self._outgoing: list[Effect] = []
         self._roster = roster or Roster()
         self.left: Callable[[str], None] = nobody_left
+        self._watch_step: StepWatch | None = None
         self._away: dict[str, None] = {}
         self.configurations = Configurations(self.handle, documents)
+
+    def watch_steps(self, watch: StepWatch) -> None:
+        """Tell ``watch`` of each step how long it took, in ns, and what came of it, right after it.
+
+        It is called on the core thread and must return at once.
+        """
+        self._watch_step = watch
 
     def handle(self, command: Command) -> Sequence[Effect]:
         """Apply one command; its effects wait for the next ``hand_out``."""
@@ -131,6 +143,8 @@ class Driver:
         began = self.timings.read()
         effects = self._scheduler.step(now_ns, limit)
         took_ns = self.timings.read() - began
+        if self._watch_step is not None:
+            self._watch_step(took_ns, effects)
         self._note(effects)
         self.hand_out()
         more = self._scheduler.has_work()

@@ -33,7 +33,7 @@ from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.configuration.errands import ConfigurationErrands
 from remuda.runtime.connections import Connections
 from remuda.runtime.delivery import Delivery, Session, no_sink, nobody
-from remuda.runtime.driver import Driver, Removed
+from remuda.runtime.driver import Driver, Removed, StepWatch
 from remuda.runtime.dumps import DumpSources
 from remuda.runtime.errand import Errand, promise
 from remuda.runtime.errors import LoopStoppedError
@@ -84,8 +84,8 @@ class SchedulerLoop:
     or comes back, ``roster`` tells the states of all RMs. ``intake`` holds the requests that wait
     for lookups, ``answers`` takes those of predicates that come later. ``room``
     returns what completes when ``try_submit`` may succeed again. ``timings()`` tells how long
-    steps, cycles and predicates took so far. ``feeds`` has the event records that wait for RMs,
-    and counts them. ``running()``: whether the core thread lives,
+    steps, cycles and predicates took so far; ``watch_steps`` has each step told. ``feeds`` has the
+    event records that wait for RMs, and counts them. ``running()``: whether the core thread lives,
     ``turns``: how often it went round.
 
     Rules: CYC-31, SI-2, SI-6, SI-7, SI-9, SI-10, SI-24, SI-88, RM-2, RM-4, RM-9, RM-11, RM-20.
@@ -121,6 +121,7 @@ class SchedulerLoop:
             roster=self.roster,
         )
         self.timings: Final[Callable[[], TimingsView]] = self._driver.timings.view
+        self.watch_steps: Final[Callable[[StepWatch], None]] = self._driver.watch_steps
         self.configurations = ConfigurationErrands(
             self._driver.configurations, self._driver.hand_out, self._send
         )

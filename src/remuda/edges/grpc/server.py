@@ -36,6 +36,7 @@ from remuda.edges.grpc.sessions import Session
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.edges.grpc.standard import StandardServices
 from remuda.edges.grpc.streams import Stream
+from remuda.edges.grpc.tracing import Traced
 from remuda.edges.grpc.unary import unary
 from remuda.edges.identities import Identity
 from remuda.edges.rest.dump import StateDump
@@ -48,6 +49,7 @@ from remuda.si import limits
 from remuda.si.codec_in import registration
 from remuda.si.generation import SI_LEVEL
 from remuda.si.pb import si_pb2 as si
+from remuda.telemetry.tracing import Tracing
 
 SERVICE: Final = "si.v1.Scheduler"
 
@@ -62,6 +64,7 @@ class GrpcServer:
         credentials: what TLS needs; None: connections are in clear text.
         identities: who may call; empty: everybody, for everything.
         measurements: what ``remuda.v1.Metrics`` shows besides amounts.
+        tracing: what makes spans of calls; None: there are none.
 
     Rules: RM-2, RM-9, RM-11, RM-13 to RM-17, SI-100 to SI-106, EXT-23.
     """
@@ -76,6 +79,7 @@ class GrpcServer:
         identities: Sequence[Identity] = (),
         dump: StateDump | None = None,
         measurements: Measurements | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
         self._core = core
         self._load = load = core.resolvers.guarded(load)
@@ -83,8 +87,13 @@ class GrpcServer:
         self._sessions: dict[str, Session] = {}
         self._registering = asyncio.Lock()
         self._credentials = credentials
+        interceptors: list[grpc.aio.ServerInterceptor] = []
+        if tracing is not None:
+            interceptors.append(Traced(tracing))
+        if identities:
+            interceptors.append(Access(identities))
         self._server = grpc.aio.server(
-            interceptors=[Access(identities)] if identities else [],
+            interceptors=interceptors,
             options=(
                 ("grpc.max_receive_message_length", self._settings.receive_bytes_limit),
                 ("grpc.so_reuseport", 0),

@@ -34,7 +34,9 @@ from remuda.edges.rest.errors import BODY_TOO_LARGE, NOT_RUNNING, UNEXPECTED, Ap
 from remuda.edges.rest.paths import corrected, decode
 from remuda.edges.rest.routes import ROUTES
 from remuda.edges.rest.streaming import PieceByPiece
+from remuda.edges.rest.tracing import TracedRoute
 from remuda.runtime.errors import LoopStoppedError
+from remuda.telemetry.tracing import Tracing
 
 _log = logging.getLogger("remuda.rest")
 
@@ -81,13 +83,15 @@ def build_app(
     observer: Observer = nobody,
     readers: Sequence[Identity] = (),
     debug: bool = True,
+    tracing: Tracing | None = None,
 ) -> ASGIApp:
     """Return the REST application over ``views``; ``cors`` off leaves its headers out (REST-4).
 
     ``more``: routes over something else than questions to the core. ``trust_forwarded``: the first
     address in X-Forwarded-For is the client's, if there is any (EVT-118). ``observer``: is told of
     each answer of a route, in the event loop. ``readers``: who may read, all if nobody is named;
-    with a token CORS is off. ``debug`` off: no dumps and profiles (REST-55).
+    with a token CORS is off. ``debug`` off: no dumps and profiles (REST-55). ``tracing``: what
+    makes spans of requests; None: there are none.
     """
     cors = cors and not readers
     table = {**ROUTES, **DESCRIPTION_ROUTES, **(more or {})}
@@ -95,12 +99,16 @@ def build_app(
     routes = [
         Route(
             path,
-            _Answerer(
-                views,
-                endpoint,
-                cors=cors,
-                trust_forwarded=trust_forwarded,
-                observed=partial(observer, path),
+            _traced(
+                tracing,
+                path,
+                _Answerer(
+                    views,
+                    endpoint,
+                    cors=cors,
+                    trust_forwarded=trust_forwarded,
+                    observed=partial(observer, path),
+                ),
             ),
             methods=["POST" if endpoint.body_limit else "GET", "OPTIONS"],
         )
@@ -120,6 +128,10 @@ def build_app(
     )
     app.router.redirect_slashes = False
     return app
+
+
+def _traced(tracing: Tracing | None, path: str, answerer: _Answerer) -> ASGIApp:
+    return answerer if tracing is None else TracedRoute(tracing, path, answerer)
 
 
 class _Answerer:
