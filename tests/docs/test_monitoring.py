@@ -38,13 +38,15 @@ def metric_names(query: str) -> set[str]:
 
 def documented() -> list[re.Pattern[str]]:
     """What the page says there is, as patterns; a histogram has three kinds of samples."""
-    names = re.findall(r"^\| `(yunikorn_[^`]+)`", METRICS.read_text(), re.MULTILINE)
+    cells = re.findall(r"^\| (`yunikorn_[^|]+?) \|", METRICS.read_text(), re.MULTILINE)
+    names = [name for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
     assert len(names) > 30
     found = []
     for name in names:
         pattern = re.sub(r"<\w+>", "[a-zA-Z0-9_:]+", name)
-        histogram = "(_bucket|_sum|_count)" if name.endswith("_seconds") else ""
-        found.append(re.compile(f"{pattern}{histogram}?"))
+        if name.endswith(("_seconds", "_milliseconds")):
+            pattern += "(_bucket|_sum|_count)?"
+        found.append(re.compile(pattern))
     return found
 
 
