@@ -155,6 +155,17 @@ def test_samples_that_no_client_would_take_are_refused(
     assert (code, "ask for fewer" in text) == (Status.RESOURCE_EXHAUSTED, True)
 
 
+def test_a_scheduler_that_does_not_answer_is_told(
+    metrics: MetricsStub, numbers: Numbers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late() -> Iterable[Sample]:
+        raise TimeoutError
+
+    monkeypatch.setattr(numbers, "samples", late)
+    code, text = refusal(lambda: metrics.GetSamples(ext.SampleFilter(), timeout=SECONDS))
+    assert (code, "ask again later" in text) == (Status.UNAVAILABLE, True)
+
+
 @pytest.mark.remuda_rule("EXT-25")
 def test_a_client_gets_at_most_one_message_per_second(metrics: MetricsStub) -> None:
     request = ext.WatchSamplesRequest()
@@ -189,23 +200,21 @@ def test_only_changes_are_told_and_the_end_of_a_series(
     watch.cancel()
 
 
-def test_one_host_has_a_bounded_number_of_watches(metrics: MetricsStub, service: Service) -> None:
-    request = ext.WatchSamplesRequest(changes_only=True)
+def test_one_host_has_a_bounded_number_of_watches(metrics: MetricsStub) -> None:
+    nothing = ext.SampleFilter(name_prefixes=["nothing"])
+    request = ext.WatchSamplesRequest(filter=nothing, changes_only=True)
+
+    def code() -> grpc.StatusCode:
+        """How one more watch ends: it is refused, or hears nothing for a moment."""
+        return refusal(lambda: list(metrics.WatchSamples(request, timeout=0.2)))[0]
+
     calls = [metrics.WatchSamples(request) for _ in range(15)]
-    more = lambda: next(iter(metrics.WatchSamples(request, timeout=SECONDS)))  # noqa: E731
-    wait(lambda: _refused(more))
-    assert refusal(more)[1].startswith("too many watches")
+    wait(lambda: code() is Status.RESOURCE_EXHAUSTED)
+    more = lambda: list(metrics.WatchSamples(request, timeout=SECONDS))  # noqa: E731
+    assert refusal(more)[1].startswith("too many watches: at most 15 from one host")
     for each in calls:
         each.cancel()
-    wait(lambda: not _refused(more))
-
-
-def _refused(call: Callable[[], object]) -> bool:
-    try:
-        call()
-    except grpc.RpcError as error:
-        return error.code() is Status.RESOURCE_EXHAUSTED
-    return False
+    wait(lambda: code() is Status.DEADLINE_EXCEEDED)
 
 
 # ---------------------------------------------------------------------------------- health

@@ -182,6 +182,27 @@ def test_without_the_library_tracing_is_refused_in_a_line() -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_a_collector_that_is_not_there_is_told_in_lines() -> None:
+    code = (
+        "from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter\n"
+        "from remuda.telemetry.tracing import open_tracing\n"
+        "class Broken(SpanExporter):\n"
+        "    def export(self, spans):\n"
+        "        raise OSError('nobody listens')\n"
+        "tracing = open_tracing({'OTEL_TRACES_EXPORTER': 'none'})\n"
+        "tracing._provider.add_span_processor(BatchSpanProcessor(Broken()))\n"
+        "with tracing.serving('a', {}, {}):\n"
+        "    pass\n"
+        "tracing.close()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.count("\n") == 1
+    assert "ERROR opentelemetry" in done.stderr
+
+
 def test_without_tracing_the_library_is_not_even_imported() -> None:
     code = (
         "import sys\n"

@@ -45,7 +45,9 @@ _EVENTS_BYTES: Final = 16 * 1024
 # How long a client may take for one message of a stream (EVT-119).
 _WRITE_SECONDS: Final = 5.0
 
-_CLOSED: Final = "Event stream was closed by the producer: it was read too slowly; open it again"
+_CLOSED: Final = (
+    "Event stream was closed by the producer: it was read too slowly, or the scheduler stops"
+)
 
 
 class MetricsService:
@@ -154,6 +156,8 @@ class MetricsService:
             while (events := await stream.read()) is not None:
                 for batch in watched.batches(events):
                     await _write(context, batch)
+                # Records that are not wanted must not keep the event loop from others.
+                await asyncio.sleep(0)
         finally:
             stream.close()
         raise RefusalError(grpc.StatusCode.ABORTED, _CLOSED)

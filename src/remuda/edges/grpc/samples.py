@@ -93,7 +93,11 @@ class Samples:
             return await self._take()
 
     async def _take(self) -> Taken:
-        self._last = await asyncio.to_thread(lambda: Taken(self._source.samples()))
+        try:
+            self._last = await asyncio.to_thread(lambda: Taken(self._source.samples()))
+        except TimeoutError:
+            text = "the scheduler did not answer in time; ask again later"
+            raise RefusalError(grpc.StatusCode.UNAVAILABLE, text) from None
         return self._last
 
 
