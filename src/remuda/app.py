@@ -26,6 +26,7 @@ from remuda.base.message import message
 from remuda.config.load import load_configuration
 from remuda.config.schema import Configuration, built_in
 from remuda.config.settings import RESERVATION_DELAY_NS
+from remuda.edges.grpc.measured import measurements
 from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.protection import Address, Files, Protection, address_text, read_protection
 from remuda.edges.rest.app import build_app
@@ -229,6 +230,7 @@ async def _serve(
             credentials=protection.grpc.credentials,
             identities=protection.grpc.identities,
             dump=dump,
+            measurements=measurements(metrics, checker, events),
             tracing=tracing,
         )
         grpc_address = await grpc_server.start(address_text(settings.grpc_address))

@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector,
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, choose_encoder, generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
+from prometheus_client.samples import Sample
 
 from remuda.telemetry.metrics.effects import Refusals
 from remuda.telemetry.metrics.event_families import (
@@ -88,6 +89,15 @@ class Metrics:
         add_runtime(families, reading.lag_ns)
         self.requests.add(families)
         return families
+
+    def samples(self) -> list[Sample]:
+        """Return all samples, those of the process included; their names are those of the text.
+
+        Any thread but the core's. Raises: LoopStoppedError. Rules: MET-1, EXT-25.
+        """
+        families = self.families()
+        everything = [*families.all(), *families.plain.values(), *self._process.collect()]
+        return [sample for metric in everything for sample in metric.samples]
 
     def render(self, accept: str = "") -> tuple[bytes, str]:
         """Return the metrics in the format a client prefers, and its content type.
