@@ -41,7 +41,7 @@ class Turn:
         message: str = "",
         queue: str = "",
     ) -> None:
-        """Add an event record, unless none are made. Rules: EVT-1, EVT-12, EVT-13, EVT-130."""
+        """Add an event record, unless none are made. Rules: EVT-1, EVT-11 to 13, EVT-130."""
         if not self.cluster.tracking:
             return
         record = EventRecord(
@@ -54,7 +54,7 @@ class Turn:
             detail,
             self.now_ns,
             resource,
-            message,
+            events.cut_message(message),
             queue,
         )
         self.effects.append(record)

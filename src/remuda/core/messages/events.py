@@ -1,6 +1,6 @@
-"""The numbers of event records: kinds, changes and details (EVT-2 to EVT-4).
+"""The numbers of event records: kinds, changes and details (EVT-2 to EVT-4), and their messages.
 
-They are the wire numbers of ``si.v1.EventRecord`` and part of the contract; only those the
+The numbers are those of ``si.v1.EventRecord`` on the wire and part of the contract; only those the
 scheduler produces today are listed.
 """
 
@@ -66,3 +66,18 @@ UG_GROUP_LIMIT: Final = 601
 UG_APP_LINK: Final = 602
 UG_USER_RESOURCE: Final = 603
 UG_GROUP_RESOURCE: Final = 604
+
+# Bytes of a message in UTF-8 (EVT-11), and the most that one character takes.
+_MESSAGE_BYTES: Final = 1024
+_CHARACTER_BYTES: Final = 4
+_CUT: Final = "..."
+
+
+def cut_message(text: str) -> str:
+    """Return a message of at most 1024 bytes, cut between two characters. Rules: EVT-11 (Ours)."""
+    if len(text) * _CHARACTER_BYTES <= _MESSAGE_BYTES:
+        return text
+    encoded = text.encode(errors="replace")
+    if len(encoded) <= _MESSAGE_BYTES:
+        return text
+    return encoded[: _MESSAGE_BYTES - len(_CUT)].decode(errors="ignore") + _CUT
