@@ -14,7 +14,6 @@ import logging
 import os
 import signal
 import socket
-import time
 from collections.abc import Awaitable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import field
@@ -26,16 +25,10 @@ from remuda.base.message import message
 from remuda.config.load import load_configuration
 from remuda.config.schema import Configuration, built_in
 from remuda.config.settings import RESERVATION_DELAY_NS
-from remuda.edges.grpc.measured import measurements
 from remuda.edges.grpc.server import GrpcServer
+from remuda.edges.observation import Observation, ObservationSettings
 from remuda.edges.protection import Address, Files, Protection, address_text, read_protection
 from remuda.edges.rest.app import build_app
-from remuda.edges.rest.cluster_routes import CLUSTER_NAME, cluster_routes
-from remuda.edges.rest.debug_routes import debug_routes
-from remuda.edges.rest.dump import DumpParts, StateDump, dump_routes
-from remuda.edges.rest.event_routes import event_routes
-from remuda.edges.rest.health_routes import health_routes
-from remuda.edges.rest.metrics_routes import metrics_routes
 from remuda.edges.rest.server import RestServer
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.configuration.file import INTERVAL_SECONDS, ConfigurationFile, Mark, mark_of
@@ -47,14 +40,6 @@ from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.users.choice import Resolvers
 from remuda.runtime.users.ldap_settings import read_settings
-from remuda.telemetry.events.durable.choice import StoreChoice
-from remuda.telemetry.events.pipeline import EventSystem
-from remuda.telemetry.health.checker import HealthChecker
-from remuda.telemetry.health.failures import Failures
-from remuda.telemetry.history import SAMPLES, History
-from remuda.telemetry.metrics.exposition import Metrics
-from remuda.telemetry.metrics.settings import MetricsSettings
-from remuda.telemetry.pulse import Pulse
 from remuda.telemetry.tracing import Tracing, open_tracing
 
 _log = logging.getLogger("remuda.config")
@@ -67,10 +52,8 @@ class Settings:
     ``ldap_settings`` None: they are where a cluster mounts them, if a configuration needs them.
     ``reservation_delay_ns`` None: nodes are never reserved (RSV-3). ``grpc_files`` and
     ``rest_files`` keep strangers out (EXT-23, REST-1). ``debug`` off: the HTTP API has no dumps and
-    profiles (REST-55). ``cluster_name``: what it is called (REST-56). ``history_samples`` 0: no
-    history (MET-44). ``event_directory``: below it event records may be kept in files (EVT-132);
-    None: nowhere. ``tracing``: calls, requests and steps become spans, for OpenTelemetry as its
-    variables say.
+    profiles (REST-55). ``tracing``: calls, requests and steps become spans, for OpenTelemetry as
+    its variables say.
     """
 
     config: Path | None
@@ -86,10 +69,7 @@ class Settings:
     grpc_files: Files = field(default_factory=Files)
     rest_files: Files = field(default_factory=Files)
     debug: bool = True
-    cluster_name: str = CLUSTER_NAME
-    history_samples: int = SAMPLES
-    metrics: MetricsSettings = field(default_factory=MetricsSettings)
-    event_directory: Path | None = None
+    observation: ObservationSettings = field(default_factory=ObservationSettings)
     tracing: bool = False
 
 
@@ -109,7 +89,7 @@ def run(settings: Settings) -> None:
     resolvers = _resolvers(settings.ldap_settings)
     resolvers.require(stored, str(settings.config))
     protection = read_protection(settings.grpc_files, settings.rest_files)
-    _require_writable(settings.event_directory)
+    _require_writable(settings.observation.event_directory)
     tracing = open_tracing(os.environ) if settings.tracing else None
     with (
         _listen("gRPC", settings.grpc_address) as probe,
@@ -197,49 +177,29 @@ async def _serve(
     stop = _on_signals(file)
     async with AsyncExitStack() as running:
         running.enter_context(_hangups_let_in())
-        store = StoreChoice(settings.event_directory)
-        core.configurations.watch(store.configure)
-        events = EventSystem(core, choose=store.sink)
-        running.callback(events.close)
-        failures = Failures()
-        core.subscribe(failures)
-        checker = HealthChecker(core, failures, [store.findings])
-        history = History(core, settings.history_samples)
-        core.configurations.watch(checker)
-        metrics = Metrics(core, settings.metrics)
-        core.subscribe(metrics.refusals)
-        dump = StateDump(core, DumpParts())
-        routes = {
-            **event_routes(events),
-            **health_routes(checker, history, Pulse(core)),
-            **metrics_routes(metrics),
-            **debug_routes(),
-            **cluster_routes(core.roster, time.time_ns(), settings.cluster_name),
-            **dump_routes(dump),
-        }
+        observed = Observation(core, settings.observation)
+        running.callback(observed.stop)
         if tracing is not None:
             core.watch_steps(tracing.steps.watch)
         core.start()
         running.callback(core.stop)
-        for watch in (checker, history):
-            watch.start()
-            running.callback(watch.stop)
+        observed.start()
         grpc_server = GrpcServer(
             core,
             load_configuration,
             credentials=protection.grpc.credentials,
             identities=protection.grpc.identities,
-            dump=dump,
-            measurements=measurements(metrics, checker, events),
+            dump=observed.dump,
+            measurements=observed.measurements,
             tracing=tracing,
         )
         grpc_address = await grpc_server.start(address_text(settings.grpc_address))
         running.push_async_callback(grpc_server.stop)
         rest_app = build_app(
             core,
-            more=routes,
+            more=observed.routes,
             cors=settings.rest_cors,
-            observer=metrics.requests.observe,
+            observer=observed.metrics.requests.observe,
             readers=protection.readers,
             debug=settings.debug,
             tracing=tracing,
@@ -247,7 +207,7 @@ async def _serve(
         rest_server = RestServer(rest_app, listener, tls=protection.rest_tls)
         await rest_server.start()
         running.push_async_callback(rest_server.stop)
-        running.callback(events.end_streams)
+        running.callback(observed.end_streams)
         rest_address = address_text(listener.getsockname()[:2])
         tune_interpreter()
         protection.warn(settings.grpc_address, settings.rest_address)

@@ -281,6 +281,7 @@ def serve(
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
     from remuda.app import Settings, run  # noqa: PLC0415 - keeps help and completion fast
+    from remuda.edges.observation import ObservationSettings  # noqa: PLC0415
     from remuda.edges.protection import Files  # noqa: PLC0415
     from remuda.telemetry.metrics.settings import read_metrics_settings  # noqa: PLC0415
 
@@ -295,11 +296,13 @@ def serve(
             duration_seconds=seconds,
             record=record,
             ldap_settings=ldap_settings,
-            event_directory=event_dir,
             reservation_delay_ns=_delay_ns(reservation_delay),
-            cluster_name=cluster_name,
-            history_samples=history_samples,
-            metrics=read_metrics_settings(metrics_prefix, metrics_queue_names, metrics_users),
+            observation=ObservationSettings(
+                cluster_name,
+                history_samples,
+                read_metrics_settings(metrics_prefix, metrics_queue_names, metrics_users),
+                event_dir,
+            ),
             grpc_files=Files(
                 _tls("grpc", grpc_tls_cert, grpc_tls_key, grpc_tls_client_ca), grpc_access
             ),

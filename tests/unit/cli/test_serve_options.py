@@ -163,5 +163,5 @@ def test_the_name_of_the_cluster_and_the_size_of_the_history(served: list[Settin
     assert CliRunner().invoke(app, words).exit_code == 0
     assert CliRunner().invoke(app, [], env={"REMUDA_CLUSTER_NAME": "red"}).exit_code == 0
     assert CliRunner().invoke(app, ["--history-samples", "1441"]).exit_code == 2
-    chosen = [(each.cluster_name, each.history_samples) for each in served]
+    chosen = [(each.observation.cluster_name, each.observation.history_samples) for each in served]
     assert chosen == [("blue", 0), ("red", 1440)]

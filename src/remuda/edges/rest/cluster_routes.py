@@ -27,29 +27,45 @@ class Cluster(Shape, kw_only=True):
     cluster_name: str
 
 
-def cluster_routes(roster: Roster, start_ns: int, cluster_name: str = CLUSTER_NAME) -> Routes:
-    """Return the route. ``start_ns``: when the scheduler started, Unix nanoseconds.
+class Clusters:
+    """What is shown of the cluster as a whole.
+
+    Args:
+        roster: knows the RMs.
+        start_ns: when the scheduler started, Unix nanoseconds.
+        name: what the cluster is called.
 
     Rules: REST-23, REST-56.
     """
 
-    async def clusters(views: Views, _: Asked) -> object:
-        """One element for each partition (REST-56)."""
+    def __init__(self, roster: Roster, start_ns: int, name: str = CLUSTER_NAME) -> None:
+        self._roster = roster
+        self._start_ns = start_ns
+        self._name = name
+
+    async def shown(self, views: Views) -> list[Cluster]:
+        """Return one element for each partition (REST-56)."""
         view = await asyncio.wrap_future(views.query(PartitionCountsQuery()))
         partitions = rows(PartitionCountsView, view)
         owners = {each.rm_id for each in partitions}
-        builds = [_build(each) for each in roster.all() if each.rm_id in owners]
+        builds = [_build(each) for each in self._roster.all() if each.rm_id in owners]
         return [
             Cluster(
-                start_time=start_ns,
+                start_time=self._start_ns,
                 rm_build_information=builds,
                 partition=each.name,
-                cluster_name=cluster_name,
+                cluster_name=self._name,
             )
             for each in partitions
         ]
 
-    return {"/ws/v1/clusters": Endpoint(clusters)}
+    async def answer(self, views: Views, _: Asked) -> object:
+        """One element for each partition (REST-23)."""
+        return await self.shown(views)
+
+    def routes(self) -> Routes:
+        """Return the route."""
+        return {"/ws/v1/clusters": Endpoint(self.answer)}
 
 
 def _build(status: RmStatus) -> dict[str, str]:

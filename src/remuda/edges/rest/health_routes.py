@@ -6,7 +6,7 @@ None of them waits for the core, so they answer whatever it does.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 import msgspec
@@ -71,19 +71,19 @@ def health_routes(checker: HealthChecker, history: History, pulse: Pulse) -> Rou
             raise ApiError(404, HEALTH_NOT_FOUND)
         _log.debug("health check is read: healthy %s", latest.healthy)
         strict = parse_bool(asked.options.get("strict", "")) or False
-        content = dao.encode(_health(latest))
+        content = dao.encode(health(latest))
         status = 503 if strict and not latest.healthy else 200
         return Body(content, dao.JSON_TYPE, headers=_FRESH, status=status)
 
     async def applications(views: Views, asked: Asked) -> object:
         """Running applications over time (REST-26)."""
         found = await _samples(history, views, asked)
-        return [AppHistoryItem(each.taken_ns, str(each.applications)) for each in found]
+        return application_history(found)
 
     async def containers(views: Views, asked: Asked) -> object:
         """Running containers over time (REST-27)."""
         found = await _samples(history, views, asked)
-        return [ContainerHistoryItem(each.taken_ns, str(each.containers)) for each in found]
+        return container_history(found)
 
     return {
         "/ws/v1/scheduler/healthcheck": Endpoint(healthcheck),
@@ -95,13 +95,23 @@ def health_routes(checker: HealthChecker, history: History, pulse: Pulse) -> Rou
     }
 
 
-def _health(health: Health) -> HealthShape:
+def health(latest: Health) -> HealthShape:
     """Dress a result. Rules: REST-93."""
     checks = [
         HealthCheckShape(each.name, each.succeeded, each.description, each.diagnosis)
-        for each in health.findings
+        for each in latest.findings
     ]
-    return HealthShape(health.healthy, checks)
+    return HealthShape(latest.healthy, checks)
+
+
+def application_history(samples: Sequence[Sample]) -> list[AppHistoryItem]:
+    """Dress what ran over time. Rules: REST-62."""
+    return [AppHistoryItem(each.taken_ns, str(each.applications)) for each in samples]
+
+
+def container_history(samples: Sequence[Sample]) -> list[ContainerHistoryItem]:
+    """Dress the containers over time. Rules: REST-62."""
+    return [ContainerHistoryItem(each.taken_ns, str(each.containers)) for each in samples]
 
 
 async def _samples(history: History, views: Views, asked: Asked) -> list[Sample]:

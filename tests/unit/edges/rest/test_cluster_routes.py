@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from remuda.config.schema import Configuration
 from remuda.core.messages.commands import RegisterResourceManager
 from remuda.edges.rest.app import build_app
-from remuda.edges.rest.cluster_routes import cluster_routes
+from remuda.edges.rest.cluster_routes import Clusters
 from remuda.runtime.loop import SchedulerLoop
 from tests.unit.core.door import partition
 from tests.unit.edges.rest.schema import assert_valid
@@ -29,7 +29,7 @@ def core() -> Iterator[SchedulerLoop]:
 
 @pytest.fixture
 def client(core: SchedulerLoop) -> TestClient:
-    routes = cluster_routes(core.roster, BEGAN)
+    routes = Clusters(core.roster, BEGAN).routes()
     return TestClient(build_app(core, more=routes), "http://remuda")
 
 
@@ -87,6 +87,6 @@ def test_a_manager_that_left_is_not_shown(
 @pytest.mark.remuda_rule("REST-56")
 def test_a_cluster_may_have_a_name(core: SchedulerLoop, register: Callable[..., None]) -> None:
     register("rm-a", "default")
-    routes = cluster_routes(core.roster, BEGAN, "blue")
+    routes = Clusters(core.roster, BEGAN, "blue").routes()
     client = TestClient(build_app(core, more=routes), "http://remuda")
     assert client.get(CLUSTERS).json()[0]["clusterName"] == "blue"

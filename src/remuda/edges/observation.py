@@ -1,0 +1,167 @@
+"""Everything that observes a running scheduler, put together once, and where it is shown.
+
+What is observed is the work of `telemetry`; here are the answers over HTTP and gRPC that are made
+of it. A scheduler without any of this decides the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import field
+from pathlib import Path
+from typing import Final
+
+from remuda.base.message import message
+from remuda.core.messages.application_queries import (
+    COMPLETED,
+    REJECTED,
+    ApplicationIndex,
+    ApplicationIndexQuery,
+    ApplicationKey,
+    ApplicationPortionQuery,
+)
+from remuda.core.messages.queries import ApplicationView, PartitionView
+from remuda.edges.grpc.measured import measurements
+from remuda.edges.grpc.measurements import Measurements
+from remuda.edges.rest import dao
+from remuda.edges.rest.cluster_routes import CLUSTER_NAME, Clusters
+from remuda.edges.rest.debug_routes import debug_routes
+from remuda.edges.rest.dump import DumpParts, StateDump, dump_routes
+from remuda.edges.rest.endpoint import Routes
+from remuda.edges.rest.event_routes import event_routes
+from remuda.edges.rest.health_routes import (
+    application_history,
+    container_history,
+    health,
+    health_routes,
+)
+from remuda.edges.rest.metrics_routes import metrics_routes
+from remuda.runtime.configuration.process_settings import finest_level
+from remuda.runtime.loop import SchedulerLoop
+from remuda.runtime.rows import rows
+from remuda.telemetry.events.durable.choice import StoreChoice
+from remuda.telemetry.events.pipeline import EventSystem
+from remuda.telemetry.health.checker import HealthChecker
+from remuda.telemetry.health.failures import Failures
+from remuda.telemetry.history import SAMPLES, History
+from remuda.telemetry.metrics.exposition import Metrics
+from remuda.telemetry.metrics.settings import MetricsSettings
+from remuda.telemetry.pulse import Pulse
+
+# Ended applications that are asked for at a time.
+_PORTION: Final = 64
+
+
+@message
+class ObservationSettings:
+    """How a scheduler is observed.
+
+    ``cluster_name``: what the cluster is called (REST-56). ``history_samples`` 0: no history
+    (MET-44). ``event_directory``: below it records may be kept in files (EVT-132); None: nowhere.
+    """
+
+    cluster_name: str = CLUSTER_NAME
+    history_samples: int = SAMPLES
+    metrics: MetricsSettings = field(default_factory=MetricsSettings)
+    event_directory: Path | None = None
+
+
+class Observation:
+    """The observers of a scheduler. Build before the core starts, ``start``, ``stop`` at the end.
+
+    ``routes``: what HTTP shows of them; ``dump``: the state dump; ``measurements``: what gRPC
+    shows. ``metrics`` wants to be told of each HTTP request.
+    """
+
+    def __init__(self, core: SchedulerLoop, settings: ObservationSettings) -> None:
+        store = StoreChoice(settings.event_directory)
+        core.configurations.watch(store.configure)
+        self._events = EventSystem(core, choose=store.sink)
+        failures = Failures()
+        core.subscribe(failures)
+        self._checker = HealthChecker(core, failures, [store.findings])
+        core.configurations.watch(self._checker)
+        self._history = History(core, settings.history_samples)
+        self.metrics = Metrics(
+            core, settings.metrics, events=self._events.counters, stores=core.feeds
+        )
+        core.subscribe(self.metrics.refusals)
+        self._core = core
+        self._clusters = Clusters(core.roster, time.time_ns(), settings.cluster_name)
+        self.dump = StateDump(core, self._dump_parts())
+        self.measurements: Measurements = measurements(self.metrics, self._checker, self._events)
+        self.routes: Routes = {
+            **event_routes(self._events),
+            **health_routes(self._checker, self._history, Pulse(core)),
+            **metrics_routes(self.metrics),
+            **debug_routes(),
+            **self._clusters.routes(),
+            **dump_routes(self.dump),
+        }
+
+    def start(self) -> None:
+        """Begin to check and to take samples; the core runs."""
+        self._checker.start()
+        self._history.start()
+
+    def end_streams(self) -> None:
+        """End the streams of events, so that servers can stop. Rules: REST-2."""
+        self._events.end_streams()
+
+    def stop(self) -> None:
+        """End everything, after the core."""
+        self._history.stop()
+        self._checker.stop()
+        self._events.close()
+
+    def _dump_parts(self) -> DumpParts:
+        """Return what a dump takes from the observers.
+
+        Rules: DMP-4, DMP-5, DMP-7, DMP-9, DMP-12, DMP-14.
+        """
+        return DumpParts(
+            application_history=lambda: application_history(self._history.samples()),
+            container_history=lambda: container_history(self._history.samples()),
+            clusters=lambda: self._clusters.shown(self._core),
+            log_level=finest_level,
+            event_streams=self._streams,
+            health=self._health,
+            event_range=self._event_range,
+            ended=self._ended,
+        )
+
+    def _streams(self) -> list[dict[str, str]]:
+        """Return the open streams of events. Rules: EVT-121, DMP-12."""
+        return [
+            {"Name": each.name, "CreatedAt": dao.rfc3339(each.created_ns)}
+            for each in self._events.streams()
+        ]
+
+    def _health(self) -> object:
+        """Return the latest result, None before the first. Rules: DMP-14."""
+        latest = self._checker.latest
+        return None if latest is None else health(latest)
+
+    def _event_range(self) -> dict[str, int]:
+        """Return the IDs that can be read. Rules: DMP-14."""
+        found = self._events.range()
+        return {"lowest": found.lowest, "highest": found.highest}
+
+    async def _ended(self, partition: PartitionView) -> Sequence[ApplicationView]:
+        """Return the ended applications of a partition, a portion at a time. Rules: DMP-4."""
+        found: list[ApplicationView] = []
+        for which in (COMPLETED, REJECTED):
+            keys = await self._keys(partition, which)
+            for at in range(0, len(keys), _PORTION):
+                some = tuple(keys[at : at + _PORTION])
+                query = ApplicationPortionQuery(partition.name, which, some, partition.rm_id)
+                view = await asyncio.wrap_future(self._core.query(query))
+                found += rows(ApplicationView, view or ())
+        return found
+
+    async def _keys(self, partition: PartitionView, which: str) -> list[ApplicationKey]:
+        query = ApplicationIndexQuery(partition.name, which, rm_id=partition.rm_id)
+        view = await asyncio.wrap_future(self._core.query(query))
+        return sorted(view.keys) if isinstance(view, ApplicationIndex) else []
