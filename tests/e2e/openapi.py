@@ -8,9 +8,6 @@ from typing import Any, Final
 
 DOCUMENT: Final = Path(__file__).parents[2] / "src/remuda/edges/rest/openapi.json"
 
-# Described, but not served yet. Empty when chapter 95 is complete.
-MISSING: Final = frozenset({"/debug/fullstatedump", "/ws/v1/fullstatedump"})
-
 
 def served_document() -> dict[str, Any]:
     """Return the document that the package has."""
