@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,13 @@ from tests.e2e.session_stream import ALL, SessionStream
 OPENAPI = Path(__file__).parents[2] / "docs" / "spec" / "openapi.yaml"
 
 
+@cache
+def components() -> Any:
+    return yaml.safe_load(OPENAPI.read_text())["components"]
+
+
 def validate(name: str, answer: object) -> None:
-    document = yaml.safe_load(OPENAPI.read_text())
-    reference = {"$ref": f"#/components/schemas/{name}", "components": document["components"]}
+    reference = {"$ref": f"#/components/schemas/{name}", "components": components()}
     Draft202012Validator(reference).validate(answer)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -10,6 +11,9 @@ from starlette.responses import StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from remuda.edges.rest.endpoint import Stream
+from remuda.runtime.errors import LoopStoppedError
+
+_log = logging.getLogger("remuda.rest")
 
 # The key under which the listener offers to end a connection at once, whatever waits in it.
 ABORT: Final = "abort"
@@ -18,7 +22,8 @@ ABORT: Final = "abort"
 class PieceByPiece(StreamingResponse):
     """Sends a stream and closes it in the end, however that comes (EVT-120).
 
-    A piece that the client does not take within ``found.write_seconds`` ends the connection.
+    A piece that the client does not take within ``found.write_seconds`` ends the connection. An
+    answer that is not complete has no proper end, so that the client notices (REST-17).
     """
 
     def __init__(self, found: Stream, headers: Mapping[str, str]) -> None:
@@ -55,4 +60,11 @@ class PieceByPiece(StreamingResponse):
                 self._abort()
                 await asyncio.Event().wait()  # cancelled when the connection is seen to be gone
 
-        await super().stream_response(sent)
+        try:
+            await super().stream_response(sent)
+        except LoopStoppedError as error:
+            _log.warning("an answer ends half-way: %s", error)
+        except TimeoutError:
+            _log.warning("a client took nothing of its answer for %s s", self._found.write_seconds)
+        except Exception:  # noqa: BLE001 - the answer has begun; it is logged
+            _log.exception("an answer ends half-way after a failure")

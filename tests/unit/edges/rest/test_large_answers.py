@@ -23,6 +23,7 @@ from remuda.edges.rest.app import build_app
 from remuda.edges.rest.endpoint import Endpoint, Routes, Stream
 from remuda.edges.rest.server import RestServer
 from remuda.edges.rest.units import Layout, application, applications, array, nodes, values
+from remuda.runtime.errors import LoopStoppedError
 from tests.unit.edges.rest.conftest import FakeViews
 from tests.unit.edges.rest.golden import APPLICATION, NODE
 
@@ -221,3 +222,32 @@ def test_a_client_that_takes_nothing_is_given_up(
                 await writer.wait_closed()
 
     asyncio.run(stall())
+
+
+@pytest.mark.remuda_rule("REST-17")
+@pytest.mark.parametrize(
+    "failure, told",
+    [
+        (LoopStoppedError("the scheduler was stopped"), "an answer ends half-way: the scheduler"),
+        (ValueError("no"), "an answer ends half-way after a failure"),
+    ],
+)
+def test_an_answer_that_fails_half_way_has_no_proper_end(
+    views: FakeViews, caplog: pytest.LogCaptureFixture, failure: Exception, told: str
+) -> None:
+    async def breaking() -> AsyncIterator[bytes]:
+        yield b"[1"
+        raise failure
+
+    async def handler(_views: object, _asked: object) -> object:
+        return Stream(breaking(), dao.JSON_TYPE)
+
+    async def fetch() -> bytes:
+        async with served(views, {"/ws/v1/breaking": Endpoint(handler)}) as port:
+            return await fetched(port, "/ws/v1/breaking")
+
+    answer = asyncio.run(fetch())
+    assert b"[1" in answer
+    assert not answer.endswith(b"0\r\n\r\n")
+    assert b"Traceback" not in answer
+    assert [each for each in caplog.messages if each.startswith(told)]
