@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from remuda.client import Client
 from remuda.config.load import load_configuration
 from remuda.edges.rest.app import build_app
-from remuda.edges.rest.cluster_routes import cluster_routes
+from remuda.edges.rest.cluster_routes import Clusters
 from remuda.edges.rest.health_routes import health_routes
 from remuda.si.pb import si_pb2 as si
 from remuda.si.wire import resource
@@ -50,7 +50,7 @@ def fetch() -> Iterator[Any]:
         history = History(service.core, now_ns=lambda: START_NS)
         more = {
             **health_routes(checker, history, Pulse(service.core)),
-            **cluster_routes(service.core.roster, START_NS),
+            **Clusters(service.core.roster, START_NS).routes(),
         }
         with TestClient(build_app(service.core, more=more), "http://remuda") as rest:
 

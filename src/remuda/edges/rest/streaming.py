@@ -55,6 +55,8 @@ class PieceByPiece(StreamingResponse):
                 async with asyncio.timeout(self._found.write_seconds):
                     await send(message)
             except TimeoutError:
+                seconds = self._found.write_seconds
+                _log.warning("a client took nothing of its answer for %s s", seconds)
                 if self._abort is None:
                     raise
                 self._abort()
@@ -65,6 +67,6 @@ class PieceByPiece(StreamingResponse):
         except LoopStoppedError as error:
             _log.warning("an answer ends half-way: %s", error)
         except TimeoutError:
-            _log.warning("a client took nothing of its answer for %s s", self._found.write_seconds)
+            pass
         except Exception:  # noqa: BLE001 - the answer has begun; it is logged
             _log.exception("an answer ends half-way after a failure")

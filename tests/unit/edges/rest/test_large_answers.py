@@ -17,7 +17,6 @@ import pytest
 from starlette.testclient import TestClient
 
 from remuda.core.messages.queries import AllocationView, ApplicationView
-from remuda.edges.rest import app as app_module
 from remuda.edges.rest import dao, scribe
 from remuda.edges.rest.app import build_app
 from remuda.edges.rest.endpoint import Endpoint, Routes, Stream
@@ -196,9 +195,8 @@ def test_who_writes_much_pauses_and_shares_its_thread(monkeypatch: pytest.Monkey
 
 @pytest.mark.remuda_rule("REST-2", "DMP-1")
 def test_a_client_that_takes_nothing_is_given_up(
-    monkeypatch: pytest.MonkeyPatch, views: FakeViews
+    views: FakeViews, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(app_module, "STALLED_SECONDS", 0.2)
     closed = asyncio.Event()
 
     async def endless() -> AsyncIterator[bytes]:
@@ -209,7 +207,7 @@ def test_a_client_that_takes_nothing_is_given_up(
             closed.set()
 
     async def handler(_views: object, _asked: object) -> object:
-        return Stream(endless(), dao.JSON_TYPE)
+        return Stream(endless(), dao.JSON_TYPE, write_seconds=0.2)
 
     async def stall() -> None:
         async with served(views, {"/ws/v1/endless": Endpoint(handler)}) as port:
@@ -222,6 +220,7 @@ def test_a_client_that_takes_nothing_is_given_up(
                 await writer.wait_closed()
 
     asyncio.run(stall())
+    assert "a client took nothing of its answer for 0.2 s" in caplog.messages
 
 
 @pytest.mark.remuda_rule("REST-17")
