@@ -11,6 +11,7 @@ from math import ceil
 
 import pytest
 
+from remuda.core.messages import node_queries as nq
 from remuda.core.messages import queries as q
 from remuda.core.scheduler import Scheduler
 from tests.reference.driver import apply
@@ -53,8 +54,8 @@ def check_run(seed: int, every: int) -> int:
         if number % every:
             continue
         for name, rm_id in homes(scheduler):
-            view = scheduler.view(q.UtilisationQuery(name, rm_id))
-            assert isinstance(view, q.UtilisationView)
+            view = scheduler.view(nq.UtilisationQuery(name, rm_id))
+            assert isinstance(view, nq.UtilisationView)
             expected = worked_out(scheduler, name, rm_id)
             assert dict(view.types) == expected
             seen.add(repr(expected))

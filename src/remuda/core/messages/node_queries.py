@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from remuda.base.message import message
 
 
@@ -41,3 +43,24 @@ class NodeLoadsView:
     nodes: tuple[tuple[str, tuple[tuple[int, int], ...], tuple[int, ...]], ...]
     capacity: dict[str, int]
     allocated: dict[str, int]
+
+
+@message
+class UtilisationQuery:
+    """How full the nodes are -> UtilisationView (NOD-22).
+
+    None: no such partition. Only nodes that changed since the last such query are looked at.
+    """
+
+    partition: str
+    rm_id: str = ""
+
+
+@message
+class UtilisationView:
+    """Per resource type ten buckets with the IDs of the nodes used that much (NOD-22), sorted.
+
+    The first bucket is 0 to 10 %, the last 90 to 100 % and more. Types sorted by name.
+    """
+
+    types: Mapping[str, tuple[tuple[str, ...], ...]]

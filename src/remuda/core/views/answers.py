@@ -21,22 +21,20 @@ from remuda.core.messages.health_queries import (
 )
 from remuda.core.messages.holdings import HoldingsQuery
 from remuda.core.messages.measures import NodeMeasuresQuery, QueueMeasuresQuery, TotalsQuery
-from remuda.core.messages.node_queries import NodeLoadsQuery, NodeQuery
+from remuda.core.messages.node_queries import NodeLoadsQuery, NodeQuery, UtilisationQuery
+from remuda.core.messages.preemption_queries import EvictionsQuery, PreemptionsQuery
 from remuda.core.messages.queries import (
     AccessQuery,
     ApplicationsQuery,
     ConfigurationsQuery,
-    EvictionsQuery,
     NodesQuery,
     PartitionQuery,
     PartitionRows,
     PartitionsQuery,
     PlacementRulesQuery,
-    PreemptionsQuery,
     Query,
     QueuesQuery,
     UsageQuery,
-    UtilisationQuery,
     View,
 )
 from remuda.core.messages.rows import ApplicationRowsQuery, NodeRowsQuery, PartitionRowsQuery

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias, final
 
-from remuda.core.messages.queries import (
+from remuda.core.messages.preemption_queries import (
     EvictionsQuery,
     EvictionView,
     PreemptionsQuery,

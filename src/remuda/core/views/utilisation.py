@@ -6,8 +6,7 @@ percent.
 
 from __future__ import annotations
 
-from remuda.core.messages.node_queries import NodeLoadsView
-from remuda.core.messages.queries import UtilisationView
+from remuda.core.messages.node_queries import NodeLoadsView, UtilisationView
 from remuda.core.model.partition import Partition
 from remuda.core.model.utilisation import BUCKETS
 

@@ -16,6 +16,7 @@ from remuda.base.go_text import escape_json
 from remuda.base.scores import abs_used_capacity
 from remuda.config.queue_properties import DISABLED, FENCE
 from remuda.config.schema import TemplateConfig
+from remuda.core.messages.preemption_queries import PreemptorView
 from remuda.core.messages.queries import (
     AllocationView,
     ApplicationView,
@@ -25,7 +26,6 @@ from remuda.core.messages.queries import (
     NodeView,
     PartitionView,
     PlaceholderView,
-    PreemptorView,
     QueueView,
     RequestView,
 )

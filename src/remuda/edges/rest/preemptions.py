@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from remuda.core.messages.queries import EvictionView, PreemptionView, VictimView
+from remuda.core.messages.preemption_queries import EvictionView, PreemptionView, VictimView
 from remuda.edges.rest.dao import plain
 from remuda.edges.rest.shapes import Shape, amounts
 

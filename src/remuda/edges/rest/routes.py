@@ -17,16 +17,18 @@ from remuda.base.errors import ERROR
 from remuda.base.go_text import parse_bool
 from remuda.config.schema import GROUP_NAME, USER_NAME, WILDCARD, PlacementRuleConfig
 from remuda.config.settings import read_switches
+from remuda.core.messages.preemption_queries import (
+    EvictionsQuery,
+    EvictionView,
+    PreemptionsQuery,
+    PreemptionView,
+)
 from remuda.core.messages.queries import (
     ApplicationView,
     ConfigurationsQuery,
     ConfigurationView,
-    EvictionsQuery,
-    EvictionView,
     NodeView,
     PlacementRulesQuery,
-    PreemptionsQuery,
-    PreemptionView,
     QueuesQuery,
     QueueView,
     UsageQuery,

@@ -23,7 +23,8 @@ from remuda.core.messages.health_queries import (
     PartitionCountsQuery,
     PartitionCountsView,
 )
-from remuda.core.messages.queries import EvictionsQuery, EvictionView, Query, View
+from remuda.core.messages.preemption_queries import EvictionsQuery, EvictionView
+from remuda.core.messages.queries import Query, View
 from remuda.runtime.rows import rows
 
 # How long one answer may take: the core may have many requests before it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from remuda.base.resources import Resource
 from remuda.core.messages import commands as c
-from remuda.core.messages import queries as q
+from remuda.core.messages import preemption_queries as pq
 from remuda.core.messages.effects import Effect
 from tests.unit.core.door import Caller, leaf
 
@@ -59,15 +59,15 @@ class Evictor(Caller):
 
     def preemptions(
         self, application: str = "", *, number: int = 0, last: int = 0
-    ) -> list[q.PreemptionView]:
+    ) -> list[pq.PreemptionView]:
         """What is known of preemptions."""
-        query = q.PreemptionsQuery("default", application, number, last, self.rm)
+        query = pq.PreemptionsQuery("default", application, number, last, self.rm)
         found = self.scheduler.view(query)
         assert isinstance(found, tuple)
-        return [each for each in found if isinstance(each, q.PreemptionView)]
+        return [each for each in found if isinstance(each, pq.PreemptionView)]
 
-    def repeated(self) -> list[q.EvictionView]:
+    def repeated(self) -> list[pq.EvictionView]:
         """What is evicted too often now."""
-        found = self.scheduler.view(q.EvictionsQuery("default", self.now, self.rm))
+        found = self.scheduler.view(pq.EvictionsQuery("default", self.now, self.rm))
         assert isinstance(found, tuple)
-        return [each for each in found if isinstance(each, q.EvictionView)]
+        return [each for each in found if isinstance(each, pq.EvictionView)]

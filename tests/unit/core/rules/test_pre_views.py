@@ -5,20 +5,21 @@ from __future__ import annotations
 import pytest
 
 from remuda.core.messages import commands as c
+from remuda.core.messages import preemption_queries as pq
 from remuda.core.messages import queries as q
 from remuda.core.model.preemption import KEPT, QUOTA, Preemption
 from tests.unit.core.door import MINUTE, REQUIRED_NODE, SECOND, START, Caller, leaf, parent
 from tests.unit.core.rules.preempting import MILLISECOND, ONE, Evictor
 
 
-def numbers(views: list[q.PreemptionView]) -> list[int]:
+def numbers(views: list[pq.PreemptionView]) -> list[int]:
     return [view.number for view in views]
 
 
-def victim(application: str, key: str, identity: str, **other: bool) -> q.VictimView:
+def victim(application: str, key: str, identity: str, **other: bool) -> pq.VictimView:
     """A victim of a core in ``root.b`` on the only node."""
     flags = {"originator": False, "opted_out": False, "for_queue": False, "confirmed": False}
-    return q.VictimView(
+    return pq.VictimView(
         application_id=application,
         allocation_key=key,
         allocation_id=identity,
@@ -36,7 +37,7 @@ def test_a_preemption_is_told_with_whom_it_is_for_and_what_it_took() -> None:
     one, other = crowd.run("batch", "t1"), crowd.run("night", "t2")
     crowd.want(2)
     (view,) = crowd.preemptions()
-    assert view == q.PreemptionView(
+    assert view == pq.PreemptionView(
         number=view.number,
         kind="queue",
         created_ns=START + MILLISECOND,
@@ -107,11 +108,11 @@ def test_a_victim_that_makes_room_below_a_maximum_only_is_marked() -> None:
     assert [each.for_queue for each in view.victims] == [True]
 
 
-def preemptions(door: Caller) -> list[q.PreemptionView]:
+def preemptions(door: Caller) -> list[pq.PreemptionView]:
     """All preemptions of the default partition."""
-    found = door.scheduler.view(q.PreemptionsQuery("default"))
+    found = door.scheduler.view(pq.PreemptionsQuery("default"))
     assert isinstance(found, tuple)
-    return [each for each in found if isinstance(each, q.PreemptionView)]
+    return [each for each in found if isinstance(each, pq.PreemptionView)]
 
 
 @pytest.mark.remuda_rule("PRE-91", "PRE-40")
@@ -160,8 +161,8 @@ def test_preemptions_are_found_by_application_and_by_number_and_the_latest_alone
     assert numbers(crowd.preemptions(number=made[1])) == [made[1]]
     assert crowd.preemptions("batch", number=made[1]) == []
     assert crowd.preemptions(number=10**6) == []
-    assert crowd.scheduler.view(q.PreemptionsQuery("nowhere")) is None
-    assert crowd.scheduler.view(q.EvictionsQuery("nowhere", START)) is None
+    assert crowd.scheduler.view(pq.PreemptionsQuery("nowhere")) is None
+    assert crowd.scheduler.view(pq.EvictionsQuery("nowhere", START)) is None
 
 
 @pytest.mark.remuda_rule("PRE-91")
@@ -182,7 +183,7 @@ def test_an_allocation_says_who_evicts_it() -> None:
     found = {each.allocation_id: each for each in crowd.apps()["batch"].allocations}
     assert (found[stays].preemption, found[stays].preempted_by) == (0, None)
     assert found[gone].preemption == made.number
-    assert found[gone].preempted_by == q.PreemptorView(made.number, "queue", "owed", "k", "root.a")
+    assert found[gone].preempted_by == pq.PreemptorView(made.number, "queue", "owed", "k", "root.a")
     assert found[gone].ordered == c.PREEMPTED_BY_SCHEDULER
     on_node = {each.allocation_id: each for each in crowd.node_view("n1").allocations}
     assert on_node == found

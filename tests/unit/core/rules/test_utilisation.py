@@ -6,14 +6,14 @@ import pytest
 
 from remuda.config.schema import Configuration
 from remuda.core.messages import commands as c
-from remuda.core.messages import queries as q
+from remuda.core.messages import node_queries as nq
 from tests.unit.core.door import Caller, leaf, partition
 
 
 def used(door: Caller, home: str = "default", rm: str = "") -> dict[str, dict[int, list[str]]]:
     """The tenths that are not empty, by type."""
-    found = door.scheduler.view(q.UtilisationQuery(home, rm))
-    assert isinstance(found, q.UtilisationView)
+    found = door.scheduler.view(nq.UtilisationQuery(home, rm))
+    assert isinstance(found, nq.UtilisationView)
     assert list(found.types) == sorted(found.types)
     assert all(len(tenths) == 10 for tenths in found.types.values())
     return {
@@ -139,7 +139,7 @@ def test_each_partition_is_asked_for_its_own_nodes() -> None:
     door.node("n2", {"vcore": 1}, home="batch")
     assert used(door) == {"vcore": {0: ["n1"]}}
     assert used(door, "batch", door.rm) == {"vcore": {0: ["n2"]}}
-    assert door.scheduler.view(q.UtilisationQuery("other")) is None
+    assert door.scheduler.view(nq.UtilisationQuery("other")) is None
 
 
 @pytest.mark.remuda_rule("NOD-22")

@@ -11,19 +11,21 @@ from starlette.testclient import TestClient
 
 from remuda.config.schema import PlacementRuleConfig
 from remuda.core.messages.health_queries import PartitionCountsQuery
+from remuda.core.messages.preemption_queries import (
+    EvictionsQuery,
+    EvictionView,
+    PreemptionsQuery,
+    PreemptionView,
+)
 from remuda.core.messages.queries import (
     ApplicationView,
     ConfigurationsQuery,
     ConfigurationView,
-    EvictionsQuery,
-    EvictionView,
     MeasuresQuery,
     NodeView,
     PartitionsQuery,
     PartitionView,
     PlacementRulesQuery,
-    PreemptionsQuery,
-    PreemptionView,
     Query,
     QueuesQuery,
     QueueUsageView,

@@ -7,13 +7,8 @@ from dataclasses import replace
 import pytest
 
 from remuda.core.messages import gates
-from remuda.core.messages.queries import (
-    FindingView,
-    LogEntryView,
-    NodeTallyView,
-    PreemptorView,
-    RequestView,
-)
+from remuda.core.messages.preemption_queries import PreemptorView
+from remuda.core.messages.queries import FindingView, LogEntryView, NodeTallyView, RequestView
 from remuda.edges.rest import dao
 from tests.unit.edges.rest.golden import ALLOCATION, APPLICATION, NODE, REQUEST
 from tests.unit.edges.rest.schema import assert_valid, shown

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from remuda.core.messages.queries import (
+from remuda.core.messages.preemption_queries import (
     EvictionsQuery,
     EvictionView,
     PreemptionsQuery,
