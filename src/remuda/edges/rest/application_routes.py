@@ -42,7 +42,7 @@ from remuda.edges.rest.errors import (
     check_queue_path,
 )
 from remuda.edges.rest.paging import Page, counted, page_of
-from remuda.edges.rest.pending import pending_application, pending_requests
+from remuda.edges.rest.pending import PendingRequests, pending_application, pending_requests
 
 # Applications that are asked for at a time.
 _PORTION: Final = 64
@@ -100,7 +100,7 @@ async def queue_pending(views: Views, asked: Asked) -> object:
     return Shown(page.pick(shapes), counted(len(keys)))
 
 
-async def application_pending(views: Views, asked: Asked) -> object:
+async def application_pending(views: Views, asked: Asked) -> PendingRequests:
     """The asks of an application that wait, in the order in which they are served (REST-120)."""
     view = await _find(views, asked, (), "")
     order = await ask(views, AskOrderQuery(asked.partition, view.application_id, asked.rm_id))
@@ -111,13 +111,16 @@ async def application_pending(views: Views, asked: Asked) -> object:
     return pending_requests(view, order.allocation_keys, place, len(names))
 
 
+# Answered here from the core alone, and with event records where these are kept (EVT-133).
+PENDING_PATH: Final = "/ws/v1/partition/{partition}/application/{application}/pending"
+
 APPLICATION_ROUTES: Final[Mapping[str, Endpoint]] = {
     "/ws/v1/partition/{partition}/queue/{queue}/application/{application}": Endpoint(
         queue_application
     ),
     "/ws/v1/partition/{partition}/queue/{queue}/pending": Endpoint(queue_pending),
     "/ws/v1/partition/{partition}/application/{application}": Endpoint(application),
-    "/ws/v1/partition/{partition}/application/{application}/pending": Endpoint(application_pending),
+    PENDING_PATH: Endpoint(application_pending),
     "/ws/v1/partition/{partition}/applications/{state}": Endpoint(applications_by_state),
 }
 

@@ -6,7 +6,7 @@ A view of the core is dressed in its shape (shapes.py), and shapes are encoded, 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -234,8 +234,7 @@ def _foreign(view: ForeignAllocationView) -> ForeignAllocation:
 
 
 def request(view: RequestView) -> Request:
-    """Dress one ask; its log has what happened last at the end (REST-79, REST-127)."""
-    log = sorted(view.log, key=lambda entry: (entry.last_ns, entry.message))
+    """Dress one ask (REST-79, REST-127)."""
     return Request(
         allocation_key=view.allocation_key,
         allocation_tags=dict(view.tags),
@@ -249,7 +248,7 @@ def request(view: RequestView) -> Request:
         placeholder=view.placeholder,
         placeholder_timeout=view.execution_timeout_ms * 1_000_000 if view.placeholder else 0,
         task_group_name=view.task_group,
-        allocation_log=[log_entry(entry) for entry in log],
+        allocation_log=allocation_log(view.log),
         originator=view.originator,
         scheduling_attempted=view.scheduling_attempted,
         triggered_scale_up=view.triggered_scale_up,
@@ -257,6 +256,12 @@ def request(view: RequestView) -> Request:
         preemption=view.preemption,
         finding=finding(view),
     )
+
+
+def allocation_log(log: Sequence[LogEntryView]) -> list[LogEntry]:
+    """Dress the log of an ask, what happened last at its end (REST-79)."""
+    ordered = sorted(log, key=lambda entry: (entry.last_ns, entry.message))
+    return [log_entry(entry) for entry in ordered]
 
 
 def log_entry(entry: LogEntryView) -> LogEntry:

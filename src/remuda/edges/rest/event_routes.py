@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from remuda.edges.rest import dao
+from remuda.edges.rest.application_routes import PENDING_PATH, application_pending
 from remuda.edges.rest.asking import Asked, Views
 from remuda.edges.rest.endpoint import Body, Endpoint, Routes, Stream
 from remuda.edges.rest.errors import (
@@ -24,10 +25,17 @@ from remuda.edges.rest.errors import (
     ApiError,
 )
 from remuda.edges.rest.numbers import count_option, whole_number, wrong
+from remuda.edges.rest.pending import PendingRequests
 from remuda.si.pb import si_pb2 as si
-from remuda.telemetry.events.encoding import encode_elements, encode_lines
+from remuda.telemetry.events.encoding import encode, encode_elements, encode_lines
 from remuda.telemetry.events.pipeline import EventSystem
-from remuda.telemetry.events.selection import Batch, Selection, batch_from, newest_batch
+from remuda.telemetry.events.selection import (
+    Batch,
+    Selection,
+    batch_from,
+    newest_batch,
+    newest_of_asks,
+)
 from remuda.telemetry.events.streams import EventStream, Portion, TooManyStreamsError
 
 # Keywords for an ID (EVT-131).
@@ -46,7 +54,18 @@ def event_routes(events: EventSystem) -> Routes:
     return {
         "/ws/v1/events/batch": Endpoint(partial(_batch, events)),
         "/ws/v1/events/stream": Endpoint(partial(_stream, events), plain=True),
+        PENDING_PATH: Endpoint(partial(_pending, events)),
     }
+
+
+async def _pending(events: EventSystem, views: Views, asked: Asked) -> PendingRequests:
+    """Why the asks of an application wait, with the last event of each. Rules: EVT-133."""
+    found = await application_pending(views, asked)
+    newest = await asyncio.to_thread(newest_of_asks, events, asked.partition, found.application_id)
+    for request in found.requests:
+        record = newest.get(request.allocation_key)
+        request.event = None if record is None else msgspec.Raw(encode(record))
+    return found
 
 
 # ---------------------------------------------------------------------------- batch

@@ -17,7 +17,8 @@ class PendingRequest(Shape, kw_only=True):
 
     ``position``: among the asks of its application, as they are served, from 1. ``reason``: the
     gate it waits for, left out while nobody looked at it; ``subject``: what is in the way there.
-    ``attempts``: how often in a row that was found to be the reason.
+    ``attempts``: how often in a row that was found to be the reason. ``event``: the last record of
+    the ask itself that is kept (EVT-133).
     """
 
     allocation_key: str
@@ -27,6 +28,8 @@ class PendingRequest(Shape, kw_only=True):
     since: int
     attempts: int = 0
     last_event: LogEntry | None = None
+    allocation_log: list[LogEntry] = msgspec.field(default_factory=list)
+    event: msgspec.Raw | None = None
     finding: Finding | None = None
 
 
@@ -106,6 +109,7 @@ def _request(view: RequestView, position: int) -> PendingRequest:
         since=view.request_time_ns if found is None else found.since_ns,
         attempts=0 if found is None else found.looks,
         last_event=_last(view.log),
+        allocation_log=dao.allocation_log(view.log),
         finding=dao.finding(view),
     )
 

@@ -209,6 +209,11 @@ class EventSystem:
             if not more or len(older) >= count:
                 return older or None
 
+    def in_memory(self) -> list[EventRecord]:
+        """Return all records in memory, oldest first. Rules: EVT-98."""
+        with self._lock:
+            return self._ring.recent(self._ring.next_id - self._ring.first_id)
+
     def require_slot(self, host: str) -> None:
         """See that a stream may be opened. Raises: TooManyStreamsError. Rules: EVT-117."""
         with self._lock:

@@ -7,6 +7,7 @@ from typing import Final
 
 from remuda.base.message import message
 from remuda.core.messages.effects import EventRecord
+from remuda.core.messages.events import REQUEST
 from remuda.telemetry.events.pipeline import EventSystem
 
 # Records looked at between two looks at the ring.
@@ -115,3 +116,19 @@ def newest_batch(events: EventSystem, count: int, wanted: Selection) -> Batch:
 def _page(wanted: Selection, missing: int) -> int:
     """Return how many records to read next: all at once if none of them will be left out."""
     return missing if wanted.takes_all() else _PAGE
+
+
+def newest_of_asks(
+    events: EventSystem, partition: str, application_id: str
+) -> dict[str, EventRecord]:
+    """Return the last record about each ask of an application, by key, of those in memory.
+
+    Rules: EVT-133, EVT-36 to EVT-46.
+    """
+    return {
+        record.object_id: record
+        for record in events.in_memory()
+        if record.kind == REQUEST
+        and record.reference_id == application_id
+        and record.partition == partition
+    }

@@ -19,7 +19,9 @@ from remuda.edges.rest.event_routes import event_routes
 from remuda.edges.rest.server import RestServer
 from remuda.telemetry.events import streams as streams_module
 from remuda.telemetry.events.pipeline import EventSystem
+from tests.unit.core.door import Caller, leaf
 from tests.unit.edges.rest.schema import assert_valid
+from tests.unit.edges.rest.serving import CoreViews
 from tests.unit.telemetry.events.records import configure, feed, record, records, system
 from tests.waiting import wait
 
@@ -462,3 +464,29 @@ def test_a_long_batch_is_compressed_and_complete(rest: TestClient, events: Event
     answer = rest.get(BATCH, headers={"Accept-Encoding": "gzip"})
     assert answer.headers["content-encoding"] == "gzip"
     assert names(answer.json()) == [each.object_id for each in records(0, 1_001)]
+
+
+@pytest.mark.remuda_rule("EVT-133", "REST-120")
+def test_why_an_ask_waits_is_told_with_its_log_and_its_last_event(events: EventSystem) -> None:
+    door = Caller(leaf("a", maximum={"vcore": 1}))
+    door.node("n1", {"vcore": 4})
+    door.app("one", "root.a")
+    door.ask("one", "holds", {"vcore": 1})
+    door.ask("one", "waits", {"vcore": 1})
+    events.observe(door.step())
+    events.observe([record(7, kind=ev.REQUEST, reference_id="other")])
+    app = build_app(CoreViews(door.scheduler), more=event_routes(events))
+    with TestClient(app, "http://remuda") as client:
+        path = "/ws/v1/partition/default/application/one/pending"
+        wait(lambda: "event" in client.get(path).json()["requests"][0])
+        found = client.get(path).json()
+    assert_valid("PendingRequests", found)
+    (request,) = found["requests"]
+    assert request["allocationKey"] == "waits"
+    assert [each["message"] for each in request["allocationLog"]] == ["Not enough queue quota"]
+    event = request["event"]
+    assert (event["type"], event["objectID"], event["referenceID"]) == (1, "waits", "one")
+    assert event["message"] == (
+        "Request 'waits' does not fit in queue 'root.a' "
+        "(requested map[vcore:1], available map[vcore:0])"
+    )
