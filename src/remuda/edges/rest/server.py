@@ -63,6 +63,11 @@ class TimedProtocol(H11Protocol):
         self.app_state = {**self.app_state, ABORT: transport.abort}
         # Whatever is not sent at once is watched; an answer goes on when its last part is gone.
         transport.set_write_buffer_limits(high=1)
+        # Else the end of an answer waits 40 ms for the client to acknowledge its beginning; asyncio
+        # does this only for listeners that it opened by itself.
+        connected = transport.get_extra_info("socket")
+        if connected is not None:
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency:
             self._close_longest_idle(0)
         self._watch_header()
