@@ -16,7 +16,7 @@ from remuda.core.model.application import Application
 from remuda.core.model.finding import LogEntry
 from remuda.core.model.partition import Partition
 from remuda.core.model.preemption import Preemption
-from remuda.core.model.request import Group, Request
+from remuda.core.model.request import Request
 from remuda.core.model.vectors import Amounts
 from remuda.core.views.findings import Why, finding_view, log_view, note_finding
 
@@ -44,18 +44,14 @@ def note_requests(partition: Partition, application: Application) -> tuple[Noted
     Cost: 1 µs each, and the reasons once for equal asks. Rules: REST-79, DMP-17.
     """
     found: list[NotedRequest] = []
-    known: dict[tuple[Group | None, str, bool], Why | None] = {}
-    for request in application.requests.values():
-        if not request.pending:
-            continue
-        ask = request.ask
-        key = (request.group, ask.task_group, ask.placeholder)
-        if key in known:
-            why = known[key]
-        else:
-            why = known[key] = note_finding(partition, request)
-        reserved = tuple(request.reservations) if request.reservations else ()
-        found.append((_state(request), why, reserved))
+    for group in application.request_groups.values():
+        known: dict[tuple[str, bool], Why | None] = {}
+        for request in group.requests.values():
+            key = (request.ask.task_group, request.ask.placeholder)
+            if key not in known:
+                known[key] = note_finding(partition, request)
+            reserved = tuple(request.reservations) if request.reservations else ()
+            found.append((_state(request), known[key], reserved))
     return tuple(found)
 
 
