@@ -176,6 +176,9 @@ class _Lines:
         if self._first:
             first, self._first = self._first, b""
             return first
+        # Sending may return at once, also to a client that is gone: nobody else would get a turn.
+        self._stream.written()
+        await asyncio.sleep(0)
         while True:
             self._woken.clear()
             portion = await self._take()

@@ -134,6 +134,11 @@ class EventStream:
                 self._writing_since = self._clock()
         return self._portion(records)
 
+    def written(self) -> None:
+        """Note that the client has what was taken last: waiting for a turn is no slow write."""
+        with self._lock:
+            self._writing_since = None
+
     def offer(self, records: Sequence[EventRecord]) -> bool:
         """Add records that were given IDs just now; whether the stream goes on. Rules: EVT-119."""
         with self._lock:

@@ -445,6 +445,42 @@ def test_a_write_that_takes_too_long_ends_the_connection(
     asyncio.run(run())
 
 
+@pytest.mark.remuda_rule("EVT-119", "EVT-120")
+def test_a_client_that_goes_in_the_middle_of_its_history_is_not_sent_the_rest(
+    views: object, events: EventSystem
+) -> None:
+    feed(events, 0, 20_000)
+    app = build_app(views, more=event_routes(events))  # type: ignore[arg-type]
+    sent: list[Any] = []
+
+    async def run() -> None:
+        gone = asyncio.Event()
+
+        async def receive() -> Any:
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+            if len(sent) == 3:
+                gone.set()
+
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "method": "GET",
+            "path": STREAM,
+            "raw_path": STREAM.encode(),
+            "query_string": b"count=20000",
+            "headers": [],
+        }
+        await asyncio.wait_for(app(scope, receive, send), 10)
+
+    asyncio.run(run())
+    assert 3 <= len(sent) < 10
+    assert events.streams() == []
+
+
 @pytest.mark.remuda_rule("REST-2", "EVT-114")
 def test_when_the_service_stops_its_streams_end(views: object, events: EventSystem) -> None:
     async def run() -> None:

@@ -170,6 +170,19 @@ def test_a_burst_does_not_drop_a_listener_that_reads() -> None:
 
 
 @pytest.mark.remuda_rule("EVT-119")
+def test_waiting_for_a_turn_after_a_write_does_not_make_a_listener_slow() -> None:
+    clock = Clock()
+    with system(clock=clock) as events:
+        stream = events.open_stream("h", nothing)
+        feed(events, 0, 1)
+        assert stream.take(500) is not None
+        stream.written()
+        clock.now += 1
+        feed(events, 1, 2_001)
+        assert taken(stream, 500) == list(range(1, 2_002))
+
+
+@pytest.mark.remuda_rule("EVT-119")
 def test_a_listener_that_falls_a_hundred_thousand_behind_is_dropped() -> None:
     with system() as events:
         stream = events.open_stream("h", nothing)
