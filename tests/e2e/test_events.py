@@ -46,10 +46,19 @@ def test_a_stream_goes_on_where_its_history_ends(served: Served) -> None:
     first = found[0]["id"]
     assert [each["id"] for each in found] == list(range(first, first + 60))
     assert {each["partition"] for each in found} == {"default"}
-    asked = [each for each in found if each["record"].get("eventChangeDetail") == 201]
-    assert all(each["queue"].startswith("root.") for each in asked)
     shown = batch(served, f"start={first}&count=60")
     assert shown["EventRecords"] == [each["record"] for each in found]
+
+
+@pytest.mark.remuda_rule("EVT-130", "EVT-131")
+def test_a_stream_of_asks_tells_the_queue_of_each(served: Served) -> None:
+    query = "start=oldest&type=APP&detail=201&format=v2"
+    with served.client.stream("GET", f"{STREAM}?{query}") as stream:
+        lines = stream.iter_lines()
+        next(lines)
+        asked = [json.loads(next(lines)) for _ in range(10)]
+    assert {each["record"]["eventChangeDetail"] for each in asked} == {201}
+    assert all(each["queue"].startswith("root.") for each in asked)
 
 
 @pytest.mark.remuda_rule("REST-13", "REST-90")
