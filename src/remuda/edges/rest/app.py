@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from time import perf_counter_ns
@@ -56,6 +57,9 @@ _GZIP_LEVEL: Final = 3
 
 # Bodies that are read and checked at a time, so that they take bounded memory; others wait.
 _BODIES: Final = 2
+
+# What stands before the path if a client sends the whole address, as clients of proxies do.
+_AUTHORITY: Final = re.compile(r"\Ahttps?://[^/]*", re.IGNORECASE)
 
 _NO_PAGE: Final = "404 page not found\n"
 
@@ -271,8 +275,10 @@ class _Undecoded:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            raw = scope["raw_path"].decode("ascii", "replace")
-            scope = {**scope, "path": raw.partition("?")[0]}
+            raw = scope["raw_path"].decode("ascii", "replace").partition("?")[0]
+            if not raw.startswith("/"):
+                raw = _AUTHORITY.sub("", raw) or "/"
+            scope = {**scope, "path": raw}
         await self._app(scope, receive, send)
 
 

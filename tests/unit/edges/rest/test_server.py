@@ -61,6 +61,27 @@ def test_raw_paths_and_head_over_the_wire(views: object) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.remuda_rule("REST-7")
+@pytest.mark.parametrize(
+    "target, status",
+    [
+        ("http://x/ws/v1/partitions", b"200"),
+        ("HTTP://x:9080/ws/v1/partitions?limit=1", b"200"),
+        ("http://x/WS/v1/partitions", b"301"),
+        ("http://x", b"404"),
+        ("ftp://x/ws/v1/partitions", b"404"),
+        ("*", b"404"),
+    ],
+)
+def test_a_whole_address_is_as_good_as_its_path(views: object, target: str, status: bytes) -> None:
+    async def run() -> None:
+        async with serving(views) as port:
+            got = await exchange(port, request(f"GET {target} HTTP/1.1"))
+            assert got.startswith(b"HTTP/1.1 " + status)
+
+    asyncio.run(run())
+
+
 @pytest.mark.remuda_rule("REST-3")
 @pytest.mark.parametrize("start", [b"", b"GET /ws/v1/partitions HTT"])
 def test_a_header_that_does_not_come_ends_the_connection(
