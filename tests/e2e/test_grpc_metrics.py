@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -209,7 +210,7 @@ def test_one_host_has_a_bounded_number_of_watches(metrics: MetricsStub) -> None:
         return refusal(lambda: list(metrics.WatchSamples(request, timeout=0.2)))[0]
 
     # One after the other: those that are kept and those that only try are not to meet.
-    calls = []
+    calls: list[Any] = []
     while code() is Status.DEADLINE_EXCEEDED:
         assert len(calls) < 15
         calls.append(metrics.WatchSamples(request))

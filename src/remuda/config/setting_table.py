@@ -93,7 +93,7 @@ SETTINGS: Final = (
         POSITIVE,
         (CORE,),
         True,
-        "records kept for queries",
+        "records kept for queries; at most 10000000",
         ("EVT-103", "EVT-106"),
         built=True,
         alias="event.ringbufferCapacity",

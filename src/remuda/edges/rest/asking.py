@@ -27,7 +27,12 @@ T = TypeVar("T")
 
 
 class Views(Protocol):
-    """Whoever answers read-only questions; SchedulerLoop in production."""
+    """Whoever answers read-only questions; SchedulerLoop in production.
+
+    ``turns``: a number that is another one after the core did something.
+    """
+
+    turns: int
 
     def query(self, query: Query) -> Future[View]:
         """Return the future answer to a question."""

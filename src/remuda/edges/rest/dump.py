@@ -127,15 +127,15 @@ class StateDump:
             found = rows(PartitionView, await self._ask(PartitionsQuery()))
             snapshots = [await self._snapshot(partition) for partition in found]
             yield b'{\n  "timestamp": %d' % time.time_ns()
-            async for piece in written(_first(snapshots)):
+            async for piece in self._written(_first(snapshots)):
                 yield piece
             parts = self._parts
             yield await _member("appHistory", parts.application_history)
             yield await _member("containerHistory", parts.container_history)
-            async for piece in written(_nodes(snapshots)):
+            async for piece in self._written(_nodes(snapshots)):
                 yield piece
             yield await _member("clusterInfo", parts.clusters)
-            async for piece in written(_queues(snapshots)):
+            async for piece in self._written(_queues(snapshots)):
                 yield piece
             yield await _member("logLevel", parts.log_level)
             yield await _member("config", self._configuration)
@@ -149,17 +149,20 @@ class StateDump:
 
     async def _rest(self, snapshots: Sequence[_Snapshot]) -> AsyncIterator[bytes]:
         """Yield the parts that only later releases have, or only we. Rules: DMP-13, DMP-14."""
-        async for piece in written(_rules(snapshots)):
+        async for piece in self._written(_rules(snapshots)):
             yield piece
         for name, groups in (("users", False), ("groups", True)):
             found = [await self._usage(each.partition, groups=groups) for each in snapshots]
             dress = usage.group if groups else usage.user
             shapes = (dress(view) for views in found for view in views)
-            async for piece in written(_list(name, values(_INNER, shapes))):
+            async for piece in self._written(_list(name, values(_INNER, shapes))):
                 yield piece
         yield await _member("health", self._parts.health)
         yield await _member("eventRange", self._parts.event_range)
         yield _text("version", remuda.__version__)
+
+    def _written(self, units: Iterator[bytes]) -> AsyncIterator[bytes]:
+        return written(units, self._core)
 
     async def _ask(self, query: Query) -> View:
         return await asyncio.wrap_future(self._core.query(query))

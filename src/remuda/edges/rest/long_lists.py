@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Final, TypeVar
 
 from remuda.edges.rest import dao
-from remuda.edges.rest.asking import Asked
+from remuda.edges.rest.asking import Asked, Views
 from remuda.edges.rest.endpoint import Body, Stream
 from remuda.edges.rest.paging import counted, page_of
 from remuda.edges.rest.scribe import opening, written
@@ -19,6 +19,7 @@ _ONE_LINE: Final = Layout(lines=False)
 
 
 async def long_list(
+    core: Views,
     asked: Asked,
     views: Sequence[T],
     items: Callable[[Layout, Iterable[T]], Iterable[Iterable[bytes]]],
@@ -43,14 +44,11 @@ async def long_list(
     begun = await opening(units)
     if begun.endswith(b"]\n"):
         return Body(begun, dao.JSON_TYPE, headers=headers, by_accept=False)
-    return _stream(begun, units, headers)
+    pieces = _going_on(begun, units, core)
+    return Stream(pieces, dao.JSON_TYPE, headers=headers)
 
 
-def _stream(begun: bytes, units: Iterator[bytes], headers: Mapping[str, str]) -> Stream:
-    return Stream(_going_on(begun, units), dao.JSON_TYPE, headers=headers)
-
-
-async def _going_on(begun: bytes, units: Iterator[bytes]) -> AsyncIterator[bytes]:
+async def _going_on(begun: bytes, units: Iterator[bytes], core: Views) -> AsyncIterator[bytes]:
     yield begun
-    async for piece in written(units):
+    async for piece in written(units, core):
         yield piece

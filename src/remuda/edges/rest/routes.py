@@ -107,13 +107,13 @@ async def nodes(views: Views, asked: Asked) -> object:
     """All nodes of a partition (REST-31)."""
     query = NodeRowsQuery(asked.partition, asked.rm_id)
     found = await ask_many(views, query, NodeView)
-    return await long_list(asked, found, unit_text.nodes, dao.node)
+    return await long_list(views, asked, found, unit_text.nodes, dao.node)
 
 
 async def applications(views: Views, asked: Asked) -> object:
     """The active applications of one queue, none for a parent (REST-33, REST-76)."""
     found = await _applications(views, asked)
-    return await long_list(asked, found, unit_text.applications, dao.application)
+    return await long_list(views, asked, found, unit_text.applications, dao.application)
 
 
 async def applications_by_state(views: Views, asked: Asked) -> object:
@@ -126,7 +126,7 @@ async def applications_by_state(views: Views, asked: Asked) -> object:
         raise ApiError(400, BAD_STATUS)
     if status:
         found = await asyncio.to_thread(_in_state, found, status)
-    return await long_list(asked, found, unit_text.applications, dao.application)
+    return await long_list(views, asked, found, unit_text.applications, dao.application)
 
 
 def _in_state(found: Sequence[ApplicationView], status: str) -> list[ApplicationView]:

@@ -2,8 +2,9 @@
 
 Only one thread of a process computes at a time, and one that computes without a pause makes the
 core thread wait half a millisecond each time it wants to go on. So whoever writes much writes for
-less than that and then sleeps for longer. All that write much share one thread: together they
-take no more than their part, and each gets its turn after a piece.
+less than that and then sleeps for longer, and for much longer while something is scheduled. All
+that write much share one thread: together they take no more than their part, and each gets its
+turn after a piece.
 """
 
 from __future__ import annotations
@@ -12,11 +13,15 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter, sleep
-from typing import Final
+from typing import Final, final
 
-# Seconds of work between pauses, and seconds of a pause.
+from remuda.edges.rest.asking import Views
+
+# Seconds of work between pauses, and seconds of a pause: while the core is at rest, and while it
+# works, when answers of scheduling matter more than those of reading.
 WORK_SECONDS: Final = 0.0003
-PAUSE_SECONDS: Final = 0.001
+PAUSE_SECONDS: Final = 0.0005
+LONG_PAUSE_SECONDS: Final = 0.003
 
 # Bytes after which a piece is handed on.
 PIECE_BYTES: Final = 64 * 1024
@@ -34,15 +39,31 @@ async def opening(units: Iterator[bytes]) -> bytes:
     return await asyncio.get_running_loop().run_in_executor(_OPENER, _begin, units)
 
 
-async def written(units: Iterator[bytes]) -> AsyncIterator[bytes]:
+async def written(units: Iterator[bytes], views: Views) -> AsyncIterator[bytes]:
     """Yield a text in pieces. A unit is some microseconds of work and may be empty.
 
     ``units`` runs on a thread of its own, a piece ahead of nobody: only when one is asked for.
-    Rules: DMP-17.
+    ``views`` tells whether the core works meanwhile. Rules: DMP-17.
     """
     loop = asyncio.get_running_loop()
-    while piece := await loop.run_in_executor(_SCRIBE, _go_on, units):
+    pace = _Pace(views)
+    while piece := await loop.run_in_executor(_SCRIBE, _go_on, units, pace):
         yield piece
+
+
+@final
+class _Pace:
+    """How long to pause: longer while the core goes round."""
+
+    def __init__(self, views: Views) -> None:
+        self._views = views
+        self._turns = views.turns
+
+    def pause(self) -> None:
+        """Let others compute."""
+        turns, before = self._views.turns, self._turns
+        self._turns = turns
+        sleep(PAUSE_SECONDS if turns == before else LONG_PAUSE_SECONDS)
 
 
 def _begin(units: Iterator[bytes]) -> bytes:
@@ -55,7 +76,7 @@ def _begin(units: Iterator[bytes]) -> bytes:
     return bytes(text)
 
 
-def _go_on(units: Iterator[bytes]) -> bytes:
+def _go_on(units: Iterator[bytes], pace: _Pace) -> bytes:
     text = bytearray()
     end = perf_counter() + WORK_SECONDS
     for unit in units:
@@ -63,9 +84,9 @@ def _go_on(units: Iterator[bytes]) -> bytes:
         if perf_counter() > end:
             if len(text) >= PIECE_BYTES:
                 break
-            sleep(PAUSE_SECONDS)
+            pace.pause()
             end = perf_counter() + WORK_SECONDS
     else:
         return bytes(text)
-    sleep(PAUSE_SECONDS)
+    pace.pause()
     return bytes(text)

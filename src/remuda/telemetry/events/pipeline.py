@@ -34,6 +34,9 @@ _log = logging.getLogger("remuda.events")
 # Records that may wait for the thread that handles them (EVT-91).
 QUEUE_LIMIT: Final = 100_000
 
+# The most records that memory is asked to keep: some gigabytes.
+RING_LIMIT: Final = 10_000_000
+
 # Seconds in which records gather, so that a busy scheduler is not interrupted for each of them.
 _GATHER_SECONDS: Final = 0.01
 
@@ -165,7 +168,7 @@ class EventSystem:
             self.settings = settings
             self._streams.limits = _limits(settings)
             before = self._ring.lowest
-            self._ring.resize(settings.event_ring_buffer_capacity)
+            self._ring.resize(_bounded(settings.event_ring_buffer_capacity))
             lowest = self._ring.lowest
         if lowest != before:
             _log.info("the event buffer is smaller now: lowest ID %d, was %d", lowest, before)
@@ -336,3 +339,11 @@ def _limits(settings: ServiceSettings) -> StreamLimits:
 
 def _nothing(first_id: int, count: int) -> Sequence[EventRecord]:
     return ()
+
+
+def _bounded(capacity: int) -> int:
+    """Return a capacity of the ring that memory has room for. Rules: EVT-103."""
+    if capacity > RING_LIMIT:
+        text = "event.ringBufferCapacity is above %d, which is used instead"
+        _log.warning(text, RING_LIMIT)
+    return min(capacity, RING_LIMIT)

@@ -44,6 +44,8 @@ T = TypeVar("T")
 class FakeViews:
     """Answers like the scheduler: partitions by (RM, name), each with its own contents."""
 
+    turns = 0
+
     def __init__(self) -> None:
         self.partitions: list[PartitionView] = []
         self.roots: dict[tuple[str, str], QueueView] = {}

@@ -16,6 +16,8 @@ BASE = "/ws/v1/partition/default"
 class CoreViews:
     """Answers at once what a scheduler says."""
 
+    turns = 0
+
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
 

@@ -161,7 +161,7 @@ def test_text_is_made_on_threads_that_neither_serve_nor_schedule() -> None:
 
     async def read() -> list[bytes]:
         assert len(await scribe.opening(units())) == 200 * 1_024
-        return [piece async for piece in scribe.written(units())]
+        return [piece async for piece in scribe.written(units(), FakeViews())]
 
     pieces = asyncio.run(read())
     assert threads == {"remuda-answers", "remuda-scribe"}
@@ -175,6 +175,7 @@ def test_who_writes_much_pauses_and_shares_its_thread(monkeypatch: pytest.Monkey
     monkeypatch.setattr(scribe, "sleep", pauses.append)
     monkeypatch.setattr(scribe, "WORK_SECONDS", -1.0)
     order: list[str] = []
+    core = FakeViews()
 
     def units(name: str) -> Iterator[bytes]:
         for _ in range(4):
@@ -182,7 +183,7 @@ def test_who_writes_much_pauses_and_shares_its_thread(monkeypatch: pytest.Monkey
             yield b"x" * scribe.PIECE_BYTES
 
     async def read(name: str) -> None:
-        async for _ in scribe.written(units(name)):
+        async for _ in scribe.written(units(name), core):
             pass
 
     async def both() -> None:
@@ -191,6 +192,28 @@ def test_who_writes_much_pauses_and_shares_its_thread(monkeypatch: pytest.Monkey
     asyncio.run(both())
     assert pauses == [scribe.PAUSE_SECONDS] * 8
     assert order[:4] in (["a", "b", "a", "b"], ["b", "a", "b", "a"])
+
+
+@pytest.mark.remuda_rule("DMP-17")
+def test_pauses_are_long_while_the_core_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(scribe, "sleep", pauses.append)
+    monkeypatch.setattr(scribe, "WORK_SECONDS", -1.0)
+    core = FakeViews()
+
+    def units() -> Iterator[bytes]:
+        for works in (False, True, True, False):
+            core.turns += works
+            yield b"x" * scribe.PIECE_BYTES
+
+    async def read() -> None:
+        async for _ in scribe.written(units(), core):
+            pass
+
+    asyncio.run(read())
+    short, long = scribe.PAUSE_SECONDS, scribe.LONG_PAUSE_SECONDS
+    assert pauses == [short, long, long, short]
+    assert long > short
 
 
 @pytest.mark.remuda_rule("REST-2", "DMP-1")

@@ -202,3 +202,13 @@ def test_a_store_that_fails_ends_nothing(caplog: pytest.LogCaptureFixture) -> No
         feed(events, 0, 3)
         assert numbers(events.read(0, 9)) == [0, 1, 2]
     assert "the store of event records failed, ignored: OSError" in caplog.text
+
+
+@pytest.mark.remuda_rule("EVT-103")
+def test_a_ring_larger_than_memory_is_not_taken(caplog: pytest.LogCaptureFixture) -> None:
+    with system(ringBufferCapacity=str(2**64 - 1)) as events:
+        assert caplog.messages == [
+            "event.ringBufferCapacity is above 10000000, which is used instead"
+        ]
+        feed(events, 0, 3)
+        assert [each.object_id for each in events.in_memory()] == ["o0", "o1", "o2"]

@@ -22,6 +22,8 @@ Q = "yunikorn_queue_"
 class Source:
     """Answers at once, on the caller's thread; ``asked``: the questions so far."""
 
+    turns = 0
+
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
         self.stopwatch = Timings()
