@@ -72,7 +72,7 @@ class RestShape:
 
 
 REST: Final = (
-    RestShape("R1", Shape("R1", 10_000, 100, 10, 150_000), 100_000, paced=True, seconds=20.0),
+    RestShape("R1", Shape("R1", 10_000, 100, 10, 150_000), 100_000, paced=True, seconds=10.0),
     RestShape("R2", Shape("R2", 5_000, 100, 1, 60_000), 50_000, paced=False, seconds=10.0),
 )
 
