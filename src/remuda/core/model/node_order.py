@@ -269,7 +269,8 @@ class NodeOrder:
         block = shelf.blocks[spot]
         entries = block.entries
         insort(entries, entry)
-        if entries[0] is entry:
+        # Not "is": compiled, a tuple is not the same object any more once it was in a list.
+        if entries[0] == entry:
             shelf.lows[spot] = entry
             self._lows[place] = shelf.lows[0]
         if _rise(block.bound, node.available):
