@@ -273,7 +273,7 @@ def test_who_goes_away_frees_the_turn_and_ends_the_work(
     made: list[int] = []
     ended = asyncio.Event()
 
-    async def endless(_units: Iterator[bytes]) -> AsyncIterator[bytes]:
+    async def endless(_units: Iterator[bytes], _core: object) -> AsyncIterator[bytes]:
         try:
             while True:
                 made.append(1)
