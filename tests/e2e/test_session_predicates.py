@@ -422,8 +422,7 @@ def test_calls_keep_to_the_frame_limit(service: Service, handles: bool) -> None:
 def test_a_resume_agrees_on_calls_and_candidates_anew(service: Service) -> None:
     first = Judge(service.channel)
     welcome = first.start("n1", "n2", "n3")
-    while not first.got:
-        first.receive()
+    first.until("application")  # the last of what was sent has arrived
     first.cut()
     second = Judge(service.channel, sent=first.sent, got=first.got)
     limits = ext.Limits(max_calls=1, max_nodes_per_call=2)
