@@ -11,7 +11,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import Final
 
 from remuda.base.message import message
 from remuda.core.messages.application_queries import (
@@ -26,6 +25,7 @@ from remuda.core.messages.queries import ApplicationView, PartitionView
 from remuda.edges.grpc.measured import measurements
 from remuda.edges.grpc.measurements import Measurements
 from remuda.edges.rest import dao
+from remuda.edges.rest.application_routes import PORTION, in_order
 from remuda.edges.rest.cluster_routes import CLUSTER_NAME, Clusters
 from remuda.edges.rest.debug_routes import debug_routes
 from remuda.edges.rest.dump import DumpParts, StateDump, dump_routes
@@ -49,9 +49,6 @@ from remuda.telemetry.history import SAMPLES, History
 from remuda.telemetry.metrics.exposition import Metrics
 from remuda.telemetry.metrics.settings import MetricsSettings
 from remuda.telemetry.pulse import Pulse
-
-# Ended applications that are asked for at a time.
-_PORTION: Final = 64
 
 
 @message
@@ -154,8 +151,8 @@ class Observation:
         found: list[ApplicationView] = []
         for which in (COMPLETED, REJECTED):
             keys = await self._keys(partition, which)
-            for at in range(0, len(keys), _PORTION):
-                some = tuple(keys[at : at + _PORTION])
+            for at in range(0, len(keys), PORTION):
+                some = tuple(keys[at : at + PORTION])
                 query = ApplicationPortionQuery(partition.name, which, some, partition.rm_id)
                 view = await asyncio.wrap_future(self._core.query(query))
                 found += rows(ApplicationView, view or ())
@@ -164,4 +161,5 @@ class Observation:
     async def _keys(self, partition: PartitionView, which: str) -> list[ApplicationKey]:
         query = ApplicationIndexQuery(partition.name, which, rm_id=partition.rm_id)
         view = await asyncio.wrap_future(self._core.query(query))
-        return sorted(view.keys) if isinstance(view, ApplicationIndex) else []
+        assert isinstance(view, ApplicationIndex | None)
+        return [] if view is None else await asyncio.to_thread(in_order, view.keys)

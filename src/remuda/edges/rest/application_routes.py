@@ -45,7 +45,7 @@ from remuda.edges.rest.paging import Page, counted, page_of
 from remuda.edges.rest.pending import PendingRequests, pending_application, pending_requests
 
 # Applications that are asked for at a time.
-_PORTION: Final = 64
+PORTION: Final = 64
 
 # Keys that are asked for, or sorted, at a time: others get a turn between.
 _SORTED: Final = 2_048
@@ -75,7 +75,7 @@ async def applications_by_state(views: Views, asked: Asked) -> object:
     keys = await _keys(views, asked, wanted.which, wanted.status)
     chosen = wanted.page.cut(keys)
     headers = counted(len(keys))
-    if len(chosen) <= _PORTION:
+    if len(chosen) <= PORTION:
         return Shown(await _shapes(views, asked, wanted, chosen), headers)
     return Stream(_pieces(views, asked, wanted, chosen), dao.JSON_TYPE, headers=headers)
 
@@ -92,8 +92,8 @@ async def queue_pending(views: Views, asked: Asked) -> object:
     chosen = page.cut(keys)
     positions = {key[1]: page.offset + number + 1 for number, key in enumerate(chosen)}
     shapes: list[object] = []
-    for at in range(0, len(chosen), _PORTION):
-        some = tuple(chosen[at : at + _PORTION])
+    for at in range(0, len(chosen), PORTION):
+        some = tuple(chosen[at : at + PORTION])
         query = PendingPortionQuery(asked.partition, some, asked.rm_id)
         found = await ask_rows(views, query, PendingView)
         shapes += [pending_application(view, positions[view.application_id]) for view in found]
@@ -211,9 +211,9 @@ async def _pieces(
     It ends early if the partition goes, and its applications with it.
     """
     before = b"["
-    for at in range(0, len(keys), _PORTION):
+    for at in range(0, len(keys), PORTION):
         try:
-            shapes = await _shapes(views, asked, wanted, keys[at : at + _PORTION])
+            shapes = await _shapes(views, asked, wanted, keys[at : at + PORTION])
         except ApiError:
             break
         if shapes:
