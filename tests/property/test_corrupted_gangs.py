@@ -97,6 +97,11 @@ class World:
         real = self.moved()
         real.node.remove(real)
 
+    def serve_another(self) -> None:
+        """Let an ask of another application be the first of a task group."""
+        (other,) = self.partition.applications["gated"].requests.values()
+        self.gang("stuck").groups["g"].order._first = other
+
     def let_lane_in(self) -> None:
         """Wake nobody though the quota has room for the gang."""
         self.partition.applications["gated"].queue.allocated.amounts[0] -= 9  # type: ignore[union-attr]
@@ -112,7 +117,7 @@ CORRUPTIONS: dict[str, Callable[[World], object]] = {
     "a reservation is over": lambda w: setattr(w.gang("holds"), "over", True),
     "a free one is forgotten": lambda w: w.gang("swaps").groups["g"].free.clear(),
     "an ask is forgotten": lambda w: w.gang("stuck").groups["g"].asks.clear(),
-    "an ask is out of order": lambda w: w.gang("stuck").groups["g"].order.clear(),
+    "an ask is out of order": World.serve_another,
     "members": lambda w: setattr(w.gang("swaps").groups["g"], "count", 0),
     "members that timed out": lambda w: setattr(w.gang("swaps").groups["g"], "timed_out", -1),
     "what is able": lambda w: w.gang("stuck").able.clear(),

@@ -7,9 +7,14 @@ import time
 
 import pytest
 
+from remuda.core.messages.commands import Ask, NewApplication
+from remuda.core.model.application import Application
+from remuda.core.model.ask_order import AskOrder
 from remuda.core.model.child_order import ChildOrder
 from remuda.core.model.priorities import MIN_PRIORITY, PriorityCount
 from remuda.core.model.ranking import Ranking
+from remuda.core.model.request import Request
+from remuda.core.model.vectors import ResourceTypes
 
 
 def test_a_ranking_always_knows_its_smallest() -> None:
@@ -34,6 +39,48 @@ def test_a_ranking_does_not_grow_with_its_history() -> None:
     for turn in range(10_000):
         ranking.put(1 + turn % 10, (1 + turn,))
     assert len(ranking._heap) <= 100
+
+
+def waiting(number: int, created_ns: int) -> Request:
+    """An ask that came at a time."""
+    application = Application(1, NewApplication("app"), 0)
+    resource = {"vcore": 1}
+    amounts = ResourceTypes().amounts(resource)
+    return Request(number, Ask("app", f"ask-{number}", resource), amounts, application, created_ns)
+
+
+@pytest.mark.remuda_rule("QUE-44")
+def test_asks_are_served_by_sort_key_however_they_come_and_go() -> None:
+    dice = random.Random(7)
+    for disorder in (0, 3, 100):
+        order = AskOrder()
+        there: dict[int, Request] = {}
+        for number in range(600):
+            there[number] = waiting(number, number + dice.randint(0, disorder))
+            order.put(there[number])
+            while there and dice.random() < 0.48:
+                gone = order.first() if dice.random() < 0.7 else dice.choice([*there.values()])
+                order.drop(gone)
+                del there[gone.number]
+                if dice.random() < 0.1:  # one that changed comes back, younger or older
+                    back = waiting(gone.number, dice.randint(0, 700))
+                    there[gone.number] = back
+                    order.put(back)
+            assert order.asks == there
+            if there:
+                assert order.first() is min(there.values(), key=lambda each: each.sort_key)
+
+
+def test_an_order_of_asks_does_not_grow_with_its_history() -> None:
+    order = AskOrder()
+    stays = waiting(0, 0)
+    order.put(stays)
+    for number in range(1, 5_000):
+        ask = waiting(number, number % 7)
+        order.put(ask)
+        order.drop(ask)
+    assert order.first() is stays
+    assert len(order._run) + len(order._late) < 100
 
 
 @pytest.mark.remuda_rule("QUE-27", "QUE-28")

@@ -56,8 +56,7 @@ def add_member(partition: Partition, request: Request) -> None:
     """Note a real ask of a task group that has something pending now. Rules: GANG-10."""
     application = request.application
     group = gang_of(application).group(request.ask.task_group)
-    group.asks[request.number] = request
-    group.order.put(request.number, request.sort_key)
+    group.order.put(request)
     _renew_group(partition, application, group.name)
 
 
@@ -65,8 +64,7 @@ def drop_member(partition: Partition, request: Request) -> None:
     """Note that nothing of a real ask of a task group is pending any more. Rules: GANG-10."""
     application = request.application
     group = gang_of(application).group(request.ask.task_group)
-    del group.asks[request.number]
-    group.order.drop(request.number)
+    group.order.drop(request)
     _renew_group(partition, application, group.name)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from remuda.config.queue_properties import STATEAWARE
 from remuda.core.accounting.accounts import account_of
-from remuda.core.accounting.standing import place_group, place_strand
+from remuda.core.accounting.standing import first_ask_changed, place_group, place_strand
 from remuda.core.accounting.waiting import pass_on, release, resume, wake, withdraw
 from remuda.core.messages.tags import REQUIRED_NODE
 from remuda.core.model import states
@@ -49,13 +49,14 @@ def enqueue(partition: Partition, request: Request) -> None:
         group = Group(application, strand)
         _register(group, shape)
         strand.groups[application.number] = group
-    group.requests[request.number] = request
-    group.order.put(request.number, request.sort_key)
+    group.order.put(request)
     request.group = group
     if not request.looked:
         _note_fresh(partition, group.strand, request)
-    if new or group.order.first() == request.number:
+    if new:
         place_group(group)
+    elif group.first() is request:
+        first_ask_changed(group)
 
 
 def dequeue(partition: Partition, request: Request) -> Group | None:
@@ -66,8 +67,7 @@ def dequeue(partition: Partition, request: Request) -> Group | None:
     group = request.group
     assert group is not None
     request.group = None
-    del group.requests[request.number]
-    group.order.drop(request.number)
+    group.order.drop(request)
     if not request.looked:
         _drop_fresh(group.strand, request)
     if group.requests:
@@ -99,7 +99,7 @@ def restage(partition: Partition, request: Request) -> None:
         return
     left = dequeue(partition, request)
     if left is not None:
-        place_group(left)
+        first_ask_changed(left)
     enqueue(partition, request)
     leaf = group.strand.lane.leaf
     partition.unsettled[leaf.path] = leaf
@@ -240,9 +240,17 @@ def _regroup(partition: Partition, group: Group) -> None:
 
 
 def _register(group: Group, shape: Shape) -> None:
-    """Note a group as its application's group of a shape."""
-    group.application.request_groups[shape.number] = group
+    """Note a group as its application's group of a shape.
+
+    With the second one it begins to matter which ask is the first of the other.
+    """
+    groups = group.application.request_groups
+    groups[shape.number] = group
     shape.groups += 1
+    if len(groups) == 2:
+        for other in groups.values():
+            if other is not group:
+                place_group(other)
 
 
 def _leave_shape(partition: Partition, group: Group) -> None:

@@ -86,6 +86,16 @@ def update_application(application: Application) -> bool:
     return True
 
 
+def first_ask_changed(group: Group) -> None:
+    """Put a group where it belongs now that another of its asks is the first. Rules: QUE-44.
+
+    An application has a place of its own in its leaf, so its asks only matter among each other:
+    where it has one group its key keeps the ask it was made with, which is never compared.
+    """
+    if len(group.application.request_groups) > 1:
+        place_group(group)
+
+
 def place_group(group: Group) -> None:
     """Put a group where its application and its first ask belong, strand and lane likewise.
 
@@ -93,7 +103,7 @@ def place_group(group: Group) -> None:
     Rules: QUE-40, QUE-44, CYC-20, CYC-21.
     """
     strand = group.strand
-    first = group.requests[group.order.first()].sort_key
+    first = group.first().sort_key
     application = group.application
     shape = strand.lane.shape
     key: SortKey

@@ -15,7 +15,7 @@ from remuda.core.accounting.gangs import (
     drop_placeholder,
 )
 from remuda.core.accounting.lanes import dequeue, enqueue, note_turn, regroup, restage
-from remuda.core.accounting.standing import place_group, update_application
+from remuda.core.accounting.standing import first_ask_changed, update_application
 from remuda.core.accounting.victims import forget_candidate, index_candidates, victim_gone
 from remuda.core.accounting.waiting import (
     hold_again,
@@ -271,7 +271,7 @@ def _unlist(partition: Partition, request: Request, *, used_more: bool) -> None:
     if moved and update_application(application):
         return
     if group is not None:
-        place_group(group)
+        first_ask_changed(group)
 
 
 def count_unplaced(request: Request) -> None:

@@ -97,7 +97,9 @@ def _group(
         if each.pending and each.is_member() and each.ask.task_group == group.name
     ]
     require(sorted(group.asks) == sorted(asks), partition, f"{name} lists wrong asks")
-    require(sorted(group.order.keys) == sorted(asks), partition, f"{name} orders wrong asks")
+    if asks:
+        first = min(group.asks.values(), key=lambda each: each.sort_key)
+        require(group.order.first() is first, partition, f"{name} orders wrong asks")
     fair = group.timed_out >= 0 and group.replaced + group.timed_out <= group.count
     require(fair, partition, f"{name} counts more than it has")
     right = (group.name in gang.able) == bool(group.free and group.asks)

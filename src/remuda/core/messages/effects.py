@@ -7,7 +7,8 @@ EventRecord is for observers and never changes a decision. Partition names are p
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, TypeAlias
+from dataclasses import dataclass
+from typing import Final, TypeAlias, final
 
 from remuda.base.message import message
 from remuda.core.messages.commands import Ask
@@ -101,15 +102,28 @@ class ApplicationUpdated:
     message: str
 
 
-@message
+@final
+@dataclass(init=False, slots=True)
 class AllocationNew:
-    """An allocation was placed, or one reported by the RM was accepted (SI-42, SI-76)."""
+    """An allocation was placed, or one reported by the RM was accepted (SI-42, SI-76).
 
-    rm_id: str
-    partition: str
-    allocation_id: str
-    node_id: str
-    ask: Ask
+    It has its constructor written out because every allocation makes one, see ``base.message``.
+    """
+
+    rm_id: Final[str]
+    partition: Final[str]
+    allocation_id: Final[str]
+    node_id: Final[str]
+    ask: Final[Ask]
+
+    def __init__(
+        self, rm_id: str, partition: str, allocation_id: str, node_id: str, ask: Ask
+    ) -> None:
+        self.rm_id = rm_id
+        self.partition = partition
+        self.allocation_id = allocation_id
+        self.node_id = node_id
+        self.ask = ask
 
 
 @message
@@ -176,26 +190,55 @@ class NodesAnswered:
     rejected: tuple[Rejection, ...]
 
 
-@message
+@final
+@dataclass(init=False, slots=True)
 class EventRecord:
     """One record of the event system (EVT-1); ``resource`` None is the empty resource.
 
     ``kind``, ``change`` and ``detail`` carry the numbers of events.py. ``rm_id``, ``partition``
     and ``queue`` say whose event it is; they are not part of the wire record (EVT-13, EVT-130).
     ``queue`` is that of the application concerned, "" where there is none.
+
+    It has its constructor written out because each allocation makes several, see ``base.message``.
     """
 
-    rm_id: str
-    partition: str
-    kind: int
-    object_id: str
-    reference_id: str
-    change: int
-    detail: int
-    timestamp_ns: int
-    resource: Mapping[str, int] | None = None
-    message: str = ""
-    queue: str = ""
+    rm_id: Final[str]
+    partition: Final[str]
+    kind: Final[int]
+    object_id: Final[str]
+    reference_id: Final[str]
+    change: Final[int]
+    detail: Final[int]
+    timestamp_ns: Final[int]
+    resource: Final[Mapping[str, int] | None]
+    message: Final[str]
+    queue: Final[str]
+
+    def __init__(
+        self,
+        rm_id: str,
+        partition: str,
+        kind: int,
+        object_id: str,
+        reference_id: str,
+        change: int,
+        detail: int,
+        timestamp_ns: int,
+        resource: Mapping[str, int] | None = None,
+        message: str = "",
+        queue: str = "",
+    ) -> None:
+        self.rm_id = rm_id
+        self.partition = partition
+        self.kind = kind
+        self.object_id = object_id
+        self.reference_id = reference_id
+        self.change = change
+        self.detail = detail
+        self.timestamp_ns = timestamp_ns
+        self.resource = resource
+        self.message = message
+        self.queue = queue
 
 
 # The SchedulingState of si.proto that is sent today: no node could take it.

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, final
 
 from remuda.core.model import states
+from remuda.core.model.ask_order import AskOrder
 from remuda.core.model.ranking import Ranking, SortKey
 from remuda.core.model.vectors import Amounts, Vector, covers
 
@@ -39,8 +40,8 @@ class TaskGroup:
         self.replaced: int = 0
         self.timed_out: int = 0
         self.free: dict[str, Allocation] = {}
-        self.asks: dict[int, Request] = {}
-        self.order = Ranking()
+        self.order = AskOrder()
+        self.asks: dict[int, Request] = self.order.asks
 
     def expects(self) -> bool:
         """Whether there is, or will be, a placeholder for one more real ask. Rules: GANG-11."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, final
 
 from remuda.core.messages.commands import Ask
 from remuda.core.messages.tags import REQUIRED_NODE
+from remuda.core.model.ask_order import AskOrder
 from remuda.core.model.attempts import PAUSE_NS, Hearing, Tried
 from remuda.core.model.finding import Finding, LogEntry
 from remuda.core.model.ranking import Ranking, SortKey
@@ -280,12 +281,12 @@ class Group:
     def __init__(self, application: Application, strand: Strand) -> None:
         self.application = application
         self.strand = strand
-        self.order = Ranking()
-        self.requests: dict[int, Request] = {}
+        self.order = AskOrder()
+        self.requests: dict[int, Request] = self.order.asks
 
     def first(self) -> Request:
         """Return the ask that is served next; a group is never empty."""
-        return self.requests[self.order.first()]
+        return self.order.first()
 
 
 @final
