@@ -89,7 +89,7 @@ class Node:
 
     def put(self, allocation: Allocation) -> None:
         """Take an allocation in; the fit was checked before, or must not be (SI-41)."""
-        self.allocations[allocation.key()] = allocation
+        self.allocations[allocation.application.number, allocation.allocation_id] = allocation
         move(self.available, self.allocated, allocation.amounts)
         self.changed[self.node_id] = None
 

@@ -268,11 +268,15 @@ def fits_limit(limit: Vector, used: Vector, amounts: Amounts) -> bool:
 
     A type the limit does not name is unlimited. Rules: RES-30, QUE-8 [>=1.6].
     """
-    if not amounts.need_types & limit.types:
-        return True
+    types = limit.types
+    values = limit.amounts
+    taken = used.amounts
+    known = len(taken)
     for index, amount in amounts.need:
-        if limit.types >> index & 1 and amount > limit.amounts[index] - amount_at(used, index):
-            return False
+        if types >> index & 1:
+            most = values[index]
+            if amount > (most - taken[index] if index < known else most):
+                return False
     return True
 
 
