@@ -74,7 +74,8 @@ def score_with_swapped_arguments(patch: pytest.MonkeyPatch) -> None:
 
 def to_reserve(order: NodeOrder, amounts: Amounts) -> list[Node]:
     """The nodes that could be reserved, in order."""
-    everything = [order._nodes[node_id] for _, node_id in order.entries()]
+    blocks = [block for shelf in order._shelves for block in shelf.blocks]
+    everything = [node for block in blocks for node in block.nodes]
     return [
         node
         for node in everything

@@ -8,7 +8,7 @@ so they are never too low, and the search is exact: it finds the first node in o
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from typing import Final, TypeAlias, final
 
@@ -17,41 +17,68 @@ from remuda.core.model.vectors import (
     Amounts,
     Vector,
     amount_at,
+    copy,
     define,
     fits,
     shortage,
 )
 
-Entry: TypeAlias = tuple[float, str]
+# A score and a node ID. Of any objects for the type checker: compiled, a tuple of known types would
+# be taken apart and put together again for every comparison.
+Entry: TypeAlias = tuple[object, ...]
 
 # Nodes per block and blocks per shelf; a search looks at about one of each and all shelves.
 BLOCK_LIMIT: Final = 32
 SHELF_LIMIT: Final = 32
 
-
-@final
-class _Block:
-    """Neighbours in the order. ``tight``: the bound is no more than what they have."""
-
-    __slots__ = ("bound", "entries", "tight")
-
-    def __init__(self, entries: list[Entry]) -> None:
-        self.entries = entries
-        self.bound = Vector()
-        self.tight: bool = False
+# Behind every entry but those of scores that are not finite, for whom there is a search.
+_END: Final[Entry] = (float("inf"), "")
 
 
 @final
 class _Shelf:
-    """Neighbouring blocks; ``lows`` are their first entries. ``tight``: as for blocks."""
+    """Neighbouring blocks. ``tight``: the bound is no more than what their nodes have.
+
+    ``lows``: where the part of the order begins that each block is for.
+    """
 
     __slots__ = ("blocks", "bound", "lows", "tight")
 
-    def __init__(self, blocks: list[_Block]) -> None:
-        self.blocks = blocks
-        self.lows: list[Entry] = [block.entries[0] for block in blocks if block.entries]
+    def __init__(self) -> None:
+        self.blocks: list[_Block] = []
+        self.lows: list[Entry] = []
         self.bound = Vector()
         self.tight: bool = False
+
+
+@final
+class _Block:
+    """Neighbours in the order: ``entries`` with their ``nodes``. ``tight``: as for shelves.
+
+    Entries from ``high`` on are for the next block. Only the only block may be empty.
+    """
+
+    __slots__ = ("bound", "entries", "high", "nodes", "shelf", "tight")
+
+    def __init__(self, shelf: _Shelf, entries: list[Entry], nodes: list[Node], high: Entry) -> None:
+        self.shelf = shelf
+        self.entries = entries
+        self.nodes = nodes
+        self.high = high
+        self.bound = Vector()
+        self.tight: bool = False
+
+
+@final
+class _Place:
+    """Where a node stands, and the size it is counted with."""
+
+    __slots__ = ("block", "entry", "size")
+
+    def __init__(self, block: _Block, entry: Entry, size: Amounts) -> None:
+        self.block = block
+        self.entry = entry
+        self.size = size
 
 
 @final
@@ -77,18 +104,20 @@ class NodeOrder:
 
     ``_found`` is the result of the last search, for ``_wanted``. While no other node was put or
     dropped since, and it moved forward at most, nothing before it can fit: packing nodes finds the
-    same one again without a search. Whatever else happens makes it None. ``sizes``: the different
-    capacities and how many nodes have each, by the number of the amounts; ``largest`` holds at
-    least, ``smallest`` at most what each of them does.
+    same one again without a search. Whatever else happens makes it None. ``_recent`` and ``_at``:
+    the block and the position in it where a node was put last; nodes that are alike follow each
+    other to the same place. They are only a guess. ``sizes``: the different capacities and how many
+    nodes have each, by the number of the amounts; ``largest`` holds at least, ``smallest`` at most
+    what each of them does.
     """
 
     __slots__ = (
-        "_entries",
+        "_at",
         "_found",
         "_lows",
-        "_nodes",
+        "_places",
+        "_recent",
         "_shelves",
-        "_size_of",
         "_wanted",
         "largest",
         "score",
@@ -98,43 +127,74 @@ class NodeOrder:
 
     def __init__(self, score: Callable[[Node], float]) -> None:
         self.score = score
-        self._shelves: list[_Shelf] = []
-        self._lows: list[Entry] = []
-        self._entries: dict[str, Entry] = {}
-        self._nodes: dict[str, Node] = {}
+        shelf = _Shelf()
+        self._recent = _Block(shelf, [], [], _END)
+        self._at: int = 0
+        shelf.blocks.append(self._recent)
+        shelf.lows.append(())
+        self._shelves: list[_Shelf] = [shelf]
+        self._lows: list[Entry] = [()]
+        self._places: dict[str, _Place] = {}
         self._found: Node | None = None
         self._wanted: Amounts | None = None
-        self._size_of: dict[str, Amounts] = {}
         self.sizes: dict[int, tuple[Amounts, int]] = {}
         self.largest = Extent()
         self.smallest = Extent()
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._places)
 
     def put(self, node: Node) -> None:
         """Add a node or move it to where its score belongs. Rules: NOD-14."""
         entry: Entry = (self.score(node), node.node_id)
-        old = self._entries.get(node.node_id)
-        if node is not self._found or old is None or entry > old:
+        place = self._places.get(node.node_id)
+        if place is None:
             self._found = None
-        self._entries[node.node_id] = entry
-        if old is None:
-            self._nodes[node.node_id] = node
-            self._count(node.node_id, node.total)
-            self._insert(entry, node)
-        elif not self._move(old, entry, node):
-            self._insert(entry, node)
+            self._count(node.total)
+            place = _Place(self._recent, entry, node.total)
+            self._places[node.node_id] = place
+            self._insert(place, entry, node)
+            return
+        old = place.entry
+        block = place.block
+        entries = block.entries
+        at = 0 if entries[0] is old else self._at
+        if at >= len(entries) or entries[at] is not old:
+            at = bisect_left(entries, old)
+        after = at + 1
+        block.tight = block.shelf.tight = False
+        if at and entries[at - 1] < entry < (
+            entries[after] if after < len(entries) else block.high
+        ):
+            # It stays where it was, as the node that is packed does.
+            entries[at] = place.entry = entry
+            self._at = at
+            if node is not self._found:
+                self._found = None
+            if _rise(block.bound, node.available):
+                _rise(block.shelf.bound, node.available)
+            return
+        if node is not self._found or entry > old:
+            self._found = None
+        del entries[at]
+        del block.nodes[at]
+        if not entries:
+            self._remove(block)
+        self._insert(place, entry, node)
 
     def drop(self, node_id: str) -> None:
         """Take a node out; unknown IDs are fine."""
         self._found = None
-        entry = self._entries.pop(node_id, None)
-        if entry is not None:
-            del self._nodes[node_id]
-            place = bisect_right(self._lows, entry) - 1
-            self._take(entry, place, bisect_right(self._shelves[place].lows, entry) - 1)
-            self._count(node_id, None)
+        place = self._places.pop(node_id, None)
+        if place is not None:
+            block = place.block
+            at = bisect_left(block.entries, place.entry)
+            del block.entries[at]
+            del block.nodes[at]
+            block.tight = block.shelf.tight = False
+            if not block.entries:
+                self._remove(block)
+            self._uncount(place.size)
 
     def first_fit(self, amounts: Amounts) -> Node | None:
         """Return the first node in order that fits. Rules: CYC-15, NOD-20."""
@@ -142,9 +202,9 @@ class NodeOrder:
         if found is not None and self._wanted is amounts and fits(found.available, amounts):
             return found
         found = None
-        if self._shelves:
+        if self._places:
             # Mostly the least used one fits, so that this is all there is to do.
-            found = self._nodes[self._shelves[0].blocks[0].entries[0][1]]
+            found = self._shelves[0].blocks[0].nodes[0]
         if found is None or not fits(found.available, amounts):
             fitting = self.fitting(amounts, None, 1)
             found = fitting[0] if fitting else None
@@ -157,20 +217,19 @@ class NodeOrder:
 
         Rules: CYC-15, NOD-20, EXT-13.
         """
-        low = None if after is None else self._entries[after.node_id]
-        first = 0 if low is None else max(0, bisect_right(self._lows, low) - 1)
+        low: Entry = () if after is None else self._places[after.node_id].entry
         found: list[Node] = []
-        for place in range(first, len(self._shelves)):
+        for place in range(bisect_right(self._lows, low, 1) - 1, len(self._shelves)):
             shelf = self._shelves[place]
             if not fits(shelf.bound, amounts):
                 continue
             for block in shelf.blocks:
                 if fits(block.bound, amounts):
-                    self._search_block(block, amounts, low, limit, found)
+                    _search_block(block, amounts, low, limit, found)
                     if len(found) == limit:
                         return found
             if not shelf.tight:
-                self._tighten_shelf(shelf)
+                _tighten_shelf(shelf)
         return found
 
     def nearest(self, amounts: Amounts) -> Node | None:
@@ -189,8 +248,7 @@ class NodeOrder:
             for block in shelf.blocks:
                 if shortage(block.bound, amounts) >= least:
                     continue
-                for entry in block.entries:
-                    node = self._nodes[entry[1]]
+                for node in block.nodes:
                     lack = shortage(node.available, amounts)
                     if lack < least and not node.reservations and node.holds(amounts):
                         least = lack
@@ -206,44 +264,28 @@ class NodeOrder:
     def bound_faults(self) -> list[str]:
         """Return the IDs of nodes that have more than a bound above them, for checks."""
         return [
-            entry[1]
+            node.node_id
             for shelf in self._shelves
             for block in shelf.blocks
-            for entry in block.entries
+            for node in block.nodes
             for bound in (shelf.bound, block.bound)
-            if not _covers(bound, self._nodes[entry[1]])
+            if not _covers(bound, node)
         ]
 
-    def _search_block(
-        self, block: _Block, amounts: Amounts, low: Entry | None, limit: int, found: list[Node]
-    ) -> None:
-        """Add what fits in a block, behind ``low``, until there are ``limit``."""
-        nodes = self._nodes
-        before = len(found)
-        for entry in block.entries:
-            node = nodes[entry[1]]
-            if fits(node.available, amounts) and (low is None or entry > low):
-                found.append(node)
-                if len(found) == limit:
-                    return
-        if len(found) == before and not block.tight:
-            self._tighten(block)
+    def _count(self, size: Amounts) -> None:
+        """Count a node among those of its size."""
+        known = self.sizes.get(size.number)
+        if known is None:
+            self._extend(size)
+        self.sizes[size.number] = (size, 1 if known is None else known[1] + 1)
 
-    def _count(self, node_id: str, size: Amounts | None) -> None:
-        """Count a node among those of its size, or no more."""
-        old = self._size_of.pop(node_id, None)
-        if old is not None:
-            count = self.sizes[old.number][1] - 1
-            if count:
-                self.sizes[old.number] = (old, count)
-            else:
-                del self.sizes[old.number]
-        if size is not None:
-            self._size_of[node_id] = size
-            known = self.sizes.get(size.number)
-            if known is None:
-                self._extend(size)
-            self.sizes[size.number] = (size, 1 if known is None else known[1] + 1)
+    def _uncount(self, size: Amounts) -> None:
+        """Count a node among those of its size no more."""
+        count = self.sizes[size.number][1] - 1
+        if count:
+            self.sizes[size.number] = (size, count)
+        else:
+            del self.sizes[size.number]
 
     def _extend(self, size: Amounts) -> None:
         """Let the extents cover a capacity that is new; they begin anew when there is none."""
@@ -258,100 +300,113 @@ class NodeOrder:
         for index in low:
             low[index] = min(low[index], have.get(index, 0))
 
-    def _insert(self, entry: Entry, node: Node) -> None:
-        if not self._shelves:
-            self._shelves.append(_Shelf([_Block([])]))
-            self._shelves[0].lows.append(entry)
-            self._lows.append(entry)
-        place = max(0, bisect_right(self._lows, entry) - 1)
-        shelf = self._shelves[place]
-        spot = max(0, bisect_right(shelf.lows, entry) - 1)
-        block = shelf.blocks[spot]
+    def _insert(self, place: _Place, entry: Entry, node: Node) -> None:
+        """Put a node that is in no block into the one for its entry."""
+        block = self._recent
         entries = block.entries
-        insort(entries, entry)
-        # Not "is": compiled, a tuple is not the same object any more once it was in a list.
-        if entries[0] == entry:
-            shelf.lows[spot] = entry
-            self._lows[place] = shelf.lows[0]
+        at = self._at + 1
+        if at > len(entries) or not (
+            entries[at - 1] < entry < (entries[at] if at < len(entries) else block.high)
+        ):
+            shelf = self._shelves[bisect_right(self._lows, entry, 1) - 1]
+            block = shelf.blocks[bisect_right(shelf.lows, entry, 1) - 1]
+            entries = block.entries
+            at = bisect_left(entries, entry)
+        entries.insert(at, entry)
+        block.nodes.insert(at, node)
+        place.entry = entry
+        place.block = block
+        self._recent = block
+        self._at = at
         if _rise(block.bound, node.available):
-            _rise(shelf.bound, node.available)
+            _rise(block.shelf.bound, node.available)
         if len(entries) > BLOCK_LIMIT:
-            self._split(place, spot)
+            self._split(block)
 
-    def _move(self, old: Entry, entry: Entry, node: Node) -> bool:
-        """Move a node to its new place if that is in its block, else take it out; False then."""
-        place = bisect_right(self._lows, old) - 1
-        shelf = self._shelves[place]
-        lows = shelf.lows
-        spot = bisect_right(lows, old) - 1
-        block = shelf.blocks[spot]
-        entries = block.entries
-        if spot + 1 < len(lows):
-            stays = lows[spot] <= entry < lows[spot + 1]
-        else:
-            stays = lows[spot] <= entry and place + 1 == len(self._lows)
-        if not stays or len(entries) == 1:
-            self._take(old, place, spot)
-            return False
-        del entries[bisect_left(entries, old)]
-        insort(entries, entry)
-        lows[spot] = entries[0]
-        self._lows[place] = lows[0]
-        block.tight = shelf.tight = False
-        if _rise(block.bound, node.available):
-            _rise(shelf.bound, node.available)
-        return True
-
-    def _take(self, entry: Entry, place: int, spot: int) -> None:
-        """Take an entry out of its block; what is empty then goes."""
-        shelf = self._shelves[place]
-        block = shelf.blocks[spot]
-        entries = block.entries
-        del entries[bisect_left(entries, entry)]
-        block.tight = shelf.tight = False
-        if entries:
-            shelf.lows[spot] = entries[0]
-        else:
-            del shelf.blocks[spot]
-            del shelf.lows[spot]
+    def _remove(self, block: _Block) -> None:
+        """Take an empty block out, if not the only one; its part of the order falls to another."""
+        shelf = block.shelf
+        place = self._shelves.index(shelf)
+        spot = shelf.blocks.index(block)
+        if spot:
+            shelf.blocks[spot - 1].high = block.high
+        elif place:
+            self._shelves[place - 1].blocks[-1].high = block.high
+        elif len(self._shelves) == len(shelf.blocks) == 1:
+            return
+        del shelf.blocks[spot]
+        del shelf.lows[spot]
         if shelf.blocks:
             self._lows[place] = shelf.lows[0]
         else:
             del self._shelves[place]
             del self._lows[place]
 
-    def _split(self, place: int, spot: int) -> None:
-        """Halve a block, and its shelf if that has too many now."""
-        shelf = self._shelves[place]
-        block = shelf.blocks[spot]
+    def _split(self, block: _Block) -> None:
+        """Halve a block, and its shelf if that has too many now.
+
+        The halves keep the bound: it is above both, and working them out costs more than the
+        search in vain that will, if ever.
+        """
+        shelf = block.shelf
         half = len(block.entries) // 2
-        upper = _Block(block.entries[half:])
+        upper = _Block(shelf, block.entries[half:], block.nodes[half:], block.high)
         del block.entries[half:]
-        shelf.blocks.insert(spot + 1, upper)
-        shelf.lows.insert(spot + 1, upper.entries[0])
-        self._tighten(block)
-        self._tighten(upper)
+        del block.nodes[half:]
+        block.high = upper.entries[0]
+        for node in upper.nodes:
+            self._places[node.node_id].block = upper
+        upper.bound = copy(block.bound)
+        block.tight = shelf.tight = False
+        spot = shelf.blocks.index(block) + 1
+        shelf.blocks.insert(spot, upper)
+        shelf.lows.insert(spot, upper.entries[0])
+        self._recent = upper
+        self._at = len(upper.entries) - 1
         if len(shelf.blocks) > SHELF_LIMIT:
-            half = len(shelf.blocks) // 2
-            right = _Shelf(shelf.blocks[half:])
-            del shelf.blocks[half:]
-            del shelf.lows[half:]
-            self._shelves.insert(place + 1, right)
-            self._lows.insert(place + 1, right.lows[0])
-            self._tighten_shelf(shelf)
-            self._tighten_shelf(right)
+            self._split_shelf(shelf)
 
-    def _tighten(self, block: _Block) -> None:
-        block.bound = Vector()
-        block.tight = True
-        for entry in block.entries:
-            _rise(block.bound, self._nodes[entry[1]].available)
+    def _split_shelf(self, shelf: _Shelf) -> None:
+        half = len(shelf.blocks) // 2
+        right = _Shelf()
+        right.blocks = shelf.blocks[half:]
+        right.lows = shelf.lows[half:]
+        right.bound = copy(shelf.bound)
+        del shelf.blocks[half:]
+        del shelf.lows[half:]
+        for block in right.blocks:
+            block.shelf = right
+        place = self._shelves.index(shelf) + 1
+        self._shelves.insert(place, right)
+        self._lows.insert(place, right.lows[0])
 
-    def _tighten_shelf(self, shelf: _Shelf) -> None:
-        shelf.bound = Vector()
-        shelf.tight = all(block.tight for block in shelf.blocks)
-        for block in shelf.blocks:
-            _rise(shelf.bound, block.bound)
+
+def _search_block(
+    block: _Block, amounts: Amounts, low: Entry, limit: int, found: list[Node]
+) -> None:
+    """Add what fits in a block, behind ``low``, until there are ``limit``."""
+    before = len(found)
+    for at, node in enumerate(block.nodes):
+        if fits(node.available, amounts) and block.entries[at] > low:
+            found.append(node)
+            if len(found) == limit:
+                return
+    if len(found) == before and not block.tight:
+        _tighten(block)
+
+
+def _tighten(block: _Block) -> None:
+    block.bound = Vector()
+    block.tight = True
+    for node in block.nodes:
+        _rise(block.bound, node.available)
+
+
+def _tighten_shelf(shelf: _Shelf) -> None:
+    shelf.bound = Vector()
+    shelf.tight = all(block.tight for block in shelf.blocks)
+    for block in shelf.blocks:
+        _rise(shelf.bound, block.bound)
 
 
 def _rise(bound: Vector, available: Vector) -> bool:

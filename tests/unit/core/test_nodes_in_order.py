@@ -1,0 +1,182 @@
+"""The node order against plain sorting: what it finds, where it puts nodes, what it drops."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from remuda.core.model.node import Node
+from remuda.core.model.node_order import NodeOrder
+from remuda.core.model.vectors import Amounts, ResourceTypes, fits, move, shortage
+from remuda.core.policy.node_score import effective_weights, score_weights, scorer
+
+# Several shelves of blocks.
+COUNT = 2_500
+
+SIZES = (
+    {"memory": 16, "vcore": 8},
+    {"memory": 8, "vcore": 16, "gpu": 2},
+    {"memory": 64, "vcore": 64},
+)
+SHAPES: tuple[dict[str, int], ...] = (
+    {"memory": 1, "vcore": 1},
+    {"memory": 7, "vcore": 2},
+    {"vcore": 9},
+    {"gpu": 1},
+    {"memory": 65},
+    {},
+)
+
+
+class Nodes:
+    """Nodes, the order of them, and what was placed."""
+
+    def __init__(self, seed: int, policy: str, sizes: int) -> None:
+        self.draw = random.Random(seed)
+        self.types = ResourceTypes()
+        self.order = NodeOrder(scorer(policy))
+        self.shapes = [self.types.amounts(shape) for shape in SHAPES]
+        self.nodes = [self.node(number, SIZES[number % sizes]) for number in range(COUNT)]
+        self.draw.shuffle(self.nodes)
+        for node in self.nodes:
+            self.order.put(node)
+        self.inside = dict.fromkeys(self.nodes)
+        self.placed: list[tuple[Node, Amounts]] = []
+
+    def node(self, number: int, size: dict[str, int]) -> Node:
+        """An empty node."""
+        node = Node(f"n{number:05}", self.types.amounts(size), self.types.amounts({}), True)
+        node.weights = score_weights(node, self.types, effective_weights({}))
+        return node
+
+    def sorted(self) -> list[Node]:
+        """The nodes in the order they should have."""
+        return sorted(self.inside, key=lambda node: (self.order.score(node), node.node_id))
+
+    def fitting(self, amounts: Amounts) -> list[Node]:
+        """All nodes that fit, in order."""
+        return [node for node in self.sorted() if fits(node.available, amounts)]
+
+    def place(self, node: Node, amounts: Amounts) -> None:
+        """Let a node be used."""
+        move(node.available, node.allocated, amounts)
+        self.placed.append((node, amounts))
+        self.put(node)
+
+    def release(self) -> None:
+        """Give back what one of those placed took."""
+        node, amounts = self.placed.pop(self.draw.randrange(len(self.placed)))
+        move(node.allocated, node.available, amounts)
+        self.put(node)
+
+    def put(self, node: Node) -> None:
+        """Put a node that changed, if it is in the order."""
+        if node in self.inside:
+            self.order.put(node)
+
+    def come_or_go(self, node: Node) -> None:
+        """Take a node out, or back in."""
+        if node in self.inside:
+            del self.inside[node]
+            self.order.drop(node.node_id)
+        else:
+            self.inside[node] = None
+            self.order.put(node)
+
+    def check(self) -> None:
+        """Compare with plain sorting."""
+        ordered = self.sorted()
+        expected = [(self.order.score(node), node.node_id) for node in ordered]
+        assert self.order.entries() == expected
+        assert self.order.bound_faults() == []
+        assert len(self.order) == len(ordered)
+        counts: dict[int, int] = {}
+        for node in ordered:
+            counts[node.total.number] = counts.get(node.total.number, 0) + 1
+        kept = {number: count for number, (_, count) in self.order.sizes.items()}
+        assert kept == counts
+
+
+@pytest.mark.remuda_rule("NOD-15", "NOD-20", "CYC-15")
+@pytest.mark.parametrize("policy", ["fair", "binpacking"])
+@pytest.mark.parametrize("sizes", [1, 3])
+def test_the_first_that_fits_is_that_of_plain_sorting(policy: str, sizes: int) -> None:
+    nodes = Nodes(3, policy, sizes)
+    draw = nodes.draw
+    for turn in range(4_000):
+        # Mostly equal asks, one after the other, as applications have them.
+        amounts = nodes.shapes[0] if draw.random() < 0.8 else draw.choice(nodes.shapes)
+        chance = draw.random()
+        if chance < 0.15 and nodes.placed:
+            nodes.release()
+        elif chance < 0.3:
+            nodes.come_or_go(draw.choice(nodes.nodes))
+        elif chance < 0.4:
+            nodes.place(draw.choice(nodes.nodes), amounts)  # reported, be there room or not
+        else:
+            found = nodes.order.first_fit(amounts)
+            if turn % 40 == 0:
+                fitting = nodes.fitting(amounts)
+                assert found is (fitting[0] if fitting else None)
+                after = draw.choice(ordered) if (ordered := nodes.sorted()) else None
+                rest = fitting if after is None else behind(nodes.order, fitting, after)
+                assert nodes.order.fitting(amounts, after, 50) == rest[:50]
+                nodes.check()
+            if found is not None:
+                nodes.place(found, amounts)
+    nodes.check()
+
+
+def behind(order: NodeOrder, nodes: list[Node], after: Node) -> list[Node]:
+    """Those of some nodes that are behind another."""
+    least = (order.score(after), after.node_id)
+    return [node for node in nodes if (order.score(node), node.node_id) > least]
+
+
+@pytest.mark.parametrize("policy", ["fair", "binpacking"])
+def test_nodes_fill_up_and_leave_one_by_one(policy: str) -> None:
+    """Every place in the order is the first, the last and the only one at some time."""
+    nodes = Nodes(4, policy, 1)
+    for node in nodes.nodes[40:]:
+        nodes.come_or_go(node)
+    amounts = nodes.shapes[0]
+    while (found := nodes.order.first_fit(amounts)) is not None:
+        assert found is nodes.fitting(amounts)[0]
+        nodes.place(found, amounts)
+        nodes.check()
+    assert not nodes.fitting(amounts)
+    while nodes.inside:
+        nodes.come_or_go(nodes.draw.choice(list(nodes.inside)))
+        nodes.check()
+    assert nodes.order.first_fit(nodes.shapes[-1]) is None
+    nodes.come_or_go(nodes.nodes[0])
+    nodes.check()
+
+
+@pytest.mark.remuda_rule("RSV-3", "RSV-5")
+def test_the_nearest_is_the_one_that_lacks_least() -> None:
+    nodes = Nodes(5, "fair", 3)
+    for node in nodes.nodes:
+        nodes.place(node, nodes.types.amounts({"memory": nodes.draw.randrange(9), "vcore": 7}))
+    for amounts in nodes.shapes:
+        large = [node for node in nodes.sorted() if node.holds(amounts)]
+        nearest = min(large, key=lambda node: shortage(node.available, amounts), default=None)
+        assert nodes.order.nearest(amounts) is nearest
+
+
+def test_many_moves_leave_no_empty_blocks_behind() -> None:
+    """What a search goes through does not grow with what happened before."""
+    nodes = Nodes(6, "fair", 1)
+    for _ in range(20_000):
+        node = nodes.draw.choice(nodes.nodes)
+        if nodes.draw.random() < 0.5 and nodes.placed:
+            nodes.release()
+        else:
+            nodes.place(node, nodes.shapes[0])
+    shelves = nodes.order._shelves
+    assert all(block.entries for shelf in shelves for block in shelf.blocks)
+    highs = [block.high for shelf in shelves for block in shelf.blocks]
+    lows = [low for shelf in shelves for low in shelf.lows]
+    assert highs[:-1] == lows[1:]
+    assert len(lows) < COUNT / 4
