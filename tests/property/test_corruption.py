@@ -241,7 +241,7 @@ def drop_from_child_order(world: World) -> None:
 
 
 def move_in_child_order(world: World) -> None:
-    world.queue("root.p").child_order.put("a", (-99.0, 0.0), (1,), ready=True)
+    world.queue("root.p").child_order.put("a", (-99.0, 0.0, "a"), Vector(), ready=True)
 
 
 def change_standing(world: World) -> None:

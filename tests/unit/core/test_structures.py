@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Collection
 
 import pytest
 
@@ -14,7 +15,7 @@ from remuda.core.model.child_order import ChildOrder
 from remuda.core.model.priorities import MIN_PRIORITY, PriorityCount
 from remuda.core.model.ranking import Ranking
 from remuda.core.model.request import Request
-from remuda.core.model.vectors import ResourceTypes
+from remuda.core.model.vectors import ResourceTypes, Vector, exceeds
 
 
 def test_a_ranking_always_knows_its_smallest() -> None:
@@ -107,26 +108,39 @@ def test_priorities_that_come_and_go_leave_nothing_behind() -> None:
     assert len(count._heap) <= 100
 
 
+def put(
+    order: ChildOrder,
+    name: str,
+    numbers: tuple[float, float],
+    pending: tuple[int, ...],
+    ready: bool,
+) -> None:
+    """Put a child whose queue has so much pending."""
+    vector = Vector()
+    vector.amounts = [*pending, 0]
+    order.put(name, (*numbers, name), vector, ready)
+
+
 @pytest.mark.remuda_rule("QUE-36")
 def test_equal_children_are_served_by_name_unless_another_has_more_pending() -> None:
     order = ChildOrder()
-    order.put("a", (0, 0.5), (1,), ready=True)
-    order.put("b", (0, 0.5), (0, 5), ready=True)
-    order.put("c", (0, 0.5), (2,), ready=True)
+    put(order, "a", (0, 0.5), (1,), ready=True)
+    put(order, "b", (0, 0.5), (0, 5), ready=True)
+    put(order, "c", (0, 0.5), (2,), ready=True)
     assert order.first() == "b"  # c has more than a, b and c cannot be compared
-    order.put("b", (0, 0.5), (0, 5), ready=False)
+    put(order, "b", (0, 0.5), (0, 5), ready=False)
     assert order.first() == "c"
     order.drop("c")
     assert order.first() == "a"
-    order.put("d", (0, 0.4), (1,), ready=True)
+    put(order, "d", (0, 0.4), (1,), ready=True)
     assert order.first() == "d"
 
 
 def test_children_that_cannot_be_served_still_count_in_the_order() -> None:
     order = ChildOrder()
-    order.put("a", (0, 0.0), (1,), ready=True)
-    order.put("x", (0, 0.0), (3, 0, 1), ready=False)
-    order.put("c", (0, 0.0), (0, 9), ready=True)
+    put(order, "a", (0, 0.0), (1,), ready=True)
+    put(order, "x", (0, 0.0), (3, 0, 1), ready=False)
+    put(order, "c", (0, 0.0), (0, 9), ready=True)
     # Served in this order: c (nobody exceeds it, before x by name), x, a.
     assert order.first() == "c"
 
@@ -144,7 +158,7 @@ def seconds_per_choice(count: int) -> float:
     """
     order = ChildOrder()
     for number in reversed(range(count)):
-        order.put(f"q{number:05}", (0, 0.5), incomparable(number, count), ready=True)
+        put(order, f"q{number:05}", (0, 0.5), incomparable(number, count), ready=True)
     rounds: list[float] = []
     for _ in range(5):
         begun = time.process_time()
@@ -152,8 +166,9 @@ def seconds_per_choice(count: int) -> float:
             name = order.first()
             place = order.place(name)
             assert place is not None
-            numbers, pending, ready = place
-            order.put(name, numbers, tuple(amount - 1 for amount in pending), ready)
+            _, pending, ready = place
+            fewer = tuple(amount - 1 for amount in pending)
+            put(order, name, (0, 0.5), fewer, ready)
         rounds.append(time.process_time() - begun)
     return min(rounds) / 3
 
@@ -169,9 +184,64 @@ def test_a_choice_among_many_equal_children_does_not_compare_all_pairs() -> None
 def test_incomparable_children_are_served_by_name() -> None:
     order = ChildOrder()
     for number in range(50):
-        order.put(f"q{number:05}", (0, 0.5), incomparable(number, 50), ready=number % 3 == 2)
+        put(order, f"q{number:05}", (0, 0.5), incomparable(number, 50), ready=number % 3 == 2)
     served = []
-    while order.has_ready():
+    while order.ready:
         served.append(order.first())
         order.drop(served[-1])
     assert served == [f"q{number:05}" for number in range(2, 50, 3)]
+
+
+class Plain:
+    """Children with their numbers, pending amounts and whether they are ready, in no order."""
+
+    def __init__(self) -> None:
+        self.places: dict[str, tuple[tuple[float, float], tuple[int, ...], bool]] = {}
+
+    def served(self, names: Collection[str]) -> list[str]:
+        """All children in the order of QUE-36, of these only those named."""
+        left = dict(self.places)
+        found: list[str] = []
+        while left:
+            least = min(place[0] for place in left.values())
+            equal = {name: place[1] for name, place in left.items() if place[0] == least}
+            name = min(
+                name
+                for name, pending in equal.items()
+                if not any(exceeds(other, pending) for other in equal.values())
+            )
+            del left[name]
+            found.append(name)
+        return [name for name in found if name in names]
+
+
+@pytest.mark.remuda_rule("QUE-33", "QUE-35", "QUE-36", "CYC-19")
+@pytest.mark.parametrize("seed", range(20))
+def test_children_are_served_in_the_order_of_their_definition(seed: int) -> None:
+    """Few different numbers, so that children meet, stay together and part again."""
+    draw = random.Random(seed)
+    order, plain = ChildOrder(), Plain()
+    pending: dict[str, Vector] = {}
+    names = [f"q{number}" for number in range(draw.choice((2, 5, 12)))]
+    for _ in range(600):
+        name = draw.choice(names)
+        if draw.random() < 0.1:
+            order.drop(name)
+            plain.places.pop(name, None)
+        else:
+            numbers = (float(draw.randrange(2)), draw.choice((0.0, 0.25, 0.5)))
+            amounts = (draw.randrange(3), draw.randrange(1, 3))
+            ready = draw.random() < 0.7
+            if name in plain.places and draw.random() < 0.7:
+                numbers = plain.places[name][0]  # it stays, wants something else or is stopped
+            pending.setdefault(name, Vector()).amounts = [*amounts, 0]
+            plain.places[name] = (numbers, amounts, ready)
+            order.put(name, (*numbers, name), pending[name], ready)
+        able = [each for each, place in plain.places.items() if place[2]]
+        if draw.random() < 0.5:
+            assert order.first() == next(iter(plain.served(able)), "")
+        if draw.random() < 0.2:
+            some = draw.sample(names, draw.randint(1, len(names)))
+            assert order.first_among(some) == next(iter(plain.served(some)), "")
+        assert order.names() == sorted(plain.places)
+        assert all(order.place(each) == place for each, place in plain.places.items())

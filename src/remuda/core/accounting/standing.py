@@ -15,9 +15,9 @@ from remuda.core.model.queue import Queue
 from remuda.core.model.ranking import SortKey
 from remuda.core.model.request import CLOSED, HOME, Group, Lane, Strand
 from remuda.core.model.trackers import QueueTracker
-from remuda.core.model.vectors import Vector, trimmed
+from remuda.core.model.vectors import Vector
 from remuda.core.policy.shares import divisors, fair_maximum
-from remuda.core.policy.standing import application_key, child_numbers, shown_priority
+from remuda.core.policy.standing import application_key, child_key, shown_priority
 
 
 def settle(partition: Partition) -> None:
@@ -27,7 +27,7 @@ def settle(partition: Partition) -> None:
 
     Rules: QUE-28, QUE-32, QUE-33, QUE-38.
     """
-    if partition.shares_stale and trimmed(partition.root.pending):
+    if partition.shares_stale and any(partition.root.pending.amounts):
         _renew_shares(partition)
     elif partition.unsettled:
         for leaf in partition.unsettled.values():
@@ -45,10 +45,9 @@ def _update(queue: Queue, parent: Queue, *, parity: bool) -> None:
     if priority != queue.priority:
         queue.priority = priority
         _show_priority(queue, parent)
-    pending = trimmed(queue.pending)
-    if pending and queue.state != states.STOPPED:
-        numbers = child_numbers(parent, queue, parity=parity)
-        parent.child_order.put(queue.name, numbers, pending, queue.has_ready())
+    if queue.state != states.STOPPED and any(queue.pending.amounts):
+        key = child_key(parent, queue, parity=parity)
+        parent.child_order.put(queue.name, key, queue.pending, queue.has_ready())
     else:
         parent.child_order.drop(queue.name)
 

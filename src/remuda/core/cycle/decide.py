@@ -96,7 +96,7 @@ def _first_lane(root: Queue) -> Lane:
     """
     queue = root
     while queue.children:
-        if queue.leaf and not queue.child_order.has_ready():
+        if queue.leaf and not queue.child_order.ready:
             break
         queue = queue.children[queue.child_order.first()]
     return queue.lanes[queue.ready.first()]

@@ -40,7 +40,7 @@ from remuda.core.model.vectors import (
     subtract_vector,
     trimmed,
 )
-from remuda.core.policy.standing import application_key, child_numbers, shown_priority
+from remuda.core.policy.standing import application_key, child_key, shown_priority
 
 
 def check(cluster: Cluster) -> None:
@@ -235,7 +235,7 @@ def _child_orders(partition: Partition) -> None:
         require(sorted(expected) == listed, partition, f"children of {parent.path} are wrong")
         for name in expected:
             child = parent.children[name]
-            numbers = child_numbers(parent, child, parity=partition.parity)
+            numbers = child_key(parent, child, parity=partition.parity)[:2]
             place = (numbers, trimmed(child.pending), child.has_ready())
             kept = parent.child_order.place(name)
             require(kept == place, partition, f"queue {child.path} stands at {kept}, not {place}")

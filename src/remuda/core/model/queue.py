@@ -176,4 +176,4 @@ class Queue(Bound):
 
     def has_ready(self) -> bool:
         """Whether the regular pass has something to try in or below this queue."""
-        return bool(self.ready.keys) or self.child_order.has_ready()
+        return bool(self.ready.keys or self.child_order.ready)

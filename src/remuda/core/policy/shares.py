@@ -15,20 +15,11 @@ def fair_share(queue: Queue) -> float:
     counts as fully used once it is used at all.
     """
     best = 0.0
-    divisors = queue.divisors
-    known = len(divisors)
-    for index, used in enumerate(queue.allocated.amounts):
-        if used <= 0 or index >= known:
-            continue
-        divisor = divisors[index]
-        if divisor > 0:
-            ratio = used / divisor
-        elif divisor == 0:
-            ratio = 1.0
-        else:
-            continue
-        if ratio > best:
-            best = ratio
+    for used, divisor in zip(queue.allocated.amounts, queue.divisors, strict=False):
+        if used > 0 and divisor >= 0:
+            ratio = used / divisor if divisor else 1.0
+            if ratio > best:
+                best = ratio
     return best
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from remuda.config.queue_properties import FAIR
 from remuda.core.model.application import Application
-from remuda.core.model.child_order import Numbers
 from remuda.core.model.priorities import visible
 from remuda.core.model.queue import Queue
 from remuda.core.model.ranking import SortKey
@@ -17,15 +16,15 @@ def shown_priority(queue: Queue) -> int:
     return visible(queue.priority, settings.priority_offset, settings.priority_fence)
 
 
-def child_numbers(parent: Queue, child: Queue, *, parity: bool) -> Numbers:
-    """Return the two numbers a parent sorts a child by, smallest first.
+def child_key(parent: Queue, child: Queue, *, parity: bool) -> SortKey:
+    """Return the two numbers a parent sorts a child by, smallest first, and the child's name.
 
     ``parity``: shares as 1.5 worked them out. Rules: QUE-33, RES-49, RES-50, RES-52, KV-5.
     """
     share = usage_shares(child.allocated, child.guaranteed) if parity else fair_share(child)
     if parent.settings.sort_by_priority:
-        return (-child.shown_priority, share)
-    return (share, -child.shown_priority)
+        return (-child.shown_priority, share, child.name)
+    return (share, -child.shown_priority, child.name)
 
 
 def application_key(leaf: Queue, application: Application) -> SortKey:
