@@ -34,6 +34,8 @@ class Inbox(Generic[T]):
         self._entries: deque[tuple[T, int]] = deque()
         self._weight = 0
         self._closed = ""
+        self._hurry = False
+        self._enough = 0
         self._lock = threading.Lock()
         self._filled = threading.Condition(self._lock)
         self._drained = threading.Condition(self._lock)
@@ -50,29 +52,48 @@ class Inbox(Generic[T]):
             while self._weight >= self._capacity and not self._closed:
                 self._drained.wait()
             check()
-            self._append(entry, weight)
+            self._append(entry, weight, hurry=True)
 
     def put_now(self, entry: T, weight: int = 1, check: Callable[[], None] = anything) -> None:
         """Hand ``entry`` over without waiting, beyond the bound if need be; see ``put``."""
         with self._lock:
             check()
-            self._append(entry, weight)
+            self._append(entry, weight, hurry=True)
 
     def offer(self, entry: T, weight: int = 1, check: Callable[[], None] = anything) -> bool:
-        """Hand ``entry`` over if there is room, and say whether there was; see ``put``."""
+        """Hand ``entry`` over if there is room, and say whether there was; see ``put``.
+
+        It does not end a ``rest`` of the receiver, as what the other methods hand over does.
+        """
         with self._lock:
             if self._weight >= self._capacity and not self._closed:
                 return False
             check()
-            self._append(entry, weight)
+            self._append(entry, weight, hurry=False)
             return True
 
-    def _append(self, entry: T, weight: int) -> None:
+    def _append(self, entry: T, weight: int, *, hurry: bool) -> None:
         if self._closed:
             raise LoopStoppedError(self._closed)
         self._entries.append((entry, weight))
         self._weight += weight
-        self._filled.notify()
+        if hurry:
+            self._hurry = True
+        if hurry or self._weight >= self._enough:
+            self._filled.notify()
+
+    def rest(self, seconds: float, enough: int) -> None:
+        """Let what was offered gather for so long. Only the receiver calls this.
+
+        Ends early when ``enough`` elements wait, or anything that was not merely offered, or the
+        inbox is closed.
+        """
+        with self._lock:
+            if self._hurry or self._closed or self._weight >= enough:
+                return
+            self._enough = enough
+            self._filled.wait(seconds)
+            self._enough = 0
 
     def room(self) -> Future[None] | None:
         """Return what completes when there is room, or the end has come; None if there is some."""
@@ -98,6 +119,8 @@ class Inbox(Generic[T]):
                 taken.append(entry)
                 weight -= heft
                 self._weight -= heft
+            if not self._entries:
+                self._hurry = False
             if self._weight < self._capacity:
                 self._drained.notify_all()
                 waiters, self._waiters = self._waiters, []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -89,3 +90,47 @@ def test_closing_wakes_whoever_waits_and_refuses_the_rest() -> None:
     with pytest.raises(LoopStoppedError, match="over"):
         inbox.offer("refused too")
     assert inbox.leftovers() == ["kept"]
+
+
+def test_what_is_offered_gathers_while_the_receiver_rests() -> None:
+    inbox: Inbox[str] = Inbox()
+    rested = threading.Event()
+
+    def receive() -> None:
+        inbox.rest(60, enough=3)
+        rested.set()
+
+    receiver = threading.Thread(target=receive)
+    receiver.start()
+    inbox.offer("one")
+    inbox.offer("two")
+    assert not rested.wait(0.05)
+    inbox.offer("three")
+    receiver.join(10)
+    assert list(inbox.take(10, 0)) == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize("end", [Inbox.put, Inbox.put_now, Inbox.close])
+def test_a_rest_ends_with_what_is_in_a_hurry(end: Callable[[Inbox[str], str], None]) -> None:
+    inbox: Inbox[str] = Inbox()
+    receiver = threading.Thread(target=inbox.rest, args=(60, 1_000))
+    receiver.start()
+    inbox.offer("patient")
+    end(inbox, "urgent")
+    receiver.join(10)
+    assert not receiver.is_alive()
+    assert inbox.take(1, 0)[0] == "patient"
+
+
+def test_there_is_no_rest_while_something_urgent_waits() -> None:
+    inbox: Inbox[str] = Inbox()
+    inbox.put("urgent")
+    inbox.rest(60, enough=1_000)
+    assert list(inbox.take(10, 0)) == ["urgent"]
+
+
+def test_a_rest_is_over_when_its_time_is() -> None:
+    inbox: Inbox[str] = Inbox()
+    inbox.offer("patient")
+    inbox.rest(0.001, enough=1_000)
+    assert list(inbox.take(10, 0)) == ["patient"]
