@@ -2,8 +2,7 @@
 
 Neighbouring placements become one response: a message costs its receiver about 90 us, an
 allocation in it 3 us. Nothing is moved past an effect of another kind, so an RM sees "updated"
-and "new" in the order in which they were decided (SI-7, SI-79). The constant parts of an
-allocation are kept as bytes and merged, at half the price of filling a protobuf map each time.
+and "new" in the order in which they were decided (SI-7, SI-79).
 """
 
 from __future__ import annotations
@@ -12,8 +11,6 @@ import logging
 from collections.abc import Sequence
 from typing import Final, TypeAlias, assert_never
 
-from remuda.base.resources import Resource
-from remuda.core.messages.commands import Ask
 from remuda.core.messages.effects import (
     AllocationNew,
     AllocationsRejected,
@@ -35,17 +32,13 @@ from remuda.core.messages.effects import (
 )
 from remuda.si.generation import Generation
 from remuda.si.pb import si_pb2 as si
+from remuda.si.placements import PlacementEncoder
 from remuda.si.wire import Response, resource
 
 _log = logging.getLogger("remuda.si")
 
 # Allocations or application updates in one response.
 COALESCED_LIMIT: Final = 1_000
-
-# Different shapes of asks remembered per RM; beyond it the memory starts anew. Longer ones are
-# built each time, so that memory is bounded whatever an RM asks for.
-_SHAPES_LIMIT: Final = 4_096
-_REMEMBERED_BYTES_LIMIT: Final = 1_024
 
 
 class ResponseWriter:
@@ -56,14 +49,40 @@ class ResponseWriter:
 
     def __init__(self, generation: Generation | None = None) -> None:
         self._generation = generation or Generation()
-        self._shapes: dict[tuple[int, bool, bool], tuple[Resource, bytes]] = {}
+        self._placements = PlacementEncoder()
 
     def responses(self, effects: Sequence[Effect]) -> list[Response]:
         """Translate effects of one RM; what has no response here is left out.
 
         That is event records, container states, and answers given elsewhere.
         """
-        responses: list[Response] = []
+        return [
+            si.AllocationResponse.FromString(piece) if isinstance(piece, bytes) else piece
+            for piece in self._pieces(effects)
+        ]
+
+    def encoded(
+        self, effects: Sequence[Effect], bytes_limit: int
+    ) -> list[tuple[type[Response], bytes]]:
+        """Translate as ``responses`` does, but into bytes; the type says of which message.
+
+        What exceeds ``bytes_limit`` is cut, see ``split_encoded``.
+        """
+        encoded: list[tuple[type[Response], bytes]] = []
+        for piece in self._pieces(effects):
+            if not isinstance(piece, bytes):
+                encoded += [(type(piece), part) for part in split_encoded(piece, bytes_limit)]
+            elif len(piece) <= bytes_limit:
+                encoded.append((si.AllocationResponse, piece))
+            else:
+                whole = si.AllocationResponse.FromString(piece)
+                parts = split_encoded(whole, bytes_limit)
+                encoded += [(si.AllocationResponse, part) for part in parts]
+        return encoded
+
+    def _pieces(self, effects: Sequence[Effect]) -> list[Response | bytes]:
+        """Translate effects; placements, of which there are many, are encoded already."""
+        pieces: list[Response | bytes] = []
         run: list[AllocationNew] = []
         updates: list[ApplicationUpdated] = []
         for effect in effects:
@@ -71,22 +90,22 @@ class ResponseWriter:
             if kind is EventRecord or kind is ContainerStateUpdated:
                 continue
             if updates and (kind is not ApplicationUpdated or len(updates) == COALESCED_LIMIT):
-                responses.append(_application_updates(updates))
+                pieces.append(_application_updates(updates))
                 updates = []
             if run and (kind is not AllocationNew or len(run) == COALESCED_LIMIT):
-                responses.append(self._placements(run))
+                pieces.append(self._placements.encode(run))
                 run = []
             if isinstance(effect, AllocationNew):
                 run.append(effect)
             elif isinstance(effect, ApplicationUpdated):
                 updates.append(effect)
             elif (response := self._other(effect)) is not None:
-                responses.append(response)
+                pieces.append(response)
         if updates:
-            responses.append(_application_updates(updates))
+            pieces.append(_application_updates(updates))
         if run:
-            responses.append(self._placements(run))
-        return responses
+            pieces.append(self._placements.encode(run))
+        return pieces
 
     def _other(self, effect: _Single) -> Response | None:
         """Build the response for an effect that is never coalesced. Rules: SI-111."""
@@ -94,62 +113,6 @@ class ResponseWriter:
         if self._generation.unified and isinstance(response, si.AllocationResponse):
             _unify(response)
         return response
-
-    def _placements(self, effects: Sequence[AllocationNew]) -> si.AllocationResponse:
-        """Build one ``new`` list; every field an RM needs to replay it is set (SI-76)."""
-        response = si.AllocationResponse()
-        add = response.new.add
-        like: tuple[object, bool, bool] = (None, False, False)
-        shape = b""
-        for effect in effects:
-            ask = effect.ask
-            allocation = add()
-            kind = (ask.resource, ask.allow_preempt_self, ask.allow_preempt_other)
-            if kind[0] is not like[0] or kind != like:
-                like, shape = kind, self._shape(ask)
-            allocation.MergeFromString(shape)
-            allocation.allocationKey = ask.allocation_key
-            allocation.UUID = effect.allocation_id
-            allocation.allocationID = effect.allocation_id
-            allocation.nodeID = effect.node_id
-            allocation.applicationID = ask.application_id
-            allocation.partitionName = effect.partition
-            if ask.priority:
-                allocation.priority = ask.priority
-            if ask.tags:
-                tags = allocation.allocationTags
-                for name, text in ask.tags.items():
-                    tags[name] = text
-            if ask.task_group:
-                allocation.taskGroupName = ask.task_group
-            if ask.placeholder:
-                allocation.placeholder = True
-            if ask.originator:
-                allocation.originator = True
-        return response
-
-    def _shape(self, ask: Ask) -> bytes:
-        """Return the encoded resource and preemption policy of an ask.
-
-        A short one is remembered by the identity of the mapping, which the entry keeps alive; the
-        reader gives equal asks the same mapping.
-        """
-        key = (id(ask.resource), ask.allow_preempt_self, ask.allow_preempt_other)
-        known = self._shapes.get(key)
-        if known is not None:
-            return known[1]
-        shape = si.Allocation(
-            resourcePerAlloc=resource(ask.resource),
-            preemptionPolicy=si.PreemptionPolicy(
-                allowPreemptSelf=ask.allow_preempt_self,
-                allowPreemptOther=ask.allow_preempt_other,
-            ),
-        ).SerializeToString()
-        if len(shape) <= _REMEMBERED_BYTES_LIMIT:
-            if len(self._shapes) >= _SHAPES_LIMIT:
-                self._shapes.clear()
-            self._shapes[key] = (ask.resource, shape)
-        return shape
 
 
 def container_state(effect: ContainerStateUpdated) -> si.UpdateContainerSchedulingStateRequest:

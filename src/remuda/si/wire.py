@@ -17,6 +17,9 @@ Response: TypeAlias = si.AllocationResponse | si.ApplicationResponse | si.NodeRe
 # Metadata key that names the RM of a stream before its first message does (SI-101).
 RM_ID_METADATA: Final = "remuda-rm-id"
 
+# Each byte by itself: nearly all numbers in front of a message are made of one or two of them.
+_BYTES: Final = tuple([bytes((value,)) for value in range(256)])
+
 
 def resource(amounts: Mapping[str, int] | None) -> si.Resource:
     """Return amounts in base units (vcore thousandths, memory bytes) as a message.
@@ -28,3 +31,17 @@ def resource(amounts: Mapping[str, int] | None) -> si.Resource:
         for name, amount in amounts.items():
             message.resources[name].value = amount
     return message
+
+
+def varint(value: int) -> bytes:
+    """Encode a number that is not negative."""
+    if value < 128:
+        return _BYTES[value]
+    if value < 16_384:
+        return _BYTES[value & 127 | 128] + _BYTES[value >> 7]
+    encoded = bytearray()
+    while value > 127:
+        encoded.append(value & 127 | 128)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)

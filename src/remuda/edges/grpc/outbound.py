@@ -19,7 +19,7 @@ from typing import Final
 
 from remuda.core.messages.effects import Effect
 from remuda.edges.grpc.settings import GrpcSettings
-from remuda.si.codec_out import ResponseWriter, split_encoded
+from remuda.si.codec_out import ResponseWriter
 from remuda.si.generation import Generation
 from remuda.si.pb import si_pb2 as si
 from remuda.si.wire import Response
@@ -47,7 +47,8 @@ class _Lane:
         self.waiting: deque[tuple[int, bytes]] = deque()
         self.open = False
         self.writing = False
-        self.changed = asyncio.Event()
+        self.ready = asyncio.Event()
+        self.drained = asyncio.Event()
 
 
 class Outbound:
@@ -72,13 +73,11 @@ class Outbound:
         """Queue the responses that these effects make."""
         if self.overflowed:
             return
-        for response in self._writer.responses(effects):
-            lane = self._lanes[_KIND_OF[type(response)]]
-            for encoded in split_encoded(response, self._settings.send_bytes_limit):
-                self._number += 1
-                lane.waiting.append((self._number, encoded))
-                self._messages += 1
-                self._bytes += len(encoded)
+        for kind, encoded in self._writer.encoded(effects, self._settings.send_bytes_limit):
+            self._number += 1
+            self._lanes[_KIND_OF[kind]].waiting.append((self._number, encoded))
+            self._messages += 1
+            self._bytes += len(encoded)
         self._bound()
         self._wake()
 
@@ -137,15 +136,15 @@ class Outbound:
         """Wait until nothing waits for the stream of this kind."""
         lane = self._lanes[kind]
         while lane.waiting:
-            lane.changed.clear()
-            await lane.changed.wait()
+            lane.drained.clear()
+            await lane.drained.wait()
 
     async def next(self, kind: Kind) -> bytes:
         """Wait for the next response of this kind whose turn it is; ``done`` removes it."""
         lane = self._lanes[kind]
         while not (lane.waiting and self._due(kind)):
-            lane.changed.clear()
-            await lane.changed.wait()
+            lane.ready.clear()
+            await lane.ready.wait()
         lane.writing = True
         self._wake()
         return lane.waiting[0][1]
@@ -179,5 +178,9 @@ class Outbound:
             self.overflow()
 
     def _wake(self) -> None:
-        for lane in self._lanes.values():
-            lane.changed.set()
+        """Wake whom something has come for, and nobody else: a waking costs as much as a write."""
+        for kind, lane in self._lanes.items():
+            if not lane.waiting:
+                lane.drained.set()
+            elif not lane.writing and self._due(kind):
+                lane.ready.set()

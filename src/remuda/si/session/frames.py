@@ -14,6 +14,7 @@ from google.protobuf.message import Message
 from remuda.base.errors import ProtocolError
 from remuda.si import limits
 from remuda.si.pb import extension_pb2 as ext
+from remuda.si.wire import varint
 
 Frame: TypeAlias = ext.RMFrame | ext.CoreFrame
 
@@ -90,16 +91,6 @@ def numbered(number: int, acknowledged: int, inside: bytes) -> bytes:
     if acknowledged:
         head += varint(_ACK_TAG) + varint(acknowledged)
     return head + inside
-
-
-def varint(value: int) -> bytes:
-    """Encode a number that is not negative."""
-    encoded = bytearray()
-    while value > 127:
-        encoded.append(value & 127 | 128)
-        value >>= 7
-    encoded.append(value)
-    return bytes(encoded)
 
 
 def peek(data: bytes) -> Head:

@@ -10,6 +10,7 @@ from remuda.si.pb import si_pb2 as si
 from remuda.si.session import frames
 from remuda.si.session.errors import SessionError
 from remuda.si.session.terms import SessionLimits
+from remuda.si.wire import varint
 from tests.unit.si.session.ends import (
     MS,
     CoreEnd,
@@ -94,7 +95,7 @@ def test_bytes_that_are_no_frame_are_a_breach_of_the_protocol(data: bytes) -> No
 @pytest.mark.remuda_rule("EXT-21")
 def test_unknown_frames_count_and_are_left_to_the_owner_if_they_have_a_number() -> None:
     core = core_end()
-    notice = frames.varint(45 << 3 | 2) + b"\x00"
+    notice = varint(45 << 3 | 2) + b"\x00"
     assert core.receive(notice, 0) is None
     arrival = core.receive(frames.numbered(1, 0, notice), 0)
     assert arrival is not None
@@ -272,7 +273,7 @@ def test_a_frame_beyond_the_limit_is_refused_and_its_number_counts() -> None:
 @pytest.mark.remuda_rule("SI-105")
 def test_a_frame_with_too_many_elements_is_refused_unpacked() -> None:
     core = core_end()
-    element = frames.varint(4 << 3 | 2) + b"\x00"
+    element = varint(4 << 3 | 2) + b"\x00"
     body = frames.body(ext.RMFrame, "allocation", element * 100_001)
     arrival = core.receive(frames.numbered(1, 0, body), 0)
     assert arrival is not None
@@ -282,8 +283,8 @@ def test_a_frame_with_too_many_elements_is_refused_unpacked() -> None:
 
 @pytest.mark.remuda_rule("SI-105")
 def test_an_answer_with_too_many_reasons_is_refused_unpacked() -> None:
-    item = (frames.varint(4 << 3 | 2) + b"\x00") * 100_001
-    result = frames.varint(3 << 3 | 2) + frames.varint(len(item)) + item
+    item = (varint(4 << 3 | 2) + b"\x00") * 100_001
+    result = varint(3 << 3 | 2) + varint(len(item)) + item
     body = frames.body(ext.RMFrame, "nodes_predicates", result)
     assert len(ext.RMFrame.FromString(body).nodes_predicates.items[0].failures) == 100_001
     arrival = core_end().receive(frames.numbered(1, 0, body), 0)

@@ -18,6 +18,7 @@ from remuda.si.session.handshake import (
     welcome_of,
 )
 from remuda.si.session.terms import FEATURES, SessionLimits, Terms
+from remuda.si.wire import varint
 
 TERMS = Terms(0, ("predicates",), SessionLimits())
 CORE = Identity("1.2.3", "uuid")
@@ -54,7 +55,7 @@ def test_an_empty_registration_is_one() -> None:
             frames.numbered(1, 0, hello(ext.Attach(), (), None)),
             "Hello carries number 1",
         ),
-        (b"\x52" + frames.varint(17 << 20) + b"\0" * (17 << 20), "allowed are 16777216"),
+        (b"\x52" + varint(17 << 20) + b"\0" * (17 << 20), "allowed are 16777216"),
     ],
 )
 def test_anything_else_is_a_breach_of_the_protocol(data: bytes, reason: str) -> None:

@@ -170,7 +170,9 @@ class Outlet:
 
     def take_over(self, name: str, encoded: bytes) -> None:
         """Send a response that waited elsewhere. Rules: EXT-12."""
-        self._respond(_TYPES[name].FromString(encoded))
+        whole = _TYPES[name].FromString(encoded)
+        for part in split_encoded(whole, self.conversation.body_bytes_limit):
+            self._respond(name, part)
         self.settle()
 
     def left_over(self) -> list[tuple[str, bytes]]:
@@ -207,8 +209,10 @@ class Outlet:
 
     def _take_effects(self, effects: Sequence[Effect]) -> Sequence[Effect]:
         if self.delivers:
-            for response in self._writer.responses(effects):
-                self._respond(response)
+            # Cut to the frame limit. Rules: EXT-8, SI-75.
+            limit = self.conversation.body_bytes_limit
+            for kind, encoded in self._writer.encoded(effects, limit):
+                self._respond(_NAMES[kind], encoded)
         changed, gone = changed_nodes(effects)
         questions = self.inquiries.questions
         questions.changes.note(changed, self.conversation.outgoing.last)
@@ -217,12 +221,8 @@ class Outlet:
         self._take_notices(effects)
         return () if self.delivers else effects
 
-    def _respond(self, response: Response) -> None:
-        """Send a response, cut to the frame limit. Rules: EXT-8, SI-75."""
-        limit = self.conversation.body_bytes_limit
-        name = _NAMES[type(response)]
-        for encoded in split_encoded(response, limit):
-            self.conversation.send(frames.body(ext.CoreFrame, name, encoded))
+    def _respond(self, name: str, encoded: bytes) -> None:
+        self.conversation.send(frames.body(ext.CoreFrame, name, encoded))
 
     def _take_notices(self, effects: Sequence[Effect]) -> None:
         """Queue what nobody waits for. Rules: SI-82, SI-83, EXT-6."""
