@@ -141,6 +141,7 @@ class InProcessScheduler:
                 stored=not request.config,
                 ended=binding.end,
                 events=binding.events,
+                records=_never,
             ).result()
             self._replace_binding(request.rmID, None if answer.reason else binding)
             if not answer.reason:
@@ -344,6 +345,11 @@ class _Binding:
         """End the event thread."""
         if self._feed is not None:
             self._feed.close()
+
+
+def _never() -> bool:
+    """Event records come from their store (SI-83), not among the effects."""
+    return False
 
 
 def _call(call: Callable[[Any], object], argument: object) -> None:

@@ -77,14 +77,14 @@ class Observation:
         core.configurations.watch(store.configure)
         self._events = EventSystem(core, choose=store.sink)
         failures = Failures()
-        core.subscribe(failures)
+        core.subscribe(failures, records=False)
         self._checker = HealthChecker(core, failures, [store.findings])
         core.configurations.watch(self._checker)
         self._history = History(core, settings.history_samples)
         self.metrics = Metrics(
             core, settings.metrics, events=self._events.counters, stores=core.feeds
         )
-        core.subscribe(self.metrics.refusals)
+        core.subscribe(self.metrics.refusals, records=False)
         self._core = core
         self._clusters = Clusters(core.roster, time.time_ns(), settings.cluster_name)
         self.dump = StateDump(core, self._dump_parts())

@@ -44,12 +44,18 @@ def nobody() -> None:
     """Told of the end of a registration that nobody cares about."""
 
 
+def always() -> bool:
+    """A sink that gets event records, too."""
+    return True
+
+
 @dataclass(slots=True)
 class Session:
     """What the runtime knows of one registered RM.
 
     ``predicates`` is asked about nodes, ``preemption`` about victims. ``events`` gets the event
-    records, if anybody takes them from there; ``sink`` gets all effects, those among them.
+    records, if anybody takes them from there; ``sink`` gets all effects, those among them as long
+    as ``records`` says so: they are four of five effects, and most sinks have no use for them.
 
     ``ended`` is called once, on the core thread, when the registration is over, whatever the cause:
     another one in its place, a shutdown, a pause that lasted too long (RM-9, RM-17).
@@ -60,6 +66,7 @@ class Session:
     ended: Callable[[], None] = nobody
     preemption: PreemptionPredicates | None = None
     events: EventStore | None = None
+    records: Callable[[], bool] = always
 
 
 @runtime_checkable
@@ -82,7 +89,7 @@ class Delivery:
         self._feeds = feeds or EventFeeds()
         self._lock = threading.Lock()
         self._sessions: dict[str, Session] = {}
-        self._observers: tuple[EffectSink, ...] = ()
+        self._observers: tuple[tuple[EffectSink, bool], ...] = ()
         self.asks_predicates = False
         self._postponing: tuple[Postponing, ...] = ()
 
@@ -120,14 +127,18 @@ class Delivery:
         for port in self._postponing:
             port.flush()
 
-    def observe(self, observer: EffectSink) -> Callable[[], None]:
-        """Send every effect batch to ``observer`` too; the result ends that."""
+    def observe(self, observer: EffectSink, *, records: bool = True) -> Callable[[], None]:
+        """Send every effect batch to ``observer`` too; the result ends that.
+
+        ``records``: with the event records in it.
+        """
+        entry = (observer, records)
         with self._lock:
-            self._observers = (*self._observers, observer)
+            self._observers = (*self._observers, entry)
 
         def forget() -> None:
             with self._lock:
-                self._observers = tuple(o for o in self._observers if o is not observer)
+                self._observers = tuple(each for each in self._observers if each is not entry)
 
         return forget
 
@@ -140,19 +151,25 @@ class Delivery:
         """
         if not effects:
             return
-        self._feeds.offer([effect for effect in effects if isinstance(effect, EventRecord)])
+        records = [effect for effect in effects if isinstance(effect, EventRecord)]
+        others = effects
+        if records:
+            self._feeds.offer(records)
+            others = [effect for effect in effects if not isinstance(effect, EventRecord)]
         if len(self._sessions) == 1:
             rm_id, session = next(iter(self._sessions.items()))
-            own = [effect for effect in effects if effect.rm_id == rm_id]
-            self._call(session.sink, own)
+            some = effects if session.records() else others
+            self._call(session.sink, [effect for effect in some if effect.rm_id == rm_id])
         elif self._sessions:
-            self._split(effects)
-        for observer in self._observers:
-            self._call(observer, effects)
+            self._split(effects, others)
+        for observer, whole in self._observers:
+            self._call(observer, effects if whole else others)
 
-    def _split(self, effects: Sequence[Effect]) -> None:
+    def _split(self, effects: Sequence[Effect], others: Sequence[Effect]) -> None:
+        """Hand effects out to several RMs; ``others``: those that are no event records."""
+        whole = {rm_id: session.records() for rm_id, session in self._sessions.items()}
         per_rm: dict[str, list[Effect]] = {}
-        for effect in effects:
+        for effect in effects if any(whole.values()) else others:
             own = per_rm.get(effect.rm_id)
             if own is None:
                 own = per_rm[effect.rm_id] = []
@@ -160,7 +177,8 @@ class Delivery:
         for rm_id, own in per_rm.items():
             session = self._sessions.get(rm_id)
             if session is not None:
-                self._call(session.sink, own)
+                plain = [effect for effect in own if not isinstance(effect, EventRecord)]
+                self._call(session.sink, own if whole[rm_id] else plain)
 
     @staticmethod
     def _call(sink: EffectSink, effects: Sequence[Effect]) -> None:

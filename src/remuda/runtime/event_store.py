@@ -98,12 +98,19 @@ class EventFeeds:
 
     def offer(self, records: Sequence[EventRecord]) -> None:
         """Put each record into the store of its RM. Core thread. Rules: EVT-92, EVT-94."""
+        names = {record.rm_id for record in records}
+        if len(names) == 1:  # nearly always
+            self._put(names.pop(), records)
+            return
         for rm_id, run in groupby(records, _rm_id):
-            store = self._open.get(rm_id)
-            if store is not None:
-                store.add(list(run))
-            else:
-                self.count(stored=(number := len(list(run))), collected=number)
+            self._put(rm_id, list(run))
+
+    def _put(self, rm_id: str, records: Sequence[EventRecord]) -> None:
+        store = self._open.get(rm_id)
+        if store is not None:
+            store.add(records)
+        else:
+            self.count(stored=len(records), collected=len(records))
 
     def configure(
         self, rm_id: str, _configuration: Configuration, extra: Mapping[str, str] | None
@@ -159,9 +166,12 @@ class EventStore:
         """Put records down as far as there is room; never waits. Core thread. Rules: EVT-92."""
         unwanted = lost = 0
         with self._lock:
+            if not self._read:
+                self._feeds.count(stored=len(records), collected=len(records))
+                return
             for record in records:
                 lane = user_facing(record)
-                if not self._read or (self.user_facing_only and not lane):
+                if self.user_facing_only and not lane:
                     unwanted += 1
                 elif self._room[lane] > 0:
                     self._room[lane] -= 1

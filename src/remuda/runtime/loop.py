@@ -32,7 +32,7 @@ from remuda.runtime.clock import WallClock
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.configuration.errands import ConfigurationErrands
 from remuda.runtime.connections import Connections
-from remuda.runtime.delivery import Delivery, Session, no_sink, nobody
+from remuda.runtime.delivery import Delivery, Session, always, no_sink, nobody
 from remuda.runtime.driver import Driver, Removed, StepWatch
 from remuda.runtime.dumps import DumpSources
 from remuda.runtime.errand import Errand, promise
@@ -225,6 +225,7 @@ class SchedulerLoop:
         transport: str = IN_PROCESS,
         ended: Callable[[], None] = nobody,
         events: EventStore | None = None,
+        records: Callable[[], bool] = always,
     ) -> Future[RegistrationAnswered]:
         """Register an RM; afterwards ``sink`` gets its effects, in order, on the core thread.
 
@@ -235,6 +236,7 @@ class SchedulerLoop:
         ``transport``: how the RM is connected, see roster.py. ``ended`` is called on the core
         thread when this registration is over, whatever the cause; not if it fails. ``events``: one
         of the stores of ``feeds``, for an RM that takes event records from it (EVT-92).
+        ``records``: whether ``sink`` gets those, too; asked on the core thread, again and again.
         """
         session = Session(
             sink or no_sink,
@@ -242,6 +244,7 @@ class SchedulerLoop:
             ended,
             preemption if command.preemption_predicates else None,
             events,
+            records,
         )
         work = partial(self._driver.register, command, session, stored=stored, transport=transport)
         errand = Errand(work, touches_core=True)
@@ -279,12 +282,13 @@ class SchedulerLoop:
         self._send(errand)
         return waiter
 
-    def subscribe(self, observer: EffectSink) -> Callable[[], None]:
+    def subscribe(self, observer: EffectSink, *, records: bool = True) -> Callable[[], None]:
         """Show every batch of effects, of all RMs, to ``observer``; calling the result ends that.
 
-        ``observer`` is called on the core thread and must return quickly.
+        ``observer`` is called on the core thread and must return quickly. ``records``: whether it
+        is shown the event records among them.
         """
-        return self._delivery.observe(observer)
+        return self._delivery.observe(observer, records=records)
 
     def _send(self, errand: Errand[T]) -> Future[T]:
         try:

@@ -6,12 +6,19 @@ import asyncio
 import threading
 from collections.abc import Sequence
 
-from remuda.core.messages.effects import ApplicationsAnswered, Effect
-from remuda.runtime.delivery import EdgeHandover
+import pytest
+
+from remuda.core.messages import events
+from remuda.core.messages.effects import ApplicationsAnswered, Effect, EventRecord
+from remuda.runtime.delivery import Delivery, EdgeHandover, Session
 
 
 def numbered(number: int) -> Effect:
     return ApplicationsAnswered("rm", (str(number),), ())
+
+
+def record(rm_id: str) -> Effect:
+    return EventRecord(rm_id, "default", events.APP, "a", "", events.ADD, events.APP_ALLOC, 5)
 
 
 def names(effects: Sequence[Effect]) -> list[str]:
@@ -87,3 +94,35 @@ def test_a_closed_edge_is_no_error() -> None:
     edge.close()
     handover([numbered(1)])
     assert received == []
+
+
+@pytest.mark.parametrize("others", [(), ("other",), ("other", "third")])
+@pytest.mark.parametrize("wanted", [False, True])
+def test_event_records_reach_a_sink_as_long_as_it_wants_them(
+    others: tuple[str, ...], wanted: bool
+) -> None:
+    delivery = Delivery()
+    received: list[Effect] = []
+    heard: dict[str, list[Effect]] = {name: [] for name in others}
+    delivery.open("rm", Session(received.extend, records=lambda: wanted))
+    for name in others:
+        delivery.open(name, Session(heard[name].extend))
+    effects = [record("rm"), numbered(1), *[record(name) for name in others], record("rm")]
+    delivery.deliver(effects)
+    own = [effect for effect in effects if effect.rm_id == "rm"]
+    assert received == (own if wanted else [numbered(1)])
+    assert heard == {name: [record(name)] for name in others}
+
+
+def test_an_observer_may_be_spared_event_records() -> None:
+    delivery = Delivery()
+    everything: list[Effect] = []
+    some: list[Effect] = []
+    delivery.observe(everything.extend)
+    forget = delivery.observe(some.extend, records=False)
+    effects = [record("rm"), numbered(1), record("gone")]
+    delivery.deliver(effects)
+    forget()
+    delivery.deliver(effects)
+    assert everything == effects * 2
+    assert some == [numbered(1)]

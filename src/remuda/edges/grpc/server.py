@@ -194,6 +194,7 @@ class GrpcServer:
                 transport=STREAMS,
                 ended=partial(self._over, session, asyncio.get_running_loop()),
                 events=session.events,
+                records=session.hosts,
             )
         )
         if not answer.reason:

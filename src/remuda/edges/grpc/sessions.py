@@ -102,6 +102,13 @@ class Session:
         else:
             self._report_loss("its last stream ended")
 
+    def hosts(self) -> bool:
+        """Whether there is a guest; the streams themselves have no use for event records.
+
+        Any thread. Rules: SI-106, EXT-12.
+        """
+        return self.guest is not None
+
     def guest_left(self, cause: str) -> None:
         """The connection of the guest is lost; with the last one that of the RM. Rules: RM-14."""
         if not self._connected() and not self._over:

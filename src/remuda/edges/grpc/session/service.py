@@ -195,6 +195,7 @@ class SessionService:
                 transport=SESSION,
                 ended=partial(self._over, binding, asyncio.get_running_loop()),
                 events=events,
+                records=partial(_wants_records, terms),
             )
         )
         if answer.reason:
@@ -286,6 +287,11 @@ class SessionService:
             own = "rm.outboundLimit" in extra
             binding.outlet.kept_limit = settings.rm_outbound_limit if own else None
             binding.pause_ns = settings.rm_pause_timeout_ns
+
+
+def _wants_records(terms: Terms) -> bool:
+    """Whether a session looks at event records: to send them, or to know which nodes changed."""
+    return terms.has(EVENTS) or terms.has(PREDICATES) or terms.has(PREEMPTION_PREDICATES)
 
 
 def _rm_id(hello: ext.Hello) -> str:
