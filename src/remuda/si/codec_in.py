@@ -129,19 +129,26 @@ class RequestReader:
         Raises: ProtocolError for an identifier, a resource or a map that is too large.
         """
         self.generation.note(request)
-        wanted = [entry for entry in request.allocations if is_ask(entry)]
-        existing: Iterable[si.Allocation] = request.allocations
-        if wanted:
-            existing = [entry for entry in request.allocations if not is_ask(entry)]
-        asks = [self._wanted(entry) for entry in wanted]
+        asks: list[Ask] = []
+        existing: tuple[ExistingAllocation, ...] = ()
+        # Most requests are one short list of asks: what is not there must not cost anything.
+        given = request.allocations
+        if given:
+            asks = [self._wanted(entry) for entry in given if is_ask(entry)]
+            existing = self._existing(
+                [entry for entry in given if not is_ask(entry)] if asks else given
+            )
         asks += [self._ask(entry) for entry in request.asks]
-        ended = self._releases(request.releases.allocationsToRelease)
-        dropped = [_ask_release(entry) for entry in request.releases.allocationAsksToRelease]
-        if self.generation.unified:
-            dropped += [_of_both(release) for release in ended if release.by_rm()]
+        ended: tuple[AllocationRelease, ...] = ()
+        dropped: list[AskRelease] = []
+        if request.HasField("releases"):
+            ended = self._releases(request.releases.allocationsToRelease)
+            dropped = [_ask_release(entry) for entry in request.releases.allocationAsksToRelease]
+            if self.generation.unified:
+                dropped += [_of_both(release) for release in ended if release.by_rm()]
         return UpdateAllocations(
             self.rm_id,
-            allocations=self._existing(existing),
+            allocations=existing,
             asks=tuple(asks),
             ask_releases=tuple(dropped),
             releases=ended,
@@ -190,16 +197,21 @@ class RequestReader:
         if len(key) + len(application_id) + len(partition) + len(task_group) > ID_LENGTH_LIMIT:
             for text in (key, application_id, partition, task_group):
                 _id(text)
-        victim, preemptor = _preemption(entry)
-        # Positional: keywords would cost a tenth of the whole translation.
+        victim, preemptor = True, False
+        if entry.HasField("preemptionPolicy"):
+            victim, preemptor = _preemption(entry)
+        tags = entry.tags
+        # The dictionary here and not in a call, positional arguments: each is a twentieth of it.
+        resource = entry.resourceAsk
+        amounts = self._resources.get(resource.SerializeToString())
         return Ask(
             application_id,
             key,
-            self._resource(entry.resourceAsk),
+            self._resource(resource) if amounts is None else amounts,
             partition,
             entry.maxAllocations,
             entry.priority,
-            texts(entry.tags),
+            texts(tags) if tags else _NO_TAGS,
             entry.executionTimeoutMilliSeconds,
             task_group,
             entry.placeholder,
