@@ -19,6 +19,7 @@ from remuda.session.judge import UnknownAllocationError
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
 from remuda.si.predicates import NodesPredicatesItem, NodesPredicatesItemResult, PredicateFailure
+from remuda.si.session.conversation import Arrival
 from remuda.si.session.terms import SessionLimits
 from remuda.si.wire import Response, resource
 from tests.e2e.grpc_service import Service, load
@@ -422,8 +423,9 @@ def test_sending_waits_while_too_much_is_not_acknowledged(service: Service) -> N
         client.register()
 
         async def block() -> None:
-            binding_of(service).requests._waiting.clear()
             binding_of(service)._pump.cancel()
+            # Behind what nobody deals with, everything else waits.
+            binding_of(service).requests.put(Arrival(1, None, 0), 0)
             blocked.set()
 
         asyncio.run_coroutine_threadsafe(block(), service._loop).result(10)

@@ -30,6 +30,12 @@ _SEQ_TAG: Final = 1 << 3
 _ACK_TAG: Final = 2 << 3
 _FIRST_BODY: Final = 10
 
+# Asking a descriptor costs as much as unpacking a small frame.
+_NUMBERS: Final[dict[type[Frame], dict[str, int]]] = {
+    frame: {field.name: field.number for field in frame.DESCRIPTOR.fields}
+    for frame in (ext.RMFrame, ext.CoreFrame)
+}
+
 # What a frame has besides the content of its body, at most.
 HEAD_BYTES: Final = 64
 
@@ -142,4 +148,4 @@ def _value(view: memoryview, position: int, wire_type: int) -> tuple[int, int]:
 
 def field_number(frame: type[Frame], name: str) -> int:
     """Return the number of a field of a kind of frame."""
-    return frame.DESCRIPTOR.fields_by_name[name].number
+    return _NUMBERS[frame][name]

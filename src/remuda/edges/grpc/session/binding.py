@@ -177,21 +177,27 @@ class Binding:
 
     def receive(self, data: bytes) -> None:
         """Take a frame in. Raises: SessionError if the stream must end."""
+        outgoing = self.conversation.outgoing
+        acknowledged = outgoing.acknowledged
         arrival = self.conversation.receive(data, now_ns())
         if arrival is not None:
             self.parting = self.parting or arrival.number == 0
-            if arrival.frame is not None:
+            if arrival.frame is not None and arrival.field in frames.ANSWERS:
                 self.outlet.inquiries.arrived(arrival.frame)
             if arrival.number == 0:
                 self._leaver = self._carrier
             self.requests.put(arrival, len(data))
-        self.outlet.notices.flush(now_ns())
-        self.outlet.settle()
+        if outgoing.acknowledged != acknowledged:
+            self.outlet.notices.flush(now_ns())
+            self.outlet.settle()
 
     def applied(self, number: int) -> None:
-        """The effect of a frame is there. Rules: EXT-3."""
+        """The effect of a frame is there; who writes must know when to say so. Rules: EXT-3."""
+        incoming = self.conversation.incoming
+        due_ns = incoming.due_ns()
         self.conversation.applied(number, now_ns())
-        self.outlet.awake.set()
+        if incoming.due_ns() != due_ns:
+            self.outlet.awake.set()
 
     def answered(self, frame: ext.RMFrame) -> None:
         """Deal with an answer to a call. Rules: EXT-5, EXT-17, SI-84."""

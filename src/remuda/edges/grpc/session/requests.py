@@ -33,6 +33,11 @@ _FRAME_BYTES: Final = 1_024
 # Characters of what a RequestError says.
 _TEXT_LIMIT: Final = 2_000
 
+# The requests that are translated and queued, by their fields.
+_PLAIN: Final = {
+    frames.field_number(ext.RMFrame, name): name for name in ("application", "allocation", "node")
+}
+
 
 class Owner(Protocol):
     """What the frames of a session are for: the session itself."""
@@ -100,12 +105,12 @@ class Requests:
         self._waiting: deque[tuple[RmArrival, int]] = deque()
         self._bytes = 0
         self._changed = asyncio.Event()
+        # The request in front, if it was translated already and there was no room for it.
+        self._translated: requests.Request | None = None
 
     def put(self, arrival: RmArrival, size: int) -> None:
-        """Take a frame of so many bytes in, in its order; answers that wait for nothing at once."""
-        if not self._waiting and arrival.frame is not None and arrival.field in frames.ANSWERS:
-            self._owner.answered(arrival.frame)
-            self._owner.applied(arrival.number)
+        """Take a frame of so many bytes in, in its order; what waits for nothing at once."""
+        if not self._waiting and arrival.frame is not None and self._done_at_once(arrival):
             return
         size += _FRAME_BYTES
         self._waiting.append((arrival, size))
@@ -135,6 +140,34 @@ class Requests:
             self._bytes -= size
             self._changed.set()
 
+    def _done_at_once(self, arrival: RmArrival) -> bool:
+        """Deal with a frame if nobody has to be waited for, and say whether that is done.
+
+        So the task behind the queue need not be woken for each of the frames there are most of.
+        """
+        frame = arrival.frame
+        assert frame is not None
+        if arrival.field in frames.ANSWERS:
+            self._owner.answered(frame)
+            self._owner.applied(arrival.number)
+            return True
+        name = _PLAIN.get(arrival.field)
+        if name is None:
+            return False
+        try:
+            command = self._command(frame, name)
+            if not self._core.try_submit(command, self._owner.check_current):
+                self._translated = command
+                return False
+        except LoopStoppedError:
+            return True
+        except NotRegisteredError as error:
+            self._refuse(arrival, RefusedError(ext.RequestError.NOT_REGISTERED, str(error)))
+        except RefusedError as refusal:
+            self._refuse(arrival, refusal)
+        self._owner.applied(arrival.number)
+        return True
+
     async def _deal(self, arrival: RmArrival) -> None:
         try:
             if arrival.number == 0:
@@ -145,11 +178,14 @@ class Requests:
         except LoopStoppedError:
             return
         except RefusedError as refusal:
-            error = ext.RequestError(
-                request_seq=arrival.number, code=refusal.code, message=str(refusal)[:_TEXT_LIMIT]
-            )
-            self._owner.reply("request_error", error.SerializeToString())
+            self._refuse(arrival, refusal)
         self._owner.applied(arrival.number)
+
+    def _refuse(self, arrival: RmArrival, refusal: RefusedError) -> None:
+        error = ext.RequestError(
+            request_seq=arrival.number, code=refusal.code, message=str(refusal)[:_TEXT_LIMIT]
+        )
+        self._owner.reply("request_error", error.SerializeToString())
 
     async def _carry_out(self, arrival: RmArrival) -> None:
         """Do what a frame asks for. Raises: RefusedError, LoopStoppedError."""
@@ -167,7 +203,8 @@ class Requests:
         elif name == "configuration":
             await self._update(frame.configuration)
         elif arrival.field in frames.REQUESTS:
-            await self._submit(self._command(frame, name))
+            command, self._translated = self._translated, None
+            await self._submit(command or self._command(frame, name))
         else:
             self._owner.answered(frame)
 
