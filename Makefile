@@ -10,10 +10,10 @@ COMPILED := build/compiled
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help setup ldap run test check fix rules long bench compile proto schema openapi diagrams lock clean
+.PHONY: help setup ldap run test test-compiled check fix rules long bench compile wheel proto schema openapi diagrams lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY) ## install the locked libraries and remuda into .venv (once)
 
@@ -38,6 +38,10 @@ run: setup ## start a scheduler with a cluster to schedule, and watch it work
 test: setup ## run the tests (a few minutes)
 	@$(BIN)/python -m pytest -m "not long and not timed" -n auto --dist loadfile
 	@$(BIN)/python -m pytest -m "timed and not long"
+
+test-compiled: compile ## compile the core and run the same tests on it
+	@PYTHONPATH=$(CURDIR)/$(COMPILED) $(BIN)/python -m pytest --build compiled -m "not long and not timed" -n auto --dist loadfile
+	@PYTHONPATH=$(CURDIR)/$(COMPILED) $(BIN)/python -m pytest --build compiled -m "timed and not long"
 
 check: setup ## lint, types, import contracts, house rules, generated code
 	@$(BIN)/ruff check $(SOURCES)
@@ -65,10 +69,12 @@ long: setup ## the large random runs, of which `make test` holds a slice
 bench: setup ## measure allocations per second on the shapes of docs/benchmarks.md
 	@$(BIN)/remuda bench
 
-compile: setup ## a copy of the package with a compiled core, in build/compiled (needs a C compiler)
-	@rm -rf $(COMPILED)
-	@$(BIN)/python tools/compile_core.py $(COMPILED)
+compile: setup ## the package with a compiled core, in build/compiled (needs a C compiler)
+	@$(BIN)/python -m tools.wheels --unpack $(COMPILED)
 	@echo "compile: to run it, set PYTHONPATH=$(COMPILED)"
+
+wheel: setup ## both wheels, plain Python and compiled, into dist
+	@$(BIN)/python -m tools.wheels dist
 
 proto: setup ## generate src/remuda/si/pb from proto/
 	@$(BIN)/python tools/gen_si.py

@@ -1,4 +1,4 @@
-"""What holds for every test: really frozen records, and a record of which rules were verified."""
+"""What holds for every test: frozen records, which build is tested, which rules are verified."""
 
 from __future__ import annotations
 
@@ -13,23 +13,36 @@ os.environ["REMUDA_STRICT_RECORDS"] = "1"
 import pytest
 from hypothesis import settings
 
+import remuda
+from remuda.runtime.build import core_build
+
 # The same examples in every run, so that a red build is red again; `make long` draws anew.
 settings.register_profile("usual", deadline=None, derandomize=True)
 settings.register_profile("long", deadline=None, print_blob=True)
 
 REPORT_OPTION = "--rules-report"
+BUILD_OPTION = "--build"
 VERIFIED: pytest.StashKey[set[str]] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Where to write the IDs of the rules that passing tests are tied to."""
+    """Where to write the IDs of the rules that passing tests are tied to; the build to test."""
     parser.addoption(REPORT_OPTION, type=Path, default=None, metavar="FILE")
+    parser.addoption(BUILD_OPTION, choices=("interpreted", "compiled"), default=None)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose how examples are drawn; start with no rule verified."""
+    """Refuse to test another build than was meant; choose how examples are drawn."""
+    meant = config.getoption(BUILD_OPTION)
+    if meant not in {None, core_build()}:
+        raise pytest.UsageError(f"{remuda.__file__} is {core_build()}, and not {meant} as asked")
     settings.load_profile("long" if config.option.markexpr == "long" else "usual")
     config.stash[VERIFIED] = set()
+
+
+def pytest_report_header() -> str:
+    """Say which build is tested."""
+    return f"remuda: {core_build()}, {Path(remuda.__file__).parent}"
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,16 +1,26 @@
-"""The core compiles with mypyc as it is, and the compiled one decides the same."""
+"""The compiled core is the one that runs, and decides as the interpreted one does.
+
+The core is compiled before the tests, once; these are for the run on it, `make test-compiled`.
+"""
 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
+from importlib import import_module
+from importlib.machinery import ExtensionFileLoader
 from pathlib import Path
 
 import pytest
 
-from tools.compile_core import ROOT, compile_core
+from remuda.runtime.build import core_build
+from tests.package import PACKAGES, ROOT
+from tools.wheels.backend import modules
+
+pytestmark = pytest.mark.skipif(
+    core_build() == "interpreted", reason="about the compiled core: make test-compiled"
+)
 
 PROGRAM = """
 import hashlib, random
@@ -75,10 +85,29 @@ def decisions(path: Path) -> tuple[str, int, str]:
     return kind, int(placed), digest
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler on this machine")
-def test_the_compiled_core_decides_as_the_interpreted_one(tmp_path: Path) -> None:
-    compile_core(tmp_path, level="0")
-    kind, placed, digest = decisions(tmp_path)
+def test_the_compiled_core_decides_as_the_interpreted_one() -> None:
+    kind, placed, digest = decisions(PACKAGES)
     assert kind == "so"
     assert placed > 100
     assert decisions(ROOT / "src") == ("py", placed, digest)
+
+
+def test_what_is_to_be_compiled_is_loaded_compiled() -> None:
+    for name in modules():
+        module = import_module("remuda." + name.removesuffix(".py").replace("/", "."))
+        assert module.__spec__ is not None
+        assert isinstance(module.__spec__.loader, ExtensionFileLoader), name
+        assert Path(str(module.__file__)).is_relative_to(PACKAGES)
+
+
+def test_the_package_was_made_of_the_sources_of_now() -> None:
+    sources = ROOT / "src/remuda"
+    for path in sources.rglob("*.py"):
+        copy = PACKAGES / "remuda" / path.relative_to(sources)
+        assert copy.read_bytes() == path.read_bytes(), f"{path}: make compile"
+
+
+def test_nothing_else_of_the_package_is_compiled() -> None:
+    package = PACKAGES / "remuda"
+    compiled = {path.with_name(path.name.partition(".")[0]) for path in package.rglob("*.so")}
+    assert compiled == {package / name.removesuffix(".py") for name in modules()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -11,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.package import PACKAGES, ROOT
 from tools import rules
 from tools.marks import Mark, marks_of
 
-ROOT = Path(__file__).resolve().parents[2]
 GOOD = """
 import pytest
 
@@ -133,7 +134,8 @@ def test_only_passing_tests_verify_rules(tmp_path: Path) -> None:
     )
     report = tmp_path / "rules.json"
     command = [sys.executable, "-m", "pytest", "-q", f"--rules-report={report}"]
-    subprocess.run(command, cwd=tmp_path, check=False, capture_output=True)
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGES)}
+    subprocess.run(command, cwd=tmp_path, env=environment, check=False, capture_output=True)
     assert json.loads(report.read_text()) == ["RES-1"]
 
 

@@ -7,13 +7,14 @@ import re
 import subprocess
 import sys
 import threading
-from pathlib import Path
 from queue import Queue
 from signal import SIGKILL
 from types import TracebackType
 from typing import Self
 
 import httpx2
+
+from tests.package import PACKAGES
 
 READY_SECONDS = 30.0
 FREE_PORTS = ("--grpc-address", "127.0.0.1:0", "--rest-address", "127.0.0.1:0")
@@ -25,8 +26,7 @@ PARTITION = "/ws/v1/partition/default"
 def environment(**extra: str) -> dict[str, str]:
     """Return ours without REMUDA_* settings of whoever runs the tests, plus ``extra``."""
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("REMUDA_")}
-    source = str(Path(__file__).parents[2] / "src")
-    return {**inherited, "REMUDA_STRICT_RECORDS": "1", "PYTHONPATH": source, **extra}
+    return {**inherited, "REMUDA_STRICT_RECORDS": "1", "PYTHONPATH": str(PACKAGES), **extra}
 
 
 def run_remuda(*arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:

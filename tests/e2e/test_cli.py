@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import remuda
+from remuda.runtime.build import core_build
 from tests.e2e.serving import environment, run_remuda
 
 COMMANDS = ["serve", "validate", "simulate", "replay", "bench", "conformance"]
@@ -35,7 +36,8 @@ def test_each_command_teaches(command: str) -> None:
 
 def test_version() -> None:
     ended = run_remuda("--version")
-    assert (ended.returncode, ended.stdout) == (0, f"remuda {remuda.__version__}\n")
+    told = f"remuda {remuda.__version__} ({core_build()})\n"
+    assert (ended.returncode, ended.stdout) == (0, told)
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,13 @@ import os
 import random
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
+from tests.package import PACKAGES, ROOT
 from tests.reference.driver import comparable, digest, play
 from tests.reference.workloads import EVERYTHING, Input, Step, record
 
-ROOT = Path(__file__).resolve().parents[2]
 SEEDS = range(600, 640)
 DIGESTS = """
 from tests.property.test_determinism import run_digest
@@ -69,7 +68,8 @@ def test_replaying_recorded_inputs_gives_the_same_digest(seed: int) -> None:
 def test_the_digest_does_not_depend_on_the_process() -> None:
     here = " ".join(run_digest(seed) for seed in range(600, 606))
     for hash_seed in ("0", "1", "4711"):
-        environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": "src:."}
+        path = f"{PACKAGES}{os.pathsep}{ROOT}"
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": path}
         there = subprocess.run(
             [sys.executable, "-c", DIGESTS],
             cwd=ROOT,

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-import remuda
 from remuda.sim import sample
+from tests.package import PACKAGES
 from tests.simulation.check_pending import check
 
 SAMPLE = Path(sample.__file__).parent
@@ -36,8 +36,7 @@ run(options, io.StringIO(), sys.stderr)
 def start(
     output: Path, mode: str, hash_seed: str, seed: str = "3", preemption: str = "off"
 ) -> subprocess.Popen[bytes]:
-    source = str(Path(remuda.__file__).parent.parent)
-    environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": source}
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(PACKAGES)}
     arguments = [str(NODES), str(WORKLOAD), str(output), mode, seed, preemption]
     return subprocess.Popen([sys.executable, "-c", PROGRAM, *arguments], env=environment)
 

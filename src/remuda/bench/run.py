@@ -21,8 +21,8 @@ from remuda.base.errors import RemudaError
 from remuda.base.message import message
 from remuda.bench.shapes import Shape
 from remuda.config.settings import RESERVATION_DELAY_NS
-from remuda.core import scheduler as core
 from remuda.edges.inproc import InProcessScheduler
+from remuda.runtime.build import core_build
 from remuda.runtime.interpreter import tune_interpreter
 from remuda.si.pb import si_pb2 as si
 
@@ -115,7 +115,7 @@ def measure(shape: Shape) -> Result:
 
 def build() -> str:
     """Return which build of the core runs: interpreted or compiled."""
-    return "interpreted" if (core.__file__ or "").endswith(".py") else "compiled"
+    return core_build()
 
 
 def resident_bytes() -> int:

@@ -78,7 +78,9 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"remuda {remuda.__version__}")
+        # Only here: listing the commands loads nothing below the command line.
+        build = import_module("remuda.runtime.build").core_build()
+        print(f"remuda {remuda.__version__} ({build})")
         raise typer.Exit
 
 

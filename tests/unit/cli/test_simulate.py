@@ -16,12 +16,12 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-import remuda
 from remuda.base.errors import RemudaError, UsageError
 from remuda.cli.simulate import Format, GangStyle, Mode, NodeSort, QueueBy, simulate
 from remuda.config.load import load_configuration
 from remuda.sim import experiment, gangs, queues, sample, simulator, workload
 from remuda.sim.traces import detect
+from tests.package import PACKAGES
 
 SAMPLE = Path(sample.__file__).parent
 NODES = ("--nodes", str(SAMPLE / "nodes.csv"))
@@ -213,7 +213,7 @@ def test_a_bad_row_ends_the_program_with_one_line_and_code_2(tmp_path: Path) -> 
     program = "from remuda.cli.main import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", program, "simulate", "--nodes=1xgpu=1", f"--workload={trace}"],
-        env={**os.environ, "PYTHONPATH": str(Path(remuda.__file__).parent.parent)},
+        env={**os.environ, "PYTHONPATH": str(PACKAGES)},
         capture_output=True,
         text=True,
         timeout=60,

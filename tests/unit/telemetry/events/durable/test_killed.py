@@ -7,15 +7,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Final
 
 import pytest
 
 from remuda.telemetry.events.durable.choice import Wanted, open_store
 from remuda.telemetry.events.durable.store import DurableEvents
+from tests.package import PACKAGES, ROOT
 from tests.unit.telemetry.events.durable.keeping import KINDS, ROOMY, record
-
-ROOT: Final = Path(__file__).resolve().parents[5]
 
 # Adds a record a millisecond and says when.
 WRITER = """
@@ -60,7 +58,7 @@ store.close()
 
 
 def started(program: str, *arguments: str) -> subprocess.Popen[str]:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    environment = {**os.environ, "PYTHONPATH": f"{PACKAGES}{os.pathsep}{ROOT}"}
     return subprocess.Popen(
         [sys.executable, "-c", program, *arguments],
         stdout=subprocess.PIPE,

@@ -1,0 +1,262 @@
+"""Build the wheel: the package as it is or, where that is possible, with a compiled core.
+
+This is the build backend that pyproject.toml names: setuptools' own, and around it the decision
+whether mypyc compiles what `COMPILED` lists. REMUDA_COMPILE=1 insists on it, REMUDA_COMPILE=0
+forbids it; without either, what cannot be compiled stays plain Python, and one line says why.
+Sources are compiled as they are, and stay in the wheel beside what became of them.
+
+Wheels are built in a copy of the sources, so that nothing that an earlier build left lying about
+gets into them. Editable installs are setuptools' alone and never compiled.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatch
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from setuptools import setup
+from setuptools.build_meta import (
+    build_editable,
+    build_sdist,
+    get_requires_for_build_editable,
+    get_requires_for_build_sdist,
+    prepare_metadata_for_build_editable,
+    prepare_metadata_for_build_wheel,
+)
+from setuptools.command.build_ext import build_ext
+
+__all__ = [
+    "build_editable",
+    "build_sdist",
+    "build_wheel",
+    "get_requires_for_build_editable",
+    "get_requires_for_build_sdist",
+    "get_requires_for_build_wheel",
+    "prepare_metadata_for_build_editable",
+    "prepare_metadata_for_build_wheel",
+]
+
+# What is compiled: modules below src/remuda, where `*` stands for any text, slashes too. A line
+# here is all that a further module or folder needs; docs/explanation/the-compiled-build.md says
+# what its code has to keep to.
+COMPILED: Final = ("core/*.py",)
+
+# What of it stays as it is, with the reason.
+INTERPRETED: Final = (
+    "core/messages/*.py",  # dataclasses made by a decorator of our own; no faster compiled
+    "*__init__.py",  # they hold a docstring
+)
+
+# The releases of mypy that the sources are known to compile with.
+MYPY: Final = "mypy==2.4.*"
+
+VARIABLE: Final = "REMUDA_COMPILE"
+ROOT: Final = Path(__file__).resolve().parents[2]
+
+# What of the repository a wheel is made of.
+_PARTS: Final = ("pyproject.toml", "README.md", "LICENSE", "NOTICE", "src/remuda")
+_BUILD: Final = (
+    "import sys; from setuptools import build_meta; print(build_meta.build_wheel(sys.argv[1]))"
+)
+_SETUP: Final = """\
+import sys
+sys.path.insert(0, {folder!r})
+import backend
+backend.set_up({files!r})
+"""
+
+
+class CompileError(Exception):
+    """The core cannot be compiled here. The text says why, ``log`` what the programs printed."""
+
+    def __init__(self, reason: str, log: str = "") -> None:
+        super().__init__(reason)
+        self.log = log
+
+
+def modules(package: Path = ROOT / "src/remuda") -> list[str]:
+    """Return the modules to compile, as paths below the package, in order."""
+    names = sorted(path.relative_to(package).as_posix() for path in package.rglob("*.py"))
+    return [name for name in names if _among(name, COMPILED) and not _among(name, INTERPRETED)]
+
+
+def wanted(environment: Mapping[str, str] = os.environ) -> bool | None:
+    """Return whether the environment insists on compiling or forbids it; None if neither.
+
+    Raises: SystemExit with one line if it says something else.
+    """
+    value = environment.get(VARIABLE, "")
+    if value not in {"", "0", "1"}:
+        raise SystemExit(f"remuda: {VARIABLE} is {value!r}; it can be 0, 1 or nothing")
+    return None if value == "" else value == "1"
+
+
+def obstacle() -> str:
+    """Return why nothing can be compiled here, whatever it is; empty if it can."""
+    if sys.implementation.name != "cpython":
+        return f"mypyc compiles for CPython, and this is {sys.implementation.name}"
+    command = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
+    trial = [*command, "-I", sysconfig.get_path("include"), "-x", "c", "-fsyntax-only", "-"]
+    try:
+        done = subprocess.run(
+            trial, input="#include <Python.h>\n", capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return f"there is no C compiler (tried {command[0]!r})"
+    if done.returncode == 0:
+        return ""
+    if "Python.h" in done.stderr:
+        return "the C headers of Python are missing (Debian and Ubuntu: python3-dev)"
+    return f"the C compiler {command[0]!r} does not work"
+
+
+def get_requires_for_build_wheel(
+    config_settings: Mapping[str, Any] | None = None,
+) -> list[str]:
+    """Return what building a wheel needs beside setuptools: mypy if there will be compiling.
+
+    Raises: SystemExit with one line if compiling is insisted on and not possible.
+    """
+    choice = wanted()
+    reason = obstacle() if choice is not False else ""
+    if choice and reason:
+        raise SystemExit(_insisted(reason))
+    return [] if choice is False or reason else [MYPY]
+
+
+def build_wheel(
+    wheel_directory: str,
+    config_settings: Mapping[str, Any] | None = None,
+    metadata_directory: str | None = None,
+) -> str:
+    """Build a wheel, compiled if that is possible and not forbidden; returns its file's name.
+
+    Raises: SystemExit with one line, after what the programs printed, if compiling is insisted
+    on and fails.
+    """
+    choice = wanted()
+    if choice is False:
+        return pure_wheel(Path(wheel_directory))
+    try:
+        return compiled_wheel(Path(wheel_directory))
+    except CompileError as error:
+        if choice:
+            print(error.log, file=sys.stderr)
+            raise SystemExit(_insisted(str(error))) from None
+        more = f" ({VARIABLE}=1 shows what they said)" if error.log else ""
+        print(
+            f"remuda: the core is not compiled, because {error}{more};"
+            " it stays plain Python, which decides the same and is slower",
+            file=sys.stderr,
+        )
+        return pure_wheel(Path(wheel_directory))
+
+
+def pure_wheel(directory: Path) -> str:
+    """Build the wheel that runs everywhere; returns its file's name.
+
+    Raises: subprocess.CalledProcessError if setuptools fails.
+    """
+    with TemporaryDirectory() as folder:
+        return _wheel(_copy(Path(folder)), directory)
+
+
+def compiled_wheel(directory: Path) -> str:
+    """Build the wheel with a compiled core, for this platform; returns its file's name.
+
+    Raises: CompileError.
+    """
+    reason = obstacle() or ("" if find_spec("mypyc") else "mypy is not installed")
+    if reason:
+        raise CompileError(reason)
+    with TemporaryDirectory() as folder:
+        tree = _copy(Path(folder))
+        files = [f"src/remuda/{name}" for name in modules(tree / "src/remuda")]
+        script = _SETUP.format(folder=str(Path(__file__).parent), files=files)
+        (tree / "setup.py").write_text(script, encoding="utf-8")
+        try:
+            return _wheel(tree, directory)
+        except subprocess.CalledProcessError as error:
+            log = error.stdout + error.stderr
+            raise CompileError("mypyc or the C compiler refused", log) from None
+
+
+def set_up(files: list[str]) -> None:
+    """Do the work of setup.py in the copy that `compiled_wheel` makes."""
+    from mypyc.build import mypycify  # noqa: PLC0415 - not there where nothing is compiled
+
+    # One C file for each module: as quick to run as one for all, and compiled side by side
+    # within a quarter of the time. No settings of ours, which are for judging, not for
+    # compiling; libraries without types, such as RE2, are called as they are.
+    extensions = mypycify(
+        ["--config-file=", "--ignore-missing-imports", *files],
+        opt_level="2",
+        debug_level="0",
+        multi_file=True,
+        group_name="remuda",
+    )
+    for each in extensions:
+        # A warning that a newer compiler thought of is no reason against its work.
+        each.extra_compile_args.append("-Wno-error")
+    setup(ext_modules=extensions, cmdclass={"build_ext": _SideBySide})
+
+
+class _SideBySide(build_ext):  # type: ignore[misc]  # setuptools has no types
+    """Compiles as many files at a time as there are processors; setuptools takes one by one."""
+
+    def build_extensions(self) -> None:
+        """Compile and link all extensions."""
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            compiler: Any = self.compiler
+            one_by_one = compiler.compile
+
+            def compile_all(sources: list[str], **settings: Any) -> list[str]:
+                found = pool.map(lambda source: one_by_one([source], **settings), sources)
+                return [each for objects in found for each in objects]
+
+            compiler.compile = compile_all
+            self.parallel = True
+            super().build_extensions()
+
+
+def _among(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatch(name, pattern) for pattern in patterns)
+
+
+def _insisted(reason: str) -> str:
+    return f"remuda: {VARIABLE}=1 asks for a compiled core, but {reason}"
+
+
+def _copy(tree: Path) -> Path:
+    """Copy to a folder what a wheel is made of."""
+    for part in _PARTS:
+        source, target = ROOT / part, tree / part
+        if source.is_dir():
+            unwanted = shutil.ignore_patterns("__pycache__", "*.so")
+            shutil.copytree(source, target, ignore=unwanted)
+        else:
+            shutil.copy(source, target)
+    return tree
+
+
+def _wheel(tree: Path, directory: Path) -> str:
+    """Have setuptools build the wheel of a tree. Raises: subprocess.CalledProcessError."""
+    done = subprocess.run(
+        [sys.executable, "-c", _BUILD, str(directory.resolve())],
+        cwd=tree,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout.splitlines()[-1]
