@@ -50,11 +50,15 @@ __all__ = [
 # What is compiled: modules below src/remuda, where `*` stands for any text, slashes too. A line
 # here is all that a further module or folder needs; docs/explanation/the-compiled-build.md says
 # what its code has to keep to.
-COMPILED: Final = ("core/*.py",)
+COMPILED: Final = (
+    "core/*.py",
+    "si/codec_*.py",  # every ask and every allocation goes through them
+    "si/generation.py",
+    "si/placements.py",
+)
 
 # What of it stays as it is, with the reason.
 INTERPRETED: Final = (
-    "core/messages/*.py",  # dataclasses made by a decorator of our own; no faster compiled
     "*__init__.py",  # they hold a docstring
 )
 

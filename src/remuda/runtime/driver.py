@@ -44,9 +44,12 @@ from remuda.runtime.timings import Timings
 
 _log = logging.getLogger("remuda.runtime")
 
-# Decisions per step: about 10 ms of work, the longest the core thread keeps the interpreter
-# and the longest an input or a query waits for its turn.
+# A burst ends after so many decisions or so long: compiled, the core thread keeps the interpreter
+# until then, and inputs, queries and whoever awaits an allocation wait for it in any case. Between
+# slices of so many decisions the time is looked at; effects do not depend on the slices (CYC-1).
 BURST: Final = 256
+BURST_NS: Final = 2_000_000
+SLICE: Final = 32
 
 
 @message
@@ -116,7 +119,10 @@ class Driver:
         now_ns = self._clock.now_ns()
         if self._recorder is not None:
             self._recorder.command(now_ns, command)
-        return self._note(self._scheduler.handle(command, now_ns))
+        effects = self._scheduler.handle(command, now_ns)
+        if self._recorder is not None:
+            self._recorder.effects(effects)
+        return self._note(effects)
 
     def hand_out(self) -> None:
         """Deliver the effects gathered so far, then the questions asked meanwhile. Rules: EXT-4."""
@@ -137,12 +143,18 @@ class Driver:
             deadline_ns = self._scheduler.next_deadline()
             if deadline_ns is None or deadline_ns > now_ns:
                 return False
-        limit = 1 if self._delivery.asks_predicates else BURST
-        if self._recorder is not None:
-            self._recorder.step(now_ns, limit)
         began = self.timings.read()
-        effects = self._scheduler.step(now_ns, limit)
-        took_ns = self.timings.read() - began
+        if self._delivery.asks_predicates:
+            effects = self._step(now_ns, 1)
+            took_ns = self.timings.read() - began
+        else:
+            effects = self._step(now_ns, SLICE)
+            took_ns = self.timings.read() - began
+            for _ in range(BURST // SLICE - 1):
+                if took_ns >= BURST_NS or not self._scheduler.has_work():
+                    break
+                effects += self._step(now_ns, SLICE)
+                took_ns = self.timings.read() - began
         if self._watch_step is not None:
             self._watch_step(took_ns, effects)
         self._note(effects)
@@ -150,6 +162,15 @@ class Driver:
         more = self._scheduler.has_work()
         self.timings.step(took_ns, effects, rests=not more)
         return more
+
+    def _step(self, now_ns: int, limit: int) -> list[Effect]:
+        """Let the core decide, and record that."""
+        if self._recorder is not None:
+            self._recorder.step(now_ns, limit)
+        effects = self._scheduler.step(now_ns, limit)
+        if self._recorder is not None:
+            self._recorder.effects(effects)
+        return effects
 
     def rest_ns(self) -> int | None:
         """How long nothing happens unless an input arrives; None: for ever."""
@@ -285,8 +306,7 @@ class Driver:
             self._recorder.close()
 
     def _note(self, effects: Sequence[Effect]) -> Sequence[Effect]:
-        if self._recorder is not None:
-            self._recorder.effects(effects)
+        """Keep effects for the next ``hand_out``."""
         if self._away:
             self._give_up(effects)
         self._outgoing.extend(effects)

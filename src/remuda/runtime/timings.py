@@ -2,8 +2,8 @@
 
 One histogram each, in the buckets of the service's metrics: the steps of the loop, whatever came
 of them; the cycles, from the first step that finds work to the one after which nothing more can
-be placed; and the questions to resource managers, about nodes and about victims. A step makes up to
-BURST decisions, with predicates one, so that then a step is one partition turn.
+be placed; and the questions to resource managers, about nodes and about victims. A step is
+a burst of decisions of the driver, with predicates one, so that then it is one partition turn.
 
 The core thread counts, any thread may read. Two readings of a clock per step, and two more per
 question.

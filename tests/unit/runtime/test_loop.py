@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import threading
 import time
@@ -13,7 +14,7 @@ from remuda.base.errors import ProtocolError
 from remuda.core.messages.commands import NewApplication, UpdateApplications
 from remuda.core.messages.effects import AllocationNew, ApplicationsAnswered, Effect
 from remuda.core.messages.queries import NodesQuery, PartitionsQuery
-from remuda.runtime.driver import BURST, Removed
+from remuda.runtime.driver import BURST, BURST_NS, SLICE, Removed
 from remuda.runtime.errors import LoopStoppedError
 from remuda.runtime.loop import SchedulerLoop
 from tests.port import one_by_one
@@ -65,8 +66,26 @@ def test_work_is_done_in_bounded_bursts_until_none_is_left(
     loop.submit(asks(*keys))
     loop.idle().result(10)
     assert sink.keys() == keys
-    assert max(sink.batches) == BURST
-    assert set(factory.scheduler.limits) == {BURST}
+    assert max(sink.batches) <= BURST
+    assert set(factory.scheduler.limits) == {SLICE}
+
+
+@pytest.mark.parametrize("reading_ns, burst", [(1, BURST), (BURST_NS // 100, 2 * SLICE)])
+def test_a_burst_ends_after_so_many_decisions_or_so_long(reading_ns: int, burst: int) -> None:
+    # The question of each decision is measured, too: two readings, 65 for the first slice.
+    reading = itertools.count(0, reading_ns)
+    sink = Sink()
+    loop = SchedulerLoop(Factory(), stopwatch=lambda: next(reading))
+    keys = [f"k{number}" for number in range(3 * BURST)]
+    try:
+        loop.start()
+        loop.register(registration(), sink).result(10)
+        loop.submit(asks(*keys))
+        loop.idle().result(10)
+    finally:
+        loop.stop()
+    assert sink.keys() == keys
+    assert max(sink.batches) == burst
 
 
 @pytest.mark.remuda_rule("SI-9")

@@ -20,6 +20,7 @@ from remuda.core.ports import (
     PreemptionVerdict,
 )
 from remuda.runtime.answers import LaterPreemption, OpenPreemptionQuestion, Question
+from remuda.runtime.driver import SLICE
 from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.question_text import named
@@ -79,7 +80,7 @@ def test_each_rm_is_asked_about_its_own_victims_if_it_wants_to_be() -> None:
 
 
 @pytest.mark.remuda_rule("SI-9")
-@pytest.mark.parametrize("later, limit", [(False, 1), (True, 256)])
+@pytest.mark.parametrize("later, limit", [(False, 1), (True, SLICE)])
 def test_effects_are_handed_out_before_an_rm_is_asked_again(later: bool, limit: int) -> None:
     factory = Factory()
     loop = SchedulerLoop(factory)
