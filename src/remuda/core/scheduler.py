@@ -124,6 +124,7 @@ class Scheduler:
         same. Call again while ``has_work`` says so. Rules: CYC-1, CYC-3, SI-11.
         """
         turn = Turn(self._cluster, now_ns)
+        deadlines = self._cluster.deadlines
         self._run_timers(turn)
         for _ in range(limit):
             partition = self._next_partition()
@@ -145,7 +146,8 @@ class Scheduler:
             if partition.outstanding.leaves:
                 plan_look(turn, partition)
             settle(partition)
-            self._run_timers(turn)
+            if deadlines.due(now_ns):
+                self._run_timers(turn)
         return turn.effects
 
     def next_deadline(self) -> int | None:

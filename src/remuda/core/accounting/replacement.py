@@ -77,7 +77,7 @@ def end_replacement(partition: Partition, placeholder: Allocation) -> Allocation
     if real.node is placeholder.node:
         real.node.put(real)
     application.allocations[real.allocation_id] = real
-    application.requests[real.ask.allocation_key].allocation_ids[real.allocation_id] = None
+    application.requests[real.ask.allocation_key].note_allocation(real.allocation_id)
     add(application.allocated, real.amounts)
     partition.totals.allocated += 1
     count_replaced(partition, placeholder)

@@ -12,7 +12,6 @@ from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
 from remuda.core.model.priorities import MIN_PRIORITY
 from remuda.core.model.queue import Queue
-from remuda.core.model.ranking import SortKey
 from remuda.core.model.request import CLOSED, HOME, Group, Lane, Strand
 from remuda.core.model.trackers import QueueTracker
 from remuda.core.model.vectors import Vector
@@ -89,7 +88,7 @@ def first_ask_changed(group: Group) -> None:
     """Put a group where it belongs now that another of its asks is the first. Rules: QUE-44.
 
     An application has a place of its own in its leaf, so its asks only matter among each other:
-    where it has one group its key keeps the ask it was made with, which is never compared.
+    where it has one group the key needs no ask, or keeps an old one that is never compared.
     """
     if len(group.application.request_groups) > 1:
         place_group(group)
@@ -102,14 +101,12 @@ def place_group(group: Group) -> None:
     Rules: QUE-40, QUE-44, CYC-20, CYC-21.
     """
     strand = group.strand
-    first = group.first().sort_key
     application = group.application
-    shape = strand.lane.shape
-    key: SortKey
-    if shape.urgent:
-        key = (*application.standing, shape.stage != HOME, *first)
-    else:
-        key = (*application.standing, *first)
+    key = application.standing
+    if len(application.request_groups) > 1:
+        shape = strand.lane.shape
+        first = group.first().sort_key
+        key = (*key, shape.stage != HOME, *first) if shape.urgent else (*key, *first)
     strand.order.put(application.number, key)
     lane = strand.lane
     if strand.number in lane.order.keys and len(lane.order.keys) == 1:

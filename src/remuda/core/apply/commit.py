@@ -189,7 +189,7 @@ def enter(
     identity = allocation.allocation_id
     resource = allocation.amounts.resource
     request.made += 1
-    request.allocation_ids[identity] = None
+    request.note_allocation(identity)
     node_id = allocation.node.node_id
     now_ns = turn.now_ns
     allocation.created_ns = now_ns

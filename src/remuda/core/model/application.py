@@ -201,8 +201,9 @@ class Application:
     def admit(self, request: Request) -> None:
         """Take a new ask in, with what is still allocated under its key."""
         key = request.ask.allocation_key
-        request.allocation_ids = self.detached.pop(key, {})
-        request.adopted = len(request.allocation_ids)
+        if key in self.detached:
+            request.allocation_ids = self.detached.pop(key)
+            request.adopted = len(request.allocation_ids)
         self.requests[key] = request
 
 

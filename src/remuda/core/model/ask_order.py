@@ -55,6 +55,8 @@ class AskOrder:
         del asks[request.number]
         if request is self._first:
             self._first = None
+            if self._head < len(self._run) and self._run[self._head] is request.sort_key:
+                self._head += 1
         if len(self._run) + len(self._late) > _SLACK * len(asks) + _SMALL:
             self._run = sorted([each.sort_key for each in asks.values()])
             self._late = []
@@ -71,15 +73,20 @@ class AskOrder:
     def _find(self) -> Request:
         """Drop what does not count any more from the front, and return the first that does."""
         run = self._run
-        head = self._head
-        while head < len(run) and self._ask(run[head]) is None:
-            head += 1
-        self._head = head
+        found: Request | None = None
+        while self._head < len(run):
+            found = self._ask(run[self._head])
+            if found is not None:
+                break
+            self._head += 1
         late = self._late
-        while late and self._ask(late[0]) is None:
+        while late:
+            other = self._ask(late[0])
+            if other is not None:
+                if found is None or other.sort_key < found.sort_key:
+                    found = other
+                break
             heappop(late)
-        key = late[0] if late and (head == len(run) or late[0] < run[head]) else run[head]
-        found = self._ask(key)
         assert found is not None
         return found
 

@@ -166,6 +166,10 @@ class Deadlines:
         """Return the time of the next timer, None when there is none."""
         return self._heap[0][0] if self._heap else None
 
+    def due(self, now_ns: int) -> bool:
+        """Whether a timer may have run out by now; every decision asks."""
+        return bool(self.frozen) or (bool(self._heap) and self._heap[0][0] <= now_ns)
+
     def pop_due(self, now_ns: int) -> Deadline | None:
         """Take the earliest timer that is due, None when none is."""
         if not self._heap or self._heap[0][0] > now_ns:

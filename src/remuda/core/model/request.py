@@ -50,6 +50,9 @@ CLOSED: Final = 3
 # What asks without a reservation share, to spare memory; nobody adds to it.
 NO_RESERVATIONS: Final[dict[str, Reservation]] = {}
 
+# Likewise those without an allocation.
+NO_IDENTITIES: Final[dict[str, None]] = {}
+
 # Number of the amounts, required node, predicate class, node order ("": the partition's), stage,
 # number of the ask if it is alone, else 0; task group of a real ask, whether it is a placeholder,
 # number of the amounts of the whole gang if it is gated, else 0; the priority of an ask that may
@@ -215,7 +218,7 @@ class Request:
         self.told_ns: int | None = None
         self.group: Group | None = None
         self.reservations: dict[str, Reservation] = NO_RESERVATIONS
-        self.allocation_ids: dict[str, None] = {}
+        self.allocation_ids: dict[str, None] = NO_IDENTITIES
         self.sort_key: SortKey = (-ask.priority, created_ns, number)
         self.looked: bool = False
         self.fits_queue: bool = True
@@ -237,6 +240,13 @@ class Request:
         self.fits_user = True
         self.waits_since_ns = 0
         self.log = ()
+
+    def note_allocation(self, identity: str) -> None:
+        """List one more live allocation of the key. Rules: CYC-18."""
+        if self.allocation_ids:
+            self.allocation_ids[identity] = None
+        else:
+            self.allocation_ids = {identity: None}
 
     def is_member(self) -> bool:
         """Whether it is a real ask of a task group. Rules: GANG-10."""
