@@ -104,11 +104,11 @@ class NodeOrder:
 
     ``_found`` is the result of the last search, for ``_wanted``. While no other node was put or
     dropped since, and it moved forward at most, nothing before it can fit: packing nodes finds the
-    same one again without a search. Whatever else happens makes it None. ``_recent`` and ``_at``:
-    the block and the position in it where a node was put last; nodes that are alike follow each
-    other to the same place. They are only a guess. ``sizes``: the different capacities and how many
-    nodes have each, by the number of the amounts; ``largest`` holds at least, ``smallest`` at most
-    what each of them does.
+    same one again without a search, or one behind it. Whatever else happens makes it None.
+    ``_recent`` and ``_at``: the block and the position in it where a node was put last; nodes that
+    are alike follow each other to the same place. They are only a guess.
+    ``sizes``: the different capacities and how many nodes have each, by the number of the amounts;
+    ``largest`` holds at least, ``smallest`` at most what each of them does.
     """
 
     __slots__ = (
@@ -199,14 +199,17 @@ class NodeOrder:
     def first_fit(self, amounts: Amounts) -> Node | None:
         """Return the first node in order that fits. Rules: CYC-15, NOD-20."""
         found = self._found
-        if found is not None and self._wanted is amounts and fits(found.available, amounts):
-            return found
-        found = None
-        if self._places:
+        after: Node | None = None
+        if found is not None and self._wanted is amounts:
+            if fits(found.available, amounts):
+                return found
+            after = found
+            found = None
+        elif self._places:
             # Mostly the least used one fits, so that this is all there is to do.
             found = self._shelves[0].blocks[0].nodes[0]
         if found is None or not fits(found.available, amounts):
-            fitting = self.fitting(amounts, None, 1)
+            fitting = self.fitting(amounts, after, 1)
             found = fitting[0] if fitting else None
         self._found = found
         self._wanted = amounts

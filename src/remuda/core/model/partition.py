@@ -228,8 +228,9 @@ class Partition:
     def put_node(self, node: Node) -> None:
         """Let everybody use a node that is open, in every order. Rules: NOD-14, NOD-15."""
         self.node_order.put(node)
-        for order in self.node_orders.values():
-            order.put(node)
+        if self.node_orders:
+            for order in self.node_orders.values():
+                order.put(node)
 
     def drop_node(self, node_id: str) -> None:
         """Take a node out of every order. Rules: NOD-8, RSV-7."""
