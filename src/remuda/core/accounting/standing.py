@@ -61,12 +61,15 @@ def _show_priority(queue: Queue, parent: Queue) -> None:
     queue.shown_priority = shown
 
 
-def reshow_priorities(partition: Partition) -> None:
-    """Let every queue show its priority by the settings now in force. Rules: QUE-28, QUE-30."""
-    for queue in reversed(partition.queues(partition.root)):
-        queue.priority = queue.priorities.highest
-        if queue.parent is not None:
-            _show_priority(queue, queue.parent)
+def reshow_priority(queue: Queue) -> None:
+    """Let a queue, and those above it, show their priority by the settings now in force.
+
+    Rules: QUE-28, QUE-30.
+    """
+    for each in queue.path_up:
+        each.priority = each.priorities.highest
+        if each.parent is not None:
+            _show_priority(each, each.parent)
 
 
 def update_application(application: Application) -> bool:

@@ -96,13 +96,6 @@ def wake_within(partition: Partition, leaf: Queue, trackers: Sequence[QueueTrack
             wake_waiting(partition, tracker)
 
 
-def wake_all(partition: Partition) -> None:
-    """Wake every lane, whatever stopped it: settings changed. Rules: RLD-21, LIM-63."""
-    for leaf in partition.queues(partition.root):
-        for lane in leaf.lanes.values():
-            wake(partition, lane)
-
-
 def wake_waiting(partition: Partition, tracker: QueueTracker) -> None:
     """Let the first strand of each lane that now fits try again. Rules: LIM-53."""
     for strand in tracker.waiting.firsts():

@@ -45,27 +45,46 @@ def is_leaf(config: QueueConfig, parent: Queue | None) -> bool:
 def configure(types: ResourceTypes, queue: Queue, config: QueueConfig) -> None:
     """Give one queue everything its configuration says; all earlier settings are gone.
 
-    It goes on if it was draining; one that was stopped stays so.
+    It goes on if it was draining; one that was stopped stays so. What the configuration it had
+    until now says alike is not worked out again: a reload may concern thousands.
     Rules: QUE-5, QUE-6, QUE-20, PRP-7 (Ours), RLD-21 to RLD-25, RLD-29, TPL-5, LIM-8 (Ours), OBJ-2.
     """
-    parent = queue.parent
+    parent, old = queue.parent, queue.config
+    queue.config = config
     queue.managed = True
     if queue.state == states.DRAINING:
         queue.state = states.OBJECT[queue.state, states.START]
-    queue.leaf = is_leaf(config, parent)
-    above = {} if parent is None else parent.properties
-    queue.properties = inherited(above, config.properties)
-    queue.settings = settings(queue.properties, queue.leaf)
+    _set_properties(queue, config, known=old is not None)
     queue.max_applications = config.max_applications
-    queue.submit_access = Access(config.submit_acl)
-    queue.admin_access = Access(config.admin_acl)
+    if old is None or old.submit_acl != config.submit_acl:
+        queue.submit_access = Access(config.submit_acl)
+    if old is None or old.admin_acl != config.admin_acl:
+        queue.admin_access = Access(config.admin_acl)
     queue.template = config.template
     if config.template is not None:
         _learn_types(types, config.template)
     if parent is not None:
-        queue.maximum = limit_of(types, config.maximum)
-        queue.guaranteed = positive_limit_of(types, config.guaranteed)
-    _set_limits(types, queue, config.limits)
+        if old is None or old.maximum != config.maximum:
+            queue.maximum = limit_of(types, config.maximum)
+        if old is None or old.guaranteed != config.guaranteed:
+            queue.guaranteed = positive_limit_of(types, config.guaranteed)
+    if old is None or old.limits != config.limits:
+        _set_limits(types, queue, config.limits)
+
+
+def _set_properties(queue: Queue, config: QueueConfig, *, known: bool) -> None:
+    """Take over whether a queue is a leaf, its properties, and what they mean.
+
+    ``known``: it is configured already. Reading what properties mean is most of the work.
+    Rules: CFG-46, QUE-18, QUE-20, PRP-7 (Ours).
+    """
+    parent = queue.parent
+    leaf = is_leaf(config, parent)
+    properties = inherited({} if parent is None else parent.properties, config.properties)
+    if not known or leaf != queue.leaf or properties != queue.properties:
+        queue.settings = settings(properties, leaf)
+    queue.leaf = leaf
+    queue.properties = properties
 
 
 def configure_dynamic(types: ResourceTypes, queue: Queue, parent: Queue) -> None:

@@ -1,9 +1,9 @@
 """Puts a new configuration in force while everything runs (rules: 10 sections 12 and 13).
 
 First everything that could stand in the way is looked for, without changing anything; then all
-partitions are changed, which cannot fail. What a change of limits or order means for waiting asks
-is not worked out case by case: every application gets a new account, and what was set aside is
-tried again.
+partitions are changed, which cannot fail. Queues are compared with what configured them, and what
+depends on one that changed is renewed (``changes``, ``limits``). That takes as long as there is to
+renew, and nothing is decided meanwhile, so what did not change has to cost next to nothing.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from remuda.config.schema import PartitionConfig, QueueConfig
-from remuda.core.accounting.renewal import renew_orders
+from remuda.core.accounting.renewal import renew_child_orders
+from remuda.core.apply.changes import Changes, Settings, Tables, renew_changed
 from remuda.core.apply.lifecycle import plan_cleanup
-from remuda.core.apply.limits import LimitsBefore, renew_limits
+from remuda.core.apply.limits import renew_limits
 from remuda.core.apply.partitions import (
     build_partition,
     change_partition,
@@ -74,7 +75,7 @@ def _set_extra(turn: Turn, manager: ResourceManager, extra_config: Mapping[str, 
     set_tracking(turn, extra_config)
     for partition in manager.own():
         if set_extra(partition, extra_config):
-            renew_orders(partition)
+            renew_child_orders(partition, partition.queues(partition.root))
 
 
 def _obstacles(manager: ResourceManager, command: UpdateConfiguration) -> list[tuple[str, str]]:
@@ -84,7 +85,9 @@ def _obstacles(manager: ResourceManager, command: UpdateConfiguration) -> list[t
         partition = manager.partitions.get(config.name)
         if partition is not None:
             found += _queue_obstacles(partition.root, config.root)
-            if not partition.types.room_for(_type_names(config.root)):
+            names: set[str] = set()
+            _add_type_names(config.root, names)
+            if not partition.types.room_for(names):
                 text = f"partition {config.name} would have more than {TYPES_LIMIT} resource types"
                 found.append((text, "RES-1"))
     return found
@@ -104,16 +107,15 @@ def _queue_obstacles(queue: Queue, config: QueueConfig) -> list[tuple[str, str]]
     return found
 
 
-def _type_names(config: QueueConfig) -> set[str]:
-    """Return the resource types that a configured queue or one below it names."""
-    names = {*(config.maximum or ()), *(config.guaranteed or ())}
+def _add_type_names(config: QueueConfig, names: set[str]) -> None:
+    """Add the resource types that a configured queue or one below it names."""
+    names.update(config.maximum or (), config.guaranteed or ())
     for limit in config.limits:
         names.update(limit.maximum or ())
     if config.template is not None:
         names.update(config.template.maximum or (), config.template.guaranteed or ())
     for child in config.queues:
-        names |= _type_names(child)
-    return names
+        _add_type_names(child, names)
 
 
 def _apply(turn: Turn, manager: ResourceManager, command: UpdateConfiguration) -> None:
@@ -135,49 +137,98 @@ def _apply(turn: Turn, manager: ResourceManager, command: UpdateConfiguration) -
 def _change(turn: Turn, partition: Partition, config: PartitionConfig) -> None:
     """Change one partition in place. Rules: RLD-4, RLD-30, PAR-2, PAR-3, PAR-4, PRE-64."""
     quotas = QuotasBefore(partition)
+    preemption = partition.config.preemption != config.preemption
     change_partition(partition, config)
-    before = LimitsBefore(partition)
-    _change_queue(turn, partition, partition.root, config.root)
-    renew_limits(turn, partition, before)
-    renew_orders(partition)
+    changes = Changes()
+    _change_queue(turn, partition, partition.root, config.root, changes, inherits=False)
+    renew_limits(turn, partition, changes.limits)
+    renew_changed(partition, changes, preemption=preemption)
     renew_claims(partition)
     renew_quotas(turn, partition, quotas)
 
 
-def _change_queue(turn: Turn, partition: Partition, queue: Queue, config: QueueConfig) -> None:
-    """Change one queue and all below it. Rules: RLD-20 to RLD-29, OBJ-2, OBJ-7."""
-    _change_settings(turn, partition, queue, config)
+def _change_queue(
+    turn: Turn,
+    partition: Partition,
+    queue: Queue,
+    config: QueueConfig,
+    changes: Changes,
+    *,
+    inherits: bool,
+) -> None:
+    """Change one queue and all below it. ``inherits``: it may inherit something else than before.
+
+    Rules: RLD-20 to RLD-29, OBJ-2, OBJ-7.
+    """
+    known = queue.config
+    if inherits or known is None or not _alike(known, config):
+        properties = queue.properties
+        _change_settings(turn, partition, queue, config, changes)
+        inherits = properties != queue.properties
+    else:
+        queue.config = config
     for child in config.queues:
         existing = queue.children.get(child.name)
         if existing is None:
-            announce_queues(turn, partition, build_queue(partition.types, child, queue))
+            _add(turn, partition, build_queue(partition.types, child, queue), changes)
         else:
-            _change_queue(turn, partition, existing, child)
+            _change_queue(turn, partition, existing, child, changes, inherits=inherits)
+    if len(config.queues) == len(queue.children):
+        return
     configured = {child.name for child in config.queues}
     for name, child_queue in queue.children.items():
         if name not in configured:
-            _drain(turn, partition, child_queue)
+            _drain(turn, partition, child_queue, changes)
 
 
-def _change_settings(turn: Turn, partition: Partition, queue: Queue, config: QueueConfig) -> None:
+def _alike(known: QueueConfig, config: QueueConfig) -> bool:
+    """Whether two configurations say the same of one queue, whatever they say of those below."""
+    return (
+        known.maximum == config.maximum
+        and known.guaranteed == config.guaranteed
+        and known.max_applications == config.max_applications
+        and known.properties == config.properties
+        and known.limits == config.limits
+        and known.submit_acl == config.submit_acl
+        and known.admin_acl == config.admin_acl
+        and known.template == config.template
+        and known.parent == config.parent
+        and bool(known.queues) == bool(config.queues)
+    )
+
+
+def _change_settings(
+    turn: Turn, partition: Partition, queue: Queue, config: QueueConfig, changes: Changes
+) -> None:
     """Change one queue and tell what changed. Rules: RLD-21 to RLD-27, EVT-69, EVT-74."""
-    was_leaf, before = queue.leaf, amounts_of(queue)
+    was_leaf, amounts, before = queue.leaf, amounts_of(queue), Settings(queue)
     configure(partition.types, queue, config)
-    tell_amounts(turn, partition, queue, before)
+    changes.note(queue, before)
+    tell_amounts(turn, partition, queue, amounts)
     if was_leaf != queue.leaf:
         text = f"leaf queue: {'true' if queue.leaf else 'false'}"
         turn.event(partition, events.QUEUE, queue.path, events.SET, events.QUEUE_TYPE, message=text)
 
 
-def _drain(turn: Turn, partition: Partition, queue: Queue) -> None:
+def _add(turn: Turn, partition: Partition, top: Queue, changes: Changes) -> None:
+    """Tell of a new queue and all below it; their limits are new, too. Rules: RLD-20, EVT-83."""
+    announce_queues(turn, partition, top)
+    for queue in partition.queues(top):
+        changes.note_limits(queue, ({}, {}))
+
+
+def _drain(turn: Turn, partition: Partition, queue: Queue, changes: Changes) -> None:
     """Mark a queue that is configured no more, with all such below it; its limits are gone.
 
     Rules: RLD-28, OBJ-2, LIM-63.
     """
     if queue.managed:
+        tables: Tables = (queue.user_limits, queue.group_limits)
+        queue.config = None
         queue.state = states.OBJECT[queue.state, states.REMOVE]
         queue.user_limits = {}
         queue.group_limits = {}
+        changes.note_limits(queue, tables)
         plan_cleanup(turn, partition, queue)
     for child in queue.children.values():
-        _drain(turn, partition, child)
+        _drain(turn, partition, child, changes)

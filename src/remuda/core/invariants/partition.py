@@ -11,6 +11,7 @@ from typing import Final
 
 from remuda.config.schema import WILDCARD
 from remuda.core.accounting.lanes import gate_of
+from remuda.core.invariants.configured import check_configured
 from remuda.core.invariants.gangs import check_gangs
 from remuda.core.invariants.outstanding import check_outstanding, check_utilisation
 from remuda.core.invariants.pauses import check_pauses
@@ -439,4 +440,5 @@ _CHECKS: Final[tuple[Callable[[Partition], None], ...]] = (
     check_questions,
     check_preemption,
     check_quotas,
+    check_configured,
 )

@@ -218,6 +218,11 @@ class Swaps:
         if self._applications.pop(application.number, None) is not None:
             self.order.drop(application.number)
 
+    def clear(self) -> None:
+        """Take every application out. Rules: RLD-23."""
+        self._applications.clear()
+        self.order.clear()
+
     def first(self) -> Application:
         """Return the first application; there must be one."""
         return self._applications[self.order.first()]

@@ -12,7 +12,7 @@ from remuda.config.queue_properties import (
     PREEMPTION_DELAY,
     QUOTA,
 )
-from remuda.config.schema import AccessList, TemplateConfig
+from remuda.config.schema import AccessList, QueueConfig, TemplateConfig
 from remuda.core.model import states
 from remuda.core.model.application import Application
 from remuda.core.model.bound import Bound
@@ -61,6 +61,21 @@ class QueueSettings:
         self.backoff_delay_ns: int = BACKOFF_DELAY.read({})
         self.gang_admission: str = QUOTA
 
+    def of_applications(self) -> tuple[object, ...]:
+        """Return those that places and lanes of its applications depend on, to be compared."""
+        return (
+            self.application_sort,
+            self.sort_by_priority,
+            self.preemption_delay_ns,
+            self.backoff,
+            self.backoff_delay_ns,
+            self.gang_admission,
+        )
+
+    def of_queues(self) -> tuple[object, ...]:
+        """Return those that its place and those of its children depend on, to be compared."""
+        return (self.sort_by_priority, self.priority_fence, self.priority_offset)
+
 
 @final
 class Access:
@@ -82,7 +97,8 @@ class Queue(Bound):
     """One queue of a partition (QUE-1, QUE-2).
 
     ``path_up``: the queue itself and its ancestors, leaf first. A leaf may have children that are
-    draining, from the time it was a parent (RLD-27). ``maximum`` and ``guaranteed`` None: not set.
+    draining, from the time it was a parent (RLD-27). ``config``: what it was configured by, None
+    for one that is dynamic or draining. ``maximum`` and ``guaranteed`` None: not set.
     ``template``: its own, None if it has none. ``user_limits`` and ``group_limits``: by name, in
     the order of the configuration, ``*`` the wildcard. ``divisors``: per type index what usage is
     divided by to get the share, -1 where the type has no part in it (RES-52). ``priorities``: of
@@ -100,6 +116,7 @@ class Queue(Bound):
         "applications",
         "child_order",
         "children",
+        "config",
         "divisors",
         "group_limits",
         "guaranteed",
@@ -140,6 +157,7 @@ class Queue(Bound):
         self.path: str = name if parent is None else f"{parent.path}.{name}"
         self.path_up: tuple[Queue, ...] = (self,) if parent is None else (self, *parent.path_up)
         self.state: str = states.ACTIVE
+        self.config: QueueConfig | None = None
         self.guaranteed: Vector | None = None
         self.properties: Mapping[str, str] = {}
         self.settings = QueueSettings()
