@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
+from remuda.runtime.collection import COLLECTOR
 from remuda.telemetry.stacks import Window
 
 _STATUS: Final = Path("/proc/self/status")
@@ -20,7 +21,9 @@ _TYPES: Final = 200
 
 def memory_summary() -> str:
     """Return figures that cost nothing: of the system, the allocator and the collector."""
-    lines = [f"allocated blocks: {sys.getallocatedblocks()}", f"frozen: {gc.get_freeze_count()}"]
+    lines = [f"allocated blocks: {sys.getallocatedblocks()}"]
+    if COLLECTOR.installed:
+        lines.append(f"batches looked at {COLLECTOR.looked}, set apart unseen {COLLECTOR.passed}")
     for number, (pending, done) in enumerate(zip(gc.get_count(), gc.get_stats(), strict=True)):
         figures = ", ".join(f"{name} {value}" for name, value in done.items())
         lines.append(f"generation {number}: {pending} pending, {figures}")
@@ -30,13 +33,20 @@ def memory_summary() -> str:
 def type_counts() -> str:
     """Return how many objects of which type the collector follows, most first.
 
-    All threads stand still while it lists them: some 35 ms per million. What was there when the
-    service had started is not followed. Rules: REST-55.
+    All threads stand still while it lists them: some 35 ms per million. Rules: REST-55.
     """
-    kinds = [type(each) for each in gc.get_objects()]
+    kinds = [type(each) for each in COLLECTOR.objects()]
     seen = Counter(f"{kind.__module__}.{kind.__qualname__}" for kind in kinds)
     ranked = sorted(seen.items(), key=lambda item: (-item[1], item[0]))[:_TYPES]
     return "".join(f"{count}\t{name}\n" for name, count in ranked)
+
+
+def collected() -> str:
+    """Look at all objects there are and return how many were garbage.
+
+    All threads stand still meanwhile: some 0.4 s per million objects. Rules: REST-55.
+    """
+    return f"garbage collected: {COLLECTOR.collect_all()}\n"
 
 
 def memory_over_time(window: Window, stop: threading.Event) -> str:

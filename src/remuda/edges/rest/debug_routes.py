@@ -18,7 +18,7 @@ from remuda.edges.rest.endpoint import Body, Endpoint, Handler, Routes
 from remuda.edges.rest.errors import PROFILE_RUNNING, ApiError
 from remuda.edges.rest.numbers import count_option
 from remuda.telemetry.command_line import shown_arguments
-from remuda.telemetry.memory import memory_over_time, memory_summary, type_counts
+from remuda.telemetry.memory import collected, memory_over_time, memory_summary, type_counts
 from remuda.telemetry.stacks import (
     Window,
     sampled,
@@ -45,7 +45,8 @@ _INDEX: Final[Mapping[str, str]] = {
     "block": "where threads wait, over some seconds",
     "cmdline": "the command line, without secrets",
     "goroutine": "stacks of all threads, and where the tasks of the event loop wait",
-    "heap": "memory at this moment; with ?types what it is full of, for which all stands still",
+    "heap": "memory at this moment; with ?types what it is full of, with ?gc after all garbage was "
+    "collected; everything stands still for these",
     "mutex": "where threads wait for others, over some seconds",
     "profile": "where time goes, over some seconds",
     "symbol": "nothing: names are in the profiles",
@@ -113,8 +114,11 @@ class _OneAtATime:
         return _text(await self._alone(asyncio.to_thread(thread_stacks)) + tasks)
 
     async def heap(self, _views: Views, asked: Asked) -> object:
-        """Memory, and with the key ``types`` what is in it."""
-        text = memory_summary()
+        """Memory; with the key ``gc`` without garbage, with ``types`` what is in it."""
+        text = ""
+        if "gc" in asked.options:
+            text = await self._alone(asyncio.to_thread(collected))
+        text += memory_summary()
         if "types" in asked.options:
             text += await self._alone(asyncio.to_thread(type_counts))
         return _text(text)

@@ -157,6 +157,7 @@ def test_memory_is_told_without_looking_at_objects_unless_wanted(debug: TestClie
     assert "allocated blocks: " in plain
     assert "builtins.dict" not in plain
     assert "\tbuiltins.dict\n" in debug.get("/debug/pprof/heap?types").text
+    assert debug.get("/debug/pprof/heap?gc").text.startswith("garbage collected: ")
 
 
 @pytest.mark.remuda_rule("REST-55")
