@@ -22,6 +22,7 @@ from remuda.config.settings import read_settings
 from remuda.edges.grpc.access import Access, caller
 from remuda.edges.grpc.admin import SERVICE as ADMIN_SERVICE
 from remuda.edges.grpc.admin import AdminService, Traffic
+from remuda.edges.grpc.aside import Aside
 from remuda.edges.grpc.extension import SERVICE as EXTENSION_SERVICE
 from remuda.edges.grpc.extension import ExtensionService
 from remuda.edges.grpc.measurements import Measurements
@@ -86,6 +87,7 @@ class GrpcServer:
         self._settings = settings or GrpcSettings()
         self._sessions: dict[str, Session] = {}
         self._registering = asyncio.Lock()
+        self._aside = Aside()
         self._credentials = credentials
         interceptors: list[grpc.aio.ServerInterceptor] = []
         if tracing is not None:
@@ -108,7 +110,7 @@ class GrpcServer:
         self._session_service = SessionService(
             core,
             load,
-            Surroundings(self._settings, self._unregister, extension.update),
+            Surroundings(self._settings, self._unregister, extension.update, self._aside),
             registering=self._registering,
             find_streams=self._sessions.get,
             end_streams=self._end_session,
@@ -148,6 +150,7 @@ class GrpcServer:
         self._session_service.stop()
         await self._standard.stop()
         await self._server.stop(grace_seconds)
+        self._aside.stop()
 
     def _handlers(self) -> grpc.GenericRpcHandler:
         methods: dict[str, grpc.RpcMethodHandler[bytes, bytes]] = {
@@ -252,7 +255,9 @@ class GrpcServer:
 
     def _stream(self, kind: Kind) -> Callable[[object, Context], Awaitable[None]]:
         async def serve(_requests: object, context: Context) -> None:
-            stream = Stream(kind, context, self._core, self._find, self._settings)
+            stream = Stream(
+                kind, context, self._core, self._find, self._settings, aside=self._aside
+            )
             try:
                 await stream.run()
             except RefusalError as refusal:

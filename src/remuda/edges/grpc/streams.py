@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import grpc
 
+from remuda.edges.grpc.aside import LONG_BYTES, Aside
 from remuda.edges.grpc.outbound import Kind
 from remuda.edges.grpc.refusals import Context, RefusalError, refusing
 from remuda.edges.grpc.sessions import Session
@@ -50,13 +52,17 @@ class Stream:
         core: SchedulerLoop,
         find: Callable[[str], Session],
         settings: GrpcSettings,
+        *,
+        aside: Aside,
     ) -> None:
+        self._aside = aside
         self._kind = kind
         self._context = context
         self._core = core
         self._find = find
         self._settings = settings
         self._format, self._countable, self._read = _FORMATS[kind]
+        self._long = False
 
     async def run(self) -> None:
         """Serve the stream; returns on a clean end.
@@ -67,7 +73,8 @@ class Stream:
         rm_id = str(metadata.get(RM_ID_METADATA, ""))
         first: Request | None = None
         if not rm_id:
-            first = await self._receive()
+            with refusing():
+                first = await self._receive()
             if first is None:
                 return
             rm_id = first.rmID
@@ -106,35 +113,30 @@ class Stream:
 
         Then wait until the answers to them were sent.
         """
-        request = first if first is not None else await self._receive()
-        while request is not None:
-            if request.rmID not in ("", session.rm_id):
-                raise RefusalError(
-                    grpc.StatusCode.INVALID_ARGUMENT,
-                    f"this stream belongs to {session.rm_id!r}, not to {request.rmID!r} (SI-101)",
-                )
-            self._check(session)
-            with refusing():
-                command = self._read(session.reader, request)
-                await self._submit(session, command)
-            request = await self._receive()
+        # Around all of them, because entering and leaving it costs as much as unpacking one.
         with refusing():
+            request = first if first is not None else await self._receive()
+            while request is not None:
+                if request.rmID not in ("", session.rm_id):
+                    raise RefusalError(
+                        grpc.StatusCode.INVALID_ARGUMENT,
+                        f"this stream belongs to {session.rm_id!r}, "
+                        f"not to {request.rmID!r} (SI-101)",
+                    )
+                self._check(session)
+                translate = partial(self._read, session.reader, request)
+                command = await self._aside.run(translate) if self._long else translate()
+                await self._submit(session, command)
+                request = await self._receive()
             await asyncio.wrap_future(self._core.barrier(session.rm_id))
         await session.outbound.drained(self._kind)
 
     async def _submit(self, session: Session, command: requests.Request) -> None:
-        """Submit a request as soon as there is room.
-
-        The line of an RM whose users are looked up may be full for long, so it is not waited for
-        on one of the few threads that all RMs share.
-        """
-        check = session.check_current
-        while not self._core.try_submit(command, check):
-            room = self._core.intake.room(session.rm_id)
-            if room is None:
-                await asyncio.to_thread(self._core.submit, command, check)
-                return
-            await asyncio.wrap_future(room)
+        """Submit a request as soon as there is room. Rules: SI-2, SI-6."""
+        while not self._core.try_submit(command, session.check_current):
+            room = self._core.room(session.rm_id)
+            if room is not None:
+                await asyncio.wrap_future(room)
             self._check(session)
 
     def _check(self, session: Session) -> None:
@@ -156,13 +158,18 @@ class Stream:
             outbound.done(self._kind)
 
     async def _receive(self) -> Request | None:
-        """Return the next request, None after the last one."""
+        """Return the next request, None after the last one; remember whether it is long."""
         data: object = await self._context.read()
         if not isinstance(data, bytes):
             return None
-        with refusing():
-            limits.refuse_too_many(data, self._countable, self._settings.elements_limit)
-            return self._format.FromString(data)
+        self._long = len(data) >= LONG_BYTES
+        if self._long:
+            return await self._aside.run(partial(self._unpack, data))
+        return self._unpack(data)
+
+    def _unpack(self, data: bytes) -> Request:
+        limits.refuse_too_many(data, self._countable, self._settings.elements_limit)
+        return self._format.FromString(data)
 
 
 async def _raise(end: asyncio.Future[RefusalError]) -> None:

@@ -39,6 +39,18 @@ _ACK: Final = frames.body(ext.CoreFrame, "ack_only", ext.Ack())
 
 
 @message
+class Unpacked(Generic[F]):
+    """What was made of the bytes of a frame. ``frame`` None: too large, as ``fault`` says.
+
+    Then ``head`` is what it says of itself.
+    """
+
+    frame: F | None
+    fault: str = ""
+    head: frames.Head | None = None
+
+
+@message
 class Arrival(Generic[F]):
     """A frame that the owner has to deal with.
 
@@ -109,25 +121,38 @@ class Conversation(Generic[F]):
 
     # ------------------------------------------------------------------ in
 
-    def receive(self, data: bytes, now_ns: int) -> Arrival[F] | None:
+    def unpack(self, data: bytes) -> Unpacked[F]:
+        """Unpack a frame without taking it in. Any thread. Rules: SI-105.
+
+        Raises: SessionError if that is no frame of this protocol.
+        """
+        try:
+            fault = self._too_large(data)
+            if fault:
+                return Unpacked(None, fault, frames.peek(data))
+            return Unpacked(self._kind.FromString(data))
+        except (DecodeError, ProtocolError) as error:
+            raise SessionError(f"not a frame of this protocol: {error}") from None
+
+    def receive(
+        self, data: bytes, now_ns: int, unpacked: Unpacked[F] | None = None
+    ) -> Arrival[F] | None:
         """Take a frame in; None if there is nothing to do about it.
 
-        A frame that is too large, or holds too much, is an arrival with a fault: its number counts,
-        so that one bad request does not end the session.
+        ``unpacked``: what ``unpack`` made of it, if that was called for it. A frame that is too
+        large, or holds too much, is an arrival with a fault: its number counts, so that one bad
+        request does not end the session.
 
         Raises: SessionError; then the session cannot go on over this stream.
         Rules: EXT-3, EXT-4, EXT-9, EXT-21.
         """
         self._heard_ns = now_ns
-        try:
-            fault = self._too_large(data)
-            if fault:
-                head = frames.peek(data)
-                self.outgoing.acknowledge(head.acknowledged)
-                return self._arrival(head.number, head.field, None, fault)
-            frame = self._kind.FromString(data)
-        except (DecodeError, ProtocolError) as error:
-            raise SessionError(f"not a frame of this protocol: {error}") from None
+        given = unpacked or self.unpack(data)
+        frame, head = given.frame, given.head
+        if head is not None:
+            self.outgoing.acknowledge(head.acknowledged)
+            return self._arrival(head.number, head.field, None, given.fault)
+        assert frame is not None
         self.outgoing.acknowledge(frame.ack)
         name = frame.WhichOneof("body")
         if name in frames.UNNUMBERED:

@@ -17,6 +17,7 @@ from typing import Protocol, TypeAlias
 
 from remuda.base.message import message
 from remuda.core.messages.effects import Effect
+from remuda.edges.grpc.aside import Aside
 from remuda.edges.grpc.session.dump import Dump
 from remuda.edges.grpc.session.outlet import Outfit, Outlet, Watcher, now_ns
 from remuda.edges.grpc.session.ports import Ports
@@ -31,7 +32,7 @@ from remuda.si.codec_in import RequestReader
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
 from remuda.si.session import frames
-from remuda.si.session.conversation import Conversation
+from remuda.si.session.conversation import Conversation, Unpacked
 from remuda.si.session.errors import SessionError, resync
 from remuda.si.session.terms import CONFIGURATION, STATE_DUMP, Terms
 
@@ -75,12 +76,13 @@ class Surroundings:
     """What a binding needs besides the core.
 
     ``unregister``: removes an RM, unless a check at the last moment raises. ``configure``: carries
-    out a configuration update.
+    out a configuration update. ``aside``: where long requests are dealt with.
     """
 
     settings: GrpcSettings
     unregister: Callable[[str, Callable[[], None]], Awaitable[Removed]]
     configure: Configure
+    aside: Aside
 
 
 class Binding:
@@ -135,7 +137,8 @@ class Binding:
         self.reply = self.outlet.reply
         self.dump = Dump(self.conversation, self.outlet.awake.set)
         configure = surroundings.configure if terms.has(CONFIGURATION) else None
-        self.requests = Requests(core, self, reader, configure, settings.receive_bytes_limit)
+        limit = settings.receive_bytes_limit
+        self.requests = Requests(core, self, reader, configure, limit, aside=surroundings.aside)
         self._pump = asyncio.create_task(self.requests.run())
         self._pump.add_done_callback(partial(_mourn, self))
 
@@ -175,11 +178,11 @@ class Binding:
 
     # ------------------------------------------------------------------ from the RM
 
-    def receive(self, data: bytes) -> None:
+    def receive(self, data: bytes, unpacked: Unpacked[ext.RMFrame] | None = None) -> None:
         """Take a frame in. Raises: SessionError if the stream must end."""
         outgoing = self.conversation.outgoing
         acknowledged = outgoing.acknowledged
-        arrival = self.conversation.receive(data, now_ns())
+        arrival = self.conversation.receive(data, now_ns(), unpacked)
         if arrival is not None:
             self.parting = self.parting or arrival.number == 0
             if arrival.frame is not None and arrival.field in frames.ANSWERS:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from functools import partial
 from typing import Final
 
+from remuda.edges.grpc.aside import LONG_BYTES, Aside
 from remuda.edges.grpc.refusals import Context
 from remuda.edges.grpc.session.binding import Binding
 from remuda.edges.grpc.session.outlet import now_ns
@@ -20,8 +22,9 @@ FAREWELL_SECONDS: Final = 1.0
 class StreamCarrier:
     """A gRPC stream. Rules: EXT-4, EXT-8, EXT-11, RM-14."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, aside: Aside) -> None:
         self._context = context
+        self._aside = aside
         self._end: asyncio.Future[SessionError | None] = asyncio.get_running_loop().create_future()
         self._writing: asyncio.Future[None] | None = None
 
@@ -75,7 +78,13 @@ class StreamCarrier:
             if self._end.done():
                 return None
             try:
-                binding.receive(data)
+                unpacked = None
+                if len(data) >= LONG_BYTES:
+                    binding.conversation.heard(now_ns())
+                    unpacked = await self._aside.run(partial(binding.conversation.unpack, data))
+                    if self._end.done():
+                        return None
+                binding.receive(data, unpacked)
             except SessionError as error:
                 return error
 

@@ -11,9 +11,11 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final, Protocol, TypeAlias
 
 from remuda.base.errors import ProtocolError
+from remuda.edges.grpc.aside import LONG_BYTES, Aside
 from remuda.runtime import requests
 from remuda.runtime.errors import LoopStoppedError, NotRegisteredError
 from remuda.runtime.loop import SchedulerLoop
@@ -82,6 +84,7 @@ class Requests:
         reader: translates the requests of its RM.
         configure: carries out a configuration update; None: that is not agreed on (EXT-20).
         bytes_limit: of frames that may wait here before nothing more is read.
+        aside: where long frames are translated.
 
     Rules: EXT-3, EXT-4, EXT-20, EXT-21, SI-2, SI-6.
     """
@@ -96,8 +99,11 @@ class Requests:
         ]
         | None,
         bytes_limit: int,
+        *,
+        aside: Aside,
     ) -> None:
         self._core = core
+        self._aside = aside
         self._owner = owner
         self._configure = configure
         self._bytes_limit = bytes_limit
@@ -110,7 +116,8 @@ class Requests:
 
     def put(self, arrival: RmArrival, size: int) -> None:
         """Take a frame of so many bytes in, in its order; what waits for nothing at once."""
-        if not self._waiting and arrival.frame is not None and self._done_at_once(arrival):
+        at_once = not self._waiting and arrival.frame is not None and size < LONG_BYTES
+        if at_once and self._done_at_once(arrival):
             return
         size += _FRAME_BYTES
         self._waiting.append((arrival, size))
@@ -135,7 +142,7 @@ class Requests:
                 self._changed.clear()
                 await self._changed.wait()
             arrival, size = self._waiting[0]
-            await self._deal(arrival)
+            await self._deal(arrival, size)
             self._waiting.popleft()
             self._bytes -= size
             self._changed.set()
@@ -168,13 +175,13 @@ class Requests:
         self._owner.applied(arrival.number)
         return True
 
-    async def _deal(self, arrival: RmArrival) -> None:
+    async def _deal(self, arrival: RmArrival, size: int) -> None:
         try:
             if arrival.number == 0:
                 assert arrival.frame is not None
                 await self._owner.leave(arrival.frame.goodbye)
                 return
-            await self._carry_out(arrival)
+            await self._carry_out(arrival, size)
         except LoopStoppedError:
             return
         except RefusedError as refusal:
@@ -187,7 +194,7 @@ class Requests:
         )
         self._owner.reply("request_error", error.SerializeToString())
 
-    async def _carry_out(self, arrival: RmArrival) -> None:
+    async def _carry_out(self, arrival: RmArrival, size: int) -> None:
         """Do what a frame asks for. Raises: RefusedError, LoopStoppedError."""
         if arrival.fault:
             if arrival.field in frames.REQUESTS:
@@ -204,6 +211,8 @@ class Requests:
             await self._update(frame.configuration)
         elif arrival.field in frames.REQUESTS:
             command, self._translated = self._translated, None
+            if command is None and size >= LONG_BYTES:
+                command = await self._aside.run(partial(self._command, frame, name))
             await self._submit(command or self._command(frame, name))
         else:
             self._owner.answered(frame)

@@ -105,7 +105,7 @@ class SessionService:
             caller().require_rm(_rm_id(hello))
         except RefusalError as refusal:
             await abort(context, refusal)
-        carrier = StreamCarrier(context)
+        carrier = StreamCarrier(context, self._around.aside)
         beginning = asyncio.ensure_future(self._begin(hello, carrier))
         try:
             binding, first = await asyncio.shield(beginning)
