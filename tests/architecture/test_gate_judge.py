@@ -1,0 +1,95 @@
+"""What the gate of costs says about figures, and where it keeps those that were recorded."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from remuda.bench.shapes import SHAPES
+from tools.gate import reference
+from tools.gate.cases import Case, Proportion
+from tools.gate.judge import TIME, WORK, Kind, Samples, compare, weigh
+from tools.gate.work import instructions
+
+PROMISE = Proportion("large", "small", 1.5, "size costs little")
+
+
+@pytest.mark.parametrize("kind,most,least", [(TIME, 1.15, 0.80), (WORK, 1.05, 0.90)])
+def test_figures_may_differ_a_little_from_those_recorded(
+    kind: Kind, most: float, least: float
+) -> None:
+    for ratio in (least + 0.001, 1.0, most - 0.001):
+        assert list(compare(kind, {"S1": 400 * ratio}, {"S1": 400.0})) == []
+
+
+def test_a_slow_down_of_30_percent_is_told_with_both_figures() -> None:
+    for kind in (TIME, WORK):
+        ((case, line),) = compare(kind, {"S1": 520.0, "S2": 7.0}, {"S1": 400.0, "S2": 7.0})
+        assert case == "S1"
+        assert line.startswith(f"S1: 520.0 of {kind.name} per allocation; 400.0 is recorded")
+        assert "30% more" in line
+
+
+def test_a_gain_has_to_be_recorded_lest_a_later_loss_hides_in_it() -> None:
+    ((_, line),) = compare(WORK, {"S1": 300.0}, {"S1": 400.0})
+    assert "25% less: keep the gain" in line
+
+
+def test_a_case_that_was_never_recorded_is_told() -> None:
+    ((_, line),) = compare(WORK, {"new": 300.0}, {"S1": 400.0})
+    assert line.startswith("new: its work was never recorded")
+
+
+def test_a_promised_proportion_is_judged_without_any_record() -> None:
+    assert list(weigh(TIME, {"small": 2.0, "large": 3.0}, [PROMISE])) == []
+    ((case, line),) = weigh(TIME, {"small": 2.0, "large": 3.1}, [PROMISE])
+    assert case == "large"
+    assert line == "large: 1.55 times the time of small, not 1.50: size costs little"
+    assert list(weigh(TIME, {"small": 2.0}, [PROMISE])) == []
+
+
+def test_of_several_runs_the_quickest_counts() -> None:
+    """Also of the calibration, each of its own scale; a larger one is told in small ones."""
+    samples = Samples()
+    small, large = Case("small", SHAPES[0]), Case("large", SHAPES[0], scale=10)
+    for calibration, allocation in ((0.10, 50e-6), (0.08, 60e-6)):
+        samples.add(small, calibration, allocation)
+        samples.add(large, 11 * calibration, 2 * allocation)
+    assert samples.seconds() == {"small": 50e-6, "large": 100e-6}
+    assert samples.costs() == {"small": 625.0, "large": 1136.4}
+
+
+def test_a_record_is_read_as_written_and_leaves_those_of_other_builds(tmp_path: Path) -> None:
+    file = tmp_path / "reference.toml"
+    assert reference.read(file).builds == {}
+    reference.record("interpreted", {"S1": 400.5}, {"S1": 5000.0, "S1 with more": 1.0}, file)
+    reference.record("compiled", {"S1": 100.0}, {}, file)
+    builds = reference.read(file).builds
+    assert builds["interpreted"].time == {"S1": 400.5}
+    assert builds["interpreted"].work == {"S1": 5000.0, "S1 with more": 1.0}
+    assert builds["compiled"] == reference.Recorded({"S1": 100.0})
+
+
+def test_records_of_another_calibration_are_dropped(tmp_path: Path) -> None:
+    file = tmp_path / "reference.toml"
+    reference.record("interpreted", {"S1": 400.5}, {}, file)
+    digest = reference.calibration_digest()
+    file.write_text(file.read_text().replace(digest, "0123"))
+    reference.record("compiled", {"S1": 100.0}, {}, file)
+    assert list(reference.read(file).builds) == ["compiled"]
+
+
+def test_the_records_are_of_the_calibration_that_runs() -> None:
+    assert reference.read().calibration == reference.calibration_digest()
+
+
+def test_instructions_are_counted_exactly() -> None:
+    def loop(count: int) -> None:
+        for _ in range(count):
+            pass
+
+    counts = [instructions(partial(loop, n)) for n in (1_000, 1_000, 2_000)]
+    assert counts[0] == counts[1]
+    assert counts[2] - counts[1] == pytest.approx(3_000, abs=1_001)

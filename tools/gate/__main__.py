@@ -1,0 +1,144 @@
+"""The gate: is an allocation still as cheap as recorded?
+
+    python -m tools.gate             judge; exit code 1 if something became slower
+    python -m tools.gate --update    record what is measured now
+
+It compares costs within one run, never with a time on a clock: the time of an allocation with that
+of a fixed piece of work beside it, the instructions of an allocation with the recorded number, and
+both of one shape with those of another. CONTRIBUTING.md says what to do when it closes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from remuda.core.scheduler import Scheduler
+from remuda.runtime.interpreter import tune_interpreter
+from remuda.runtime.ports import SchedulerFactory
+from tools.gate.cases import COUNTED, TIME_PROPORTIONS, TIMED, WORK_PROPORTIONS, Case
+from tools.gate.judge import TIME, WORK, Figures, Kind, Samples, compare, weigh
+from tools.gate.plant import BURDENS, burdened
+from tools.gate.reference import calibration_digest, read, record
+from tools.gate.timing import allocation_seconds, build, is_interpreted, measure
+from tools.gate.work import allocation_work
+
+# Runs of which the quickest tells how much to plant.
+_TRIALS: Final = 5
+_REPETITIONS: Final = 4
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Judge or record; 0 if the gate is open."""
+    options = _options(arguments)
+    tune_interpreter()
+    timed = [case for case in TIMED if not options.only or case.name in options.only]
+    counted = list(COUNTED) if is_interpreted() else []
+    make = _planted(options.plant) if options.plant else Scheduler
+    if options.update:
+        samples = Samples()
+        for _ in range(_REPETITIONS):
+            measure(timed, samples, tell=_dot)
+        record(build(), samples.costs(), _counted(counted, make))
+        print(f"\ngate: recorded for {build()}; commit tools/gate/reference.toml")
+        return 0
+    reference = read()
+    recorded = reference.builds.get(build())
+    if recorded is None:
+        print(f"gate: nothing was recorded for {build()}; only proportions are judged")
+    faults: list[str] = []
+    if reference.calibration != calibration_digest():
+        faults.append("tools/gate/calibration.py was changed, which makes all records void")
+    if options.measure != "time":
+        faults += _worked(counted, make, recorded.work if recorded else None)
+    if options.measure != "work":
+        faults += _timed(
+            timed, make, recorded.time if recorded else None, repetitions=options.repetitions
+        )
+    for fault in faults:
+        print(f"gate: {fault}")
+    print(f"gate: {'closed' if faults else 'open'} for {build()}")
+    return 1 if faults else 0
+
+
+def _counted(cases: Sequence[Case], make: SchedulerFactory) -> Figures:
+    return {case.name: allocation_work(case.shape, make) for case in cases}
+
+
+def _timed(
+    cases: Sequence[Case],
+    make: SchedulerFactory,
+    recorded: Figures | None,
+    *,
+    repetitions: int,
+) -> list[str]:
+    """Time the cases; those that are found too slow again, before it is believed."""
+    samples = Samples()
+    faults: dict[str, str] = {}
+    for _ in range(1 + repetitions):
+        measure(cases, samples, make, _dot)
+        faults = _faults(TIME, samples.costs(), recorded)
+        faults |= dict(weigh(TIME, samples.seconds(), TIME_PROPORTIONS))
+        if not faults:
+            break
+        bases = {each.base for each in TIME_PROPORTIONS if each.case in faults}
+        cases = [case for case in cases if case.name in faults or case.name in bases]
+    print()
+    _show(TIME, samples.costs(), recorded)
+    return list(faults.values())
+
+
+def _worked(cases: Sequence[Case], make: SchedulerFactory, recorded: Figures | None) -> list[str]:
+    """Count the work of the cases."""
+    work = _counted(cases, make)
+    _show(WORK, work, recorded)
+    return [
+        *_faults(WORK, work, recorded).values(),
+        *dict(weigh(WORK, work, WORK_PROPORTIONS)).values(),
+    ]
+
+
+def _faults(kind: Kind, measured: Figures, recorded: Figures | None) -> dict[str, str]:
+    return {} if recorded is None else dict(compare(kind, measured, recorded))
+
+
+def _show(kind: Kind, measured: Figures, recorded: Figures | None) -> None:
+    for case, figure in measured.items():
+        known = (recorded or {}).get(case)
+        ratio = "" if known is None else f"{figure / known:8.3f} times what was recorded"
+        print(f"{kind.name}  {case:28} {figure:10,.1f} {ratio}")
+
+
+def _dot() -> None:
+    print(".", end="", flush=True)
+
+
+def _planted(plant: str) -> SchedulerFactory:
+    """Return what makes schedulers that are slower, as ``KIND:PERCENT`` of what S1 costs."""
+    kind, _, percent = plant.partition(":")
+    cost = min([allocation_seconds(TIMED[0].shape) for _ in range(_TRIALS)])
+    return burdened(kind, cost * int(percent) / 100)
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tools.gate", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--update", action="store_true", help="record what is measured")
+    parser.add_argument("--only", action="append", help="time this case only; may be repeated")
+    parser.add_argument("--measure", choices=("time", "work", "both"), default="both")
+    parser.add_argument(
+        "--repetitions",
+        type=int,
+        default=_REPETITIONS,
+        help="how often what is found too slow is timed again before it is believed",
+    )
+    parser.add_argument(
+        "--plant", metavar="KIND:PERCENT", help=f"slow the scheduler down; {', '.join(BURDENS)}"
+    )
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

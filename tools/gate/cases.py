@@ -1,0 +1,113 @@
+"""What the gate runs, and which costs must stand in which proportion to each other.
+
+A case is a shape of ``remuda bench``, or one changed a little. The proportions are the product's
+promises: what an allocation costs must not grow with what is merely there. They hold on every
+machine and need no recording.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from remuda.bench.shapes import SHAPES, Shape
+
+_SHAPES: Final = {shape.name: shape for shape in SHAPES}
+
+# What the work of an allocation may grow by if something grows tenfold: that of nodes, asks and
+# applications to the power of 0.15, that of queues to the power of 0.3.
+TENFOLD: Final = 1.41
+TENFOLD_QUEUES: Final = 2.0
+
+
+@dataclass(frozen=True)
+class Case:
+    """A shape to run.
+
+    ``rounds``: when timed, it is in that many of the rounds only. ``scale``: of the calibration
+    beside it, which has to suffer as much from other programs that want the same memory.
+    """
+
+    name: str
+    shape: Shape
+    rounds: int = 5
+    scale: int = 1
+
+
+@dataclass(frozen=True)
+class Proportion:
+    """What one case costs per allocation, at most, as a multiple of another."""
+
+    case: str
+    base: str
+    limit: float
+    promise: str
+
+
+def _few(
+    name: str,
+    *,
+    nodes: int | None = None,
+    queues: int | None = None,
+    applications: int | None = None,
+    asks: int = 1_000,
+    backlog: int = 0,
+) -> Shape:
+    """Return a shape with so few asks that every instruction of it can be counted.
+
+    But several for each application: the first one of an application costs more.
+    """
+    shape = _SHAPES[name]
+    return replace(
+        shape,
+        nodes=nodes or shape.nodes,
+        queues=queues or shape.queues,
+        applications=applications or shape.applications,
+        asks=asks,
+        backlog=backlog,
+    )
+
+
+TIMED: Final = (
+    Case("S1", _SHAPES["S1"]),
+    Case("S4", replace(_SHAPES["S4"], asks=10_000)),
+    Case("S7", replace(_SHAPES["S7"], asks=10_000)),
+    Case("S8", replace(_SHAPES["S8"], backlog=50_000)),
+    Case("S9", _SHAPES["S9"]),
+    Case("S6", _SHAPES["S6"], rounds=3, scale=10),
+)
+
+COUNTED: Final = (
+    Case("S1", _few("S1")),
+    Case("S1 with 100 nodes", _few("S1", nodes=100)),
+    Case("S1 with 10,000 nodes", _few("S1", nodes=10_000)),
+    Case("S1 with 100 queues", _few("S1", queues=100, applications=1)),
+    Case("S1 with 1,000 applications", _few("S1", applications=100, asks=5_000)),
+    Case("S1 with 10,000 asks", _few("S1", asks=10_000)),
+    Case("S4", _few("S4")),
+    Case("S7", _few("S7")),
+    Case("S8", _few("S8", backlog=20_000)),
+    Case("S9", _few("S9")),
+    Case("S6", _few("S6", asks=5_000)),
+)
+
+_LARGE: Final = "a large cluster with many queues costs little more than a small one"
+_BACKLOG: Final = "asks that cannot be placed cost those behind them little"
+_LIMITS: Final = "with limits on every level 60 % of the speed remains"
+
+TIME_PROPORTIONS: Final = (
+    Proportion("S6", "S1", 1.5, _LARGE),
+    Proportion("S8", "S1", 1.4, _BACKLOG),
+    Proportion("S9", "S1", 1 / 0.6, _LIMITS),
+)
+
+WORK_PROPORTIONS: Final = (
+    Proportion(
+        "S1 with 10,000 nodes", "S1 with 100 nodes", TENFOLD**2, "nodes cost almost nothing"
+    ),
+    Proportion("S1 with 100 queues", "S1", TENFOLD_QUEUES, "queues cost little"),
+    Proportion("S1 with 1,000 applications", "S1", TENFOLD, "applications cost almost nothing"),
+    Proportion("S1 with 10,000 asks", "S1", TENFOLD, "asks that wait cost almost nothing"),
+    Proportion("S8", "S1", 1.2, _BACKLOG),
+    Proportion("S9", "S1", 1 / 0.6, _LIMITS),
+)
