@@ -28,6 +28,8 @@ from tools.gate.work import allocation_work
 # Runs of which the quickest tells how much to plant.
 _TRIALS: Final = 5
 _REPETITIONS: Final = 4
+# How often all is timed to be recorded.
+_RECORDED: Final = 3
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -38,11 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
     counted = list(COUNTED) if is_interpreted() else []
     make = _planted(options.plant) if options.plant else Scheduler
     if options.update:
-        samples = Samples()
-        for _ in range(_REPETITIONS):
-            measure(timed, samples, tell=_dot)
-        record(build(), samples.costs(), _counted(counted, make))
-        print(f"\ngate: recorded for {build()}; commit tools/gate/reference.toml")
+        _record(timed, [] if options.measure == "time" else counted, options.measure != "work")
         return 0
     reference = read()
     recorded = reference.builds.get(build())
@@ -61,6 +59,15 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"gate: {fault}")
     print(f"gate: {'closed' if faults else 'open'} for {build()}")
     return 1 if faults else 0
+
+
+def _record(timed: Sequence[Case], counted: Sequence[Case], time: bool) -> None:
+    """Measure and record these cases; the other figures of this build stay."""
+    samples = Samples()
+    for _ in range(_RECORDED if time else 0):
+        measure(timed, samples, tell=_dot)
+    record(build(), samples.costs(), _counted(counted, Scheduler))
+    print(f"\ngate: recorded for {build()}; commit tools/gate/reference.toml")
 
 
 def _counted(cases: Sequence[Case], make: SchedulerFactory) -> Figures:

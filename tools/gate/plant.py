@@ -19,8 +19,9 @@ from remuda.core.scheduler import Scheduler
 from remuda.runtime.ports import Door, SchedulerFactory
 
 _LARGE: Final = [0] * 1_000
-# Repetitions from which the cost of one is taken.
+# Repetitions from which the cost of one is taken, at the least, and how long they take.
 _SAMPLE: Final = 20_000
+_SAMPLE_SECONDS: Final = 0.3
 
 
 def _steps(count: int) -> None:
@@ -91,11 +92,12 @@ def burdened(kind: str, seconds_per_allocation: float) -> SchedulerFactory:
 
 
 def _cost(waste: Callable[[int], None]) -> float:
-    """Seconds of CPU that one part takes, in the best of some trials."""
-    return min([_timed(waste) for _ in range(9)]) / _SAMPLE
-
-
-def _timed(waste: Callable[[int], None]) -> float:
-    began = time.process_time()
-    waste(_SAMPLE)
-    return time.process_time() - began
+    """Seconds of CPU that one part takes, over so many that it takes as long as a run of S1."""
+    count = _SAMPLE
+    while True:
+        began = time.process_time()
+        waste(count)
+        took = time.process_time() - began
+        if took > _SAMPLE_SECONDS:
+            return took / count
+        count *= 2

@@ -52,11 +52,12 @@ def read(file: Path = FILE) -> Reference:
 
 
 def record(build: str, time: Figures, work: Figures, file: Path = FILE) -> None:
-    """Write the figures of one build; those of others stay if they were calibrated alike."""
+    """Write figures of one build; others stay, of others too, if they were calibrated alike."""
     reference = read(file)
     digest = calibration_digest()
     builds = reference.builds if reference.calibration == digest else {}
-    builds[build] = Recorded(dict(time), dict(work))
+    old = builds.get(build, Recorded())
+    builds[build] = Recorded({**old.time, **time}, {**old.work, **work})
     lines = [_HEAD, f'calibration = "{digest}"']
     for name, recorded in sorted(builds.items()):
         lines += _table(f'builds."{name}".time', recorded.time)
