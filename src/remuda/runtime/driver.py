@@ -37,7 +37,7 @@ from remuda.runtime.configuration.configurations import Configurations
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.delivery import Delivery, Session
 from remuda.runtime.errors import NotRegisteredError
-from remuda.runtime.ports import Clock, EffectSink, Recorder, SchedulerFactory
+from remuda.runtime.ports import Clock, Door, EffectSink, Recorder, SchedulerFactory
 from remuda.runtime.roster import IN_PROCESS, Roster
 from remuda.runtime.rows import rows
 from remuda.runtime.timings import Timings
@@ -235,7 +235,7 @@ class Driver:
         own = [view for view in views if view.rm_id == rm_id]
         removed = Removed(
             partitions=len(own),
-            applications=sum(self._live_applications(view) for view in own),
+            applications=sum(_live_applications(self._scheduler, view) for view in own),
             nodes=sum(view.total_nodes for view in own),
         )
         self._close(rm_id)
@@ -296,10 +296,6 @@ class Driver:
                 self._roster.stop(effect.rm_id, cause, self._clock.now_ns())
                 _log.warning("resource manager %r is stopped: %s", effect.rm_id, cause)
 
-    def _live_applications(self, partition: PartitionView) -> int:
-        found = self._scheduler.view(ApplicationRowsQuery(partition.name, rm_id=partition.rm_id))
-        return len(found) if isinstance(found, Rows) else 0
-
     def close(self) -> None:
         """Finish the recording."""
         if self._recorder is not None:
@@ -311,3 +307,8 @@ class Driver:
             self._give_up(effects)
         self._outgoing.extend(effects)
         return effects
+
+
+def _live_applications(scheduler: Door, partition: PartitionView) -> int:
+    found = scheduler.view(ApplicationRowsQuery(partition.name, rm_id=partition.rm_id))
+    return len(found) if isinstance(found, Rows) else 0
