@@ -36,7 +36,7 @@ class Node:
     ``reservations``: by number, oldest first; ``held``: one of them closes the node to others
     (RSV-7).
     ``weights``: what the score is made of, see ``policy.node_score``. ``changed``: where it notes
-    its ID when its total or what is allocated changes (NOD-22).
+    its ID when its total or what is allocated changes (NOD-22), ``noted``: it is there.
 
     ``occupied`` is what others use: the amount the RM reports or, once it reported one, the sum of
     the ``foreign`` allocations by identity (CYC-29); ``itemised`` says which of the two.
@@ -52,6 +52,7 @@ class Node:
         "held",
         "itemised",
         "node_id",
+        "noted",
         "occupied",
         "reservations",
         "schedulable",
@@ -69,6 +70,7 @@ class Node:
         self.allocated = Vector()
         self.available = Vector()
         self.changed: dict[str, None] = {}
+        self.noted: bool = False
         self.allocations: dict[tuple[int, str], Allocation] = {}
         self.verdicts: dict[str, str] = {}
         self.reservations: dict[int, Reservation] = {}
@@ -91,26 +93,35 @@ class Node:
         """Take an allocation in; the fit was checked before, or must not be (SI-41)."""
         self.allocations[allocation.application.number, allocation.allocation_id] = allocation
         move(self.available, self.allocated, allocation.amounts)
+        if not self.noted:
+            self.note()
+
+    def note(self) -> None:
+        """Note that the node changed, for the histogram of how full nodes are. Rules: NOD-22."""
+        self.noted = True
         self.changed[self.node_id] = None
 
     def remove(self, allocation: Allocation) -> None:
         """Give an allocation's room back."""
         del self.allocations[allocation.key()]
         move(self.allocated, self.available, allocation.amounts)
-        self.changed[self.node_id] = None
+        if not self.noted:
+            self.note()
 
     def resize(self, total: Amounts) -> None:
         """Change the capacity. Rules: NOD-5."""
         subtract(self.available, self.total)
         add(self.available, total)
         self.total = total
-        self.changed[self.node_id] = None
+        if not self.noted:
+            self.note()
 
     def exchange(self, allocation: Allocation, amounts: Amounts) -> None:
         """Let an allocation that is here hold other amounts from now on. Rules: CYC-28."""
         move(self.allocated, self.available, allocation.amounts)
         move(self.available, self.allocated, amounts)
-        self.changed[self.node_id] = None
+        if not self.noted:
+            self.note()
 
     def reoccupy(self, occupied: Amounts) -> None:
         """Change what others use, as the RM reports it. Rules: NOD-5."""
