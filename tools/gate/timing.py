@@ -22,6 +22,7 @@ from remuda.bench.shapes import Shape
 from remuda.core.scheduler import Scheduler
 from remuda.edges.inproc import InProcessScheduler
 from remuda.runtime.clock import WallClock
+from remuda.runtime.collection import COLLECTOR
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.ports import SchedulerFactory
 from tools.gate.calibration import calibrate
@@ -102,7 +103,7 @@ def measure(
 def _calibration(scale: int) -> float:
     """Seconds of a calibration: as it runs without the memory of others to look through."""
     repetitions = max(1, _CALIBRATIONS // scale)
-    gc.collect()
+    COLLECTOR.collect_all()
     gc.disable()
     try:
         meter = Meter()
@@ -130,7 +131,7 @@ def allocation_seconds(shape: Shape, make: SchedulerFactory = Scheduler) -> floa
         scheduler.wait_idle(TIMEOUT_S)
         request = request_of(shape, "k", range(shape.asks), MEMORY)
         receiver.awaited = shape.asks
-        gc.collect()
+        COLLECTOR.collect_all()  # and with it the scheduler of the run before
         meter = Meter()
         scheduler.update_allocation(request)
         if not receiver.done.wait(TIMEOUT_S):

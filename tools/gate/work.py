@@ -21,7 +21,7 @@ from remuda.core.messages.effects import Effect
 from remuda.core.ports import always_true, first_will_do
 from remuda.core.scheduler import Scheduler
 from remuda.edges.inproc import InProcessScheduler
-from remuda.runtime.driver import BURST
+from remuda.runtime.driver import SLICE
 from remuda.runtime.ports import SchedulerFactory
 from remuda.si.codec_in import RequestReader, registration
 from remuda.si.codec_out import ResponseWriter
@@ -67,12 +67,12 @@ class Alone:
     def wait_idle(self, _timeout: float) -> None:
         """Place all that can be placed."""
         while self._scheduler.has_work():
-            self._answer(self._scheduler.step(self._now(), BURST))
+            self._answer(self._scheduler.step(self._now(), SLICE))
 
     def settle(self) -> None:
         """Let so much time pass that what waits costs nothing more."""
         self._now_ns += _SETTLE_NS
-        self._answer(self._scheduler.step(self._now(), BURST))
+        self._answer(self._scheduler.step(self._now(), SLICE))
         self.wait_idle(0)
 
     def check(self) -> None:
