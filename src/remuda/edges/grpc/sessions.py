@@ -18,7 +18,7 @@ from remuda.core.messages.effects import Effect
 from remuda.edges.grpc.outbound import Kind, Outbound
 from remuda.edges.grpc.refusals import RefusalError, not_registered
 from remuda.edges.grpc.settings import GrpcSettings
-from remuda.runtime.answers import Question
+from remuda.runtime.answers import QUESTIONS, Question
 from remuda.runtime.delivery import EdgeHandover
 from remuda.runtime.errors import NotRegisteredError
 from remuda.runtime.loop import SchedulerLoop
@@ -158,7 +158,7 @@ class Session:
         if self.guest is not None:
             effects = self.guest.take(items)
         else:
-            effects = [item for item in items if not isinstance(item, Question)]
+            effects = [item for item in items if not isinstance(item, QUESTIONS)]
         self.outbound.add(effects)
         if self.outbound.overflowed:
             self.lose()

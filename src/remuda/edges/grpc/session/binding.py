@@ -23,7 +23,7 @@ from remuda.edges.grpc.session.outlet import Outfit, Outlet, Watcher, now_ns
 from remuda.edges.grpc.session.ports import Ports
 from remuda.edges.grpc.session.requests import Requests
 from remuda.edges.grpc.settings import GrpcSettings
-from remuda.runtime.answers import Question
+from remuda.runtime.answers import QUESTIONS, Question
 from remuda.runtime.driver import Removed
 from remuda.runtime.errors import LoopStoppedError, NotRegisteredError
 from remuda.runtime.event_store import EventStore
@@ -164,7 +164,7 @@ class Binding:
             return []
         own = self.ports.own
         return self.outlet.take(
-            [each for each in items if not isinstance(each, Question) or own(each)]
+            [each for each in items if not isinstance(each, QUESTIONS) or own(each)]
         )
 
     def dump_source(self, budget_seconds: float) -> Future[str]:

@@ -22,7 +22,7 @@ from remuda.edges.grpc.session.notices import Notices
 from remuda.edges.grpc.session.preemption import GiveAboutVictims
 from remuda.edges.grpc.session.questions import Give
 from remuda.edges.grpc.settings import GrpcSettings
-from remuda.runtime.answers import Question
+from remuda.runtime.answers import QUESTIONS, Question
 from remuda.runtime.event_store import EventStore
 from remuda.si.codec_out import ResponseWriter, split_encoded
 from remuda.si.generation import Generation
@@ -34,6 +34,8 @@ from remuda.si.session.terms import (
     CONTAINER_STATES,
     EVENTS,
     MILLISECOND_NS,
+    PREDICATES,
+    PREEMPTION_PREDICATES,
     RESPONSES,
     Terms,
 )
@@ -109,6 +111,8 @@ class Outlet:
         terms, settings = outfit.terms, outfit.settings
         self.conversation = outfit.conversation
         self.delivers = outfit.delivers and terms.has(RESPONSES)
+        self._judges = terms.has(PREDICATES) or terms.has(PREEMPTION_PREDICATES)
+        self._informs = terms.has(EVENTS) or terms.has(CONTAINER_STATES)
         self.kept_limit: int | None = None
         self.awake = asyncio.Event()
         self._settings = settings
@@ -156,9 +160,9 @@ class Outlet:
         left: list[Effect] = []
         for asked, run in groupby(items, _is_question):
             if asked:
-                self._ask([each for each in run if isinstance(each, Question)])
+                self._ask([each for each in run if isinstance(each, QUESTIONS)])
             else:
-                left += self._take_effects([e for e in run if not isinstance(e, Question)])
+                left += self._take_effects([e for e in run if not isinstance(e, QUESTIONS)])
         self.notices.flush(now_ns())
         self.settle()
         return left
@@ -213,12 +217,14 @@ class Outlet:
             limit = self.conversation.body_bytes_limit
             for kind, encoded in self._writer.encoded(effects, limit):
                 self._respond(_NAMES[kind], encoded)
-        changed, gone = changed_nodes(effects)
-        questions = self.inquiries.questions
-        questions.changes.note(changed, self.conversation.outgoing.last)
-        for node_id in gone:
-            questions.forget_node(node_id)
-        self._take_notices(effects)
+        if self._judges:
+            changed, gone = changed_nodes(effects)
+            questions = self.inquiries.questions
+            questions.changes.note(changed, self.conversation.outgoing.last)
+            for node_id in gone:
+                questions.forget_node(node_id)
+        if self._informs:
+            self._take_notices(effects)
         return () if self.delivers else effects
 
     def _respond(self, name: str, encoded: bytes) -> None:
@@ -279,7 +285,7 @@ class Outlet:
 
 
 def _is_question(item: Effect | Question) -> bool:
-    return isinstance(item, Question)
+    return isinstance(item, QUESTIONS)
 
 
 def now_ns() -> int:
