@@ -85,6 +85,7 @@ def forget_foreign(partition: Partition, node: Node) -> None:
     """Drop what others run on a node that goes away; nobody is told. Rules: NODE-14."""
     for foreign in node.foreign.values():
         partition.foreign.drop(foreign)
+    node.foreign = {}
 
 
 def tell_occupied(turn: Turn, partition: Partition, node: Node) -> None:

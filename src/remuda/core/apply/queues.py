@@ -10,6 +10,7 @@ from typing import TypeAlias
 from remuda.base.resources import Resource
 from remuda.config.schema import LimitConfig, QueueConfig, TemplateConfig
 from remuda.core.accounting.renewal import renew_leaf
+from remuda.core.accounting.standing import settle
 from remuda.core.apply.reservations import renew_claims
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
@@ -175,12 +176,14 @@ def remove_empty_queues(turn: Turn, partition: Partition) -> None:
     Rules: OBJ-5, OBJ-6, QLC-3, QLC-4, QUE-4, EVT-64, EVT-72.
     """
     partition.cleanup_set = False
+    settle(partition)  # what goes is in no order any more
     for queue in reversed(partition.queues(partition.root)):
         parent = queue.parent
         kept = queue.managed and queue.state != states.DRAINING
         if kept or parent is None or queue.children or queue.applications:
             continue
         del parent.children[queue.name]
+        queue.path_up = ()  # it names the queue itself, which would stay until garbage is collected
         turn.cluster.tallies.leave(tally_key(partition, queue), queue.tally)
         detail = events.DETAILS_NONE if queue.managed else events.QUEUE_DYNAMIC
         turn.event(partition, events.QUEUE, queue.path, events.REMOVE, detail)
