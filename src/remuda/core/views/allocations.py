@@ -29,16 +29,16 @@ NotedAllocations: TypeAlias = tuple[list[Allocation], list[Amounts], Leaving]
 NotedAllocation: TypeAlias = tuple[Allocation, Amounts]
 
 _ordered: Final = cast("Callable[[Allocation], int]", attrgetter("ordered"))
-_preemption: Final = cast("Callable[[Allocation], Preemption | None]", attrgetter("preemption"))
 _amounts: Final = cast("Callable[[Allocation], Amounts]", attrgetter("amounts"))
 
 
 def note_allocations(groups: Iterable[Iterable[Allocation]]) -> NotedAllocations:
-    """Note what allocations are at this moment. Hot: 0.15 µs each. Rules: REST-80, DMP-17."""
+    """Note what allocations are at this moment. Hot: 0.1 µs each. Rules: REST-80, DMP-17.
+
+    Whoever is a victim was ordered out (PRE-34), so that need not be looked for.
+    """
     found = list(chain.from_iterable(groups))
-    going: list[Allocation] = []
-    if any(map(_ordered, found)) or any(map(_preemption, found)):
-        going = [each for each in found if each.ordered or each.preemption is not None]
+    going = [each for each in found if each.ordered] if any(map(_ordered, found)) else []
     return (
         found,
         list(map(_amounts, found)),
