@@ -8,6 +8,7 @@ is no duration, except 0.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from remuda.base.resources import MAX
@@ -35,7 +36,11 @@ _PART: Final = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^.0-9]+)")
 # Digits that a 64-bit number can have; more of a fraction does not count (and 9 do for hours).
 _DIGITS_MAX: Final = 19
 
+# A configuration says the same few durations in thousands of queues, mostly the defaults.
+_REMEMBERED: Final = 256
 
+
+@lru_cache(maxsize=_REMEMBERED)
 def parse_duration(text: str) -> int | None:
     """Return the nanoseconds a text stands for, negative ones too; None if it is no duration.
 

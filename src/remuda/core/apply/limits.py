@@ -216,8 +216,8 @@ def _tell_wildcards(
             tell_wildcard(turn, partition, key, events.SET)
     for key in sorted(announced):
         now = partition.trackers.get(key)
-        named = key[1] in _user_limits(partition, key[2])
-        if (now is None or not now.announced) and not named:
+        gone = now is None or not now.announced
+        if gone and key[1] not in _user_limits(partition, key[2]):
             tell_wildcard(turn, partition, key, events.REMOVE)
 
 
