@@ -117,6 +117,13 @@ class Choice:
         self.made.node.total = self.allocation("v1").amounts
 
 
+def another(victim: Allocation) -> Preemption:
+    """A preemption that the victim could have been chosen for before."""
+    return Preemption(
+        9, kind="", created_ns=0, queue_path="root", amounts=victim.amounts, reasons=()
+    )
+
+
 Corruption: TypeAlias = Callable[[Choice], object]
 
 QUEUE_CHOICES: dict[str, tuple[Corruption, str]] = {
@@ -124,7 +131,7 @@ QUEUE_CHOICES: dict[str, tuple[Corruption, str]] = {
     "twice": (lambda w: w.also("v1"), "a victim is chosen twice"),
     "ordered": (lambda w: setattr(w.made.victims[0], "ordered", c.TIMEOUT), "ordered out already"),
     "of another": (
-        lambda w: setattr(w.made.victims[0], "preemption", object()),
+        lambda w: setattr(w.made.victims[0], "preemption", another(w.made.victims[0])),
         "is a victim already",
     ),
     "in flight": (

@@ -23,6 +23,7 @@ from remuda.core.model.queue import Queue
 from remuda.core.model.vectors import exceeds
 from remuda.core.policy.standing import application_key
 from remuda.core.scheduler import Scheduler
+from tests.package import replaces_functions
 from tests.reference.driver import play
 from tests.reference.workloads import record
 from tests.unit.core.door import (
@@ -226,6 +227,7 @@ def told(seed: int, *, at_all: bool) -> tuple[list[Effect], int]:
     return rest, len(effects) - len(rest)
 
 
+@replaces_functions
 @pytest.mark.remuda_rule("CYC-30", "CYC-32")
 def test_reporting_decides_nothing() -> None:
     count = 0

@@ -24,8 +24,11 @@ from remuda.core.model.partition import Partition
 from remuda.core.model.request import Request
 from remuda.core.model.turns import Turns
 from remuda.core.model.vectors import Amounts, Vector, fit_within, shortage
+from tests.package import replaces_functions
 from tests.reference.driver import difference
 from tests.reference.workloads import Run, record
+
+pytestmark = replaces_functions
 
 SEEDS = range(150)
 Plant = Callable[[pytest.MonkeyPatch], None]

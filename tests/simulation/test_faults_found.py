@@ -19,8 +19,11 @@ from remuda.core.model import deadlines
 from remuda.core.model.application import Application
 from remuda.core.model.deadlines import Deadlines
 from remuda.core.model.partition import Partition
+from tests.package import replaces_functions
 from tests.simulation.faults.profiles import draw
 from tests.simulation.faults.world import World
+
+pytestmark = replaces_functions
 
 SEEDS: Final = range(60)
 Plant = Callable[[pytest.MonkeyPatch], None]

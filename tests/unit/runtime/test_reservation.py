@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-
 import pytest
 
 from remuda.base.errors import UsageError
@@ -45,5 +43,5 @@ def test_the_default_is_two_seconds_unless_the_environment_disables_reservations
 
 @pytest.mark.remuda_rule("RSV-3")
 def test_core_loop_and_command_have_the_same_default() -> None:
-    parameter = inspect.signature(Scheduler).parameters["reservation_delay_ns"]
-    assert parameter.default == RESERVATION_DELAY_NS == read_delay("--x", RESERVATION_DELAY)
+    default = Scheduler()._cluster.reservation_delay_ns
+    assert default == RESERVATION_DELAY_NS == read_delay("--x", RESERVATION_DELAY)
