@@ -52,6 +52,9 @@ _NO_TAGS: Final[Tags] = {}
 _RESOURCES_LIMIT: Final = 4_096
 _REMEMBERED_BYTES_LIMIT: Final = 1_024
 
+# Application IDs remembered per RM, likewise.
+_APPLICATIONS_LIMIT: Final = 65_536
+
 
 def registration(
     request: si.RegisterResourceManagerRequest,
@@ -106,6 +109,7 @@ class RequestReader:
         self.rm_id = rm_id
         self.generation = Generation(level)
         self._resources: dict[bytes, Resource] = {}
+        self._application_ids: dict[str, str] = {}
 
     def applications(self, request: si.ApplicationRequest) -> UpdateApplications:
         """Translate an ApplicationRequest.
@@ -201,6 +205,7 @@ class RequestReader:
         if entry.HasField("preemptionPolicy"):
             victim, preemptor = _preemption(entry)
         tags = entry.tags
+        application_id = self._application_id(application_id)
         # The dictionary here and not in a call, positional arguments: each is a twentieth of it.
         resource = entry.resourceAsk
         amounts = self._resources.get(resource.SerializeToString())
@@ -219,6 +224,16 @@ class RequestReader:
             victim,
             preemptor,
         )
+
+    def _application_id(self, text: str) -> str:
+        """Return the one text that all asks of an application share, which spares memory."""
+        known = self._application_ids
+        found = known.get(text)
+        if found is None:
+            if len(known) >= _APPLICATIONS_LIMIT:
+                known.clear()
+            found = known[text] = text
+        return found
 
     def _existing(self, entries: Iterable[si.Allocation]) -> tuple[ExistingAllocation, ...]:
         return tuple([self._existing_one(entry) for entry in entries])

@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, final
 
+from mypy_extensions import mypyc_attr
+
 from remuda.base.message import message
 from remuda.base.resources import Resource
 from remuda.config.schema import Configuration
@@ -152,6 +154,7 @@ class UpdateApplications:
 
 
 @final
+@mypyc_attr(acyclic=True)
 @dataclass(init=False, slots=True)
 class Ask:
     """A request for up to ``max_allocations`` equal allocations (SI-31 to SI-39).

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias, final
 
+from mypy_extensions import mypyc_attr
+
 from remuda.base.message import message
 from remuda.core.messages.commands import Ask
 
@@ -103,6 +105,7 @@ class ApplicationUpdated:
 
 
 @final
+@mypyc_attr(acyclic=True)
 @dataclass(init=False, slots=True)
 class AllocationNew:
     """An allocation was placed, or one reported by the RM was accepted (SI-42, SI-76).
@@ -191,6 +194,7 @@ class NodesAnswered:
 
 
 @final
+@mypyc_attr(acyclic=True)
 @dataclass(init=False, slots=True)
 class EventRecord:
     """One record of the event system (EVT-1); ``resource`` None is the empty resource.

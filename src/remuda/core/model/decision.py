@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeAlias, final
 
+from mypy_extensions import mypyc_attr
+
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
 from remuda.core.model.node import Node
@@ -43,6 +45,7 @@ NO_REFUSALS: Final = Refusals()
 
 
 @final
+@mypyc_attr(acyclic=True)
 class Allocate:
     """Place one allocation of an ask on a node.
 
