@@ -19,6 +19,8 @@ from typing import Final
 
 from remuda.base.errors import RemudaError
 from remuda.base.message import message
+from remuda.base.resources import Resource
+from remuda.bench import variety
 from remuda.bench.shapes import Shape
 from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.edges.inproc import InProcessScheduler
@@ -170,24 +172,45 @@ def prepare(scheduler: InProcessScheduler, shape: Shape, receiver: Receiver) -> 
     scheduler.register_resource_manager(
         si.RegisterResourceManagerRequest(rmID=RM_ID, config=configuration(shape)), receiver
     )
+    scheduler.update_node(nodes_of(shape, range(shape.nodes)))
+    scheduler.update_application(applications_of(shape))
+    if shape.backlog:
+        large = MEMORY * shape.node_share() + 1
+        scheduler.update_allocation(request_of(shape, "b", range(shape.backlog), large))
+    scheduler.wait_idle(TIMEOUT_S)
+
+
+def nodes_of(shape: Shape, numbers: range) -> si.NodeRequest:
+    """Return one request that creates some of a shape's nodes."""
+    kinds = _node_kinds(shape)
+    request = si.NodeRequest(rmID=RM_ID)
+    for number in numbers:
+        node = request.nodes.add(nodeID=f"node-{number:05}", action=si.NodeInfo.CREATE)
+        _set_amounts(node.schedulableResource, kinds[number % len(kinds)])
+    return request
+
+
+def _node_kinds(shape: Shape) -> list[Resource]:
+    """Return what nodes have; node *i* is of kind *i* modulo their number."""
+    if shape.varied:
+        return variety.capacities(shape.nodes, shape.asks, shape.queues * shape.applications)
     share = shape.node_share()
-    nodes = si.NodeRequest(rmID=RM_ID)
-    for number in range(shape.nodes):
-        node = nodes.nodes.add(nodeID=f"node-{number:05}", action=si.NodeInfo.CREATE)
-        node.schedulableResource.resources["memory"].value = MEMORY * share
-        node.schedulableResource.resources["vcore"].value = VCORE * share
-    scheduler.update_node(nodes)
-    applications = si.ApplicationRequest(rmID=RM_ID)
+    return [{"memory": MEMORY * share, "vcore": VCORE * share}]
+
+
+def _set_amounts(target: si.Resource, amounts: Resource) -> None:
+    for name, value in amounts.items():
+        target.resources[name].value = value
+
+
+def applications_of(shape: Shape) -> si.ApplicationRequest:
+    """Return one request that adds all applications of a shape."""
+    request = si.ApplicationRequest(rmID=RM_ID)
     for number, (application_id, queue) in enumerate(_applications(shape)):
-        entry = applications.new.add(applicationID=application_id, queueName=queue)
+        entry = request.new.add(applicationID=application_id, queueName=queue)
         entry.ugi.user = f"user-{number % USERS}"
         entry.ugi.groups.append(f"group-{number % GROUPS}")
-    scheduler.update_application(applications)
-    if shape.backlog:
-        scheduler.update_allocation(
-            request_of(shape, "b", range(shape.backlog), MEMORY * share + 1)
-        )
-    scheduler.wait_idle(TIMEOUT_S)
+    return request
 
 
 def _applications(shape: Shape) -> list[tuple[str, str]]:
@@ -200,8 +223,12 @@ def _applications(shape: Shape) -> list[tuple[str, str]]:
 
 
 def request_of(shape: Shape, prefix: str, numbers: range, memory: int) -> si.AllocationRequest:
-    """Return one request with equal asks, round robin over the applications."""
+    """Return one request with asks, round robin over the applications.
+
+    ``memory``: what each wants where all asks are equal.
+    """
     applications = _applications(shape)
+    equal = {"memory": memory, "vcore": VCORE}
     request = si.AllocationRequest(rmID=RM_ID)
     for number in numbers:
         ask = request.asks.add(
@@ -209,8 +236,12 @@ def request_of(shape: Shape, prefix: str, numbers: range, memory: int) -> si.All
             applicationID=applications[number % len(applications)][0],
             maxAllocations=1,
         )
-        ask.resourceAsk.resources["memory"].value = memory
-        ask.resourceAsk.resources["vcore"].value = VCORE
+        if shape.varied:
+            kind = variety.kind_of(number, len(applications))
+            ask.priority = variety.priority_of(number, len(applications))
+            _set_amounts(ask.resourceAsk, variety.wanted(kind))
+        else:
+            _set_amounts(ask.resourceAsk, equal)
     return request
 
 

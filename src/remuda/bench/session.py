@@ -27,7 +27,7 @@ from remuda.bench.repeats import RepeatResult, RepeatShape, measure_repeats
 from remuda.bench.rest import GROUP as REST_GROUP
 from remuda.bench.rest import REST, RestResult, RestShape, measure_rest
 from remuda.bench.run import Result, measure
-from remuda.bench.shapes import IDLE, SHAPES, Shape
+from remuda.bench.shapes import IDLE, SHAPES, SHARE_OF, Shape
 
 AnyShape: TypeAlias = Shape | PreemptionShape | RestShape
 Figures: TypeAlias = Result | IdleResult | AttemptResult | RepeatResult | CrowdResult | RestResult
@@ -37,7 +37,7 @@ R = TypeVar("R")
 
 
 def medians(names: list[str], runs: int, err: TextIO) -> list[Figures]:
-    """Measure the shapes of these names, S1 to S9 for none, and return the median run of each.
+    """Measure the shapes of these names, S1 to S10 for none, and return the median run of each.
 
     Raises: UsageError for a name no shape has, RemudaError for a run that went wrong.
     """
@@ -107,7 +107,9 @@ def as_table(results: Sequence[Figures], out: TextIO) -> None:
 
 
 def _busy_table(results: Sequence[Result]) -> Table:
-    table = _table("shape", "allocations/s", "us p50", "us p99", "resident MiB")
+    shares = _shares(results)
+    headings = ("shape", "allocations/s", "us p50", "us p99", "resident MiB")
+    table = _table(*headings, *(("share",) if shares else ()))
     for result in results:
         cost = result.microseconds_per_allocation
         table.add_row(
@@ -116,8 +118,19 @@ def _busy_table(results: Sequence[Result]) -> Table:
             f"{cost.p50:.1f}",
             f"{cost.p99:.1f}",
             _mebibytes(result),
+            shares.get(result.shape, ""),
         )
     return table
+
+
+def _shares(results: Sequence[Result]) -> dict[str, str]:
+    """Return how fast shapes are as a share of those they were made from, where both ran."""
+    rates = {result.shape: result.allocations_per_second for result in results}
+    return {
+        shape: f"{rates[shape] / rates[origin]:.0%} of {origin}"
+        for shape, origin in SHARE_OF.items()
+        if shape in rates and origin in rates
+    }
 
 
 def _idle_table(results: Sequence[IdleResult]) -> Table:

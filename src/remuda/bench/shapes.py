@@ -1,8 +1,9 @@
-"""The shapes S1 to S9 and idle: how many nodes, queues, applications and asks, and in which orders.
+"""The shapes S1 to S10 and idle: how many nodes, queues, applications and asks, in which orders.
 
 S1 to S8 are the shapes of the reference figures in docs/benchmarks.md, which were taken with the
-Go core of Apache YuniKorn; S9 is S1 with limits of users and groups. Nodes are equal and just
-large enough for all placeable asks; queue i is guaranteed 1,000 x (i + 1) of each type.
+Go core of Apache YuniKorn; S9 is S1 with limits of users and groups, S10 is S6 with unequal nodes
+and asks, see variety.py. Else nodes are equal and just large enough for all placeable asks; queue
+i is guaranteed 1,000 x (i + 1) of memory and vcore.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ class Shape:
 
     ``backlog``: asks that fit no node, settled before the clock starts. ``limits``: users and
     groups are limited on every level, by name and by wildcard, and never reach their limits.
+    ``varied``: nodes and asks differ, in four types, and asks have priorities.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Shape:
     application_sort: str = "fifo"
     backlog: int = 0
     limits: bool = False
+    varied: bool = False
 
     def node_share(self) -> int:
         """Return how many asks one node must hold."""
@@ -46,7 +49,11 @@ SHAPES: Final = (
     Shape("S7", 1_000, 10, 100, 20_000, application_sort="fair"),
     Shape("S8", 1_000, 10, 10, 10_000, backlog=100_000),
     Shape("S9", 1_000, 10, 10, 10_000, limits=True),
+    Shape("S10", 10_000, 100, 10, 100_000, varied=True),
 )
+
+# Shapes that are another one with something added, and which one that is.
+SHARE_OF: Final = {"S9": "S1", "S10": "S6"}
 
 
 # What costs a scheduler that can place nothing, and how quick it still is; see idle.py. Its asks

@@ -37,8 +37,8 @@ def bench(
         list[str] | None,
         typer.Argument(
             metavar="[SHAPE]...",
-            help="Shapes to run: S1 to S9, idle, P1 to P10 or all of these as preemption, R1 and "
-            "R2 or both as rest; S1 to S9 by default.",
+            help="Shapes to run: S1 to S10, idle, P1 to P10 or all of these as preemption, R1 and "
+            "R2 or both as rest; S1 to S10 by default.",
         ),
     ] = None,
     runs: Annotated[
