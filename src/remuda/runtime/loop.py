@@ -40,6 +40,7 @@ from remuda.runtime.errors import LoopStoppedError
 from remuda.runtime.event_store import EventFeeds, EventStore
 from remuda.runtime.inbox import CAPACITY, Inbox, anything
 from remuda.runtime.operations import Operations
+from remuda.runtime.pace import Pace
 from remuda.runtime.ports import Clock, EffectSink, Recorder, SchedulerFactory
 from remuda.runtime.requests import Request, weight
 from remuda.runtime.roster import IN_PROCESS, Roster
@@ -54,11 +55,6 @@ T = TypeVar("T")
 
 # Elements handled before the next step.
 _BATCH: Final = 1_024
-
-# How far apart two turns that handle offered requests begin, at least. Otherwise many small
-# messages would each wake this thread, and handing the interpreter to and fro costs several times
-# what a message does. The first request after a pause is handled at once.
-_SPACING_NS: Final = 1_000_000
 
 # Bounds of one sleep: a deadline that does not go away costs little, an hour fits every platform.
 _PAUSE_NS_MIN: Final = 1_000_000
@@ -145,7 +141,7 @@ class SchedulerLoop:
         self._batch: deque[Request | Errand[object]] = deque()
         self._idle_waiters: list[Future[None]] = []
         self._progressing = False
-        self._began_ns = 0
+        self._pace = Pace()
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="remuda-core", daemon=True)
         self.running: Final[Callable[[], bool]] = self._thread.is_alive
@@ -203,7 +199,7 @@ class SchedulerLoop:
     def try_submit(self, request: Request, check: Callable[[], None] = anything) -> bool:
         """Queue a request if there is room now; False if not. Never waits; else as ``submit``.
 
-        Unlike one that was submitted it may wait up to a millisecond for others to be handled with.
+        Unlike one that was submitted it may wait a moment for others, see pace.py.
         """
         if self.intake.room(request.rm_id) is not None:
             return False
@@ -311,12 +307,12 @@ class SchedulerLoop:
         """One batch of inputs, one step, one delivery."""
         self.turns += 1
         pause = self._pause()
-        rest_ns = self._began_ns + _SPACING_NS - monotonic_ns()
+        rest_ns = self._pace.rest_ns(monotonic_ns())
         if pause != 0 and rest_ns > 0:
             self._inbox.rest(rest_ns / 1e9, _BATCH)
         self._batch = self._inbox.take(_BATCH, pause)
         if self._batch:
-            self._began_ns = monotonic_ns()
+            self._pace.begin(len(self._batch), monotonic_ns())
         while self._batch:
             entry = self._batch.popleft()
             if isinstance(entry, Errand):
