@@ -59,8 +59,9 @@ COMPILED: Final = (
 
 # What of it stays as it is, with the reason.
 INTERPRETED: Final = (
-    # Of the types of a compiled record's fields only the outermost are kept, by which recordings
-    # are read: questions about victims would come back as dictionaries.
+    # Recordings are read by the types of the records' fields, of which a compiled record keeps
+    # only the outermost: asks and questions about victims would come back as dictionaries.
+    "core/messages/commands.py",
     "core/ports.py",
     "*__init__.py",  # they hold a docstring
 )
