@@ -60,7 +60,7 @@ COMPILED: Final = (
 # What of it stays as it is, with the reason.
 INTERPRETED: Final = (
     # Recordings are read by the types of the records' fields, of which a compiled record keeps
-    # only the outermost: asks and questions about victims would come back as dictionaries.
+    # only the outermost: what is inside a command would come back as a dictionary.
     "core/messages/commands.py",
     "core/ports.py",
     "*__init__.py",  # they hold a docstring

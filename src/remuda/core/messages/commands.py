@@ -11,18 +11,14 @@ type name to an amount in base units (RES-1, RES-2). Partition names are as the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final, TypeAlias, final
-
-from mypy_extensions import mypyc_attr
+from dataclasses import field
+from typing import Final, TypeAlias
 
 from remuda.base.message import message
 from remuda.base.resources import Resource
 from remuda.config.schema import Configuration
-
-Tags: TypeAlias = Mapping[str, str]
-
-_NO_TAGS: Final[Tags] = {}
+from remuda.core.messages.ask import Ask as Ask  # noqa: PLC0414 - offered here, with the rest
+from remuda.core.messages.ask import Tags as Tags  # noqa: PLC0414
 
 # TerminationType of si.proto: why an allocation or ask ends.
 UNKNOWN_TERMINATION_TYPE: Final = 0
@@ -151,70 +147,6 @@ class UpdateApplications:
     rm_id: str
     new: tuple[NewApplication, ...] = ()
     remove: tuple[ApplicationRemoval, ...] = ()
-
-
-@final
-@mypyc_attr(acyclic=True)
-@dataclass(init=False, slots=True)
-class Ask:
-    """A request for up to ``max_allocations`` equal allocations (SI-31 to SI-39).
-
-    ``equivalence``: asks of one RM with the same non-empty text get the same predicate answers
-    on the same node, so a node that refused one is not asked about again until it changes.
-    ``key_is_identity``: its one allocation is named like it (SI-35 [>=1.6], SI-111).
-
-    It has its constructor written out because it is made for every ask: see ``base.message``.
-    """
-
-    application_id: Final[str]
-    allocation_key: Final[str]
-    resource: Final[Resource]
-    partition: Final[str]
-    max_allocations: Final[int]
-    priority: Final[int]
-    tags: Final[Tags]
-    execution_timeout_ms: Final[int]
-    task_group: Final[str]
-    placeholder: Final[bool]
-    originator: Final[bool]
-    allow_preempt_self: Final[bool]
-    allow_preempt_other: Final[bool]
-    equivalence: Final[str]
-    key_is_identity: Final[bool]
-
-    def __init__(
-        self,
-        application_id: str,
-        allocation_key: str,
-        resource: Resource,
-        partition: str = "",
-        max_allocations: int = 1,
-        priority: int = 0,
-        tags: Tags = _NO_TAGS,
-        execution_timeout_ms: int = 0,
-        task_group: str = "",
-        placeholder: bool = False,
-        originator: bool = False,
-        allow_preempt_self: bool = True,
-        allow_preempt_other: bool = False,
-        equivalence: str = "",
-        key_is_identity: bool = False,
-    ) -> None:
-        self.application_id = application_id
-        self.allocation_key = allocation_key
-        self.resource = resource
-        self.partition = partition
-        self.max_allocations = max_allocations
-        self.priority = priority
-        self.tags = tags
-        self.execution_timeout_ms = execution_timeout_ms
-        self.task_group = task_group
-        self.placeholder = placeholder
-        self.originator = originator
-        self.allow_preempt_self = allow_preempt_self
-        self.allow_preempt_other = allow_preempt_other
-        self.equivalence = equivalence
-        self.key_is_identity = key_is_identity
 
 
 @message
