@@ -29,8 +29,8 @@ class Ask:
     on the same node, so a node that refused one is not asked about again until it changes.
     ``key_is_identity``: its one allocation is named like it (SI-35 [>=1.6], SI-111).
 
-    It has its constructor written out because every ask makes one, see ``base.message``. Nothing may
-    change it; the fields do not say Final because of those who read recordings.
+    It has its constructor written out because every ask makes one, see ``base.message``. Nothing
+    may change it; its fields do not say Final because of those who read recordings.
     """
 
     application_id: str
