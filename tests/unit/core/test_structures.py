@@ -82,6 +82,7 @@ def test_an_order_of_asks_does_not_grow_with_its_history() -> None:
         order.drop(ask)
     assert order.first() is stays
     assert len(order._run) + len(order._late) < 100
+    assert order._head <= 16
 
 
 @pytest.mark.remuda_rule("QUE-27", "QUE-28")

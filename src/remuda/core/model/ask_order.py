@@ -2,37 +2,44 @@
 
 So those that come in order form a *run*, a list that is read from its head; only asks that belong
 before one that is already there go into a heap. Adding, serving and taking out an ask costs O(1)
-in the usual case and O(log n) in the worst.
+in the usual case and O(log n) in the worst, but for a shift of the run's memory when one is taken
+out of its middle.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, final
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final, final
 
 from remuda.core.model.ranking import SortKey
 
 if TYPE_CHECKING:
     from remuda.core.model.request import Request
 
-# Entries tolerated beyond four for each ask; keeps memory proportional to content.
-_SLACK = 4
-_SMALL = 64
+# Entries of the heap tolerated beyond four for each ask, and asks before the head of the run; both
+# keep memory proportional to content.
+_SLACK: Final = 4
+_SMALL: Final = 64
+_SERVED: Final = 16
+
+_by_key: Final = attrgetter("sort_key")
 
 
 @final
 class AskOrder:
     """Asks by sort key, smallest first (QUE-44).
 
-    ``asks``: by number; changed by ``put`` and ``drop`` only. An entry of the run or the heap
-    counts while an ask that is in has that very key; others are dropped when they surface.
+    ``asks``: by number; changed by ``put`` and ``drop`` only. All in the run, from its head on, are
+    in; an entry of the heap counts while an ask that is in has that very key.
     """
 
     __slots__ = ("_first", "_head", "_late", "_run", "asks")
 
     def __init__(self) -> None:
         self.asks: dict[int, Request] = {}
-        self._run: list[SortKey] = []
+        self._run: list[Request] = []
         self._head: int = 0
         self._late: list[SortKey] = []
         self._first: Request | None = None
@@ -42,8 +49,8 @@ class AskOrder:
         key = request.sort_key
         self.asks[request.number] = request
         run = self._run
-        if not run or key >= run[-1]:
-            run.append(key)
+        if self._head == len(run) or key > run[-1].sort_key:
+            run.append(request)
         else:
             heappush(self._late, key)
         if self._first is not None and key < self._first.sort_key:
@@ -55,10 +62,19 @@ class AskOrder:
         del asks[request.number]
         if request is self._first:
             self._first = None
-            if self._head < len(self._run) and self._run[self._head] is request.sort_key:
-                self._head += 1
-        if len(self._run) + len(self._late) > _SLACK * len(asks) + _SMALL:
-            self._run = sorted([each.sort_key for each in asks.values()])
+        run = self._run
+        head = self._head
+        if head < len(run) and run[head] is request:
+            self._head = head + 1
+            if head >= _SERVED and 2 * head >= len(run):
+                del run[: head + 1]
+                self._head = 0
+        else:
+            place = bisect_left(run, request.sort_key, head, key=_by_key)
+            if place < len(run) and run[place] is request:
+                del run[place]
+        if len(self._late) > _SLACK * len(asks) + _SMALL:
+            self._run = sorted(asks.values(), key=_by_key)
             self._late = []
             self._head = 0
 
@@ -66,32 +82,22 @@ class AskOrder:
         """Return the ask that is served next; there must be one."""
         found = self._first
         if found is None:
-            found = self._find()
+            found = self._find() if self._late else self._run[self._head]
             self._first = found
         return found
 
     def _find(self) -> Request:
-        """Drop what does not count any more from the front, and return the first that does."""
-        run = self._run
-        found: Request | None = None
-        while self._head < len(run):
-            found = self._ask(run[self._head])
-            if found is not None:
-                break
-            self._head += 1
+        """Return the first of run and heap; drop what does not count any more from the heap."""
+        found = self._run[self._head] if self._head < len(self._run) else None
         late = self._late
         while late:
-            other = self._ask(late[0])
-            if other is not None:
-                if found is None or other.sort_key < found.sort_key:
+            number = late[0][-1]
+            assert isinstance(number, int)
+            other = self.asks.get(number)
+            if other is not None and other.sort_key is late[0]:
+                if found is None or late[0] < found.sort_key:
                     found = other
                 break
             heappop(late)
         assert found is not None
         return found
-
-    def _ask(self, key: SortKey) -> Request | None:
-        number = key[-1]
-        assert isinstance(number, int)
-        found = self.asks.get(number)
-        return found if found is not None and found.sort_key is key else None

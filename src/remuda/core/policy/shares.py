@@ -15,7 +15,10 @@ def fair_share(queue: Queue) -> float:
     counts as fully used once it is used at all.
     """
     best = 0.0
-    for used, divisor in zip(queue.allocated.amounts, queue.divisors, strict=False):
+    amounts = queue.allocated.amounts
+    known = len(amounts)
+    for index, divisor in enumerate(queue.divisors):
+        used = amounts[index] if index < known else 0
         if used > 0 and divisor >= 0:
             ratio = used / divisor if divisor else 1.0
             if ratio > best:
