@@ -1,7 +1,6 @@
 """Measures what reading over REST costs: the scheduler while it is read, and the reader.
 
-The scheduler is in this process, with the REST server on an event loop of its own as when it is
-served; who reads is another process, one request after the other.
+The scheduler is served as paced.py says; who reads is another process.
 
 R1: a large cluster. One ask comes each millisecond, first while nobody reads, then while the state
 dump is read over and over, then while the list of all nodes is. R2: a middling one that schedules
@@ -10,39 +9,17 @@ as fast as it can, while its queue tree and the applications of one leaf are rea
 
 from __future__ import annotations
 
-import asyncio
-import socket
-import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future
-from contextlib import contextmanager
-from multiprocessing import get_context
-from typing import Final, final
+from typing import Final
 
-from remuda.base.errors import RemudaError
 from remuda.base.message import message
 from remuda.bench.idle import Reaction
-from remuda.bench.reader import Read, read_on
-from remuda.bench.run import (
-    MEMORY,
-    RM_ID,
-    TIMEOUT_S,
-    VCORE,
-    Receiver,
-    build,
-    nearest_rank,
-    prepare,
-    request_of,
-    resident_bytes,
-)
+from remuda.bench.paced import Manager, ask_each_millisecond, fill, reaction, reading, served
+from remuda.bench.run import MEMORY, RM_ID, TIMEOUT_S, VCORE, build, prepare, resident_bytes
 from remuda.bench.shapes import Shape
 from remuda.edges.inproc import InProcessScheduler
-from remuda.edges.rest.app import build_app
-from remuda.edges.rest.dump import StateDump, dump_routes
-from remuda.edges.rest.server import RestServer
 from remuda.runtime.interpreter import tune_interpreter
-from remuda.runtime.loop import SchedulerLoop
 from remuda.si.pb import si_pb2 as si
 
 DUMP: Final = "/ws/v1/fullstatedump"
@@ -50,8 +27,7 @@ NODES: Final = "/ws/v1/partition/default/nodes"
 TREE: Final = "/ws/v1/partition/default/queues"
 LEAF: Final = "/ws/v1/partition/default/queue/root.q1/applications"
 
-# Asks in a request that fills the cluster, and in one of those that keep the scheduler busy.
-_FILLING: Final = 1_000
+# Asks in a request of those that keep the scheduler busy.
 _BUSY: Final = 100
 
 
@@ -112,12 +88,12 @@ def measure_rest(shape: RestShape) -> RestResult:
 
     Raises: RemudaError if something was refused, InvariantViolation if a counter is wrong.
     """
-    manager = _Manager()
+    manager = Manager()
     with InProcessScheduler() as scheduler:
         prepare(scheduler, shape.cluster, manager)
-        _fill(scheduler, shape)
+        fill(scheduler, shape.cluster, shape.filled)
         tune_interpreter()
-        with _served(scheduler.core) as port:
+        with served(scheduler.core) as port:
             measure = _measure_paced if shape.paced else _measure_busy
             parts = tuple(measure(scheduler, shape, manager, port))
         resident = resident_bytes()
@@ -126,137 +102,41 @@ def measure_rest(shape: RestShape) -> RestResult:
     return RestResult(shape.name, parts, resident, build())
 
 
-@final
-class _Manager(Receiver):
-    """The resource manager's side: when each ask was placed. Called on the core thread."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.at: dict[str, tuple[float, str]] = {}
-        self.refused = ""
-
-    def update_allocation(self, response: si.AllocationResponse) -> None:
-        """Note the time."""
-        now = time.perf_counter()
-        for new in response.new:
-            self.at[new.allocationKey] = (now, new.allocationID)
-        for bad in response.rejected:
-            self.refused = bad.reason
-
-    def wait_for(self, key: str) -> None:
-        """Wait until an ask is placed. Raises: RemudaError if it is not."""
-        end = time.monotonic() + TIMEOUT_S
-        while key not in self.at:
-            if self.refused or time.monotonic() > end:
-                raise RemudaError(f"asks were not placed: {self.refused or 'too late'}")
-            time.sleep(0.0005)
-
-
-def _fill(scheduler: InProcessScheduler, shape: RestShape) -> None:
-    """Place what the cluster is to have from the beginning."""
-    for start in range(0, shape.filled, _FILLING):
-        numbers = range(start, min(shape.filled, start + _FILLING))
-        scheduler.update_allocation(request_of(shape.cluster, "old", numbers, MEMORY))
-    scheduler.wait_idle(TIMEOUT_S)
-
-
-@contextmanager
-def _served(core: SchedulerLoop) -> Iterator[int]:
-    """Serve REST on an event loop of its own; the port."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, name="rest", daemon=True)
-    thread.start()
-
-    async def start() -> tuple[RestServer, int]:
-        listener = socket.create_server(("127.0.0.1", 0))
-        server = RestServer(build_app(core, more=dump_routes(StateDump(core))), listener)
-        await server.start()
-        return server, listener.getsockname()[1]
-
-    server, port = asyncio.run_coroutine_threadsafe(start(), loop).result(TIMEOUT_S)
-    try:
-        yield port
-    finally:
-        asyncio.run_coroutine_threadsafe(server.stop(), loop).result(TIMEOUT_S)
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
-
-
-# ------------------------------------------------------------------------------ who reads
-
-
-@contextmanager
-def _reading(port: int, *paths: str) -> Iterator[Future[Read]]:
-    """Have another process read paths meanwhile; what it read is there afterwards."""
-    read: Future[Read] = Future()
-    if not paths:
-        read.set_result({})
-        yield read
-        return
-    ours, theirs = get_context("spawn").Pipe()
-    process = get_context("spawn").Process(target=read_on, args=(port, list(paths), theirs))
-    process.start()
-    ours.recv()
-    try:
-        yield read
-    finally:
-        ours.send(None)
-        read.set_result(ours.recv())
-        process.join()
-
-
 # ------------------------------------------------------------------------------ what is measured
 
 
 def _measure_paced(
-    scheduler: InProcessScheduler, shape: RestShape, manager: _Manager, port: int
+    scheduler: InProcessScheduler, shape: RestShape, manager: Manager, port: int
 ) -> Iterator[Part]:
     number = 0
     parts = (("nobody reads", ()), ("dumps are read", (DUMP,)), ("nodes are read", (NODES,)))
     for what, paths in parts:
-        with _reading(port, *paths) as read:
+        with reading(port, *paths) as read:
             count = int(shape.seconds * 1_000)
-            waits = _ask_each_millisecond(scheduler, shape, manager, range(number, number + count))
+            waits = ask_each_millisecond(
+                scheduler, shape.cluster, manager, range(number, number + count)
+            )
             number += count
         answers = [size for each in read.result().values() for _, size in each]
         largest = max(answers, default=0) // 1024
-        yield Part(what, _reaction(waits), count, len(answers), largest, 1_000.0)
-
-
-def _ask_each_millisecond(
-    scheduler: InProcessScheduler, shape: RestShape, manager: _Manager, numbers: range
-) -> list[float]:
-    """Return the milliseconds from each ask to its callback."""
-    sent: dict[str, float] = {}
-    began = time.perf_counter()
-    for place, number in enumerate(numbers):
-        request = request_of(shape.cluster, "k", range(number, number + 1), MEMORY)
-        time.sleep(max(0.0, began + place / 1_000 - time.perf_counter()))
-        sent[f"k-{number}"] = time.perf_counter()
-        scheduler.update_allocation(request)
-    manager.wait_for(f"k-{numbers[-1]}")
-    scheduler.wait_idle(TIMEOUT_S)
-    return [(manager.at[key][0] - at) * 1e3 for key, at in sent.items()]
+        yield Part(what, reaction(waits), count, len(answers), largest, 1_000.0)
 
 
 def _measure_busy(
-    scheduler: InProcessScheduler, shape: RestShape, manager: _Manager, port: int
+    scheduler: InProcessScheduler, shape: RestShape, manager: Manager, port: int
 ) -> Iterator[Part]:
     alone = _keep_busy(scheduler, manager, shape.seconds / 2, 0)
-    with _reading(port, TREE, LEAF) as read:
+    with reading(port, TREE, LEAF) as read:
         rate = _keep_busy(scheduler, manager, shape.seconds, 1)
-    yield Part("nobody reads", _reaction([]), 0, 0, 0, round(alone, 1))
+    yield Part("nobody reads", reaction([]), 0, 0, 0, round(alone, 1))
     for path, answers in read.result().items():
         times = [took for took, _ in answers if took]
         largest = max(size for _, size in answers) // 1024
         what = "queue tree" if path == TREE else "leaf applications"
-        yield Part(what, _reaction(times), len(times), len(times), largest, round(rate, 1))
+        yield Part(what, reaction(times), len(times), len(times), largest, round(rate, 1))
 
 
-def _keep_busy(
-    scheduler: InProcessScheduler, manager: _Manager, seconds: float, part: int
-) -> float:
+def _keep_busy(scheduler: InProcessScheduler, manager: Manager, seconds: float, part: int) -> float:
     """Let something always wait for a decision; allocations per second."""
     before = len(manager.at)
     began = time.perf_counter()
@@ -285,8 +165,3 @@ def _keep_busy(
         batch += 1
     scheduler.wait_idle(TIMEOUT_S)
     return (len(manager.at) - before) / (time.perf_counter() - began)
-
-
-def _reaction(waits: list[float]) -> Reaction:
-    ordered = sorted(waits)
-    return Reaction(*(round(nearest_rank(ordered, share), 3) for share in (0.50, 0.99, 1.0)))

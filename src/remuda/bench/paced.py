@@ -1,0 +1,131 @@
+"""A scheduler in this process that is served, and asked for one allocation each millisecond.
+
+The REST server has an event loop of its own, as when the scheduler is served; who reads is another
+process, one request after the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from multiprocessing import get_context
+from typing import Final, final
+
+from remuda.base.errors import RemudaError
+from remuda.bench.idle import Reaction
+from remuda.bench.reader import Read, read_on
+from remuda.bench.run import MEMORY, TIMEOUT_S, Receiver, nearest_rank, request_of
+from remuda.bench.shapes import Shape
+from remuda.edges.inproc import InProcessScheduler
+from remuda.edges.rest.app import build_app
+from remuda.edges.rest.dump import StateDump, dump_routes
+from remuda.edges.rest.server import RestServer
+from remuda.runtime.loop import SchedulerLoop
+from remuda.si.pb import si_pb2 as si
+
+# Asks in a request that fills the cluster.
+_FILLING: Final = 1_000
+
+
+@final
+class Manager(Receiver):
+    """The resource manager's side: when each ask was placed. Called on the core thread."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.at: dict[str, tuple[float, str]] = {}
+        self.refused = ""
+
+    def update_allocation(self, response: si.AllocationResponse) -> None:
+        """Note the time."""
+        now = time.perf_counter()
+        for new in response.new:
+            self.at[new.allocationKey] = (now, new.allocationID)
+        for bad in response.rejected:
+            self.refused = bad.reason
+
+    def wait_for(self, key: str) -> None:
+        """Wait until an ask is placed. Raises: RemudaError if it is not."""
+        end = time.monotonic() + TIMEOUT_S
+        while key not in self.at:
+            if self.refused or time.monotonic() > end:
+                raise RemudaError(f"asks were not placed: {self.refused or 'too late'}")
+            time.sleep(0.0005)
+
+
+def fill(scheduler: InProcessScheduler, cluster: Shape, count: int) -> None:
+    """Place what the cluster is to have from the beginning."""
+    for start in range(0, count, _FILLING):
+        numbers = range(start, min(count, start + _FILLING))
+        scheduler.update_allocation(request_of(cluster, "old", numbers, MEMORY))
+    scheduler.wait_idle(TIMEOUT_S)
+
+
+@contextmanager
+def served(core: SchedulerLoop) -> Iterator[int]:
+    """Serve REST on an event loop of its own; the port."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="rest", daemon=True)
+    thread.start()
+
+    async def start() -> tuple[RestServer, int]:
+        listener = socket.create_server(("127.0.0.1", 0))
+        server = RestServer(build_app(core, more=dump_routes(StateDump(core))), listener)
+        await server.start()
+        return server, listener.getsockname()[1]
+
+    server, port = asyncio.run_coroutine_threadsafe(start(), loop).result(TIMEOUT_S)
+    try:
+        yield port
+    finally:
+        asyncio.run_coroutine_threadsafe(server.stop(), loop).result(TIMEOUT_S)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+@contextmanager
+def reading(port: int, *paths: str) -> Iterator[Future[Read]]:
+    """Have another process read paths meanwhile; what it read is there afterwards."""
+    read: Future[Read] = Future()
+    if not paths:
+        read.set_result({})
+        yield read
+        return
+    ours, theirs = get_context("spawn").Pipe()
+    process = get_context("spawn").Process(target=read_on, args=(port, list(paths), theirs))
+    process.start()
+    ours.recv()
+    try:
+        yield read
+    finally:
+        ours.send(None)
+        read.set_result(ours.recv())
+        process.join()
+
+
+def ask_each_millisecond(
+    scheduler: InProcessScheduler, cluster: Shape, manager: Manager, numbers: range
+) -> list[float]:
+    """Return the milliseconds from each ask to its callback."""
+    sent: dict[str, float] = {}
+    began = time.perf_counter()
+    for place, number in enumerate(numbers):
+        request = request_of(cluster, "k", range(number, number + 1), MEMORY)
+        time.sleep(max(0.0, began + place / 1_000 - time.perf_counter()))
+        sent[f"k-{number}"] = time.perf_counter()
+        scheduler.update_allocation(request)
+    manager.wait_for(f"k-{numbers[-1]}")
+    scheduler.wait_idle(TIMEOUT_S)
+    return [(manager.at[key][0] - at) * 1e3 for key, at in sent.items()]
+
+
+def reaction(waits: list[float]) -> Reaction:
+    """Return percentiles of milliseconds, and the longest."""
+    ordered = sorted(waits)
+    return Reaction(*(round(nearest_rank(ordered, share), 3) for share in (0.50, 0.99, 1.0)))
