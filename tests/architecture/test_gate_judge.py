@@ -16,7 +16,7 @@ from tools.gate.work import instructions
 PROMISE = Proportion("large", "small", 1.5, "size costs little")
 
 
-@pytest.mark.parametrize("kind,most,least", [(TIME, 1.15, 0.80), (WORK, 1.05, 0.90)])
+@pytest.mark.parametrize("kind,most,least", [(TIME, 1.18, 0.60), (WORK, 1.05, 0.90)])
 def test_figures_may_differ_a_little_from_those_recorded(
     kind: Kind, most: float, least: float
 ) -> None:

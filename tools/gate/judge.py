@@ -18,11 +18,12 @@ Figures: TypeAlias = Mapping[str, float]
 # How much more than recorded lets the gate close. Timed figures differ by 1 to 3 % from run to
 # run, and by more from machine to machine; a slow-down of 30 % is well beyond the limit, no
 # slow-down well before it. Counted ones are exact: the room is for changes that are worth it.
-TIME_LIMIT: Final = 1.15
+TIME_LIMIT: Final = 1.18
 WORK_LIMIT: Final = 1.05
-# So much less has to be recorded, or a later slow-down would hide in the difference.
+# So much less has to be recorded, or a later slow-down would hide in the difference. Machines differ
+# in what a calibration costs beside an allocation, so that time tells only of great gains.
 WORK_STALE: Final = 0.90
-TIME_STALE: Final = 0.80
+TIME_STALE: Final = 0.60
 
 RENEW: Final = "python -m tools.gate --update"
 
