@@ -31,6 +31,3 @@ PREEMPTION: Final[tuple[PreemptionShape, ...]] = (
     RepeatShape("P9", _NOTHING_TO_GIVE),
     CrowdShape("P10", _FULL),
 )
-
-# Names all of them together.
-GROUP: Final = "preemption"

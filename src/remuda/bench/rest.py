@@ -52,9 +52,6 @@ REST: Final = (
     RestShape("R2", Shape("R2", 5_000, 100, 1, 60_000), 50_000, paced=False, seconds=10.0),
 )
 
-# Names all of them together.
-GROUP: Final = "rest"
-
 
 @message
 class Part:

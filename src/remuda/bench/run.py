@@ -8,12 +8,12 @@ every placeable ask exactly once, or leaves a wrong counter behind, is an error,
 
 from __future__ import annotations
 
+import hashlib
 import math
 import resource
 import sys
 import threading
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Final
 
@@ -55,20 +55,22 @@ class Percentiles:
 
 @message
 class Result:
-    """One measured shape."""
+    """One measured shape. ``digest``: of all decisions in their order, see decisions_digest."""
 
     shape: str
     allocations_per_second: float
     microseconds_per_allocation: Percentiles
     resident_bytes: int
     build: str
+    digest: str
 
 
 class Receiver:
-    """The resource manager's side: counts what was placed and when."""
+    """The resource manager's side: notes what was placed where, in order, and when."""
 
     def __init__(self) -> None:
-        self.placed: Counter[str] = Counter()
+        self.placed: list[str] = []
+        self.nodes: list[str] = []
         self.rejected: list[str] = []
         self.batches: list[tuple[float, int]] = []
         self.awaited = 0
@@ -77,7 +79,8 @@ class Receiver:
     def update_allocation(self, response: si.AllocationResponse) -> None:
         """Take allocations in and note the time."""
         if response.new:
-            self.placed.update(allocation.allocationKey for allocation in response.new)
+            self.placed += [allocation.allocationKey for allocation in response.new]
+            self.nodes += [allocation.nodeID for allocation in response.new]
             self.awaited -= len(response.new)
             self.batches.append((time.perf_counter(), len(response.new)))
         self.rejected += [entry.reason for entry in response.rejected]
@@ -112,7 +115,19 @@ def measure(shape: Shape) -> Result:
         microseconds_per_allocation=_percentiles(start, receiver.batches),
         resident_bytes=resident,
         build=build(),
+        digest=decisions_digest(receiver),
     )
+
+
+def decisions_digest(receiver: Receiver) -> str:
+    """Return what is equal for two runs only if the same asks got the same nodes in the same order.
+
+    It holds no identifiers that are drawn anew in each run.
+    """
+    digest = hashlib.sha256()
+    for key, node in zip(receiver.placed, receiver.nodes, strict=True):
+        digest.update(f"{key} {node}\n".encode())
+    return digest.hexdigest()
 
 
 def build() -> str:
@@ -195,7 +210,13 @@ def _node_kinds(shape: Shape) -> list[Resource]:
     if shape.varied:
         return variety.capacities(shape.nodes, shape.asks, shape.queues * shape.applications)
     share = shape.node_share()
-    return [{"memory": MEMORY * share, "vcore": VCORE * share}]
+    return [{name: amount * share for name, amount in _one_ask(shape, MEMORY).items()}]
+
+
+def _one_ask(shape: Shape, memory: int) -> Resource:
+    """Return what each ask wants where all are equal."""
+    more = {f"type-{number:02}": VCORE for number in range(2, shape.types)}
+    return {"memory": memory, "vcore": VCORE, **more}
 
 
 def _set_amounts(target: si.Resource, amounts: Resource) -> None:
@@ -228,7 +249,7 @@ def request_of(shape: Shape, prefix: str, numbers: range, memory: int) -> si.All
     ``memory``: what each wants where all asks are equal.
     """
     applications = _applications(shape)
-    equal = {"memory": memory, "vcore": VCORE}
+    equal = _one_ask(shape, memory)
     request = si.AllocationRequest(rmID=RM_ID)
     for number in numbers:
         ask = request.asks.add(
@@ -250,8 +271,8 @@ def judge(shape: Shape, receiver: Receiver) -> None:
     if receiver.rejected:
         raise RemudaError(f"{shape.name}: an ask was rejected: {receiver.rejected[0]}")
     wanted = {f"k-{number}" for number in range(shape.asks)}
-    if set(receiver.placed) != wanted or max(receiver.placed.values()) != 1:
-        placed = sum(receiver.placed.values())
+    placed = len(receiver.placed)
+    if set(receiver.placed) != wanted or placed != shape.asks:
         raise RemudaError(f"{shape.name}: {placed} allocations for {shape.asks} placeable asks")
 
 

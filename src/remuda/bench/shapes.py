@@ -21,6 +21,7 @@ class Shape:
     ``backlog``: asks that fit no node, settled before the clock starts. ``limits``: users and
     groups are limited on every level, by name and by wildcard, and never reach their limits.
     ``varied``: nodes and asks differ, in four types, and asks have priorities.
+    ``types``: how many types of resources equal asks want and nodes have.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Shape:
     backlog: int = 0
     limits: bool = False
     varied: bool = False
+    types: int = 2
 
     def node_share(self) -> int:
         """Return how many asks one node must hold."""

@@ -1,9 +1,10 @@
-"""The command ``remuda bench``: allocations per second, and what else costs how much."""
+"""``remuda bench``: how many allocations per second, and what else costs how much."""
 
 from __future__ import annotations
 
 import sys
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -11,17 +12,17 @@ import typer
 EXAMPLES: Final = """
 Examples:
 
-  remuda bench                            all shapes, once each
+  remuda bench                            S1 to S10, once each
 
   remuda bench S1 S8 --runs 5             the median of five runs
 
-  remuda bench idle                       a scheduler that can place nothing
+  remuda bench curves --plot curves.svg   what grows with the cluster, drawn
 
-  remuda bench preemption                 P1 to P10: attempts to preempt, in a full cluster
+  remuda bench idle preemption rest       what else costs how much
 
-  remuda bench rest                       R1 and R2: a scheduler that is read over REST
+  remuda bench --output json > now.json   figures of every run, for machines
 
-  remuda bench --output json              figures for machines
+  remuda bench --compare now.json         what is faster, and decided otherwise
 """
 
 
@@ -36,38 +37,80 @@ def bench(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[SHAPE]...",
-            help="Shapes to run: S1 to S10, idle, P1 to P10 or all of these as preemption, R1 and "
-            "R2 or both as rest; S1 to S10 by default.",
+            metavar="NAME",
+            help="Shapes, or suites of them, as explained above; S1 to S10 by default.",
         ),
     ] = None,
     runs: Annotated[
         int, typer.Option(min=1, max=99, help="Runs of each shape; the median is printed.")
     ] = 1,
     output: Annotated[Output, typer.Option(help="A table for people, or JSON.")] = Output.TABLE,
+    compare: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also print how rates and decisions compare with a file of --output json.",
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw rates and curves to a .svg or .png file."),
+    ] = None,
 ) -> None:
-    """Measure allocations per second through the in-process API.
+    """Measure allocations per second through the in-process API, and what else costs how much.
 
-    Each shape runs in a process of its own. The time is taken from the request with all asks to
-    the last callback, with events and effects on; every run checks that each ask was placed once
-    and that all counters are right.
+    Each run has a process of its own. The time is taken from the request with
+    all asks to the last callback, with events and effects on; every run checks
+    that each ask was placed once and that all counters are right. A fixed loop
+    timed before and after each run tells whether the machine was equally fast.
 
-    The shape idle has 10,000 nodes and 100,000 asks that fit none of them. It shows the CPU time
-    of doing nothing and how many milliseconds after its request a placeable ask is placed.
+    \b
+    Throughput
+      core          S1 to S10; what runs if nothing is named
+      S1, S2        1,000 and 5,000 nodes, 10 queues of 10 applications
+      S3, S7        100 queues; 1,000 applications in fair order
+      S4, S5        S1 and S2 with packed nodes
+      S6            10,000 nodes, 100 queues, 100,000 asks
+      S8            S1 behind 100,000 asks that fit nowhere
+      S9            S1 with limits of users and groups everywhere
+      S10           S6 with unequal nodes and asks, four types, priorities
 
-    P1 to P10 have 5,000 nodes full of 100,000 allocations. P1 to P8 show how long one attempt to
-    preempt takes, P9 that a fruitless one is not repeated without a reason, P10 how soon 1,000 asks
-    that are owed room have it. They go through the core's door, on a clock that jumps.
+    \b
+    Scaling: the cost of an allocation while one number grows, and its exponent
+      curves        all six of these
+      nodes         100 to 20,000 nodes
+      queues        10 to 10,000 leaf queues
+      applications  10 to 10,000 applications
+      backlog       0 to 100,000 asks that fit nowhere
+      types         2 to 32 types of resources
+      asks          1,000 to 100,000 asks of one application
 
-    R1 has 10,000 nodes and 100,000 allocations, and one ask a millisecond: how soon each is placed
-    while nobody reads, while the state dump is read over and over, and while all nodes are. R2 has
-    5,000 nodes and 50,000 allocations in 100 leaves and schedules as fast as it can: how long the
-    queue tree and the applications of a leaf take to read.
-    """
-    from remuda.bench.session import as_json, as_table, medians  # noqa: PLC0415 - keeps help fast
+    \b
+    Other costs
+      idle          10,000 nodes and 100,000 asks that fit none of them: the
+                    CPU time of doing nothing, and how soon an ask is placed
+      preemption    P1 to P10, in 5,000 nodes full of 100,000 allocations:
+                    attempts of all kinds (P1 to P8), that fruitless ones are
+                    not repeated (P9), a crowd that is owed room (P10)
+      rest          R1, R2: asks of a scheduler that is read over REST, and
+                    how long its answers take
+    """  # noqa: D301 - the character itself keeps the lines of a paragraph apart
+    from remuda.bench.compare import as_comparison, read_session  # noqa: PLC0415 - quick help
+    from remuda.bench.session import as_json, as_table, measure_all  # noqa: PLC0415 - quick help
 
-    results = medians(names or [], runs, sys.stderr)
+    earlier = None if compare is None else read_session(compare)
+    if plot is not None:
+        from remuda.bench.plot import check_target  # noqa: PLC0415 - Matplotlib only if needed
+
+        check_target(plot)
+    session = measure_all(names or [], runs, sys.stderr)
     if output is Output.JSON:
-        sys.stdout.write(as_json(results))
+        sys.stdout.write(as_json(session))
     else:
-        as_table(results, sys.stdout)
+        as_table(session, sys.stdout)
+    if earlier is not None:
+        as_comparison(session, earlier, sys.stderr if output is Output.JSON else sys.stdout)
+    if plot is not None:
+        from remuda.bench.plot import draw  # noqa: PLC0415 - Matplotlib only if needed
+
+        draw(session, plot)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import replace
 
 import pytest
 
 from remuda.base.errors import RemudaError, UsageError
-from remuda.bench import session
 from remuda.bench.attempts import AttemptResult, AttemptShape, measure_attempts
 from remuda.bench.crowd import CrowdResult, CrowdShape, Moment, measure_crowd
 from remuda.bench.full_cluster import FullCluster, Obedient
 from remuda.bench.idle import Reaction
-from remuda.bench.preemption import GROUP, PREEMPTION
+from remuda.bench.preemption import PREEMPTION
 from remuda.bench.repeats import RepeatResult, RepeatShape, measure_repeats
+from remuda.bench.session import as_json
+from remuda.bench.suites import chosen
 from remuda.core.messages.queries import QueuesQuery, QueueView
+from tests.unit.bench.sessions import session_of, shown
 
 SMALL = FullCluster(nodes=20, per_node=4)
 
@@ -81,32 +82,32 @@ def test_a_crowd_that_is_owed_room_gets_it() -> None:
 
 def test_the_shapes_go_by_name_or_all_together() -> None:
     assert [shape.name for shape in PREEMPTION] == [f"P{number}" for number in range(1, 11)]
-    assert session._chosen(["p3"]) == [PREEMPTION[2]]
-    assert session._chosen([GROUP.upper()]) == list(PREEMPTION)
+    ((suite, name),) = chosen(["p3"])
+    assert suite.task(name) == (measure_attempts, PREEMPTION[2])
+    assert [name for _, name in chosen(["PREEMPTION"])] == [shape.name for shape in PREEMPTION]
     with pytest.raises(UsageError, match="there is no shape 'P11'"):
-        session._chosen(["P11"])
+        chosen(["P11"])
 
 
 ATTEMPT = AttemptResult(
     "P1", 10, 5_000, 100_000, 250, 500, Reaction(4.0, 9.5, 11.0), 2**20, "interpreted"
 )
-REPEAT = RepeatResult("P8", 100, 6, 100, 0, 0, 100, 0.02, 2**20, "interpreted")
+REPEAT = RepeatResult("P9", 100, 6, 100, 0, 0, 100, 0.02, 2**20, "interpreted")
 CROWD = CrowdResult(
-    "P9", 1_000, 100_000, Moment(3.1, 0.0), Moment(6.2, 0.1), 2.0, 2**20, "interpreted"
+    "P10", 1_000, 100_000, Moment(3.1, 0.0), Moment(6.2, 0.1), 2.0, 2**20, "interpreted"
 )
 
 
 def test_the_figures_have_tables_and_are_json() -> None:
-    out = io.StringIO()
-    session.as_table([ATTEMPT, REPEAT, CROWD], out)
-    lines = out.getvalue().splitlines()
+    lines = shown(session_of(ATTEMPT, REPEAT, CROWD))
     rows = [line.split() for line in lines if line.strip().startswith("P")]
     assert rows == [
         ["P1", "10", "250", "500", "4.00", "9.50", "11.00", "1"],
-        ["P8", "100", "100", "6", "0", "0", "100", "0.02", "1"],
-        ["P9", "1,000", "3.10", "6.20", "0.10", "2.00", "1"],
+        ["P9", "100", "100", "6", "0", "0", "100", "0.02", "1"],
+        ["P10", "1,000", "3.10", "6.20", "0.10", "2.00", "1"],
     ]
-    first, second, third = json.loads(session.as_json([ATTEMPT, REPEAT, CROWD]))
+    found = json.loads(as_json(session_of(ATTEMPT, REPEAT, CROWD)))
+    first, second, third = (each["median"] for each in found["shapes"])
     assert first["attempt_milliseconds"] == {"p50": 4.0, "p99": 9.5, "max": 11.0}
     assert second["related"] == 100
     assert third["half"] == {"wall_seconds": 3.1, "clock_seconds": 0.0}

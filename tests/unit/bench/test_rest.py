@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
 
-from remuda.bench import session
 from remuda.bench.idle import Reaction
 from remuda.bench.rest import REST, Part, RestResult, RestShape, measure_rest
-from remuda.bench.session import shape_named
 from remuda.bench.shapes import Shape
+from remuda.bench.suites import chosen
+from tests.unit.bench.sessions import session_of, shown
 
 PACED = RestShape("r1", Shape("r1", 20, 2, 2, 2_000), 300, paced=True, seconds=0.2)
 BUSY = RestShape("r2", Shape("r2", 20, 2, 1, 1_000), 100, paced=False, seconds=0.3)
@@ -44,14 +42,15 @@ def test_the_shapes_are_those_of_the_targets() -> None:
     assert (r1.cluster.nodes, r1.filled, r1.paced) == (10_000, 100_000, True)
     assert (r2.cluster.nodes, r2.filled, r2.cluster.queues) == (5_000, 50_000, 100)
     assert r2.filled // r2.cluster.queues == 500
-    assert shape_named("R1") == r1
+    assert [name for _, name in chosen(["rest"])] == ["R1", "R2"]
+    ((suite, name),) = chosen(["r1"])
+    assert suite.task(name) == (measure_rest, r1)
 
 
 def test_what_was_read_has_a_table() -> None:
     part = Part("dumps are read", Reaction(0.5, 2.25, 9.0), 1_000, 2, 40_960, 1_000.0)
-    out = io.StringIO()
-    session.as_table([RestResult("R1", (part,), 2**20, "interpreted")], out)
-    head, row, build = out.getvalue().splitlines()
+    result = RestResult("R1", (part,), 2**20, "interpreted")
+    head, row, build = shown(session_of(result))
     assert "placed/s" in head
     assert row.split() == [
         *("R1", "dumps", "are", "read", "1,000", "0.50", "2.25", "9.00", "2", "40,960", "1,000"),

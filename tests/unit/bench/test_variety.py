@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from dataclasses import replace
 
-from remuda.bench import session, variety
+from remuda.bench import variety
 from remuda.bench.run import Percentiles, Result, measure
 from remuda.bench.shapes import SHAPES
+from tests.unit.bench.sessions import session_of, shown
 
 S10 = SHAPES[9]
 APPLICATIONS = S10.queues * S10.applications
@@ -52,11 +52,10 @@ def test_a_small_cluster_of_unequal_nodes_holds_everything() -> None:
 
 def test_a_shape_made_from_another_is_shown_as_a_share_of_it() -> None:
     def result(shape: str, rate: float) -> Result:
-        return Result(shape, rate, Percentiles(1.0, 2.0), 2**20, "interpreted")
+        return Result(shape, rate, Percentiles(1.0, 2.0), 2**20, "interpreted", "d")
 
-    out = io.StringIO()
-    session.as_table([result("S1", 200.0), result("S9", 150.0), result("S10", 5.0)], out)
-    head, s1, s9, s10, _ = out.getvalue().splitlines()
+    results = (result("S1", 200.0), result("S9", 150.0), result("S10", 5.0))
+    head, s1, s9, s10, _ = shown(session_of(*results))
     assert head.rstrip().endswith("share")
     assert s1.split() == ["S1", "200", "1.0", "2.0", "1"]
     assert s9.split() == ["S9", "150", "1.0", "2.0", "1", "75%", "of", "S1"]
