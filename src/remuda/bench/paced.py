@@ -24,6 +24,7 @@ from remuda.bench.shapes import Shape
 from remuda.edges.inproc import InProcessScheduler
 from remuda.edges.rest.app import build_app
 from remuda.edges.rest.dump import StateDump, dump_routes
+from remuda.edges.rest.endpoint import Routes
 from remuda.edges.rest.server import RestServer
 from remuda.runtime.loop import SchedulerLoop
 from remuda.si.pb import si_pb2 as si
@@ -67,15 +68,16 @@ def fill(scheduler: InProcessScheduler, cluster: Shape, count: int) -> None:
 
 
 @contextmanager
-def served(core: SchedulerLoop) -> Iterator[int]:
-    """Serve REST on an event loop of its own; the port."""
+def served(core: SchedulerLoop, more: Routes | None = None) -> Iterator[int]:
+    """Serve REST on an event loop of its own, with the state dump and more routes; the port."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="rest", daemon=True)
     thread.start()
 
     async def start() -> tuple[RestServer, int]:
         listener = socket.create_server(("127.0.0.1", 0))
-        server = RestServer(build_app(core, more=dump_routes(StateDump(core))), listener)
+        routes = {**dump_routes(StateDump(core)), **(more or {})}
+        server = RestServer(build_app(core, more=routes), listener)
         await server.start()
         return server, listener.getsockname()[1]
 

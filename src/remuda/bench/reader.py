@@ -6,7 +6,9 @@ It imports little, because it is started anew for each part of a measurement.
 from __future__ import annotations
 
 import http.client
+import threading
 import time
+from functools import partial
 from multiprocessing.connection import Connection
 from typing import Final, TypeAlias
 
@@ -41,3 +43,41 @@ def _size(answer: http.client.HTTPResponse, wire: Connection) -> tuple[int, bool
         if wire.poll():
             return size, False
     return size, True
+
+
+def listen(port: int, path: str, streams: int, wire: Connection) -> None:
+    """Read so many endless answers at once, and count their lines after the first.
+
+    When all are open that is told; then comes how many lines each has to have. Sent back is how
+    many are missing altogether; an answer that ends has got none of those.
+    """
+    counts = [0] * streams
+    answers = [_opened(port, path) for _ in range(streams)]
+    readers = [
+        threading.Thread(target=partial(_count, answer, counts, place), daemon=True)
+        for place, answer in enumerate(answers)
+    ]
+    for reader in readers:
+        reader.start()
+    wire.send(None)
+    wanted: int = wire.recv()
+    while any(
+        reader.is_alive() and count < wanted for reader, count in zip(readers, counts, strict=True)
+    ):
+        time.sleep(0.01)
+    wire.send(sum(wanted - count for count in counts))
+
+
+def _opened(port: int, path: str) -> http.client.HTTPResponse:
+    """Return an answer whose first line has come."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_TIMEOUT_S)
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    answer.readline()
+    return answer
+
+
+def _count(answer: http.client.HTTPResponse, counts: list[int], place: int) -> None:
+    while piece := answer.read1(_PIECE):
+        counts[place] += piece.count(b"\n")
+    counts[place] = 0
