@@ -15,16 +15,22 @@ from rich.table import Table
 
 from remuda.base.errors import UsageError
 from remuda.base.message import message
-from remuda.bench import tables
+from remuda.bench import service_tables, tables
 from remuda.bench.attempts import AttemptResult, AttemptShape, measure_attempts
 from remuda.bench.crowd import CrowdResult, CrowdShape, measure_crowd
 from remuda.bench.curves import CURVES, CurvePoint, CurveResult, measure_point
+from remuda.bench.events import EVENTS, EventResult, measure_events
+from remuda.bench.gang import GANG, GangResult, measure_gangs
 from remuda.bench.idle import IdleResult, measure_idle
+from remuda.bench.memory import MEMORY_SHAPE, MemoryResult, measure_memory
+from remuda.bench.pauses import PAUSES, PauseResult, measure_pauses
 from remuda.bench.preemption import PREEMPTION
 from remuda.bench.repeats import RepeatResult, RepeatShape, measure_repeats
 from remuda.bench.rest import REST, RestResult, measure_rest
 from remuda.bench.run import Result, measure
+from remuda.bench.saturated import SATURATED, SaturatedResult, measure_saturated
 from remuda.bench.shapes import IDLE, SHAPES
+from remuda.bench.startup import STARTUP, StartupResult, measure_startup
 
 
 class Named(Protocol):
@@ -192,6 +198,60 @@ READ: Final = Suite(
     tables.rest_table,
 )
 
+PAUSED: Final = Suite(
+    (),
+    (PAUSES,),
+    measure_pauses,
+    PauseResult,
+    PauseResult.longest_milliseconds,
+    service_tables.pause_table,
+)
+
+WEIGHED: Final = Suite(
+    (),
+    (MEMORY_SHAPE,),
+    measure_memory,
+    MemoryResult,
+    MemoryResult.allocation_bytes,
+    service_tables.memory_table,
+)
+
+GANGS: Final = Suite(
+    (),
+    (GANG,),
+    measure_gangs,
+    GangResult,
+    lambda result: result.gangs_per_second,
+    service_tables.gang_table,
+)
+
+TRACKED: Final = Suite(
+    (),
+    (EVENTS,),
+    measure_events,
+    EventResult,
+    EventResult.loss,
+    service_tables.event_table,
+)
+
+FULL: Final = Suite(
+    (),
+    (SATURATED,),
+    measure_saturated,
+    SaturatedResult,
+    lambda result: result.parts[0].microseconds.p50,
+    service_tables.saturated_table,
+)
+
+STARTED: Final = Suite(
+    (),
+    (STARTUP,),
+    measure_startup,
+    StartupResult,
+    lambda result: result.serving_seconds,
+    service_tables.startup_table,
+)
+
 SUITES: Final[tuple[AnySuite, ...]] = (
     CORE,
     *(_curve(name) for name in dict.fromkeys(point.curve for point in CURVES)),
@@ -200,6 +260,12 @@ SUITES: Final[tuple[AnySuite, ...]] = (
     REPEATS,
     CROWDS,
     READ,
+    PAUSED,
+    WEIGHED,
+    GANGS,
+    TRACKED,
+    FULL,
+    STARTED,
 )
 
 

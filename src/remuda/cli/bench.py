@@ -94,6 +94,13 @@ def bench(
                     not repeated (P9), a crowd that is owed room (P10)
       rest          R1, R2: asks of a scheduler that is read over REST, and
                     how long its answers take
+      pauses        the longest wait of an ask while 2,000 queues are loaded
+                    anew, dumps are read, garbage is collected
+      gang          1,000 gangs of 2 to 512 members on 5,000 nodes
+      saturated     releases in a full cluster, and what each lets in
+      events        S1 without events, with them, and with ten that follow
+      memory        bytes for a node, an allocation, a pending ask
+      startup       seconds to --help and to serving, and what is held then
     """  # noqa: D301 - the character itself keeps the lines of a paragraph apart
     from remuda.bench.compare import as_comparison, read_session  # noqa: PLC0415 - quick help
     from remuda.bench.session import as_json, as_table, measure_all  # noqa: PLC0415 - quick help

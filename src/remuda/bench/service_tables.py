@@ -1,0 +1,122 @@
+"""The tables of what a scheduler costs besides placing as fast as it can."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from remuda.bench.events import EventResult
+from remuda.bench.gang import GangResult
+from remuda.bench.memory import MemoryResult
+from remuda.bench.pauses import PauseResult
+from remuda.bench.saturated import SaturatedResult
+from remuda.bench.startup import StartupResult
+from remuda.bench.tables import mebibytes, percentiles, table_of
+
+
+def pause_table(results: Sequence[PauseResult]) -> Table:
+    """Return the table of how long asks waited while something disturbed."""
+    table = table_of(
+        *("shape", "what", "times", "ms p50", "ms p99", "ms max"),
+        *("step ms", "MiB"),
+    )
+    for result in results:
+        for part in result.parts:
+            table.add_row(
+                result.shape,
+                part.what,
+                f"{part.times:,}",
+                *percentiles(part.milliseconds),
+                f"{part.step_milliseconds:.2f}",
+                mebibytes(result),
+            )
+    return table
+
+
+def memory_table(results: Sequence[MemoryResult]) -> Table:
+    """Return the table of bytes for one object."""
+    table = table_of("shape", "what", "count", "bytes each", "traced", "resident MiB")
+    for result in results:
+        for kind in result.kinds:
+            table.add_row(
+                result.shape,
+                kind.what,
+                f"{kind.count:,}",
+                f"{kind.resident:,.0f}",
+                f"{kind.traced:,.0f}",
+                mebibytes(result),
+            )
+    return table
+
+
+def gang_table(results: Sequence[GangResult]) -> Table:
+    """Return the table of gangs: from the last placeholder until the first and last member."""
+    table = table_of(
+        *("shape", "gangs", "members", "gangs/s", "members/s", "until"),
+        *("ms p50", "ms p99", "ms max"),
+    )
+    for result in results:
+        for until, times in (
+            ("first", result.first_milliseconds),
+            ("last", result.whole_milliseconds),
+        ):
+            table.add_row(
+                result.shape,
+                f"{result.gangs:,}",
+                f"{result.members:,}",
+                f"{result.gangs_per_second:,.1f}",
+                f"{result.members_per_second:,.0f}",
+                until,
+                *percentiles(times),
+            )
+    return table
+
+
+def event_table(results: Sequence[EventResult]) -> Table:
+    """Return the table of event tracking."""
+    table = table_of("shape", "tracking", "allocations/s", "loss", "events", "lost", "resident MiB")
+    for result in results:
+        for part in result.parts:
+            table.add_row(
+                result.shape,
+                part.what,
+                f"{part.allocations_per_second:,.0f}",
+                f"{part.loss:.1%}",
+                f"{part.created:,}",
+                f"{part.lost:,}",
+                mebibytes(result),
+            )
+    return table
+
+
+def saturated_table(results: Sequence[SaturatedResult]) -> Table:
+    """Return the table of releases in a full cluster."""
+    table = table_of(
+        *("shape", "waiting", "releases", "at once"),
+        *("us p50", "us p99", "us max", "us mean"),
+    )
+    for result in results:
+        for part in result.parts:
+            table.add_row(
+                result.shape,
+                f"{result.waiting:,}",
+                f"{part.releases:,}",
+                f"{part.batch:,}",
+                *percentiles(part.microseconds),
+                f"{part.mean_microseconds:.1f}",
+            )
+    return table
+
+
+def startup_table(results: Sequence[StartupResult]) -> Table:
+    """Return the table of starts."""
+    table = table_of("shape", "s to help", "s to serving", "resident MiB")
+    for result in results:
+        table.add_row(
+            result.shape,
+            f"{result.help_seconds:.2f}",
+            f"{result.serving_seconds:.2f}",
+            mebibytes(result),
+        )
+    return table
