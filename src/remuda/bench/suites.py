@@ -15,7 +15,7 @@ from rich.table import Table
 
 from remuda.base.errors import UsageError
 from remuda.base.message import message
-from remuda.bench import service_tables, tables
+from remuda.bench import served_tables, service_tables, tables
 from remuda.bench.attempts import AttemptResult, AttemptShape, measure_attempts
 from remuda.bench.crowd import CrowdResult, CrowdShape, measure_crowd
 from remuda.bench.curves import CURVES, CurvePoint, CurveResult, measure_point
@@ -23,8 +23,10 @@ from remuda.bench.events import EVENTS, EventResult, measure_events
 from remuda.bench.gang import GANG, GangResult, measure_gangs
 from remuda.bench.idle import IdleResult, measure_idle
 from remuda.bench.memory import MEMORY_SHAPE, MemoryResult, measure_memory
+from remuda.bench.over_grpc import GRPC, GrpcResult, measure_grpc
 from remuda.bench.pauses import PAUSES, PauseResult, measure_pauses
 from remuda.bench.preemption import PREEMPTION
+from remuda.bench.recovery import RECOVERY, RecoveryResult, measure_recovery
 from remuda.bench.repeats import RepeatResult, RepeatShape, measure_repeats
 from remuda.bench.rest import REST, RestResult, measure_rest
 from remuda.bench.run import Result, measure
@@ -252,6 +254,24 @@ STARTED: Final = Suite(
     service_tables.startup_table,
 )
 
+OVER_GRPC: Final = Suite(
+    ("grpc",),
+    GRPC,
+    measure_grpc,
+    GrpcResult,
+    lambda result: result.milliseconds.p99 if result.rate else result.allocations_per_second,
+    served_tables.grpc_table,
+)
+
+RECOVERED: Final = Suite(
+    ("recovery",),
+    RECOVERY,
+    measure_recovery,
+    RecoveryResult,
+    lambda result: result.seconds,
+    served_tables.recovery_table,
+)
+
 SUITES: Final[tuple[AnySuite, ...]] = (
     CORE,
     *(_curve(name) for name in dict.fromkeys(point.curve for point in CURVES)),
@@ -260,6 +280,8 @@ SUITES: Final[tuple[AnySuite, ...]] = (
     REPEATS,
     CROWDS,
     READ,
+    OVER_GRPC,
+    RECOVERED,
     PAUSED,
     WEIGHED,
     GANGS,

@@ -94,6 +94,10 @@ def bench(
                     not repeated (P9), a crowd that is owed room (P10)
       rest          R1, R2: asks of a scheduler that is read over REST, and
                     how long its answers take
+      grpc          G1 to G6: a scheduler in a process of its own, asked over
+                    gRPC by one and by four others, flat out and at a pace
+      recovery      V1, V2: until it knows of 10,000 nodes with 100,000
+                    allocations, over gRPC
       pauses        the longest wait of an ask while 2,000 queues are loaded
                     anew, dumps are read, garbage is collected
       gang          1,000 gangs of 2 to 512 members on 5,000 nodes
