@@ -13,7 +13,7 @@ from typing import Final
 from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator
 
 from remuda.base.errors import UsageError
 from remuda.bench.curves import CurveResult, exponent
@@ -48,6 +48,7 @@ _OURS: Final = "#2563a8"
 _GO: Final = "#b9b4a8"
 _INK: Final = "#333333"
 _COLUMNS: Final = 3
+_LOWEST_RATE: Final = 10
 _WIDTH: Final = 10.0
 _STYLE: Final = {
     "axes.axisbelow": True,
@@ -112,11 +113,14 @@ def _figure(rates: Sequence[Result], curves: Sequence[Sequence[CurveResult]]) ->
     if rates:
         _bars(figure.add_subplot(grid[0, :]), rates)
     first: Axes | None = None
+    costs = [point.microseconds_per_allocation for points in curves for point in points]
     for place, points in enumerate(curves):
         row, column = divmod(place, _COLUMNS)
         axes = figure.add_subplot(grid[row + bool(rates), column], sharey=first)
         first = first or axes
         _curve(axes, points)
+        # The same decades for all curves, and never less than one: flat is to look flat.
+        axes.set_ylim(min(costs) / 2, max(*(2 * cost for cost in costs), 5 * min(costs)))
         if column == 0:
             axes.set_ylabel("µs per allocation")
     return figure
@@ -140,7 +144,7 @@ def _bars(axes: Axes, rates: Sequence[Result]) -> None:
     for place, rate in known:
         _mark(axes, place + 0.2, rate)
     axes.set_yscale("log")
-    axes.set_ylim(top=max(ours) * 4)
+    axes.set_ylim(_LOWEST_RATE, max(*ours, *GO_RATES.values()) * 4)
     axes.set_xticks(list(places), [each.shape for each in rates])
     axes.grid(visible=False, axis="x")
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
@@ -150,6 +154,11 @@ def _bars(axes: Axes, rates: Sequence[Result]) -> None:
 
 def _has_go(result: Result) -> bool:
     return result.shape in GO_RATES
+
+
+def _short(count: float) -> str:
+    """Return a round count in thousands where it has some."""
+    return f"{count / 1e3:g}k" if count >= 1e3 else f"{count:g}"
 
 
 def _mark(axes: Axes, place: float, rate: float) -> None:
@@ -175,11 +184,11 @@ def _curve(axes: Axes, points: Sequence[CurveResult]) -> None:
             axes.legend(frameon=False)
     axes.set_xscale("log")
     axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
     axes.minorticks_off()
     axes.set_xticks([point.at for point in shown])
-    axes.tick_params(axis="x", labelsize=7)
     slope = exponent(points)
     name = points[0].curve
     axes.set_title(name if slope is None else f"{name}: exponent {slope:+.2f}")
