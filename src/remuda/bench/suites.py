@@ -313,6 +313,6 @@ def known_names() -> list[str]:
 
 def _unknown(name: str) -> str:
     known = {each.lower(): each for each in known_names()}
-    near = difflib.get_close_matches(name.lower(), known, n=3)
+    near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
     meant = f"; did you mean {' or '.join(known[each] for each in near)}?" if near else ";"
     return f"there is no shape {name!r}{meant} remuda bench --help explains all names"
