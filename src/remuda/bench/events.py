@@ -58,6 +58,7 @@ EVENTS: Final = EventShape("events", SHAPES[0], streams=10, rounds=5)
 class Tracked:
     """How events were tracked, and the median rate.
 
+    ``cpu_microseconds``: CPU time of this process per allocation, until everything is delivered.
     ``loss``: the part of the rate without tracking that is missing. ``created``: event records of
     one round. ``lost``: those of all rounds that were created but not kept, or that one of the
     streams had not.
@@ -65,6 +66,7 @@ class Tracked:
 
     what: str
     allocations_per_second: float
+    cpu_microseconds: float
     loss: float
     created: int
     lost: int
@@ -87,6 +89,7 @@ class EventResult:
 @message
 class _Round:
     rate: float
+    cpu_us: float
     created: int
     lost: int
 
@@ -107,6 +110,7 @@ def measure_events(shape: EventShape) -> EventResult:
         Tracked(
             what,
             round(rates[what], 1),
+            round(statistics.median(each.cpu_us for each in some), 1),
             round(1 - rates[what] / rates["off"], 4),
             some[-1].created,
             sum(each.lost for each in some),
@@ -131,11 +135,14 @@ def _round(cluster: Shape, streams: int, *, tracked: bool) -> _Round:
             _followed(port, streams) as missed,
         ):
             before = events.counters()
-            rate = _rate(scheduler, cluster, receiver)
+            request = request_of(cluster, "k", range(cluster.asks), MEMORY)
+            used = time.process_time()
+            rate = _rate(scheduler, request, receiver)
             events.flush()
             after = events.counters()
             created = after.created - before.created
             lost = after.not_channeled - before.not_channeled + missed(created)
+            used = time.process_time() - used
             events.end_streams()
         judge(cluster, receiver)
         core.check().result(TIMEOUT_S)
@@ -145,7 +152,7 @@ def _round(cluster: Shape, streams: int, *, tracked: bool) -> _Round:
         events.close()
     if (created > 0) != tracked:
         raise RemudaError(f"{created} event records, tracked: {tracked}")
-    return _Round(rate, created, lost)
+    return _Round(rate, used * 1e6 / cluster.asks, created, lost)
 
 
 def _track(scheduler: InProcessScheduler, cluster: Shape, *, tracked: bool) -> None:
@@ -155,11 +162,11 @@ def _track(scheduler: InProcessScheduler, cluster: Shape, *, tracked: bool) -> N
     scheduler.update_configuration(change)
 
 
-def _rate(scheduler: InProcessScheduler, cluster: Shape, receiver: Receiver) -> float:
+def _rate(
+    scheduler: InProcessScheduler, request: si.AllocationRequest, receiver: Receiver
+) -> float:
     """Return allocations per second, from the request to the last callback."""
-    request = request_of(cluster, "k", range(cluster.asks), MEMORY)
-    scheduler.wait_idle(TIMEOUT_S)
-    receiver.awaited = cluster.asks
+    receiver.awaited = len(request.asks)
     receiver.done.clear()
     began = time.perf_counter()
     scheduler.update_allocation(request)
@@ -167,7 +174,7 @@ def _rate(scheduler: InProcessScheduler, cluster: Shape, receiver: Receiver) -> 
     scheduler.wait_idle(TIMEOUT_S)
     if not receiver.batches:
         raise RemudaError("nothing was placed")
-    return cluster.asks / (receiver.batches[-1][0] - began)
+    return len(request.asks) / (receiver.batches[-1][0] - began)
 
 
 @contextmanager

@@ -75,7 +75,8 @@ class GangResult:
     """A measured shape.
 
     ``first_milliseconds``: from a gang's last placeholder to its first member that runs,
-    ``whole_milliseconds``: to its last one.
+    ``whole_milliseconds``: to its last one. ``cpu_microseconds``: CPU time of this process for one
+    member with its placeholder, the resource manager's side included.
     """
 
     shape: str
@@ -83,6 +84,7 @@ class GangResult:
     members: int
     gangs_per_second: float
     members_per_second: float
+    cpu_microseconds: float
     first_milliseconds: Reaction
     whole_milliseconds: Reaction
     resident_bytes: int
@@ -104,9 +106,9 @@ def measure_gangs(shape: GangShape) -> GangResult:
         scheduler.update_node(nodes_of(cluster, range(cluster.nodes)))
         scheduler.wait_idle(TIMEOUT_S)
         manager = GangManager(scheduler, answers, shape)
-        began = time.perf_counter()
+        began, used = time.perf_counter(), time.process_time()
         manager.run()
-        took = time.perf_counter() - began
+        took, used = time.perf_counter() - began, time.process_time() - used
         resident = resident_bytes()
         scheduler.wait_idle(TIMEOUT_S)
         manager.judge()
@@ -118,6 +120,7 @@ def measure_gangs(shape: GangShape) -> GangResult:
         members=members,
         gangs_per_second=round(shape.gangs / took, 1),
         members_per_second=round(members / took, 1),
+        cpu_microseconds=round(used * 1e6 / members, 1),
         first_milliseconds=reaction([gang.first_ms() for gang in manager.gangs.values()]),
         whole_milliseconds=reaction([gang.whole_ms() for gang in manager.gangs.values()]),
         resident_bytes=resident,

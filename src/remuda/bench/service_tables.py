@@ -53,7 +53,7 @@ def memory_table(results: Sequence[MemoryResult]) -> Table:
 def gang_table(results: Sequence[GangResult]) -> Table:
     """Return the table of gangs: from the last placeholder until the first and last member."""
     table = table_of(
-        *("shape", "gangs", "members", "gangs/s", "members/s", "until"),
+        *("shape", "gangs", "members", "gangs/s", "members/s", "us CPU", "until"),
         *("ms p50", "ms p99", "ms max"),
     )
     for result in results:
@@ -67,6 +67,7 @@ def gang_table(results: Sequence[GangResult]) -> Table:
                 f"{result.members:,}",
                 f"{result.gangs_per_second:,.1f}",
                 f"{result.members_per_second:,.0f}",
+                f"{result.cpu_microseconds:.1f}",
                 until,
                 *percentiles(times),
             )
@@ -75,7 +76,9 @@ def gang_table(results: Sequence[GangResult]) -> Table:
 
 def event_table(results: Sequence[EventResult]) -> Table:
     """Return the table of event tracking."""
-    table = table_of("shape", "tracking", "allocations/s", "loss", "events", "lost", "resident MiB")
+    table = table_of(
+        "shape", "tracking", "allocations/s", "loss", "us CPU", "events", "lost", "MiB"
+    )
     for result in results:
         for part in result.parts:
             table.add_row(
@@ -83,6 +86,7 @@ def event_table(results: Sequence[EventResult]) -> Table:
                 part.what,
                 f"{part.allocations_per_second:,.0f}",
                 f"{part.loss:.1%}",
+                f"{part.cpu_microseconds:.1f}",
                 f"{part.created:,}",
                 f"{part.lost:,}",
                 mebibytes(result),
@@ -94,7 +98,7 @@ def saturated_table(results: Sequence[SaturatedResult]) -> Table:
     """Return the table of releases in a full cluster."""
     table = table_of(
         *("shape", "waiting", "releases", "at once"),
-        *("us p50", "us p99", "us max", "us mean"),
+        *("us p50", "us p99", "us max", "us mean", "us CPU"),
     )
     for result in results:
         for part in result.parts:
@@ -105,6 +109,7 @@ def saturated_table(results: Sequence[SaturatedResult]) -> Table:
                 f"{part.batch:,}",
                 *percentiles(part.microseconds),
                 f"{part.mean_microseconds:.1f}",
+                f"{part.cpu_microseconds:.1f}",
             )
     return table
 

@@ -27,16 +27,18 @@ CASES = [
         "memory node 10,000 1,557 1,479 2",
     ),
     (
-        GangResult("gang", 9, 90, 15.25, 1_722.5, TIMES, TIMES, 2**20, BUILD),
-        "gang 9 90 15.2 1,722 first 0.50 2.25 9.00",
+        GangResult("gang", 9, 90, 15.25, 1_722.5, 80.5, TIMES, TIMES, 2**20, BUILD),
+        "gang 9 90 15.2 1,722 80.5 first 0.50 2.25 9.00",
     ),
     (
-        EventResult("events", (Tracked("on", 20_000.0, 0.051, 40_000, 7),), 2**20, BUILD),
-        "events on 20,000 5.1% 40,000 7 1",
+        EventResult("events", (Tracked("on", 20_000.0, 48.5, 0.051, 40_000, 7),), 2**20, BUILD),
+        "events on 20,000 5.1% 48.5 40,000 7 1",
     ),
     (
-        SaturatedResult("saturated", 60_000, (Released(100, 20_000, TIMES, 1.25),), 2**20, BUILD),
-        "saturated 60,000 20,000 100 0.50 2.25 9.00 1.2",
+        SaturatedResult(
+            "saturated", 60_000, (Released(100, 20_000, TIMES, 1.25, 0.75),), 2**20, BUILD
+        ),
+        "saturated 60,000 20,000 100 0.50 2.25 9.00 1.2 0.8",
     ),
     (StartupResult("startup", 0.25, 1.5, 50 * 2**20, BUILD), "startup 0.25 1.50 50"),
 ]
