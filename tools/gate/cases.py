@@ -74,7 +74,8 @@ TIMED: Final = (
     Case("S7", replace(_SHAPES["S7"], asks=10_000)),
     Case("S8", replace(_SHAPES["S8"], backlog=50_000)),
     Case("S9", _SHAPES["S9"]),
-    Case("S6", _SHAPES["S6"], rounds=3, scale=10),
+    Case("S6", _SHAPES["S6"], rounds=2, scale=10),
+    Case("S10", _SHAPES["S10"], rounds=2, scale=10),
 )
 
 COUNTED: Final = (
@@ -95,11 +96,14 @@ _LARGE: Final = "a large cluster with many queues costs little more than a small
 _BACKLOG: Final = "asks that cannot be placed cost those behind them little"
 _LIMITS: Final = "with limits on every level 60 % of the speed remains"
 
+_UNEQUAL: Final = "with unequal nodes and asks half of the speed remains"
+
 TIME_PROPORTIONS: Final = (
     Proportion("S6", "S1", 1.5, _LARGE),
-    # The work is that of S1 to a few percent; what is more is memory that is not in a cache.
+    # The work is that of S1 to a few percent; the rest may be memory that is not in a cache.
     Proportion("S8", "S1", 1.6, _BACKLOG),
     Proportion("S9", "S1", 1 / 0.6, _LIMITS),
+    Proportion("S10", "S6", 1 / 0.5, _UNEQUAL),
 )
 
 WORK_PROPORTIONS: Final = (

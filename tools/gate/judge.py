@@ -20,8 +20,8 @@ Figures: TypeAlias = Mapping[str, float]
 # slow-down well before it. Counted ones are exact: the room is for changes that are worth it.
 TIME_LIMIT: Final = 1.18
 WORK_LIMIT: Final = 1.05
-# So much less has to be recorded, or a later slow-down would hide in the difference. Machines differ
-# in what a calibration costs beside an allocation, so that time tells only of great gains.
+# So much less has to be recorded, or a later slow-down would hide in the difference. Machines
+# differ in what a calibration costs beside an allocation, so that time tells of great gains only.
 WORK_STALE: Final = 0.90
 TIME_STALE: Final = 0.60
 
