@@ -147,10 +147,10 @@ def _judge(shape: GrpcShape, served: Served) -> None:
 
 
 def _result(shape: GrpcShape, reports: list[Report], used: float, resident: int) -> GrpcResult:
-    waits = sorted(wait for report in reports for wait in report.waits_ns)
+    waits = sorted(wait / 1e6 for report in reports for wait in report.waits_ns)
     began_ns = min(report.began_ns for report in reports)
     ended_ns = max(report.ended_ns for report in reports)
-    shares = (nearest_rank([wait / 1e6 for wait in waits], share) for share in (0.50, 0.99, 1.0))
+    shares = (nearest_rank(waits, share) for share in (0.50, 0.99, 1.0))
     return GrpcResult(
         shape=shape.name,
         clients=shape.clients,

@@ -12,6 +12,7 @@ import threading
 import time
 from array import array
 from collections.abc import Iterator
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Final
 
@@ -70,12 +71,14 @@ class Report:
 def run_client(address: str, work: Work, pipe: Connection) -> None:
     """Prepare all, say so, do the work when told to, and send a report, or what went wrong."""
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
-    try:
-        with Wire(address, work.rm_id) as wire:
-            _prepare(wire, work.cluster)
-            pipe.send(_Asking(work, pipe).done_over(wire))
-    except (RemudaError, grpc.RpcError) as error:
-        pipe.send(str(error))
+    # Where another client failed nobody listens any more.
+    with suppress(EOFError, BrokenPipeError):
+        try:
+            with Wire(address, work.rm_id) as wire:
+                _prepare(wire, work.cluster)
+                pipe.send(_Asking(work, pipe).done_over(wire))
+        except (RemudaError, grpc.RpcError) as error:
+            pipe.send(str(error))
 
 
 def _prepare(wire: Wire, cluster: Shape) -> None:
