@@ -158,8 +158,10 @@ def configuration(shape: Shape) -> str:
     ]
     for number in range(shape.queues):
         due = 1_000 * (number + 1)
+        lines.append(f"    - name: q{number}")
+        if not shape.guarantees:
+            continue
         lines += [
-            f"    - name: q{number}",
             f"      properties: {{application.sort.policy: {shape.application_sort}}}",
             f"      resources: {{guaranteed: {{memory: {due}, vcore: {due}m}}}}",
             *_limits(shape, "      "),

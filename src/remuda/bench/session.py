@@ -16,6 +16,7 @@ import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from remuda.base.errors import RemudaError
 from remuda.base.message import message
 from remuda.bench.calibration import DRIFT, Calibration, calibrate
 from remuda.bench.machine import Machine, this_machine
@@ -86,7 +87,11 @@ def _measured(suite: AnySuite, name: str, runs: int, done: Callable[[], None]) -
 
 def _calibrated(measure: Callable[..., Figures], shape: Named) -> Run:
     before = calibrate()
-    figures = measure(shape)
+    try:
+        figures = measure(shape)
+    except RemudaError as error:
+        # Not every one of them can be sent to another process; a line of text can.
+        raise RemudaError(str(error)) from None
     return Run(figures, Calibration(before, calibrate()))
 
 

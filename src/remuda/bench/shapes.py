@@ -22,6 +22,8 @@ class Shape:
     groups are limited on every level, by name and by wildcard, and never reach their limits.
     ``varied``: nodes and asks differ, in four types, and asks have priorities.
     ``types``: how many types of resources equal asks want and nodes have.
+    ``guarantees``: queues are guaranteed something; without, 10,000 of them are not too long a
+    configuration (CFG-5).
     """
 
     name: str
@@ -35,6 +37,7 @@ class Shape:
     limits: bool = False
     varied: bool = False
     types: int = 2
+    guarantees: bool = True
 
     def node_share(self) -> int:
         """Return how many asks one node must hold."""

@@ -7,7 +7,9 @@ from dataclasses import asdict, replace
 import pytest
 
 from remuda.bench.curves import CURVES, CurveResult, exponent, measure_point
+from remuda.bench.run import configuration
 from remuda.bench.suites import chosen
+from remuda.config.load import load_configuration
 from tests.unit.bench.sessions import session_of, shown
 
 
@@ -83,3 +85,11 @@ def test_each_curve_has_a_table_with_its_exponent() -> None:
     assert first.split() == ["nodes", "100", "100,000", "10.0", "1"]
     assert last.split() == ["nodes", "10,000", "10,000", "100.0", "1", "+0.50"]
     assert alone.split() == ["types", "2", "200,000", "5.0", "1"]
+
+
+def test_every_configuration_is_accepted() -> None:
+    for each in CURVES:
+        if each.curve == "queues":
+            found = load_configuration(configuration(each.shape))
+            (partition,) = found.partitions
+            assert len(partition.root.queues) == each.at
