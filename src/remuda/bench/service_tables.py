@@ -53,7 +53,7 @@ def memory_table(results: Sequence[MemoryResult]) -> Table:
 def gang_table(results: Sequence[GangResult]) -> Table:
     """Return the table of gangs: from the last placeholder until the first and last member."""
     table = table_of(
-        *("shape", "gangs", "members", "gangs/s", "members/s", "us CPU", "until"),
+        *("shape", "gangs", "members", "gangs/s", "us CPU", "until"),
         *("ms p50", "ms p99", "ms max"),
     )
     for result in results:
@@ -66,7 +66,6 @@ def gang_table(results: Sequence[GangResult]) -> Table:
                 f"{result.gangs:,}",
                 f"{result.members:,}",
                 f"{result.gangs_per_second:,.1f}",
-                f"{result.members_per_second:,.0f}",
                 f"{result.cpu_microseconds:.1f}",
                 until,
                 *percentiles(times),
@@ -102,14 +101,15 @@ def saturated_table(results: Sequence[SaturatedResult]) -> Table:
     )
     for result in results:
         for part in result.parts:
+            times = part.microseconds
             table.add_row(
                 result.shape,
                 f"{result.waiting:,}",
                 f"{part.releases:,}",
                 f"{part.batch:,}",
-                *percentiles(part.microseconds),
-                f"{part.mean_microseconds:.1f}",
-                f"{part.cpu_microseconds:.1f}",
+                *(f"{each:.0f}" for each in (times.p50, times.p99, times.max)),
+                f"{part.mean_microseconds:.0f}",
+                f"{part.cpu_microseconds:.0f}",
             )
     return table
 

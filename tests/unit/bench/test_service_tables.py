@@ -15,6 +15,7 @@ from remuda.bench.suites import Figures, chosen
 from tests.unit.bench.sessions import session_of, shown
 
 TIMES = Reaction(0.5, 2.25, 9.0)
+LONG = Reaction(1_432.1, 10_355.2, 111_616.3)
 BUILD = "interpreted"
 
 CASES = [
@@ -28,7 +29,7 @@ CASES = [
     ),
     (
         GangResult("gang", 9, 90, 15.25, 1_722.5, 80.5, TIMES, TIMES, 2**20, BUILD),
-        "gang 9 90 15.2 1,722 80.5 first 0.50 2.25 9.00",
+        "gang 9 90 15.2 80.5 first 0.50 2.25 9.00",
     ),
     (
         EventResult("events", (Tracked("on", 20_000.0, 48.5, 0.051, 40_000, 7),), 2**20, BUILD),
@@ -36,9 +37,9 @@ CASES = [
     ),
     (
         SaturatedResult(
-            "saturated", 60_000, (Released(100, 20_000, TIMES, 1.25, 0.75),), 2**20, BUILD
+            "saturated", 60_000, (Released(100, 20_000, LONG, 1_450.5, 97.0),), 2**20, BUILD
         ),
-        "saturated 60,000 20,000 100 0.50 2.25 9.00 1.2 0.8",
+        "saturated 60,000 20,000 100 1432 10355 111616 1450 97",
     ),
     (StartupResult("startup", 0.25, 1.5, 50 * 2**20, BUILD), "startup 0.25 1.50 50"),
 ]
