@@ -69,8 +69,7 @@ class Receiver:
     """The resource manager's side: notes what was placed where, in order, and when."""
 
     def __init__(self) -> None:
-        self.placed: list[str] = []
-        self.nodes: list[str] = []
+        self.placed: list[tuple[str, str]] = []
         self.rejected: list[str] = []
         self.batches: list[tuple[float, int]] = []
         self.awaited = 0
@@ -79,8 +78,7 @@ class Receiver:
     def update_allocation(self, response: si.AllocationResponse) -> None:
         """Take allocations in and note the time."""
         if response.new:
-            self.placed += [allocation.allocationKey for allocation in response.new]
-            self.nodes += [allocation.nodeID for allocation in response.new]
+            self.placed += [(each.allocationKey, each.nodeID) for each in response.new]
             self.awaited -= len(response.new)
             self.batches.append((time.perf_counter(), len(response.new)))
         self.rejected += [entry.reason for entry in response.rejected]
@@ -125,7 +123,7 @@ def decisions_digest(receiver: Receiver) -> str:
     It holds no identifiers that are drawn anew in each run.
     """
     digest = hashlib.sha256()
-    for key, node in zip(receiver.placed, receiver.nodes, strict=True):
+    for key, node in receiver.placed:
         digest.update(f"{key} {node}\n".encode())
     return digest.hexdigest()
 
@@ -274,7 +272,7 @@ def judge(shape: Shape, receiver: Receiver) -> None:
         raise RemudaError(f"{shape.name}: an ask was rejected: {receiver.rejected[0]}")
     wanted = {f"k-{number}" for number in range(shape.asks)}
     placed = len(receiver.placed)
-    if set(receiver.placed) != wanted or placed != shape.asks:
+    if {key for key, _ in receiver.placed} != wanted or placed != shape.asks:
         raise RemudaError(f"{shape.name}: {placed} allocations for {shape.asks} placeable asks")
 
 

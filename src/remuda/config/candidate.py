@@ -6,6 +6,8 @@ later ones and the record need.
 
 from __future__ import annotations
 
+from weakref import ref
+
 from remuda.config.access import NOBODY
 from remuda.config.amounts import NOT_GIVEN, AmountReader, Amounts
 from remuda.config.drafts import LimitDraft, QueueDraft
@@ -23,6 +25,7 @@ class QueueCandidate:
     """
 
     __slots__ = (
+        "__weakref__",
         "_above",
         "_by_name",
         "admin",
@@ -42,7 +45,8 @@ class QueueCandidate:
     def __init__(
         self, draft: QueueDraft, above: QueueCandidate | None, amounts: AmountReader
     ) -> None:
-        self._above = above
+        # Weak, or each configuration that was read would stay until somebody collects garbage.
+        self._above = None if above is None else ref(above)
         self.draft = draft
         self.name = draft.name.lower()
         self.level: int = 0 if above is None else above.level + 1
@@ -64,7 +68,8 @@ class QueueCandidate:
     @property
     def path(self) -> str:
         """The names from root down to it, with dots between."""
-        return self.name if self._above is None else f"{self._above.path}.{self.name}"
+        above = None if self._above is None else self._above()
+        return self.name if above is None else f"{above.path}.{self.name}"
 
     def title(self) -> str:
         """Return how problems name it."""

@@ -51,8 +51,7 @@ def test_other_shapes_decide_otherwise() -> None:
 def test_a_digest_knows_the_order_and_the_nodes() -> None:
     def digest(*placed: tuple[str, str]) -> str:
         receiver = Receiver()
-        receiver.placed = [key for key, _ in placed]
-        receiver.nodes = [node for _, node in placed]
+        receiver.placed = list(placed)
         return decisions_digest(receiver)
 
     first = digest(("k-1", "n-1"), ("k-2", "n-2"))

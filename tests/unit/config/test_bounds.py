@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -412,3 +413,16 @@ def test_any_text_is_read_or_refused(parser: str, text: str) -> None:
             refused = []
             assert all(partition.root.name == "root" for partition in loaded.partitions)
     assert all(line.isprintable() for line in refused)
+
+
+def test_a_configuration_that_was_read_leaves_no_garbage_behind() -> None:
+    queues = "".join(f"    - name: q{number}\n" for number in range(500))
+    text = f"partitions:\n- name: default\n  queues:\n  - name: root\n    queues:\n{queues}"
+    load_configuration(text)
+    gc.collect()
+    gc.disable()
+    try:
+        load_configuration(text.replace("q1", "r1"))
+        assert gc.collect() < 500
+    finally:
+        gc.enable()
