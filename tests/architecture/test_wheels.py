@@ -91,6 +91,12 @@ def test_insisting_without_a_compiler_ends_in_one_line_before_anything_is_fetche
     )
 
 
+def test_a_compiler_that_cannot_optimise_across_files_is_not_asked_to(compiler: Path) -> None:
+    assert backend.whole_program([str(compiler)]) == []
+    compiler.write_text("#!/bin/sh\nexit 0\n")
+    assert "-flto=auto" in backend.whole_program([str(compiler)])
+
+
 def test_without_the_headers_of_python_the_reason_names_them(compiler: Path) -> None:
     compiler.write_text("#!/bin/sh\necho 'fatal error: Python.h: No such file' >&2\nexit 1\n")
     assert "python3-dev" in backend.obstacle()

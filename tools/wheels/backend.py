@@ -114,7 +114,7 @@ def obstacle() -> str:
     """Return why nothing can be compiled here, whatever it is; empty if it can."""
     if sys.implementation.name != "cpython":
         return f"mypyc compiles for CPython, and this is {sys.implementation.name}"
-    command = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
+    command = _compiler()
     trial = [*command, "-I", sysconfig.get_path("include"), "-x", "c", "-fsyntax-only", "-"]
     try:
         done = subprocess.run(
@@ -127,6 +127,24 @@ def obstacle() -> str:
     if "Python.h" in done.stderr:
         return "the C headers of Python are missing (Debian and Ubuntu: python3-dev)"
     return f"the C compiler {command[0]!r} does not work"
+
+
+def whole_program(command: list[str]) -> list[str]:
+    """Return the options by which a C compiler optimises across files, none if it cannot.
+
+    Decisions go through many small functions of many modules: it saves a twentieth of their time.
+    """
+    options = ["-flto=auto", "-fno-semantic-interposition"]
+    with TemporaryDirectory() as place:
+        source = Path(place, "trial.c")
+        source.write_text("int remuda(void) { return 0; }\n")
+        trial = [*command, "-shared", "-fPIC", *options, "-o", str(source.with_suffix(".so"))]
+        done = subprocess.run([*trial, str(source)], capture_output=True, check=False)
+    return [] if done.returncode else options
+
+
+def _compiler() -> list[str]:
+    return shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
 
 
 def get_requires_for_build_wheel(
@@ -204,19 +222,21 @@ def set_up(files: list[str]) -> None:
     """Do the work of setup.py in the copy that `compiled_wheel` makes."""
     from mypyc.build import mypycify  # noqa: PLC0415 - not there where nothing is compiled
 
-    # One C file for each module: as quick to run as one for all, and compiled side by side
-    # within a quarter of the time. No settings of ours, which are for judging, not for
-    # compiling; libraries without types, such as RE2, are called as they are.
+    # One C file for each module: compiled side by side within a third of the time of one for all,
+    # and, optimised across files, as quick to run. No settings of ours, which are for judging, not
+    # for compiling; libraries without types, such as RE2, are called as they are.
     extensions = mypycify(
         ["--config-file=", "--ignore-missing-imports", *files],
-        opt_level="2",
+        opt_level="3",
         debug_level="0",
         multi_file=True,
         group_name="remuda",
     )
+    options = whole_program(_compiler())
     for each in extensions:
         # A warning that a newer compiler thought of is no reason against its work.
-        each.extra_compile_args.append("-Wno-error")
+        each.extra_compile_args += ["-Wno-error", *options]
+        each.extra_link_args += ["-O3", *options] if options else []
     setup(ext_modules=extensions, cmdclass={"build_ext": _SideBySide})
 
 
