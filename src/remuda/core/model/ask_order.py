@@ -32,14 +32,15 @@ class AskOrder:
     """Asks by sort key, smallest first (QUE-44).
 
     ``asks``: by number; changed by ``put`` and ``drop`` only. All in the run, from its head on, are
-    in; an entry of the heap counts while an ask that is in has that very key.
+    in, before it there is nothing; an entry of the heap counts while an ask that is in has that
+    very key.
     """
 
     __slots__ = ("_first", "_head", "_late", "_run", "asks")
 
     def __init__(self) -> None:
         self.asks: dict[int, Request] = {}
-        self._run: list[Request] = []
+        self._run: list[Request | None] = []
         self._head: int = 0
         self._late: list[SortKey] = []
         self._first: Request | None = None
@@ -49,7 +50,8 @@ class AskOrder:
         key = request.sort_key
         self.asks[request.number] = request
         run = self._run
-        if self._head == len(run) or key > run[-1].sort_key:
+        last = run[-1] if run else None
+        if last is None or key > last.sort_key:
             run.append(request)
         else:
             heappush(self._late, key)
@@ -65,6 +67,7 @@ class AskOrder:
         run = self._run
         head = self._head
         if head < len(run) and run[head] is request:
+            run[head] = None  # an ask that ended is kept by nobody
             self._head = head + 1
             if head >= _SERVED and 2 * head >= len(run):
                 del run[: head + 1]
@@ -74,7 +77,7 @@ class AskOrder:
             if place < len(run) and run[place] is request:
                 del run[place]
         if len(self._late) > _SLACK * len(asks) + _SMALL:
-            self._run = sorted(asks.values(), key=_by_key)
+            self._run = [*sorted(asks.values(), key=_by_key)]
             self._late = []
             self._head = 0
 
@@ -83,6 +86,7 @@ class AskOrder:
         found = self._first
         if found is None:
             found = self._find() if self._late else self._run[self._head]
+            assert found is not None
             self._first = found
         return found
 
