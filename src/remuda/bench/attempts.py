@@ -13,8 +13,8 @@ from typing import Final
 from remuda.base.errors import RemudaError
 from remuda.base.message import message
 from remuda.bench.full_cluster import DELAY_NS, MEMORY, SECOND_NS, VCORE, FullCluster, Obedient
-from remuda.bench.idle import Reaction
-from remuda.bench.run import build, nearest_rank, resident_bytes
+from remuda.bench.idle import Reaction, reaction
+from remuda.bench.run import build, resident_bytes
 from remuda.runtime.interpreter import tune_interpreter
 
 # Between two attempts, so that no limit of attempts in a time counts them together.
@@ -70,9 +70,7 @@ def measure_attempts(shape: AttemptShape) -> AttemptResult:
         allocations=shape.cluster.allocations(),
         attempts=len(costs),
         victims=victims,
-        attempt_milliseconds=Reaction(
-            *(round(nearest_rank(costs, share), 3) for share in (0.50, 0.99, 1.0))
-        ),
+        attempt_milliseconds=reaction(costs),
         resident_bytes=resident,
         build=build(),
     )

@@ -18,8 +18,7 @@ from typing import Final, final
 
 from remuda.base.errors import RemudaError
 from remuda.base.message import message
-from remuda.bench.idle import Reaction
-from remuda.bench.paced import reaction
+from remuda.bench.idle import Reaction, reaction
 from remuda.bench.run import (
     MEMORY,
     RM_ID,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterable
 from typing import Final
 
 from remuda.base.errors import RemudaError
@@ -43,6 +44,12 @@ class Reaction:
     p50: float
     p99: float
     max: float
+
+
+def reaction(waits: Iterable[float], digits: int = 3) -> Reaction:
+    """Return percentiles of times and the longest, rounded; the times come in any order."""
+    ordered = sorted(waits)
+    return Reaction(*(round(nearest_rank(ordered, share), digits) for share in (0.50, 0.99, 1.0)))
 
 
 @message
@@ -95,15 +102,12 @@ def measure_idle(
         scheduler.wait_idle(TIMEOUT_S)
         judge(shape, receiver)
         scheduler.core.check().result(TIMEOUT_S)
-    waits.sort()
     return IdleResult(
         shape=shape.name,
         nodes=shape.nodes,
         waiting=shape.backlog,
         cpu_share=round(cpu_share, 5),
-        reaction_milliseconds=Reaction(
-            *(round(nearest_rank(waits, share), 3) for share in (0.50, 0.99, 1.0))
-        ),
+        reaction_milliseconds=reaction(waits),
         resident_bytes=resident,
         build=build(),
     )

@@ -16,8 +16,8 @@ from typing import Final
 
 from remuda.base.errors import RemudaError
 from remuda.base.message import message
-from remuda.bench.idle import Reaction
-from remuda.bench.run import TIMEOUT_S, build, nearest_rank
+from remuda.bench.idle import Reaction, reaction
+from remuda.bench.run import TIMEOUT_S, build
 from remuda.bench.served import Served
 from remuda.bench.shapes import Shape
 from remuda.bench.wire_client import WARM, Report, Work, run_client
@@ -147,17 +147,16 @@ def _judge(shape: GrpcShape, served: Served) -> None:
 
 
 def _result(shape: GrpcShape, reports: list[Report], used: float, resident: int) -> GrpcResult:
-    waits = sorted(wait / 1e6 for report in reports for wait in report.waits_ns)
+    waits = [wait / 1e6 for report in reports for wait in report.waits_ns]
     began_ns = min(report.began_ns for report in reports)
     ended_ns = max(report.ended_ns for report in reports)
-    shares = (nearest_rank(waits, share) for share in (0.50, 0.99, 1.0))
     return GrpcResult(
         shape=shape.name,
         clients=shape.clients,
         per_message=shape.per_message,
         rate=shape.rate,
         allocations_per_second=round(len(waits) * 1e9 / (ended_ns - began_ns), 1),
-        milliseconds=Reaction(*(round(share, 3) for share in shares)),
+        milliseconds=reaction(waits),
         server_microseconds=round(used * 1e6 / len(waits), 2),
         client_microseconds=round(sum(each.cpu_seconds for each in reports) * 1e6 / len(waits), 2),
         resident_bytes=resident,

@@ -17,9 +17,8 @@ from multiprocessing import get_context
 from typing import Final, final
 
 from remuda.base.errors import RemudaError
-from remuda.bench.idle import Reaction
 from remuda.bench.reader import Read, read_on
-from remuda.bench.run import MEMORY, TIMEOUT_S, Receiver, nearest_rank, request_of
+from remuda.bench.run import MEMORY, TIMEOUT_S, Receiver, request_of
 from remuda.bench.shapes import Shape
 from remuda.edges.inproc import InProcessScheduler
 from remuda.edges.rest.app import build_app
@@ -125,9 +124,3 @@ def ask_each_millisecond(
     manager.wait_for(f"k-{numbers[-1]}")
     scheduler.wait_idle(TIMEOUT_S)
     return [(manager.at[key][0] - at) * 1e3 for key, at in sent.items()]
-
-
-def reaction(waits: list[float]) -> Reaction:
-    """Return percentiles of milliseconds, and the longest."""
-    ordered = sorted(waits)
-    return Reaction(*(round(nearest_rank(ordered, share), 3) for share in (0.50, 0.99, 1.0)))

@@ -21,8 +21,8 @@ from functools import partial
 from typing import Final, TypeAlias, final
 
 from remuda.base.message import message
-from remuda.bench.idle import Reaction
-from remuda.bench.paced import Manager, ask_each_millisecond, fill, reaction, reading, served
+from remuda.bench.idle import Reaction, reaction
+from remuda.bench.paced import Manager, ask_each_millisecond, fill, reading, served
 from remuda.bench.rest import DUMP
 from remuda.bench.run import (
     MEMORY,

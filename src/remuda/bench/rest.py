@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from remuda.base.message import message
-from remuda.bench.idle import Reaction
-from remuda.bench.paced import Manager, ask_each_millisecond, fill, reaction, reading, served
+from remuda.bench.idle import Reaction, reaction
+from remuda.bench.paced import Manager, ask_each_millisecond, fill, reading, served
 from remuda.bench.run import MEMORY, RM_ID, TIMEOUT_S, VCORE, build, prepare, resident_bytes
 from remuda.bench.shapes import Shape
 from remuda.edges.inproc import InProcessScheduler

@@ -135,11 +135,20 @@ def build() -> str:
 
 def resident_bytes() -> int:
     """Return the memory this process holds now, or where that is unknown at its peak."""
-    statm = Path("/proc/self/statm")
-    if statm.exists():
-        return int(statm.read_text(encoding="ascii").split()[1]) * resource.getpagesize()
+    held = resident_of("self")
+    if held:
+        return held
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+def resident_of(process: str) -> int:
+    """Return the memory that a process of /proc holds now, 0 where the system does not tell."""
+    statm = Path(f"/proc/{process}/statm")
+    if not statm.exists():
+        return 0
+    pages = int(statm.read_text(encoding="ascii").split()[1])
+    return pages * resource.getpagesize()
 
 
 def configuration(shape: Shape) -> str:

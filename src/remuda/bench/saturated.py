@@ -14,7 +14,7 @@ from typing import Final, final
 
 from remuda.base.errors import RemudaError
 from remuda.base.message import message
-from remuda.bench.idle import Reaction
+from remuda.bench.idle import Reaction, reaction
 from remuda.bench.run import (
     MEMORY,
     RM_ID,
@@ -22,7 +22,6 @@ from remuda.bench.run import (
     TIMEOUT_S,
     Receiver,
     build,
-    nearest_rank,
     prepare,
     request_of,
     resident_bytes,
@@ -188,7 +187,5 @@ def _release(
         times.append((tenants.at - sent) * 1e6 / batch)
     took, used = time.perf_counter() - began, time.process_time() - used
     count = len(times) * batch
-    times.sort()
-    percentiles = Reaction(*(round(nearest_rank(times, share), 1) for share in (0.5, 0.99, 1.0)))
     mean, cpu = (round(seconds * 1e6 / count, 1) for seconds in (took, used))
-    return Released(batch, count, percentiles, mean, cpu)
+    return Released(batch, count, reaction(times, 1), mean, cpu)

@@ -11,7 +11,6 @@ import http.client
 import json
 import os
 import re
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -20,15 +19,15 @@ from typing import Any, Final, Self
 
 import remuda
 from remuda.base.errors import RemudaError
+from remuda.bench.run import resident_of
 
 _FREE_PORTS: Final = ("--grpc-address", "127.0.0.1:0", "--rest-address", "127.0.0.1:0")
 _ENDING_S: Final = 30.0
 _READING_S: Final = 120.0
 
-# Places in /proc/PID/stat, counted after the name of the program, and in /proc/PID/statm.
+# Places in /proc/PID/stat, counted after the name of the program.
 _USER_TICKS: Final = 11
 _SYSTEM_TICKS: Final = 12
-_RESIDENT_PAGES: Final = 1
 
 
 def _environment() -> dict[str, str]:
@@ -91,11 +90,7 @@ class Served:
 
     def resident_bytes(self) -> int:
         """Return the memory the process holds; 0 where the system does not tell."""
-        statm = Path(f"/proc/{self._process.pid}/statm")
-        if not statm.exists():
-            return 0
-        pages = int(statm.read_text(encoding="ascii").split()[_RESIDENT_PAGES])
-        return pages * resource.getpagesize()
+        return resident_of(str(self._process.pid))
 
     def get(self, path: str) -> Any:
         """Return the JSON that REST answers. Raises: RemudaError if it refuses."""

@@ -9,7 +9,9 @@ from rich.table import Table
 from remuda.bench.events import EventResult
 from remuda.bench.gang import GangResult
 from remuda.bench.memory import MemoryResult
+from remuda.bench.over_grpc import GrpcResult
 from remuda.bench.pauses import PauseResult
+from remuda.bench.recovery import RecoveryResult
 from remuda.bench.saturated import SaturatedResult
 from remuda.bench.startup import StartupResult
 from remuda.bench.tables import mebibytes, percentiles, table_of
@@ -122,6 +124,44 @@ def startup_table(results: Sequence[StartupResult]) -> Table:
             result.shape,
             f"{result.help_seconds:.2f}",
             f"{result.serving_seconds:.2f}",
+            mebibytes(result),
+        )
+    return table
+
+
+def grpc_table(results: Sequence[GrpcResult]) -> Table:
+    """Return the table of what was measured over gRPC."""
+    table = table_of(
+        *("shape", "RMs", "at once", "asks/s", "placed/s"),
+        *("ms p50", "ms p99", "us", "us RMs", "MiB"),
+    )
+    for result in results:
+        times = result.milliseconds
+        table.add_row(
+            result.shape,
+            str(result.clients),
+            str(result.per_message),
+            f"{result.rate:,.0f}" if result.rate else "all",
+            f"{result.allocations_per_second:,.0f}",
+            *(f"{each:.2f}" for each in (times.p50, times.p99)),
+            f"{result.server_microseconds:.1f}",
+            f"{result.client_microseconds:.1f}",
+            mebibytes(result),
+        )
+    return table
+
+
+def recovery_table(results: Sequence[RecoveryResult]) -> Table:
+    """Return the table of recoveries."""
+    table = table_of("shape", "way", "nodes", "allocations", "s", "s CPU", "resident MiB")
+    for result in results:
+        table.add_row(
+            result.shape,
+            "in bulk" if result.bulk else "by node",
+            f"{result.nodes:,}",
+            f"{result.allocations:,}",
+            f"{result.seconds:.2f}",
+            f"{result.server_seconds:.2f}",
             mebibytes(result),
         )
     return table

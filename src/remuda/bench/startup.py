@@ -7,19 +7,16 @@ each in a new process, and the median counts.
 
 from __future__ import annotations
 
-import resource
 import statistics
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Final
 
 from remuda.base.errors import RemudaError
 from remuda.base.message import message
 from remuda.bench.run import TIMEOUT_S, build
-
-_SERVE: Final = ("serve", "--grpc-address", "127.0.0.1:0", "--rest-address", "127.0.0.1:0")
+from remuda.bench.served import Served
 
 
 @message
@@ -59,8 +56,12 @@ def measure_startup(shape: StartupShape) -> StartupResult:
 
 def _help_seconds() -> float:
     began = time.perf_counter()
-    ended = subprocess.run(  # noqa: S603 - ourselves
-        _command("--help"), capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+    ended = subprocess.run(
+        [sys.executable, "-m", "remuda", "--help"],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
     )
     took = time.perf_counter() - began
     if ended.returncode:
@@ -71,27 +72,5 @@ def _help_seconds() -> float:
 def _served() -> tuple[float, int]:
     """Return the seconds until it serves, and the bytes it holds then."""
     began = time.perf_counter()
-    with subprocess.Popen(  # noqa: S603 - ourselves
-        _command(*_SERVE), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        took = time.perf_counter() - began
-        held = _resident(process.pid)
-        process.terminate()
-    if not line.startswith("listening"):
-        raise RemudaError(f"remuda serve did not start: {line.strip() or 'it said nothing'}")
-    return took, held
-
-
-def _command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "remuda", *arguments]
-
-
-def _resident(pid: int) -> int:
-    """Return what a process holds, 0 where that is unknown."""
-    statm = Path(f"/proc/{pid}/statm")
-    if not statm.exists():
-        return 0
-    fields = statm.read_text(encoding="ascii").split()
-    return int(fields[1]) * resource.getpagesize() if len(fields) > 1 else 0
+    with Served() as served:
+        return time.perf_counter() - began, served.resident_bytes()

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from remuda.base.errors import UsageError
 from remuda.base.message import message
-from remuda.bench import served_tables, service_tables, tables
+from remuda.bench import service_tables, tables
 from remuda.bench.attempts import AttemptResult, AttemptShape, measure_attempts
 from remuda.bench.crowd import CrowdResult, CrowdShape, measure_crowd
 from remuda.bench.curves import CURVES, CurvePoint, CurveResult, measure_point
@@ -260,7 +260,7 @@ OVER_GRPC: Final = Suite(
     measure_grpc,
     GrpcResult,
     lambda result: result.milliseconds.p99 if result.rate else result.allocations_per_second,
-    served_tables.grpc_table,
+    service_tables.grpc_table,
 )
 
 RECOVERED: Final = Suite(
@@ -269,7 +269,7 @@ RECOVERED: Final = Suite(
     measure_recovery,
     RecoveryResult,
     lambda result: result.seconds,
-    served_tables.recovery_table,
+    service_tables.recovery_table,
 )
 
 SUITES: Final[tuple[AnySuite, ...]] = (
