@@ -143,18 +143,15 @@ class Driver:
             deadline_ns = self._scheduler.next_deadline()
             if deadline_ns is None or deadline_ns > now_ns:
                 return False
+        limit, slices = (1, 1) if self._delivery.asks_predicates else (SLICE, BURST // SLICE)
         began = self.timings.read()
-        if self._delivery.asks_predicates:
-            effects = self._step(now_ns, 1)
+        took_ns = 0
+        effects: list[Effect] = []
+        for _ in range(slices):
+            effects += self._step(now_ns, limit)
             took_ns = self.timings.read() - began
-        else:
-            effects = self._step(now_ns, SLICE)
-            took_ns = self.timings.read() - began
-            for _ in range(BURST // SLICE - 1):
-                if took_ns >= BURST_NS or not self._scheduler.has_work():
-                    break
-                effects += self._step(now_ns, SLICE)
-                took_ns = self.timings.read() - began
+            if took_ns >= BURST_NS or not self._scheduler.has_work():
+                break
         if self._watch_step is not None:
             self._watch_step(took_ns, effects)
         self._note(effects)
