@@ -6,7 +6,7 @@ Every change goes up the whole queue path in one call, so no observer sees half 
 from __future__ import annotations
 
 from remuda.config.queue_properties import FAIR, STATEAWARE
-from remuda.core.accounting.accounts import account_of, count_application, open_account
+from remuda.core.accounting.accounts import account_of, count_application
 from remuda.core.accounting.gangs import (
     add_member,
     add_placeholder,
@@ -143,7 +143,7 @@ def _move_up(leaf: Queue, amounts: Amounts) -> None:
 
 def _charge_quota(partition: Partition, application: Application, amounts: Amounts) -> None:
     """Book an allocation where its user and group are limited. Rules: LIM-32, LIM-36."""
-    account = application.account or open_account(partition, application)
+    account = account_of(partition, application)
     for tracker in account.trackers:
         add(tracker.allocated, amounts)
     if not application.counted:

@@ -107,14 +107,7 @@ class Bound:
 
         Rules: QUE-8, RES-34, LIM-53, PRE-89.
         """
-        maximum = self.maximum
-        if maximum is None:
-            return True
-        if self.closed and amounts.need_types & ~maximum.types:
-            return False
-        if not fits_limit(maximum, self.allocated, amounts):
-            return False
-        return self.promised is None or self._leaves_promised(amounts)
+        return self.takes(amounts) and (self.promised is None or self._leaves_promised(amounts))
 
     def takes(self, amounts: Amounts) -> bool:
         """Whether one more allocation stays within the maximum, whatever is promised to others.

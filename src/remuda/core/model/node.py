@@ -91,37 +91,34 @@ class Node:
 
     def put(self, allocation: Allocation) -> None:
         """Take an allocation in; the fit was checked before, or must not be (SI-41)."""
-        self.allocations[allocation.application.number, allocation.allocation_id] = allocation
+        self.allocations[allocation.key()] = allocation
         move(self.available, self.allocated, allocation.amounts)
-        if not self.noted:
-            self.note()
+        self.note()
 
     def note(self) -> None:
         """Note that the node changed, for the histogram of how full nodes are. Rules: NOD-22."""
-        self.noted = True
-        self.changed[self.node_id] = None
+        if not self.noted:
+            self.noted = True
+            self.changed[self.node_id] = None
 
     def remove(self, allocation: Allocation) -> None:
         """Give an allocation's room back."""
         del self.allocations[allocation.key()]
         move(self.allocated, self.available, allocation.amounts)
-        if not self.noted:
-            self.note()
+        self.note()
 
     def resize(self, total: Amounts) -> None:
         """Change the capacity. Rules: NOD-5."""
         subtract(self.available, self.total)
         add(self.available, total)
         self.total = total
-        if not self.noted:
-            self.note()
+        self.note()
 
     def exchange(self, allocation: Allocation, amounts: Amounts) -> None:
         """Let an allocation that is here hold other amounts from now on. Rules: CYC-28."""
         move(self.allocated, self.available, allocation.amounts)
         move(self.available, self.allocated, amounts)
-        if not self.noted:
-            self.note()
+        self.note()
 
     def reoccupy(self, occupied: Amounts) -> None:
         """Change what others use, as the RM reports it. Rules: NOD-5."""

@@ -46,6 +46,7 @@ class Utilisation:
     def join(self, node: Node) -> None:
         """Let a node that comes into the partition note its changes here. Rules: NOD-22."""
         node.changed = self.changed
+        node.noted = False
         node.note()
 
     def part(self, node: Node) -> None:
