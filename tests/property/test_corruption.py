@@ -250,11 +250,11 @@ def change_standing(world: World) -> None:
 
 def move_group(world: World) -> None:
     order = world.ready_lane.first().order
-    order.put(order.first(), (-99,))
+    order.put((-99, order.first()))
 
 
 def move_ready_lane(world: World) -> None:
-    world.queue("root.p.b").ready.put(world.ready_lane.shape.number, (-99,))
+    world.queue("root.p.b").ready.put((-99, world.ready_lane.shape.number))
 
 
 def lose_ready_lane(world: World) -> None:

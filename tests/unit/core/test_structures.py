@@ -29,16 +29,16 @@ def test_a_ranking_always_knows_its_smallest() -> None:
             plain.pop(number, None)
         else:
             plain[number] = (draw.randrange(9), number)
-            ranking.put(number, plain[number])
+            ranking.put(plain[number])
         expected = min(plain, key=lambda each: plain[each]) if plain else -1
         assert ranking.first() == expected
 
 
 def test_a_ranking_does_not_grow_with_its_history() -> None:
     ranking = Ranking()
-    ranking.put(0, (0,))
+    ranking.put((0, 0))
     for turn in range(10_000):
-        ranking.put(1 + turn % 10, (1 + turn,))
+        ranking.put((1 + turn, 1 + turn % 10))
     assert len(ranking._heap) <= 100
 
 

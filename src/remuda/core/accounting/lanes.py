@@ -250,7 +250,7 @@ def _register(group: Group, shape: Shape) -> None:
     if len(groups) == 2:
         for other in groups.values():
             if other is not group:
-                place_group(other)
+                first_ask_changed(other)
 
 
 def _leave_shape(partition: Partition, group: Group) -> None:

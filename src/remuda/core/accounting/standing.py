@@ -12,7 +12,7 @@ from remuda.core.model.application import Application
 from remuda.core.model.partition import Partition
 from remuda.core.model.priorities import MIN_PRIORITY
 from remuda.core.model.queue import Queue
-from remuda.core.model.request import CLOSED, HOME, Group, Lane, Strand
+from remuda.core.model.request import CLOSED, Group, Lane, Strand
 from remuda.core.model.trackers import QueueTracker
 from remuda.core.model.vectors import Vector
 from remuda.core.policy.shares import divisors, fair_maximum
@@ -88,46 +88,40 @@ def update_application(application: Application) -> bool:
 
 
 def first_ask_changed(group: Group) -> None:
-    """Put a group where it belongs now that another of its asks is the first. Rules: QUE-44.
+    """Put a lane where it belongs now that another ask of its first group is the first.
 
-    An application has a place of its own in its leaf, so its asks only matter among each other:
-    where it has one group the key needs no ask, or keeps an old one that is never compared.
+    It matters only among groups of one application, see ``Lane.first_key``. Rules: QUE-44.
     """
-    if len(group.application.request_groups) > 1:
-        place_group(group)
+    application = group.application
+    if len(application.request_groups) > 1:
+        strand = group.strand
+        lane = strand.lane
+        if strand.order.first() == application.number and lane.order.first() == strand.number:
+            place_lane(lane)
 
 
 def place_group(group: Group) -> None:
-    """Put a group where its application and its first ask belong, strand and lane likewise.
+    """Put a group where its application stands; if it is or was the first there, its strand too.
 
-    In the reserved pass asks that their own node takes now go first, of one application.
-    Rules: QUE-40, QUE-44, CYC-20, CYC-21.
+    Rules: QUE-40.
     """
     strand = group.strand
     application = group.application
-    key = application.standing
-    if len(application.request_groups) > 1:
-        shape = strand.lane.shape
-        first = group.first().sort_key
-        key = (*key, shape.stage != HOME, *first) if shape.urgent else (*key, *first)
-    strand.order.put(application.number, key)
-    lane = strand.lane
-    if strand.number in lane.order.keys and len(lane.order.keys) == 1:
-        # What place_strand does for one that is alone, as most are: every allocation comes here.
-        if not lane.parked:
-            lane.ranking.put(lane.shape.number, strand.order.first_key())
-    else:
+    before = strand.order.first()
+    strand.order.put(application.standing)
+    number = application.number
+    if before == number or before < 0 or strand.order.first() == number:
         place_strand(strand)
 
 
 def place_lane(lane: Lane) -> None:
     """Put a lane that has something to try where its first ask belongs. Rules: QUE-40."""
     if lane.order.keys and not lane.parked:
-        lane.ranking.put(lane.shape.number, lane.first_key())
+        lane.ranking.put(lane.first_key())
 
 
 def place_strand(strand: Strand) -> None:
-    """Put a strand where its first ask belongs: in its lane, or where it waits. Rules: QUE-40."""
+    """Put a strand where its first application stands: in its lane, or where it waits. QUE-40."""
     if strand.gate == CLOSED:
         return
     bound = strand.aside

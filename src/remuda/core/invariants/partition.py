@@ -28,6 +28,7 @@ from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.priorities import MIN_PRIORITY, PriorityCount
 from remuda.core.model.queue import Queue
+from remuda.core.model.ranking import SortKey
 from remuda.core.model.request import CLOSED, HOME, Lane, Strand
 from remuda.core.model.trackers import GROUP, USER, QueueTracker, TrackerKey
 from remuda.core.model.vectors import (
@@ -280,12 +281,12 @@ def _lane(partition: Partition, lane: Lane, name: str) -> None:
     active = sorted(n for n, strand in lane.strands.items() if not strand.waits())
     require(sorted(lane.order.keys) == active, partition, f"{name} orders wrong strands")
     for number in active if len(active) > 1 else ():
-        right = lane.order.keys[number] == lane.strands[number].order.first_key()
+        right = lane.order.keys[number] == lane.strands[number].standing()
         require(right, partition, f"{name}: a stale strand key")
     if not lane.parked:
-        ready = lane.ranking.keys.get(lane.shape.number)
-        right = not active or ready == lane.first_key()
-        require(right, partition, f"{name}: a stale lane key")
+        ready = lane.ranking.keys.get(lane.shape.number, ())
+        first = _first_key(lane) if active else ()
+        require(ready[: len(first)] == first, partition, f"{name}: a stale lane key")
         return
     require(len(active) > 0, partition, f"{name} is parked with nothing to try")
     if lane.listed is not None:
@@ -303,6 +304,23 @@ def _lane(partition: Partition, lane: Lane, name: str) -> None:
     if not partition.predicates:
         able = [n.node_id for n in partition.nodes.values() if _has_room(n, lane)]
         require(not able, partition, f"{name} waits though {able} fit it")
+
+
+def _first_key(lane: Lane) -> SortKey:
+    """Return the part of a ready lane's key that may ever be compared, worked out anew."""
+    strand = min([lane.strands[number] for number in lane.order.keys], key=_standing)
+    groups = [*strand.groups.values()]
+    group = min(groups, key=lambda each: each.application.standing)
+    standing = group.application.standing
+    if len(group.application.request_groups) == 1:
+        return standing
+    first = min(request.sort_key for request in group.requests.values())
+    home = (lane.shape.stage != HOME,) if lane.shape.urgent else ()
+    return (*standing, *home, *first, lane.shape.number)
+
+
+def _standing(strand: Strand) -> SortKey:
+    return strand.standing()
 
 
 def _strand(partition: Partition, strand: Strand, name: str) -> None:
@@ -324,12 +342,8 @@ def _strand(partition: Partition, strand: Strand, name: str) -> None:
         listed = [n for n, each in strand.fresh.items() if each.group is group]
         require(sorted(listed) == sorted(fresh), partition, f"{name} forgot asks to look at")
         require(application.seen or bool(fresh), partition, f"{name} forgot an application")
-        home = (strand.lane.shape.stage != HOME,) if strand.lane.shape.urgent else ()
-        key = (*right, *home, *first.sort_key)
-        if len(application.request_groups) == 1:  # nothing but its place is ever compared
-            key = key[: len(right)]
-        found = strand.order.keys.get(number, ())
-        require(found[: len(key)] == key, partition, f"{name}: a stale group key")
+        placed = strand.order.keys.get(number) == right
+        require(placed, partition, f"{name}: a stale group key")
     if strand.aside is not None:
         _aside(partition, strand, strand.aside, name)
 
@@ -344,7 +358,7 @@ def _aside(partition: Partition, strand: Strand, bound: Bound, name: str) -> Non
         able = strand.lane.shape.fits(bound)
     require(waitlist.strands.get(strand.number) is strand, partition, f"{name} is not listed")
     ahead = waitlist.first(strand.place())
-    in_order = ahead is not None and ahead.order.first_key() <= strand.order.first_key()
+    in_order = ahead is not None and ahead.standing() <= strand.standing()
     require(in_order, partition, f"{name} waits in a wrong order")
     tried = not able or _has_candidate(strand, bound)
     require(tried, partition, f"{name} waits though it could go on")

@@ -42,10 +42,10 @@ class Waitlist:
         self._orders: dict[WaitKey, Ranking] = {}
 
     def put(self, strand: Strand) -> None:
-        """Add a strand, or put it where its first ask belongs now."""
+        """Add a strand, or put it where its first application stands now."""
         self.strands[strand.number] = strand
         order = self._orders.setdefault(strand.place(), Ranking())
-        order.put(strand.number, strand.order.first_key())
+        order.put(strand.standing())
 
     def remove(self, strand: Strand) -> None:
         """Take a strand out that is in."""

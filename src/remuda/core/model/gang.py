@@ -211,7 +211,7 @@ class Swaps:
     def put(self, application: Application) -> None:
         """Add an application, or put it where it stands now."""
         self._applications[application.number] = application
-        self.order.put(application.number, application.standing)
+        self.order.put(application.standing)
 
     def drop(self, application: Application) -> None:
         """Take an application out, if it is in."""

@@ -2,7 +2,7 @@
 
 Queues, lanes, applications and asks are all kept in order incrementally. A heap with entries
 that are dropped when they surface stale costs O(log n) per change and nothing for what does
-not change. Every key ends in something unique, so the order never rests on insertion history.
+not change. No two keys are equal, so the order never rests on insertion history.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SMALL = 64
 
 @final
 class Ranking:
-    """Numbered members by key, smallest first.
+    """Numbered members by key, smallest first. A key ends in the number of its member.
 
     ``keys``: number -> key; changed by ``put`` and ``drop`` only. ``_first`` remembers the answer
     of ``first`` until a change may make it wrong, -1 then.
@@ -28,39 +28,41 @@ class Ranking:
     __slots__ = ("_first", "_heap", "keys")
 
     def __init__(self) -> None:
-        self._heap: list[tuple[SortKey, int]] = []
+        self._heap: list[SortKey] = []
         self._first: int = -1
         self.keys: dict[int, SortKey] = {}
 
-    def put(self, number: int, key: SortKey) -> None:
+    def put(self, key: SortKey) -> None:
         """Add a member or change its key. Cost: O(log n)."""
         keys = self.keys
+        number = key[-1]
+        assert isinstance(number, int)
         old = keys.get(number)
         if old is not None:
             if old == key:
                 return
             if len(keys) == 1:
                 keys[number] = key
-                self._heap = [(key, number)]
+                self._heap = [key]
                 self._first = number
                 return
         keys[number] = key
         self._first = -1
         heap = self._heap
-        if heap and heap[0][1] == number:
-            heapreplace(heap, (key, number))
+        if heap and heap[0][-1] == number:
+            heapreplace(heap, key)
         elif len(heap) > _SMALL and len(heap) > _SLACK * len(keys):
-            self._heap = [(each, member) for member, each in keys.items()]
+            self._heap = [*keys.values()]
             heapify(self._heap)
         else:
-            heappush(heap, (key, number))
+            heappush(heap, key)
 
     def drop(self, number: int) -> None:
         """Take a member out; unknown numbers are fine."""
         self.keys.pop(number, None)
         self._first = -1
         heap = self._heap
-        if heap and heap[0][1] == number:
+        if heap and heap[0][-1] == number:
             heappop(heap)
         if not self.keys:
             self._heap = []
@@ -78,7 +80,9 @@ class Ranking:
         heap = self._heap
         keys = self.keys
         while heap:
-            key, number = heap[0]
+            key = heap[0]
+            number = key[-1]
+            assert isinstance(number, int)
             if keys.get(number) is key:
                 self._first = number
                 return number

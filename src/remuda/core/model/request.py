@@ -71,7 +71,7 @@ class Shape:
     names none has one of its own. With ``volatile`` the answers may change on their own, so every
     request of the RM wakes the shape. ``node_policy`` "": that of the partition (NOD-23).
     ``urgent``: served in the reserved pass. ``may_reserve``: may have one reservation more.
-    ``task_group``: of real asks, "" for none; ``placeholder``: they keep room for such.
+    ``ending``: what keys of its lanes end in. ``task_group``: of real asks, "" for none; ``placeholder``: they keep room for such.
     ``total``: what the whole gang needs, if quotas must have room for that first (GANG-4).
     ``waiting``: lanes parked because no node took them. ``preempts``: they may preempt others now
     (PRE-5); ``promised``: room is kept for them, so what is promised does not stop them (PRE-89).
@@ -80,6 +80,7 @@ class Shape:
     __slots__ = (
         "amounts",
         "constraint",
+        "ending",
         "groups",
         "key",
         "may_reserve",
@@ -101,6 +102,7 @@ class Shape:
         self, number: int, key: ShapeKey, amounts: Amounts, total: Amounts | None, volatile: bool
     ) -> None:
         self.number = number
+        self.ending: SortKey = (number,)
         self.key = key
         self.amounts = amounts
         self.required_node: str = key[1]
@@ -351,9 +353,17 @@ class Strand:
         """Return under what it is listed where it waits: of each such, the first goes first."""
         return (self.lane.leaf.path, self.lane.shape.number)
 
+    def standing(self) -> SortKey:
+        """Return its place among others: that of its first application. Rules: QUE-40."""
+        return (*self.order.first_key(), self.number)
+
+    def first_group(self) -> Group:
+        """Return the group of the application that is served next; a strand is never empty."""
+        return self.groups[self.order.first()]
+
     def first(self) -> Request:
         """Return the ask that is served next; a strand is never empty."""
-        return self.groups[self.order.first()].first()
+        return self.first_group().first()
 
 
 @final
@@ -419,19 +429,30 @@ class Lane:
         return self.strands[self.order.first()]
 
     def place(self, strand: Strand) -> None:
-        """Put a strand where its first ask belongs. Where it is alone its place is no question."""
+        """Put a strand where it belongs. Where it is alone its place is no question."""
         order = self.order
         if len(order.keys) == 1:
             if strand.number in order.keys:
                 return
-            other = self.first()
-            order.put(other.number, other.order.first_key())
-        order.put(strand.number, strand.order.first_key())
+            order.put(self.first().standing())
+        order.put(strand.standing())
 
     def first_key(self) -> SortKey:
-        """Return the place of its first ask; not all strands may be aside. Rules: QUE-40."""
-        order = self.order
-        return self.first().order.first_key() if len(order.keys) == 1 else order.first_key()
+        """Return the place of its first ask among lanes; not all strands may be aside.
+
+        An application has a place of its own in its leaf, so its asks only matter among each other:
+        the key needs none where it has one group. In the reserved pass asks that their own node
+        takes now go first, of one application. Rules: QUE-40, QUE-44, CYC-20, CYC-21.
+        """
+        shape = self.shape
+        group = self.first().first_group()
+        application = group.application
+        if len(application.request_groups) == 1:
+            return application.standing + shape.ending
+        first = group.first().sort_key
+        if shape.urgent:
+            return (*application.standing, shape.stage != HOME, *first, shape.number)
+        return application.standing + first + shape.ending
 
     def waits_for_node(self) -> bool:
         """Whether it is parked because no node took its asks. Rules: CYC-25, CYC-33."""

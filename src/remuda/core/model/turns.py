@@ -29,7 +29,7 @@ class Turns:
     def put(self, application: Application) -> None:
         """Add an application that waits for its turn, or note its new submission time."""
         self._members[application.number] = application
-        self._order.put(application.number, (application.submitted_ns, application.number))
+        self._order.put((application.submitted_ns, application.number))
 
     def drop(self, application: Application) -> None:
         """Take an application out; one that is not in is fine."""
