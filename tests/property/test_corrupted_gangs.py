@@ -102,6 +102,11 @@ class World:
         (other,) = self.partition.applications["gated"].requests.values()
         self.gang("stuck").groups["g"].order._first = other
 
+    def forget_an_ask(self) -> None:
+        """Take an ask off the list of its task group."""
+        order = self.gang("stuck").groups["g"].order
+        order.drop(order.first())
+
     def let_lane_in(self) -> None:
         """Wake nobody though the quota has room for the gang."""
         self.partition.applications["gated"].queue.allocated.amounts[0] -= 9  # type: ignore[union-attr]
@@ -116,7 +121,7 @@ CORRUPTIONS: dict[str, Callable[[World], object]] = {
     "asks are not held": lambda w: setattr(w.gang("holds"), "holding", False),
     "a reservation is over": lambda w: setattr(w.gang("holds"), "over", True),
     "a free one is forgotten": lambda w: w.gang("swaps").groups["g"].free.clear(),
-    "an ask is forgotten": lambda w: w.gang("stuck").groups["g"].asks.clear(),
+    "an ask is forgotten": World.forget_an_ask,
     "an ask is out of order": World.serve_another,
     "members": lambda w: setattr(w.gang("swaps").groups["g"], "count", 0),
     "members that timed out": lambda w: setattr(w.gang("swaps").groups["g"], "timed_out", -1),

@@ -136,7 +136,7 @@ def renew_gang(partition: Partition, application: Application) -> None:
     if gate_changed:
         for group in list(application.request_groups.values()):
             if group.strand.lane.shape.placeholder and not move_group(partition, group):
-                for request in list(group.requests.values()):
+                for request in group.order.asks():
                     restage(partition, request)
     if hold_changed:
         regroup(partition, application)

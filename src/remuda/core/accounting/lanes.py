@@ -69,8 +69,8 @@ def dequeue(partition: Partition, request: Request) -> Group | None:
     request.group = None
     group.order.drop(request)
     if not request.looked:
-        _drop_fresh(group.strand, request)
-    if group.requests:
+        _drop_fresh(group.strand, 1)
+    if group.order.count:
         return group
     _leave_shape(partition, group)
     return None
@@ -81,15 +81,16 @@ def mark_looked(request: Request) -> None:
     if not request.looked:
         request.looked = True
         if request.group is not None:
-            _drop_fresh(request.group.strand, request)
+            _drop_fresh(request.group.strand, 1)
 
 
 def look_again(partition: Partition, application: Application) -> None:
     """Let an application be looked at as if it were new. Rules: LIM-20, LIM-64."""
     for group in application.request_groups.values():
-        for request in group.requests.values():
-            request.looked = False
-            _note_fresh(partition, group.strand, request)
+        for request in group.order.asks():
+            if request.looked:
+                request.looked = False
+                _note_fresh(partition, group.strand, request)
 
 
 def restage(partition: Partition, request: Request) -> None:
@@ -137,7 +138,7 @@ def regroup_members(partition: Partition, members: TaskGroup) -> None:
     An application may have many task groups; the asks of the others stay where they are.
     """
     groups: dict[int, Group] = {}
-    for request in members.asks.values():
+    for request in members.order.asks():
         if request.group is not None:
             groups[request.group.strand.lane.shape.number] = request.group
     for group in groups.values():
@@ -319,19 +320,19 @@ def _has_gate(leaf: Queue, account: Account) -> bool:
 def _note_fresh(partition: Partition, strand: Strand, request: Request) -> None:
     """Note that nobody looked at an ask yet, and let its lane be tried."""
     lane = strand.lane
-    if not strand.fresh:
+    if not strand.unseen:
         lane.fresh[strand.number] = strand
-    strand.fresh[request.number] = request
+    strand.note_fresh(request)
     if strand.aside is not None:
         resume(partition, strand)
     if lane.parked:
         wake(partition, lane)
 
 
-def _drop_fresh(strand: Strand, request: Request) -> None:
-    """Note that an ask was looked at, or left."""
-    del strand.fresh[request.number]
-    if not strand.fresh:
+def _drop_fresh(strand: Strand, count: int) -> None:
+    """Note that asks were looked at, or left."""
+    strand.drop_fresh(count)
+    if not strand.unseen:
         del strand.lane.fresh[strand.number]
 
 
@@ -339,7 +340,7 @@ def _join(partition: Partition, group: Group, strand: Strand) -> None:
     """Put a group into a strand of which it is no part yet."""
     group.strand = strand
     strand.groups[group.application.number] = group
-    for request in group.requests.values():
+    for request in group.order.asks():
         if not request.looked:
             _note_fresh(partition, strand, request)
     place_group(group)
@@ -353,9 +354,9 @@ def _part(partition: Partition, group: Group) -> None:
     lane = strand.lane
     number = group.application.number
     del strand.groups[number]
-    for request in group.requests.values():
-        if not request.looked:
-            _drop_fresh(strand, request)
+    fresh = [request for request in group.order.asks() if not request.looked]
+    if fresh:
+        _drop_fresh(strand, len(fresh))
     strand.order.drop(number)
     if strand.groups:
         place_strand(strand)

@@ -96,7 +96,7 @@ def renew_stages(partition: Partition, applications: Iterable[Application]) -> N
     """
     for application in applications:
         for group in list(application.request_groups.values()):
-            for request in list(group.requests.values()):
+            for request in group.order.asks():
                 _ripen_anew(partition, request)
                 restage(partition, request)
 

@@ -70,7 +70,7 @@ def hold_again(partition: Partition, bound: Bound) -> None:
     if bound.woken and bound.full():
         woken, bound.woken = bound.woken, {}
         for strand in woken.values():
-            if not strand.waits() and strand.groups and not strand.fresh:
+            if not strand.waits() and strand.groups and not strand.unseen:
                 hold(partition, strand, bound)
 
 

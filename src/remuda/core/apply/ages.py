@@ -51,7 +51,7 @@ def let_in(turn: Turn, partition: Partition, ages: Ages, grown: list[Request]) -
         group = requests[0].group
         assert group is not None
         if (
-            len(requests) < len(group.requests)
+            len(requests) < group.order.count
             or not _are_alike(requests)
             or not move_group(partition, group)
         ):

@@ -137,7 +137,7 @@ def _note_search(turn: Turn, partition: Partition, request: Request, refusals: R
     group = request.group
     if group is not None and request.pending == 1:
         lane = group.strand.lane
-        if len(group.requests) == len(group.strand.groups) == len(lane.strands) == 1:
+        if group.order.count == len(group.strand.groups) == len(lane.strands) == 1:
             forget(lane)
 
 

@@ -274,19 +274,18 @@ def _note_preemption(turn: Turn, partition: Partition, request: Request, decisio
 
 def _fresh(lane: Lane) -> list[Request]:
     """Return the asks of a lane nobody looked at yet, in the order they came."""
-    found: dict[int, Request] = {}
-    for strand in lane.fresh.values():
-        if not strand.waits():
-            found.update(strand.fresh)
-    return [found[number] for number in sorted(found)]
+    strands = [strand for strand in lane.fresh.values() if not strand.waits()]
+    return sorted([each for strand in strands for each in strand.fresh()], key=_number)
 
 
 def _first_and_fresh(strand: Strand) -> list[Request]:
     """Return the first ask of a strand, then those nobody looked at yet, in the order they came."""
     first = strand.first()
-    found = dict(strand.fresh)
-    found.pop(first.number, None)
-    return [first] + [found[number] for number in sorted(found)]
+    return [first] + [request for request in strand.fresh() if request is not first]
+
+
+def _number(request: Request) -> int:
+    return request.number
 
 
 def _look_at(turn: Turn, partition: Partition, request: Request, hold: Hold | None) -> None:

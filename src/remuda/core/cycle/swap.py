@@ -221,7 +221,7 @@ def _asks_in_order(gang: Gang) -> Iterator[Request]:
     able = [gang.groups[name] for name in gang.able]
     if not gang.looked_until:
         yield min([group.order.first() for group in able], key=_sort_key)
-    asks = [each for group in able for each in group.asks.values()]
+    asks = [each for group in able for each in group.order.asks()]
     if gang.looked_until:
         asks = [each for each in asks if each.sort_key > gang.looked_until]
     yield from sorted(asks, key=_sort_key)

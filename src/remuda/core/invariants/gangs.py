@@ -96,13 +96,14 @@ def _group(
         for each in application.requests.values()
         if each.pending and each.is_member() and each.ask.task_group == group.name
     ]
-    require(sorted(group.asks) == sorted(asks), partition, f"{name} lists wrong asks")
+    listed = [each.number for each in group.order.asks()]
+    require(sorted(listed) == sorted(asks), partition, f"{name} lists wrong asks")
     if asks:
-        first = min(group.asks.values(), key=lambda each: each.sort_key)
+        first = min(group.order.asks(), key=lambda each: each.sort_key)
         require(group.order.first() is first, partition, f"{name} orders wrong asks")
     fair = group.timed_out >= 0 and group.replaced + group.timed_out <= group.count
     require(fair, partition, f"{name} counts more than it has")
-    right = (group.name in gang.able) == bool(group.free and group.asks)
+    right = (group.name in gang.able) == bool(group.free and asks)
     require(right, partition, f"{name} may replace, or not")
     right = (group.name in gang.expecting) == group.expects()
     require(right, partition, f"{name} expects placeholders, or not")

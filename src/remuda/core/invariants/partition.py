@@ -253,7 +253,7 @@ def _lanes(partition: Partition) -> None:
             groups[number] = groups.get(number, 0) + held
             keys = {strand.key(): strand for strand in lane.strands.values()}
             require(lane.strand_keys == keys, partition, f"{name} has wrong keys of strands")
-            fresh = sorted(n for n, strand in lane.strands.items() if strand.fresh)
+            fresh = sorted(n for n, strand in lane.strands.items() if strand.unseen)
             require(sorted(lane.fresh) == fresh, partition, f"{name} forgot to look at some")
             _lane(partition, lane, name)
             for strand in lane.strands.values():
@@ -314,7 +314,7 @@ def _first_key(lane: Lane) -> SortKey:
     standing = group.application.standing
     if len(group.application.request_groups) == 1:
         return standing
-    first = min(request.sort_key for request in group.requests.values())
+    first = min(request.sort_key for request in group.order.asks())
     home = (lane.shape.stage != HOME,) if lane.shape.urgent else ()
     return (*standing, *home, *first, lane.shape.number)
 
@@ -330,7 +330,7 @@ def _strand(partition: Partition, strand: Strand, name: str) -> None:
         application = group.application
         right = application_key(leaf, application)
         require(application.standing == right, partition, f"{name}: a stale application key")
-        first = min(group.requests.values(), key=lambda each: each.sort_key)
+        first = min(group.order.asks(), key=lambda each: each.sort_key)
         require(group.first() is first, partition, f"{name} orders asks wrongly")
         belongs = group.strand is strand and application.account is strand.account
         require(belongs, partition, f"{name} has a group of another strand")
@@ -338,9 +338,11 @@ def _strand(partition: Partition, strand: Strand, name: str) -> None:
         paused = application.backoff_until_ns > 0 and CLOSED in (gate, strand.gate)
         right_gate = strand.gate == gate or paused
         require(right_gate, partition, f"{name} has the wrong gate, not {gate}")
-        fresh = [n for n, each in group.requests.items() if not each.looked]
-        listed = [n for n, each in strand.fresh.items() if each.group is group]
-        require(sorted(listed) == sorted(fresh), partition, f"{name} forgot asks to look at")
+        asks = group.order.asks()
+        require(group.order.count == len(asks), partition, f"{name} counts asks wrongly")
+        fresh = [each.number for each in asks if not each.looked]
+        listed = [each.number for each in strand.fresh() if each.group is group]
+        require(listed == sorted(fresh), partition, f"{name} forgot asks to look at")
         require(application.seen or bool(fresh), partition, f"{name} forgot an application")
         placed = strand.order.keys.get(number) == right
         require(placed, partition, f"{name}: a stale group key")

@@ -31,37 +31,38 @@ _by_key: Final = attrgetter("sort_key")
 class AskOrder:
     """Asks by sort key, smallest first (QUE-44).
 
-    ``asks``: by number; changed by ``put`` and ``drop`` only. All in the run, from its head on, are
-    in, before it there is nothing; an entry of the heap counts while an ask that is in has that
-    very key.
+    ``count``: how many are in. All in the run, from its head on, are in, before it there is
+    nothing. ``_late``: the others, by number; of the heap an entry counts while one of them has
+    that very key.
     """
 
-    __slots__ = ("_first", "_head", "_late", "_run", "asks")
+    __slots__ = ("_first", "_head", "_heap", "_late", "_run", "count")
 
     def __init__(self) -> None:
-        self.asks: dict[int, Request] = {}
+        self.count: int = 0
         self._run: list[Request | None] = []
         self._head: int = 0
-        self._late: list[SortKey] = []
+        self._late: dict[int, Request] = {}
+        self._heap: list[SortKey] = []
         self._first: Request | None = None
 
     def put(self, request: Request) -> None:
         """Add an ask that is not in."""
+        self.count += 1
         key = request.sort_key
-        self.asks[request.number] = request
         run = self._run
         last = run[-1] if run else None
         if last is None or key > last.sort_key:
             run.append(request)
         else:
-            heappush(self._late, key)
+            self._late[request.number] = request
+            heappush(self._heap, key)
         if self._first is not None and key < self._first.sort_key:
             self._first = request
 
     def drop(self, request: Request) -> None:
         """Take an ask out that is in."""
-        asks = self.asks
-        del asks[request.number]
+        self.count -= 1
         if request is self._first:
             self._first = None
         run = self._run
@@ -72,36 +73,40 @@ class AskOrder:
             if head >= _SERVED and 2 * head >= len(run):
                 del run[: head + 1]
                 self._head = 0
-        else:
-            place = bisect_left(run, request.sort_key, head, key=_by_key)
-            if place < len(run) and run[place] is request:
-                del run[place]
-        if len(self._late) > _SLACK * len(asks) + _SMALL:
-            self._run = [*sorted(asks.values(), key=_by_key)]
-            self._late = []
+        elif self._late.pop(request.number, None) is None:
+            del run[bisect_left(run, request.sort_key, head, key=_by_key)]
+        if len(self._heap) > _SLACK * self.count + _SMALL:
+            self._run = [*sorted(self.asks(), key=_by_key)]
             self._head = 0
+            self._late = {}
+            self._heap = []
 
     def first(self) -> Request:
         """Return the ask that is served next; there must be one."""
         found = self._first
         if found is None:
-            found = self._find() if self._late else self._run[self._head]
+            found = self._find() if self._heap else self._run[self._head]
             assert found is not None
             self._first = found
         return found
 
+    def asks(self) -> list[Request]:
+        """Return all that are in, those that came in order first."""
+        found = [request for request in self._run[self._head :] if request is not None]
+        return found + [*self._late.values()]
+
     def _find(self) -> Request:
         """Return the first of run and heap; drop what does not count any more from the heap."""
         found = self._run[self._head] if self._head < len(self._run) else None
-        late = self._late
-        while late:
-            number = late[0][-1]
+        heap = self._heap
+        while heap:
+            number = heap[0][-1]
             assert isinstance(number, int)
-            other = self.asks.get(number)
-            if other is not None and other.sort_key is late[0]:
-                if found is None or late[0] < found.sort_key:
+            other = self._late.get(number)
+            if other is not None and other.sort_key is heap[0]:
+                if found is None or heap[0] < found.sort_key:
                     found = other
                 break
-            heappop(late)
+            heappop(heap)
         assert found is not None
         return found

@@ -27,11 +27,10 @@ class TaskGroup:
 
     ``minimum``: the size of the first placeholder seen. ``count``: members asked for or recovered;
     ``replaced``: confirmed swaps; ``timed_out``: members that went otherwise. ``free``: its
-    placeholders nobody ordered out, oldest first. ``asks``: its real asks with something pending,
-    by number, ``order`` their order.
+    placeholders nobody ordered out, oldest first. ``order``: its real asks with something pending.
     """
 
-    __slots__ = ("asks", "count", "free", "minimum", "name", "order", "replaced", "timed_out")
+    __slots__ = ("count", "free", "minimum", "name", "order", "replaced", "timed_out")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -41,7 +40,6 @@ class TaskGroup:
         self.timed_out: int = 0
         self.free: dict[str, Allocation] = {}
         self.order = AskOrder()
-        self.asks: dict[int, Request] = self.order.asks
 
     def expects(self) -> bool:
         """Whether there is, or will be, a placeholder for one more real ask. Rules: GANG-11."""
@@ -154,7 +152,7 @@ class Gang:
 
         Rules: GANG-10, GANG-11.
         """
-        _mark(self.able, group.name, present=bool(group.free) and bool(group.asks))
+        _mark(self.able, group.name, present=bool(group.free) and group.order.count > 0)
         before = group.name in self.expecting
         _mark(self.expecting, group.name, present=group.expects())
         return before != (group.name in self.expecting)

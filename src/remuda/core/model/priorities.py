@@ -19,44 +19,63 @@ _SMALL: Final = 64
 
 @final
 class PriorityCount:
-    """A multiset of priorities; ``highest`` is MIN_PRIORITY when empty. Rules: QUE-27, QUE-28."""
+    """A multiset of priorities; ``highest`` is MIN_PRIORITY when empty. Rules: QUE-27, QUE-28.
 
-    __slots__ = ("_counts", "_heap", "highest")
+    ``_most``: how many have the highest, which most changes are about; ``_counts``: how many have
+    each of the others, that are all in the heap, negated.
+    """
+
+    __slots__ = ("_counts", "_heap", "_most", "highest")
 
     def __init__(self) -> None:
+        self.highest: int = MIN_PRIORITY
+        self._most: int = 0
         self._counts: dict[int, int] = {}
         self._heap: list[int] = []
-        self.highest: int = MIN_PRIORITY
 
     def add(self, priority: int) -> None:
         """Count one more at a priority. Cost: O(log n)."""
+        if self._most == 0 or priority > self.highest:
+            if self._most:
+                self._put(self.highest, self._most)
+            self.highest = priority
+            self._most = 1
+        elif priority == self.highest:
+            self._most += 1
+        else:
+            self._put(priority, 1)
+
+    def remove(self, priority: int) -> None:
+        """Count one less at a priority that was added."""
+        counts = self._counts
+        if priority != self.highest:
+            if counts[priority] > 1:
+                counts[priority] -= 1
+            else:
+                del counts[priority]
+            return
+        self._most -= 1
+        while self._most == 0 and self._heap:
+            self.highest = -heappop(self._heap)
+            self._most = counts.pop(self.highest, 0)
+        if self._most == 0:
+            self.highest = MIN_PRIORITY
+
+    def counts(self) -> dict[int, int]:
+        """Return priority -> count, sorted, for checks."""
+        highest = {self.highest: self._most} if self._most else {}
+        return dict(sorted({**self._counts, **highest}.items()))
+
+    def _put(self, priority: int, more: int) -> None:
+        """Count some at a priority that is not the highest."""
         count = self._counts.get(priority, 0)
-        self._counts[priority] = count + 1
+        self._counts[priority] = count + more
         if count == 0:
             if len(self._heap) > _SMALL and len(self._heap) > _SLACK * len(self._counts):
                 self._heap = [-each for each in self._counts]
                 heapify(self._heap)
             else:
                 heappush(self._heap, -priority)
-            if priority > self.highest:
-                self.highest = priority
-
-    def remove(self, priority: int) -> None:
-        """Count one less at a priority that was added."""
-        count = self._counts[priority]
-        if count > 1:
-            self._counts[priority] = count - 1
-            return
-        del self._counts[priority]
-        if priority == self.highest:
-            heap = self._heap
-            while heap and -heap[0] not in self._counts:
-                heappop(heap)
-            self.highest = -heap[0] if heap else MIN_PRIORITY
-
-    def counts(self) -> dict[int, int]:
-        """Return priority -> count, sorted, for checks."""
-        return dict(sorted(self._counts.items()))
 
 
 def visible(current: int, offset: int, fence: bool) -> int:

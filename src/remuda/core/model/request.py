@@ -50,6 +50,9 @@ CLOSED: Final = 3
 # What asks without a reservation share, to spare memory; nobody adds to it.
 NO_RESERVATIONS: Final[dict[str, Reservation]] = {}
 
+# Asks a strand may remember that were looked at meanwhile, beyond as many as were not.
+_SMALL: Final = 64
+
 # Likewise those without an allocation.
 NO_IDENTITIES: Final[dict[str, None]] = {}
 
@@ -288,13 +291,12 @@ class Request:
 class Group:
     """The pending asks of one application in one strand, in order."""
 
-    __slots__ = ("application", "order", "requests", "strand")
+    __slots__ = ("application", "order", "strand")
 
     def __init__(self, application: Application, strand: Strand) -> None:
         self.application = application
         self.strand = strand
         self.order = AskOrder()
-        self.requests: dict[int, Request] = self.order.asks
 
     def first(self) -> Request:
         """Return the ask that is served next; a group is never empty."""
@@ -307,15 +309,16 @@ class Strand:
 
     ``gate``: whether they must be allowed to start first (QUE-25), by ``queue_gates`` and
     ``quota_gates``. Those of a CLOSED strand are not served at all. ``aside``: what it waits at,
-    for room or, if ``held``, for a place for one more application. ``fresh``: asks nobody looked at
-    yet (LIM-20), by number. ``finding``: why it was set aside.
+    for room or, if ``held``, for a place for one more application. ``unseen``: how many asks nobody
+    looked at yet (LIM-20); ``_fresh`` has them, and some that were. ``finding``: why it was set
+    aside.
     """
 
     __slots__ = (
+        "_fresh",
         "account",
         "aside",
         "finding",
-        "fresh",
         "gate",
         "groups",
         "held",
@@ -324,6 +327,7 @@ class Strand:
         "order",
         "queue_gates",
         "quota_gates",
+        "unseen",
     )
 
     def __init__(self, number: int, lane: Lane, account: Account, gate: int) -> None:
@@ -336,7 +340,8 @@ class Strand:
         self.quota_gates: tuple[QueueTracker, ...] = account.gates if asked else ()
         self.order = Ranking()
         self.groups: dict[int, Group] = {}
-        self.fresh: dict[int, Request] = {}
+        self.unseen: int = 0
+        self._fresh: list[Request] = []
         self.aside: Bound | None = None
         self.held: bool = False
         self.finding: Finding | None = None
@@ -352,6 +357,28 @@ class Strand:
     def place(self) -> WaitKey:
         """Return under what it is listed where it waits: of each such, the first goes first."""
         return (self.lane.leaf.path, self.lane.shape.number)
+
+    def note_fresh(self, request: Request) -> None:
+        """Note an ask of its own that nobody looked at."""
+        self.unseen += 1
+        self._fresh.append(request)
+
+    def drop_fresh(self, count: int) -> None:
+        """Note that some asks were looked at, or left. Cost: O(1) for each, in the long run."""
+        self.unseen -= count
+        if not self.unseen:
+            self._fresh = []
+        elif len(self._fresh) > 2 * self.unseen + _SMALL:
+            self._fresh = self.fresh()
+
+    def fresh(self) -> list[Request]:
+        """Return the asks nobody looked at yet, in the order they came. Rules: LIM-20."""
+        found: dict[int, Request] = {}
+        for request in self._fresh:
+            group = request.group
+            if not request.looked and group is not None and group.strand is self:
+                found[request.number] = request
+        return [found[number] for number in sorted(found)]
 
     def standing(self) -> SortKey:
         """Return its place among others: that of its first application. Rules: QUE-40."""

@@ -302,7 +302,7 @@ def _all_hold(rooms: list[_Room], pending: Vector) -> bool:
 def _take_all(rooms: list[_Room], application: Application, tried: list[Request]) -> None:
     """Take out what the tried asks of an application want: mostly that is all it wants."""
     groups = application.request_groups.values()
-    if len(tried) == sum([len(group.requests) for group in groups]):
+    if len(tried) == sum([group.order.count for group in groups]):
         for room in rooms:
             room.take_all(application.pending)
         return
@@ -327,7 +327,7 @@ def _tried(application: Application, rooms: list[_Room]) -> list[Request]:
                 continue
             if shape.total is not None and not _all_fit(rooms, shape.total):
                 continue
-        found += [each for each in group.requests.values() if each.attempted]
+        found += [each for each in group.order.asks() if each.attempted]
     return found
 
 

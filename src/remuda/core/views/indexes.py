@@ -76,9 +76,7 @@ def ask_order(partition: Partition, application_id: str) -> AskOrder:
     if application is None:
         return AskOrder(())
     waiting = [
-        request
-        for group in application.request_groups.values()
-        for request in group.requests.values()
+        request for group in application.request_groups.values() for request in group.order.asks()
     ]
     waiting.sort(key=lambda each: each.sort_key)
     return AskOrder(tuple([each.ask.allocation_key for each in waiting]))
@@ -95,7 +93,7 @@ def _pending_view(partition: Partition, application: Application) -> PendingView
         submission_time_ns=application.submitted_ns,
         max_request_priority=application.priority,
         pending=partition.types.resource(application.pending),
-        requests=sum([len(group.requests) for group in groups]),
+        requests=sum([group.order.count for group in groups]),
         allocation_key=first.ask.allocation_key,
         gate="" if why is None else why.gate,
         subject="" if why is None else why.subject,

@@ -162,8 +162,8 @@ class _Page:
             for reservation in application.reservations.values():
                 add(reserved, reservation.request.amounts)
             for group in application.request_groups.values():
-                self._looks += len(group.requests)
-                for request in group.requests.values():
+                self._looks += group.order.count
+                for request in group.order.asks():
                     pending += request.pending
                     if not oldest_ns or request.created_ns < oldest_ns:
                         oldest_ns = request.created_ns

@@ -46,7 +46,7 @@ def note_requests(partition: Partition, application: Application) -> tuple[Noted
     found: list[NotedRequest] = []
     for group in application.request_groups.values():
         known: dict[tuple[str, bool], Why | None] = {}
-        for request in group.requests.values():
+        for request in group.order.asks():
             key = (request.ask.task_group, request.ask.placeholder)
             if key not in known:
                 known[key] = note_finding(partition, request)
