@@ -96,8 +96,9 @@ def first_ask_changed(group: Group) -> None:
     if len(application.request_groups) > 1:
         strand = group.strand
         lane = strand.lane
-        if strand.order.first() == application.number and lane.order.first() == strand.number:
-            place_lane(lane)
+        leads = strand.order.first() == application.number and lane.order.first() == strand.number
+        if leads and not lane.parked:
+            lane.ranking.put(lane.key_of(group))
 
 
 def place_group(group: Group) -> None:

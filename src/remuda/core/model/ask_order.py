@@ -93,7 +93,7 @@ class AskOrder:
     def asks(self) -> list[Request]:
         """Return all that are in, those that came in order first."""
         found = [request for request in self._run[self._head :] if request is not None]
-        return found + [*self._late.values()]
+        return [*found, *self._late.values()]
 
     def _find(self) -> Request:
         """Return the first of run and heap; drop what does not count any more from the heap."""

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from remuda.core.model.allocation import Allocation
     from remuda.core.model.application import Application
     from remuda.core.model.deadlines import Deadline
-    from remuda.core.model.request import Request
 
 
 @final

@@ -74,7 +74,8 @@ class Shape:
     names none has one of its own. With ``volatile`` the answers may change on their own, so every
     request of the RM wakes the shape. ``node_policy`` "": that of the partition (NOD-23).
     ``urgent``: served in the reserved pass. ``may_reserve``: may have one reservation more.
-    ``ending``: what keys of its lanes end in. ``task_group``: of real asks, "" for none; ``placeholder``: they keep room for such.
+    ``ending``: what keys of its lanes end in. ``task_group``: of real asks, "" for none;
+    ``placeholder``: they keep room for such.
     ``total``: what the whole gang needs, if quotas must have room for that first (GANG-4).
     ``waiting``: lanes parked because no node took them. ``preempts``: they may preempt others now
     (PRE-5); ``promised``: room is kept for them, so what is promised does not stop them (PRE-89).
@@ -459,20 +460,23 @@ class Lane:
         """Put a strand where it belongs. Where it is alone its place is no question."""
         order = self.order
         if len(order.keys) == 1:
-            if strand.number in order.keys:
+            if order.first() == strand.number:
                 return
             order.put(self.first().standing())
         order.put(strand.standing())
 
     def first_key(self) -> SortKey:
-        """Return the place of its first ask among lanes; not all strands may be aside.
+        """Return its place among lanes; not all strands may be aside. Rules: QUE-40, QUE-44."""
+        return self.key_of(self.first().first_group())
+
+    def key_of(self, group: Group) -> SortKey:
+        """Return its place among lanes if a group is served first: that of the group's first ask.
 
         An application has a place of its own in its leaf, so its asks only matter among each other:
         the key needs none where it has one group. In the reserved pass asks that their own node
         takes now go first, of one application. Rules: QUE-40, QUE-44, CYC-20, CYC-21.
         """
         shape = self.shape
-        group = self.first().first_group()
         application = group.application
         if len(application.request_groups) == 1:
             return application.standing + shape.ending
