@@ -1,9 +1,9 @@
 """Asks in the order they are served, which is mostly the order in which they came.
 
 So those that come in order form a *run*, a list that is read from its head; only asks that belong
-before one that is already there go into a heap. Adding, serving and taking out an ask costs O(1)
-in the usual case and O(log n) in the worst, but for a shift of the run's memory when one is taken
-out of its middle.
+before one that is already there go into a heap, until they are the most. Adding, serving and taking
+out an ask costs O(1) in the usual case and O(log n) in the worst, but for a shift of the run's
+memory when one is taken out of its middle.
 """
 
 from __future__ import annotations
@@ -76,10 +76,7 @@ class AskOrder:
         elif self._late.pop(request.number, None) is None:
             del run[bisect_left(run, request.sort_key, head, key=_by_key)]
         if len(self._heap) > _SLACK * self.count + _SMALL:
-            self._run = [*sorted(self.asks(), key=_by_key)]
-            self._head = 0
-            self._late = {}
-            self._heap = []
+            self._merge()
 
     def first(self) -> Request:
         """Return the ask that is served next; there must be one."""
@@ -95,8 +92,20 @@ class AskOrder:
         found = [request for request in self._run[self._head :] if request is not None]
         return [*found, *self._late.values()]
 
+    def _merge(self) -> None:
+        """Let all that are in be the run."""
+        self._run = [*sorted(self.asks(), key=_by_key)]
+        self._head = 0
+        self._late = {}
+        self._heap = []
+
     def _find(self) -> Request:
-        """Return the first of run and heap; drop what does not count any more from the heap."""
+        """Return the first of run and heap; drop what does not count any more from the heap.
+
+        Where most came late they are sorted into the run: that is paid once for each of them.
+        """
+        if 2 * len(self._late) > self.count:
+            self._merge()
         found = self._run[self._head] if self._head < len(self._run) else None
         heap = self._heap
         while heap:

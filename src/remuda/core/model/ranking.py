@@ -38,20 +38,23 @@ class Ranking:
         number = key[-1]
         assert isinstance(number, int)
         old = keys.get(number)
+        heap = self._heap
         if old is not None:
-            if old == key:
-                return
             if len(keys) == 1:
                 keys[number] = key
                 self._heap = [key]
                 self._first = number
                 return
+            if heap[0] is old:
+                keys[number] = key
+                self._first = -1
+                heapreplace(heap, key)
+                return
+            if old == key:
+                return
         keys[number] = key
         self._first = -1
-        heap = self._heap
-        if heap and heap[0][-1] == number:
-            heapreplace(heap, key)
-        elif len(heap) > _SMALL and len(heap) > _SLACK * len(keys):
+        if len(heap) > _SMALL and len(heap) > _SLACK * len(keys):
             self._heap = [*keys.values()]
             heapify(self._heap)
         else:
@@ -59,10 +62,10 @@ class Ranking:
 
     def drop(self, number: int) -> None:
         """Take a member out; unknown numbers are fine."""
-        self.keys.pop(number, None)
+        key = self.keys.pop(number, None)
         self._first = -1
         heap = self._heap
-        if heap and heap[0][-1] == number:
+        if heap and heap[0] is key:
             heappop(heap)
         if not self.keys:
             self._heap = []

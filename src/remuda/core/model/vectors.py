@@ -92,25 +92,27 @@ class ResourceTypes:
         """Return the amounts of a resource if an equal one was seen lately, else None."""
         if resource is self._last:
             return self._last_amounts
-        return self._known.get(tuple(resource.items()))
+        found = self._known.get(tuple(resource.items()))
+        if found is not None:
+            self._last = resource
+            self._last_amounts = found
+        return found
 
     def amounts(self, resource: Mapping[str, int]) -> Amounts:
         """Turn a sparse map into amounts, learning its types. Rules: RES-11, RES-13.
 
         Equal maps mostly give the same object; how many are remembered is bounded.
         """
-        if resource is self._last:
-            return self._last_amounts
-        key = tuple(resource.items())
-        found = self._known.get(key)
-        if found is None:
-            if len(self._known) >= KNOWN_LIMIT:
-                self._known.clear()
-            names = sorted(resource)
-            pairs = tuple([(self._index(name), resource[name]) for name in names])
-            self._number += 1
-            found = Amounts(self._number, pairs, {name: resource[name] for name in names})
-            self._known[key] = found
+        known = self.recall(resource)
+        if known is not None:
+            return known
+        if len(self._known) >= KNOWN_LIMIT:
+            self._known.clear()
+        names = sorted(resource)
+        pairs = tuple([(self._index(name), resource[name]) for name in names])
+        self._number += 1
+        found = Amounts(self._number, pairs, {name: resource[name] for name in names})
+        self._known[tuple(resource.items())] = found
         self._last = resource
         self._last_amounts = found
         return found
