@@ -90,7 +90,7 @@ def update_application(application: Application) -> bool:
 def first_ask_changed(group: Group) -> None:
     """Put a lane where it belongs now that another ask of its first group is the first.
 
-    It matters only among groups of one application, see ``Lane.first_key``. Rules: QUE-44.
+    It matters only among groups of one application, see ``Lane.key_of``. Rules: QUE-44.
     """
     application = group.application
     if len(application.request_groups) > 1:

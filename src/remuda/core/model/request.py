@@ -50,11 +50,11 @@ CLOSED: Final = 3
 # What asks without a reservation share, to spare memory; nobody adds to it.
 NO_RESERVATIONS: Final[dict[str, Reservation]] = {}
 
-# Asks a strand may remember that were looked at meanwhile, beyond as many as were not.
-_SMALL: Final = 64
-
 # Likewise those without an allocation.
 NO_IDENTITIES: Final[dict[str, None]] = {}
+
+# Asks a strand may remember that were looked at meanwhile, beyond as many as were not.
+_SMALL: Final = 64
 
 # Number of the amounts, required node, predicate class, node order ("": the partition's), stage,
 # number of the ask if it is alone, else 0; task group of a real ask, whether it is a placeholder,
