@@ -64,20 +64,29 @@ def test_of_several_runs_the_quickest_counts() -> None:
 def test_a_record_is_read_as_written_and_leaves_those_of_other_builds(tmp_path: Path) -> None:
     file = tmp_path / "reference.toml"
     assert reference.read(file).builds == {}
-    reference.record("interpreted", {"S1": 400.5}, {"S1": 5000.0, "S1 with more": 1.0}, file)
-    reference.record("compiled", {"S1": 100.0}, {}, file)
+    reference.record("interpreted", "A 1", {"S1": 400.5}, {"S1": 5000.0, "more": 1.0}, file)
+    reference.record("interpreted", "B 2", {"S1": 300.0}, {"S1": 5001.0}, file)
+    reference.record("interpreted", "C 3", {}, {}, file)
+    reference.record("compiled", "A 1", {"S1": 100.0}, {}, file)
     builds = reference.read(file).builds
-    assert builds["interpreted"].time == {"S1": 400.5}
-    assert builds["interpreted"].work == {"S1": 5000.0, "S1 with more": 1.0}
-    assert builds["compiled"] == reference.Recorded({"S1": 100.0})
+    assert builds["interpreted"].time == {"A 1": {"S1": 400.5}, "B 2": {"S1": 300.0}}
+    assert builds["interpreted"].work == {"S1": 5001.0, "more": 1.0}
+    assert builds["compiled"] == reference.Recorded({"A 1": {"S1": 100.0}})
+
+
+def test_times_are_compared_with_those_of_the_same_processor() -> None:
+    recorded = reference.Recorded({"A": {"S1": 400.5}, "B 2": {"S1": 300.0}})
+    assert recorded.time_on("A 1.7") == {"S1": 400.5}
+    assert recorded.time_on("B 2") == {"S1": 300.0}
+    assert recorded.time_on("B 1") is None
 
 
 def test_records_of_another_calibration_are_dropped(tmp_path: Path) -> None:
     file = tmp_path / "reference.toml"
-    reference.record("interpreted", {"S1": 400.5}, {}, file)
+    reference.record("interpreted", "A 1", {"S1": 400.5}, {}, file)
     digest = reference.calibration_digest()
     file.write_text(file.read_text().replace(digest, "0123"))
-    reference.record("compiled", {"S1": 100.0}, {}, file)
+    reference.record("compiled", "A 1", {"S1": 100.0}, {}, file)
     assert list(reference.read(file).builds) == ["compiled"]
 
 

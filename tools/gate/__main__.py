@@ -22,7 +22,7 @@ from tools.gate.cases import COUNTED, TIME_PROPORTIONS, TIMED, WORK_PROPORTIONS,
 from tools.gate.judge import TIME, WORK, Figures, Kind, Samples, compare, weigh
 from tools.gate.plant import BURDENS, burdened
 from tools.gate.reference import calibration_digest, read, record
-from tools.gate.timing import allocation_seconds, build, is_interpreted, measure
+from tools.gate.timing import allocation_seconds, build, is_interpreted, measure, processor
 from tools.gate.work import allocation_work
 
 # Runs of which the quickest tells how much to plant.
@@ -46,15 +46,16 @@ def main(arguments: list[str] | None = None) -> int:
     recorded = reference.builds.get(build())
     if recorded is None:
         print(f"gate: nothing was recorded for {build()}; only proportions are judged")
+    time = recorded.time_on(processor()) if recorded else None
+    if recorded is not None and time is None:
+        print(f"gate: no times were recorded for {processor()}; only their proportions are judged")
     faults: list[str] = []
     if reference.calibration != calibration_digest():
         faults.append("tools/gate/calibration.py was changed, which makes all records void")
     if options.measure != "time":
         faults += _worked(counted, make, recorded.work if recorded else None)
     if options.measure != "work":
-        faults += _timed(
-            timed, make, recorded.time if recorded else None, repetitions=options.repetitions
-        )
+        faults += _timed(timed, make, time, repetitions=options.repetitions)
     for fault in faults:
         print(f"gate: {fault}")
     print(f"gate: {'closed' if faults else 'open'} for {build()}")
@@ -66,7 +67,7 @@ def _record(timed: Sequence[Case], counted: Sequence[Case], time: bool) -> None:
     samples = Samples()
     for _ in range(_RECORDED if time else 0):
         measure(timed, samples, tell=_dot)
-    record(build(), samples.costs(), _counted(counted, Scheduler))
+    record(build(), processor(), samples.costs(), _counted(counted, Scheduler))
     print(f"\ngate: recorded for {build()}; commit tools/gate/reference.toml")
 
 

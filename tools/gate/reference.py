@@ -21,15 +21,27 @@ _HEAD: Final = f"""\
 #     {RENEW}
 #
 # on a machine with nothing else to do; the commit message says why costs changed.
-# time: millionths of the calibration; work: instructions of Python. See CONTRIBUTING.md.
+# time: millionths of the calibration, by processor; work: instructions of Python.
+# See CONTRIBUTING.md.
 """
 
 
 class Recorded(msgspec.Struct):
-    """The figures of one build: by case, what an allocation costs."""
+    """The figures of one build: what an allocation costs, by case; time by processor, too.
 
-    time: dict[str, float] = {}
+    The calibration costs more beside an allocation on one kind of processor than on another, by up
+    to a third. A processor is named by what its name begins with.
+    """
+
+    time: dict[str, dict[str, float]] = {}
     work: dict[str, float] = {}
+
+    def time_on(self, processor: str) -> dict[str, float] | None:
+        """Return the timed figures for a processor, None if there are none."""
+        for name, figures in self.time.items():
+            if processor.startswith(name):
+                return figures
+        return None
 
 
 class Reference(msgspec.Struct):
@@ -51,16 +63,18 @@ def read(file: Path = FILE) -> Reference:
     return msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), Reference)
 
 
-def record(build: str, time: Figures, work: Figures, file: Path = FILE) -> None:
+def record(build: str, processor: str, time: Figures, work: Figures, file: Path = FILE) -> None:
     """Write figures of one build; others stay, of others too, if they were calibrated alike."""
     reference = read(file)
     digest = calibration_digest()
     builds = reference.builds if reference.calibration == digest else {}
     old = builds.get(build, Recorded())
-    builds[build] = Recorded({**old.time, **time}, {**old.work, **work})
+    timed = {**old.time, processor: {**(old.time_on(processor) or {}), **time}}
+    builds[build] = Recorded(timed if time else old.time, {**old.work, **work})
     lines = [_HEAD, f'calibration = "{digest}"']
     for name, recorded in sorted(builds.items()):
-        lines += _table(f'builds."{name}".time', recorded.time)
+        for each, figures in sorted(recorded.time.items()):
+            lines += _table(f'builds."{name}".time."{each}"', figures)
         lines += _table(f'builds."{name}".work', recorded.work)
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 

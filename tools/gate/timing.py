@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from remuda.base.errors import RemudaError
+from remuda.bench.machine import this_machine
 from remuda.bench.run import MEMORY, TIMEOUT_S, Receiver, judge, prepare, request_of
 from remuda.bench.shapes import Shape
 from remuda.core.scheduler import Scheduler
@@ -149,6 +150,16 @@ def build() -> str:
     """Return what runs, as figures are recorded for it: the build, and which Python."""
     kind = "interpreted" if is_interpreted() else "compiled"
     return f"{kind}, {sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}"
+
+
+def processor() -> str:
+    """Return what the processor is called, with the number of its model where Linux tells it."""
+    listed = Path("/proc/cpuinfo")
+    lines = listed.read_text(encoding="utf-8").splitlines() if listed.exists() else []
+    fields = [line.partition(":") for line in lines]
+    numbers = {name.strip(): value.strip() for name, _, value in fields}
+    model = f"{numbers.get('cpu family', '')}.{numbers.get('model', '')}"
+    return f"{this_machine().cpu} {model}".rstrip(" .")
 
 
 def is_interpreted() -> bool:
