@@ -376,3 +376,31 @@ def test_the_three_kinds_may_be_opened_in_any_order(service: Service) -> None:
     nodes.send(node("n"))
     assert [entry.nodeID for entry in nodes.receive().accepted] == ["n"]
     wait_for(service, RmState.RUNNING)
+
+
+@pytest.mark.remuda_rule("RM-2", "SI-101")
+@pytest.mark.parametrize("name", ["n", "n" * 2_000], ids=["good", "too long an identifier"])
+def test_an_open_stream_refuses_while_its_rm_is_being_registered_whatever_it_is_sent(
+    name: str,
+) -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    def slow(text: str) -> Configuration:
+        if text == "slow":
+            entered.set()
+            assert leave.wait(SECONDS)
+        return load(text)
+
+    with Service(load=slow) as service, ThreadPoolExecutor(1) as pool:
+        service.register("rm")
+        stream = service.nodes("rm")
+        stream.send(node("first"))
+        stream.receive()
+        registering = pool.submit(service.register, "rm", "slow")
+        assert entered.wait(SECONDS)
+        stream.send(node(name))
+        code, detail = stream.refusal()
+        leave.set()
+        registering.result(SECONDS)
+    assert code is grpc.StatusCode.FAILED_PRECONDITION
+    assert "is not registered yet" in detail

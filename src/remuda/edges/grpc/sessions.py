@@ -148,6 +148,14 @@ class Session:
         if self.outbound.overflowed:
             raise lost(self.rm_id)
 
+    def check_open(self) -> None:
+        """Raise RefusalError if a stream that was opened takes no more requests.
+
+        Rules: RM-2, RM-9, RM-16.
+        """
+        self.check_alive()
+        self.check_usable()
+
     def _connected(self) -> bool:
         """Whether the RM has a connection of any kind. Rules: RM-14."""
         return bool(self._streams) or (self.guest is not None and self.guest.carried)

@@ -8,12 +8,13 @@ Rules: SI-101 to SI-106.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Final, TypeAlias
 
 import grpc
 
+from remuda.base.errors import ProtocolError
 from remuda.edges.grpc.aside import LONG_BYTES, Aside
 from remuda.edges.grpc.outbound import Kind
 from remuda.edges.grpc.refusals import Context, RefusalError, refusing
@@ -62,7 +63,6 @@ class Stream:
         self._find = find
         self._settings = settings
         self._format, self._countable, self._read = _FORMATS[kind]
-        self._long = False
 
     async def run(self) -> None:
         """Serve the stream; returns on a clean end.
@@ -113,23 +113,38 @@ class Stream:
 
         Then wait until the answers to them were sent.
         """
+        read: Callable[[], Awaitable[object]] = self._context.read
+        submit, outbound = self._core.try_submit, session.outbound
         # Around all of them, because entering and leaving it costs as much as unpacking one.
         with refusing():
-            request = first if first is not None else await self._receive()
-            while request is not None:
-                if request.rmID not in ("", session.rm_id):
-                    raise RefusalError(
-                        grpc.StatusCode.INVALID_ARGUMENT,
-                        f"this stream belongs to {session.rm_id!r}, "
-                        f"not to {request.rmID!r} (SI-101)",
-                    )
-                self._check(session)
-                translate = partial(self._read, session.reader, request)
-                command = await self._aside.run(translate) if self._long else translate()
-                await self._submit(session, command)
-                request = await self._receive()
+            if first is not None:
+                await self._take_long(session, first)
+            while isinstance(data := await read(), bytes):
+                if len(data) >= LONG_BYTES:
+                    await self._take_long(session, await self._unpack_long(data))
+                    continue
+                # What is on the path of every small request calls little and awaits nothing.
+                request = self._unpack(data)
+                self._check_owner(session, request)
+                if outbound.overflowed:
+                    session.check_open()
+                try:
+                    command = self._read(session.reader, request)
+                    taken = submit(command, session.check_current)
+                except ProtocolError:
+                    session.check_open()  # it may say better what is wrong
+                    raise
+                if not taken:
+                    await self._submit(session, command)
             await asyncio.wrap_future(self._core.barrier(session.rm_id))
-        await session.outbound.drained(self._kind)
+        await outbound.drained(self._kind)
+
+    async def _take_long(self, session: Session, request: Request) -> None:
+        """Submit a request that takes a while to translate."""
+        self._check_owner(session, request)
+        session.check_open()
+        translate = partial(self._read, session.reader, request)
+        await self._submit(session, await self._aside.run(translate))
 
     async def _submit(self, session: Session, command: requests.Request) -> None:
         """Submit a request as soon as there is room. Rules: SI-2, SI-6."""
@@ -137,12 +152,16 @@ class Stream:
             room = self._core.room(session.rm_id)
             if room is not None:
                 await asyncio.wrap_future(room)
-            self._check(session)
+            session.check_open()
 
-    def _check(self, session: Session) -> None:
-        """Raise RefusalError if the session is not that of the RM any more, or unusable."""
-        session.check_alive()
-        self._find(session.rm_id)
+    @staticmethod
+    def _check_owner(session: Session, request: Request) -> None:
+        """Raise RefusalError if a request names another RM than its stream. Rules: SI-101."""
+        if request.rmID and request.rmID != session.rm_id:
+            raise RefusalError(
+                grpc.StatusCode.INVALID_ARGUMENT,
+                f"this stream belongs to {session.rm_id!r}, not to {request.rmID!r} (SI-101)",
+            )
 
     async def _give_responses(self, session: Session, end: asyncio.Future[RefusalError]) -> None:
         """Write responses in their turn for as long as the stream lives.
@@ -158,14 +177,14 @@ class Stream:
             outbound.done(self._kind)
 
     async def _receive(self) -> Request | None:
-        """Return the next request, None after the last one; remember whether it is long."""
+        """Return the first request, None if there is none."""
         data: object = await self._context.read()
         if not isinstance(data, bytes):
             return None
-        self._long = len(data) >= LONG_BYTES
-        if self._long:
-            return await self._aside.run(partial(self._unpack, data))
-        return self._unpack(data)
+        return await self._unpack_long(data)
+
+    async def _unpack_long(self, data: bytes) -> Request:
+        return await self._aside.run(partial(self._unpack, data))
 
     def _unpack(self, data: bytes) -> Request:
         limits.refuse_too_many(data, self._countable, self._settings.elements_limit)
