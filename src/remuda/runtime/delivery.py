@@ -25,7 +25,7 @@ from remuda.core.ports import (
     always_true,
     first_will_do,
 )
-from remuda.runtime.event_store import EventFeeds, EventStore
+from remuda.runtime.event_store import EventFeeds, EventStore, by_rm
 from remuda.runtime.ports import EffectSink
 
 _log = logging.getLogger("remuda.runtime")
@@ -151,11 +151,11 @@ class Delivery:
         """
         if not effects:
             return
-        records = [effect for effect in effects if isinstance(effect, EventRecord)]
+        records = [effect for effect in effects if type(effect) is EventRecord]
         others = effects
         if records:
             self._feeds.offer(records)
-            others = [effect for effect in effects if not isinstance(effect, EventRecord)]
+            others = [effect for effect in effects if type(effect) is not EventRecord]
         if len(self._sessions) == 1:
             rm_id, session = next(iter(self._sessions.items()))
             some = effects if session.records() else others
@@ -167,18 +167,16 @@ class Delivery:
 
     def _split(self, effects: Sequence[Effect], others: Sequence[Effect]) -> None:
         """Hand effects out to several RMs; ``others``: those that are no event records."""
-        whole = {rm_id: session.records() for rm_id, session in self._sessions.items()}
-        per_rm: dict[str, list[Effect]] = {}
-        for effect in effects if any(whole.values()) else others:
-            own = per_rm.get(effect.rm_id)
-            if own is None:
-                own = per_rm[effect.rm_id] = []
-            own.append(effect)
-        for rm_id, own in per_rm.items():
+        whole = {rm_id for rm_id, session in self._sessions.items() if session.records()}
+        for rm_id, own in by_rm(effects if whole else others).items():
             session = self._sessions.get(rm_id)
-            if session is not None:
-                plain = [effect for effect in own if not isinstance(effect, EventRecord)]
-                self._call(session.sink, own if whole[rm_id] else plain)
+            if session is None:
+                continue
+            if not whole or rm_id in whole:
+                self._call(session.sink, own)
+            else:
+                plain = [effect for effect in own if type(effect) is not EventRecord]
+                self._call(session.sink, plain)
 
     @staticmethod
     def _call(sink: EffectSink, effects: Sequence[Effect]) -> None:

@@ -10,14 +10,13 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
-from typing import Final
+from typing import Final, TypeVar
 
 from remuda.base.message import message
 from remuda.config.schema import Configuration
 from remuda.config.setting_table import BY_KEY
 from remuda.config.settings import read_settings
-from remuda.core.messages.effects import EventRecord
+from remuda.core.messages.effects import Effect, EventRecord
 from remuda.core.messages.events import (
     ADD,
     DETAILS_NONE,
@@ -27,6 +26,8 @@ from remuda.core.messages.events import (
     REQUEST,
 )
 
+E = TypeVar("E", bound=Effect)
+
 _log = logging.getLogger("remuda.events")
 
 INTERVAL_SECONDS: Final = 2.0
@@ -34,6 +35,17 @@ CAPACITY: Final = int(BY_KEY["event.requestCapacity"].default)
 
 # More is not kept whatever is set, for it would be memory without bound.
 CAPACITY_LIMIT: Final = 1_000_000
+
+
+def by_rm(effects: Sequence[E]) -> dict[str, list[E]]:
+    """Return the effects of each RM, in their order. Rules: SI-7."""
+    found: dict[str, list[E]] = {}
+    for effect in effects:
+        own = found.get(effect.rm_id)
+        if own is None:
+            own = found[effect.rm_id] = []
+        own.append(effect)
+    return found
 
 
 def user_facing(record: EventRecord) -> bool:
@@ -102,8 +114,8 @@ class EventFeeds:
         if len(names) == 1:  # nearly always
             self._put(names.pop(), records)
             return
-        for rm_id, run in groupby(records, _rm_id):
-            self._put(rm_id, list(run))
+        for rm_id, own in by_rm(records).items():
+            self._put(rm_id, own)
 
     def _put(self, rm_id: str, records: Sequence[EventRecord]) -> None:
         store = self._open.get(rm_id)
@@ -206,7 +218,3 @@ class EventStore:
         with self._lock:
             self._read = False
         self.take()
-
-
-def _rm_id(record: EventRecord) -> str:
-    return record.rm_id

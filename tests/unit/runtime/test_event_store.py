@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -98,6 +99,21 @@ def test_of_1001_records_between_two_deliveries_1000_are_delivered() -> None:
     assert ids(taken.records) == list(range(1_000))
     assert taken.lost == 1
     assert counts(feeds) == (1_000, 1, 1_000)
+
+
+@pytest.mark.remuda_rule("EVT-92")
+def test_records_of_several_rms_that_take_turns_reach_the_store_of_each_in_order() -> None:
+    feeds = EventFeeds()
+    arrivals: list[str] = []
+    stores = {}
+    for rm_id in ("one", "two"):
+        stores[rm_id] = feeds.store(partial(arrivals.append, rm_id))
+        feeds.open(rm_id, stores[rm_id])
+    turns = [plain(number, rm_id) for number in range(3) for rm_id in ("one", "gone", "two")]
+    feeds.offer(turns)
+    assert [ids(stores[rm_id].take().records) for rm_id in ("one", "two")] == [[0, 1, 2], [0, 1, 2]]
+    assert arrivals == ["one", "two"], "once each"
+    assert counts(feeds) == (9, 0, 9)
 
 
 @pytest.mark.remuda_rule("EVT-93", "UPD-8")
