@@ -106,7 +106,8 @@ def run(settings: Settings) -> None:
         core.configurations.watch(ProcessSettings())
         file = None if settings.config is None else _file(settings, settings.config, core, mark)
         try:
-            asyncio.run(_serve(settings, core, file, listener, protection, tracing=tracing))
+            with asyncio.Runner(loop_factory=_event_loop) as runner:
+                runner.run(_serve(settings, core, file, listener, protection, tracing=tracing))
         finally:
             core.stop()
             if tracing is not None:
@@ -115,6 +116,18 @@ def run(settings: Settings) -> None:
                 raise LoopStoppedError(f"stopped after a fault of the scheduler: {core.failure}")
         if recorder is not None and recorder.failure:
             raise RecordingError(recorder.failure)
+
+
+def _event_loop() -> asyncio.AbstractEventLoop:
+    """Return the event loop of the edges; one in C where there is one.
+
+    Each message wakes it, and what that costs is most of what a small message costs.
+    """
+    try:
+        import uvloop  # noqa: PLC0415 - not for every system
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
 
 
 def _require_writable(directory: Path | None) -> None:

@@ -25,7 +25,9 @@ _DEPTH: Final = 128
 
 # Files in whose functions a thread waits for something, and those that wait for other threads.
 _FOR_THREADS: Final = ("threading.py", "queue.py", "thread.py")
-_WAITING: Final = (*_FOR_THREADS, "selectors.py", "socket.py", "ssl.py", "subprocess.py")
+# An event loop in C has no frame of its own, so one that waits is seen in who runs it.
+_LOOPS: Final = ("selectors.py", "runners.py")
+_WAITING: Final = (*_FOR_THREADS, *_LOOPS, "socket.py", "ssl.py", "subprocess.py")
 
 # Lines of a timeline at most.
 _LINES: Final = 100_000

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from time import monotonic
 
 import pytest
+import uvloop
 
 from remuda.telemetry.memory import memory_over_time, memory_summary
 from remuda.telemetry.stacks import (
@@ -60,6 +62,34 @@ def test_stacks_name_places_and_no_values() -> None:
     for text in texts:
         assert "holder" in text
         assert secret not in text
+
+
+@pytest.mark.remuda_rule("REST-55")
+@pytest.mark.parametrize("make", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_a_thread_whose_event_loop_has_nothing_to_do_is_blocked(
+    make: Callable[[], asyncio.AbstractEventLoop],
+) -> None:
+    idle, stop = threading.Event(), asyncio.Event()
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    async def waits() -> None:
+        loops.append(asyncio.get_running_loop())
+        loops[0].call_later(0.01, idle.set)
+        await stop.wait()
+
+    def serve() -> None:
+        with asyncio.Runner(loop_factory=make) as runner:
+            runner.run(waits())
+
+    thread = threading.Thread(target=serve, name="serving")
+    thread.start()
+    assert idle.wait(10)
+    try:
+        blocked = sampled("blocked", Window(0.1), threading.Event())
+    finally:
+        loops[0].call_soon_threadsafe(stop.set)
+        thread.join()
+    assert "serving" in blocked
 
 
 @pytest.mark.remuda_rule("REST-55")
