@@ -42,7 +42,7 @@ from remuda.runtime.inbox import CAPACITY, Inbox, anything
 from remuda.runtime.operations import Operations
 from remuda.runtime.pace import Pace
 from remuda.runtime.ports import Clock, EffectSink, Recorder, SchedulerFactory
-from remuda.runtime.requests import Request, weight
+from remuda.runtime.requests import Request, weight, with_those_behind
 from remuda.runtime.roster import IN_PROCESS, Roster
 from remuda.runtime.timings import Stopwatch, Timings, TimingsView
 from remuda.runtime.users.choice import Resolvers
@@ -311,17 +311,20 @@ class SchedulerLoop:
         if pause != 0 and rest_ns > 0:
             self._inbox.rest(rest_ns / 1e9, _BATCH)
         self._batch = self._inbox.take(_BATCH, pause)
-        if self._batch:
-            self._pace.begin(len(self._batch), monotonic_ns())
+        came = len(self._batch)
+        if came:
+            self._pace.begin(came, monotonic_ns())
         while self._batch:
             entry = self._batch.popleft()
             if isinstance(entry, Errand):
                 self._driver.hand_out()
                 entry.carry_out()
             else:
-                self._driver.handle(entry)
+                self._driver.handle(with_those_behind(entry, self._batch))
         self._driver.hand_out()
         self._progressing = self._driver.advance()
+        if came:
+            self._pace.end(monotonic_ns())
 
     def _pause(self) -> float | None:
         """Seconds the inbox may be waited for; None: until something arrives."""

@@ -2,7 +2,8 @@
 
 Each turn wakes this thread, hands the interpreter to and fro, and makes a response of its own: that
 costs several times what a small request does. So while they come faster than turns are worth it,
-they gather for a moment. A lone request, and whoever waits for the answer before the next one, is
+they gather for a moment: the longer, the longer turns take, because a thread that reads requests
+hardly gets on meanwhile. A lone request, and whoever waits for the answer before the next one, is
 served at once.
 """
 
@@ -10,8 +11,11 @@ from __future__ import annotations
 
 from typing import Final
 
-# How far apart turns begin while requests gather, and what counts as quick succession.
+# How far apart turns begin while requests gather: so many times what the last one took, within
+# bounds; and what counts as quick succession.
+SHARE: Final = 4
 SPACING_NS: Final = 2_000_000
+SPACING_NS_LIMIT: Final = 4_000_000
 _CLOSE_NS: Final = 400_000
 
 
@@ -21,6 +25,7 @@ class Pace:
     def __init__(self) -> None:
         self._began_ns = 0
         self._gathering = False
+        self._spacing_ns = SPACING_NS
 
     def begin(self, entries: int, now_ns: int) -> None:
         """A turn begins, with what came since the last one."""
@@ -28,6 +33,11 @@ class Pace:
         self._gathering = entries > 1 or close
         self._began_ns = now_ns
 
+    def end(self, now_ns: int) -> None:
+        """The turn ends."""
+        wanted_ns = SHARE * (now_ns - self._began_ns)
+        self._spacing_ns = min(max(wanted_ns, SPACING_NS), SPACING_NS_LIMIT)
+
     def rest_ns(self, now_ns: int) -> int:
         """Return how long requests should gather before the next turn."""
-        return max(0, self._began_ns + SPACING_NS - now_ns) if self._gathering else 0
+        return max(0, self._began_ns + self._spacing_ns - now_ns) if self._gathering else 0

@@ -1,12 +1,17 @@
-"""The requests of resource managers, and how much of a bounded queue each takes."""
+"""The requests of resource managers, how much of a bounded queue each takes, and several as one."""
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections import deque
+from itertools import chain
+from typing import Any, Final, TypeAlias, TypeGuard
 
 from remuda.core.messages.commands import UpdateAllocations, UpdateApplications, UpdateNodes
 
 Request: TypeAlias = UpdateApplications | UpdateAllocations | UpdateNodes
+
+# The parts of a request about allocations, in the order in which they are handled.
+_PARTS: Final = ("allocations", "asks", "ask_releases", "releases")
 
 
 def weight(request: Request) -> int:
@@ -22,3 +27,35 @@ def weight(request: Request) -> int:
     if isinstance(request, UpdateApplications):
         return 1 + len(request.new) + len(request.remove)
     return 1 + sum(1 + len(node.existing) for node in request.nodes)
+
+
+def with_those_behind(request: Request, behind: deque[Any]) -> Request:
+    """Return one request that means the same as this one and those right behind it; take these.
+
+    Where an RM sends asks one by one, what each request costs however little is in it is paid once
+    for all that wait. Rules: SI-2, SI-7.
+    """
+    if not isinstance(request, UpdateAllocations):
+        return request
+    run = [request]
+    while behind and _continues(run[-1], behind[0]):
+        run.append(behind.popleft())
+    if len(run) == 1:
+        return request
+    parts = {
+        name: tuple(chain.from_iterable([getattr(each, name) for each in run])) for name in _PARTS
+    }
+    return UpdateAllocations(request.rm_id, **parts)
+
+
+def _continues(request: UpdateAllocations, following: object) -> TypeGuard[UpdateAllocations]:
+    """Whether what follows a request may be handled with it: no part would come earlier than so."""
+    if not isinstance(following, UpdateAllocations) or following.rm_id != request.rm_id:
+        return False
+    parts, after = _parts(request), _parts(following)
+    return bool(parts) and bool(after) and parts[-1] <= after[0]
+
+
+def _parts(request: UpdateAllocations) -> list[int]:
+    """Return the numbers of the parts that hold something."""
+    return [number for number, name in enumerate(_PARTS) if getattr(request, name)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from remuda.runtime.pace import SPACING_NS, Pace
+from remuda.runtime.pace import SHARE, SPACING_NS, SPACING_NS_LIMIT, Pace
 
 START = 5_000_000_000
 US = 1_000
@@ -41,3 +41,16 @@ def test_when_only_one_request_gathered_that_is_over() -> None:
     pace.begin(2, START)
     pace.begin(1, START + SPACING_NS)
     assert pace.rest_ns(START + SPACING_NS + 50 * US) == 0
+
+
+def test_the_longer_turns_take_the_longer_requests_gather() -> None:
+    pace = Pace()
+    pace.begin(2, START)
+    pace.end(START + 700 * US)
+    assert pace.rest_ns(START + 700 * US) == (SHARE - 1) * 700 * US
+    pace.begin(2, START + 10_000 * US)
+    pace.end(START + 10_001 * US)
+    assert pace.rest_ns(START + 10_001 * US) == SPACING_NS - US
+    pace.begin(2, START + 20_000 * US)
+    pace.end(START + 22_000 * US)
+    assert pace.rest_ns(START + 22_000 * US) == SPACING_NS_LIMIT - 2_000 * US
