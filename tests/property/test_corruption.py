@@ -299,7 +299,7 @@ def leave_unsettled(world: World) -> None:
 
 
 def leave_shares_stale(world: World) -> None:
-    world.partition.shares_stale = True
+    world.partition.renew_shares(world.queue("root.p.a"))
 
 
 def change_divisor(world: World) -> None:

@@ -42,6 +42,7 @@ class Witness:
     def __init__(self, caller: Caller) -> None:
         self.caller = caller
         self.moments: list[tuple[Shown, Callable[[], Shown]]] = []
+        self.trees: list[tuple[q.QueueView, Rows[q.QueueView]]] = []
         for name in ("send", "step"):
             setattr(caller, name, self._watching(getattr(caller, name)))
 
@@ -61,17 +62,20 @@ class Witness:
         every = cast("q.PartitionRows", view(PartitionRowsQuery("default", rm)))
         partitions = cast("tuple[q.PartitionView, ...]", view(q.PartitionsQuery()))
         assert [every.partition] == [each for each in partitions if each.name == "default"]
-        assert every.top == view(q.QueuesQuery("default", rm))
+        tree = view(q.QueuesQuery("default", rm))
         for read in (
             lambda: (tuple(nodes), whole(apps)),
             lambda: (tuple(every.nodes), whole(every.applications)),
         ):
             self.moments.append((cast("Shown", shown), read))
+        self.trees.append((cast("q.QueueView", tree), every.queues))
 
     def agrees(self) -> int:
         """Read all that was put off, and compare; how many moments there were."""
         for shown, read in self.moments:
             assert read() == shown
+        for tree, queues in self.trees:
+            assert tuple(queues) == (tree,)
         return len(self.moments)
 
 

@@ -23,7 +23,7 @@ def renew_leaf(partition: Partition, leaf: Queue) -> None:
     for application in leaf.applications.values():
         update_application(application)
         regroup(partition, application)
-    partition.shares_stale = True
+    partition.renew_shares(leaf)
 
 
 def renew_bounds(partition: Partition, queues: Sequence[Queue]) -> None:
@@ -86,7 +86,7 @@ def renew_child_orders(partition: Partition, queues: Iterable[Queue]) -> None:
     """
     for queue in queues:
         queue.child_order = ChildOrder()
-    partition.shares_stale = True
+        partition.renew_shares(queue)
 
 
 def renew_stages(partition: Partition, applications: Iterable[Application]) -> None:

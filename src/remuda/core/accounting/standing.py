@@ -28,7 +28,7 @@ def settle(partition: Partition) -> None:
     """
     if partition.shares_stale and any(partition.root.pending.amounts):
         _renew_shares(partition)
-    elif partition.unsettled:
+    if partition.unsettled:
         for leaf in partition.unsettled.values():
             if leaf.urgent.keys or partition.urgent or leaf.swaps.order.keys or partition.swapping:
                 _settle_passes(partition, leaf)
@@ -137,22 +137,36 @@ def place_strand(strand: Strand) -> None:
 
 
 def _renew_shares(partition: Partition) -> None:
-    """Work out every queue's divisors again and reorder the tree. Rules: RES-52, QUE-38.
+    """Work the divisors of stale queues, and of all below, out again, and reorder the tree there.
 
-    Needed after a change of cluster size or configuration; cost O(queues).
+    Needed after a change of cluster size or configuration; cost O(queues concerned).
+    Rules: RES-52, QUE-38.
     """
-    partition.shares_stale = False
+    stale, partition.shares_stale = partition.shares_stale, {}
     fair: dict[str, Vector | None] = {}
-    queues = partition.queues(partition.root)
-    for queue in queues:
-        above = fair[queue.parent.path] if queue.parent is not None else None
-        fair[queue.path] = fair_maximum(queue, above)
-        queue.divisors = divisors(queue, fair[queue.path])
-    for queue in reversed(queues):
-        _settle_passes(partition, queue)
-        if queue.parent is not None:
-            _update(queue, queue.parent, parity=partition.parity)
+    renewed: set[str] = set()
+    for top in stale.values():
+        if top.path in renewed:
+            continue
+        queues = partition.queues(top)
+        for queue in queues:
+            queue.divisors = divisors(queue, _fair_maximum(queue, fair))
+            renewed.add(queue.path)
+        for queue in reversed(queues):
+            _settle_passes(partition, queue)
+        for queue in (*reversed(queues), *top.path_up[1:]):
+            if queue.parent is not None:
+                _update(queue, queue.parent, parity=partition.parity)
     partition.root.priority = partition.root.priorities.highest
+
+
+def _fair_maximum(queue: Queue, known: dict[str, Vector | None]) -> Vector | None:
+    """Return the fair maximum of a queue; those of queues on the way are kept. Rules: QUE-38."""
+    if queue.path not in known:
+        parent = queue.parent
+        above = None if parent is None else _fair_maximum(parent, known)
+        known[queue.path] = fair_maximum(queue, above)
+    return known[queue.path]
 
 
 def _settle_passes(partition: Partition, leaf: Queue) -> None:

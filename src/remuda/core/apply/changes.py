@@ -101,6 +101,7 @@ def renew_changed(partition: Partition, changes: Changes, *, preemption: bool) -
         renew_order(partition, queue)
     if preemption:
         renew_stages(partition, partition.applications.values())
+        partition.renew_shares(partition.root)
     for queue in reversed(changes.shown):
         reshow_priority(queue)
     renew_child_orders(partition, changes.shown)

@@ -42,6 +42,5 @@ def make_queues(turn: Turn, partition: Partition, path: str) -> Queue:
         child.tally = turn.cluster.tallies.enter(tally_key(partition, child))
         turn.event(partition, events.QUEUE, child.path, events.ADD, events.QUEUE_DYNAMIC)
         queue = child
-    if missing:
-        partition.shares_stale = True
+        partition.renew_shares(child)
     return queue

@@ -344,7 +344,7 @@ def _resize_partition(
         return
     root = partition.root
     root.maximum = partition.capacity if positive(partition.capacity) else None
-    partition.shares_stale = True
+    partition.renew_shares(root)
     partition.claims_stale = True
     shown = partition.types.resource(partition.capacity) if root.maximum else None
     turn.event(partition, events.QUEUE, root.path, events.SET, events.QUEUE_MAX, resource=shown)

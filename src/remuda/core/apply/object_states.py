@@ -56,6 +56,6 @@ def _send(turn: Turn, partition: Partition, queue: Queue | None, event: str) -> 
         return False
     if entered != queue.state:
         queue.state = entered
-        # What is served next is worked out anew for all queues, for this one may have children.
-        partition.shares_stale = True
+        # What is served next is worked out anew below, too, for this one may have children.
+        partition.renew_shares(queue)
     return True

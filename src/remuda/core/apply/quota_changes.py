@@ -35,14 +35,18 @@ Above: TypeAlias = dict[str, Part]
 
 @final
 class QuotasBefore:
-    """What a reload is compared with: maximum and delay of each queue, by path (PRE-64)."""
+    """What a reload is compared with: maximum and delay of each queue, by path (PRE-64).
+
+    Nothing where queues are not brought down to a maximum: there all delays are 0.
+    """
 
     __slots__ = ("known",)
 
     def __init__(self, partition: Partition) -> None:
+        switched_on = partition.config.quota_preemption
         self.known = {
             queue.path: (value_of(queue.maximum), delay_of(partition, queue))
-            for queue in partition.queues(partition.root)
+            for queue in (partition.queues(partition.root) if switched_on else ())
         }
 
 
@@ -53,6 +57,9 @@ def renew_quotas(turn: Turn, partition: Partition, before: QuotasBefore) -> None
     delay moves it. While a run is on a change is noted like any other, and waits for its end.
     Rules: PRE-63, PRE-64 (Ours). Cost: O(queues).
     """
+    if not partition.config.quota_preemption:
+        partition.quotas.disarm_all()
+        return
     clock = _clock(turn, partition)
     for queue in partition.queues(partition.root):
         delay = delay_of(partition, queue)

@@ -204,6 +204,7 @@ def _change_settings(
     was_leaf, amounts, before = queue.leaf, amounts_of(queue), Settings(queue)
     configure(partition.types, queue, config)
     changes.note(queue, before)
+    partition.renew_shares(queue)
     tell_amounts(turn, partition, queue, amounts)
     if was_leaf != queue.leaf:
         text = f"leaf queue: {'true' if queue.leaf else 'false'}"
@@ -213,6 +214,7 @@ def _change_settings(
 def _add(turn: Turn, partition: Partition, top: Queue, changes: Changes) -> None:
     """Tell of a new queue and all below it; their limits are new, too. Rules: RLD-20, EVT-83."""
     announce_queues(turn, partition, top)
+    partition.renew_shares(top)
     for queue in partition.queues(top):
         changes.note_limits(queue, ({}, {}))
 
@@ -230,5 +232,6 @@ def _drain(turn: Turn, partition: Partition, queue: Queue, changes: Changes) -> 
         queue.group_limits = {}
         changes.note_limits(queue, tables)
         plan_cleanup(turn, partition, queue)
+        partition.renew_shares(queue)
     for child in queue.children.values():
         _drain(turn, partition, child, changes)

@@ -174,9 +174,8 @@ def renew_claims(partition: Partition) -> None:
         claim = _claim(partition, reservation.request)
         reservation.claim = claim
         claim.reservations[reservation.number] = reservation
-    for node in partition.nodes.values():
-        if node.reservations:
-            close_or_open(partition, node)
+    for node in {each.node.node_id: each.node for each in partition.reservations.values()}.values():
+        close_or_open(partition, node)
 
 
 def _claim(partition: Partition, request: Request) -> Claim:

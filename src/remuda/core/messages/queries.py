@@ -427,11 +427,11 @@ class NodeView:
 class PartitionRows:
     """One partition at one moment: the sums of its queues, applications and nodes agree (DMP-15).
 
-    ``top``: the root queue with all below it. ``rules``: as the answer to a PlacementRulesQuery.
+    ``queues``: the root queue with all below it. ``rules``: as the answer to a PlacementRulesQuery.
     """
 
     partition: PartitionView
-    top: QueueView
+    queues: Rows[QueueView]
     applications: Rows[ApplicationView]
     nodes: Rows[NodeView]
     rules: tuple[PlacementRuleConfig, ...]

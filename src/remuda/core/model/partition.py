@@ -43,9 +43,10 @@ class Partition:
     ``name`` is plain. ``config``: the configuration in force, ``rules`` its placement rules ready
     for use. ``types``: the resource types seen here; each partition has its own.
     ``capacity``: sum over all nodes, schedulable or not (NODE-4). ``shapes``: those with pending
-    asks; ``starved``: those with lanes that wait for a node. ``shares_stale``: the divisors of
-    shares must be worked out again before the next decision. ``unsettled``: leaves, by path, whose
-    place in the tree must be. ``ended``: applications that left; ``rejected`` likewise; ``kept``:
+    asks; ``starved``: those with lanes that wait for a node. ``shares_stale``: queues, by path,
+    whose divisors of shares, and of all below, must be worked out again before the next decision.
+    ``unsettled``: leaves, by path, whose place in the tree must be. ``ended``: applications that
+    left; ``rejected`` likewise; ``kept``:
     both by number, in the order in which they ended (APP-15); ``kept_states``: state -> how many of
     these are in it.
     ``node_orders``: by policy; ``node_order`` is the partition's own, another exists once an
@@ -174,7 +175,7 @@ class Partition:
         self.allocation_count: int = 0
         self.shapes: dict[ShapeKey, Shape] = {}
         self.starved = StarvedShapes()
-        self.shares_stale: bool = True
+        self.shares_stale: dict[str, Queue] = {root.path: root}
         self.unsettled: dict[str, Queue] = {}
         self.urgent: dict[str, Queue] = {}
         self.reservation_delay_ns: int | None = None
@@ -255,6 +256,10 @@ class Partition:
                 return None
             found = child
         return found
+
+    def renew_shares(self, top: Queue) -> None:
+        """Have the shares of a queue and all below it worked out again before the next decision."""
+        self.shares_stale[top.path] = top
 
     def queues(self, top: Queue) -> list[Queue]:
         """Return a queue and all below it, depth first, parents before children."""

@@ -12,36 +12,44 @@ from remuda.core.model.vectors import Vector, amount_at, define
 
 def headroom(queue: Queue) -> Vector | None:
     """Return what a queue may still use; a type limited nowhere is absent. Rules: QUE-13."""
-    return _least(queue.path_up)
+    return least(_rooms(queue.path_up))
 
 
 def user_headroom(account: Account) -> Vector | None:
     """Return what user and group may still use, of the limited types. Rules: CYC-12, LIM-53."""
-    return _least(account.limited)
+    return least(_rooms(account.limited))
 
 
 def room_at(bound: Bound) -> Vector:
     """Return what is left under one limit, of the types it names. Rules: QUE-13, LIM-53."""
-    return _least([bound]) or Vector()
-
-
-def _least(bounds: Iterable[Bound]) -> Vector | None:
-    """Return the least that is left under any of these, per type; None without a limit."""
-    least: Vector | None = None
-    for bound in bounds:
-        maximum = bound.maximum
-        if maximum is None:
-            continue
-        if least is None:
-            least = Vector()
-        known = least.types
-        define(least, maximum.types)
+    room = Vector()
+    maximum = bound.maximum
+    if maximum is not None:
+        define(room, maximum.types)
         for index in range(len(maximum.amounts)):
             if maximum.types >> index & 1:
-                left = amount_at(maximum, index) - _spoken_for(bound, index)
-                if not known >> index & 1 or left < least.amounts[index]:
-                    least.amounts[index] = left
-    return least
+                room.amounts[index] = amount_at(maximum, index) - _spoken_for(bound, index)
+    return room
+
+
+def least(rooms: Iterable[Vector]) -> Vector | None:
+    """Return the least of what is left in several places, per type; None without any."""
+    found: Vector | None = None
+    for room in rooms:
+        if found is None:
+            found = Vector()
+        known = found.types
+        define(found, room.types)
+        for index in range(len(room.amounts)):
+            if room.types >> index & 1:
+                left = room.amounts[index]
+                if not known >> index & 1 or left < found.amounts[index]:
+                    found.amounts[index] = left
+    return found
+
+
+def _rooms(bounds: Iterable[Bound]) -> list[Vector]:
+    return [room_at(bound) for bound in bounds if bound.maximum is not None]
 
 
 def _spoken_for(bound: Bound, index: int) -> int:

@@ -52,9 +52,9 @@ from remuda.core.views.partitions import (
     find_partition,
     partition_view,
     partition_views,
-    queue_view,
 )
 from remuda.core.views.preemptions import eviction_views, preemption_views
+from remuda.core.views.queues import queue_rows, queue_view
 from remuda.core.views.usage import usage_views
 from remuda.core.views.utilisation import node_loads, utilisation_view
 
@@ -88,7 +88,7 @@ def answer(cluster: Cluster, query: Query) -> View:
 
 def _answer(partition: Partition, query: PartitionQuery) -> View:
     if isinstance(query, QueuesQuery):
-        return queue_view(partition, partition.root)
+        return queue_view(partition)
     if isinstance(query, NodesQuery | NodeRowsQuery | PartitionRowsQuery):
         return _nodes(partition, query)
     if isinstance(query, ApplicationsQuery | ApplicationRowsQuery):
@@ -135,7 +135,7 @@ def _all(partition: Partition) -> PartitionRows:
     nodes = NotedNodes(partition, sorted(partition.nodes))
     return PartitionRows(
         partition_view(partition),
-        queue_view(partition, partition.root),
+        queue_rows(partition),
         rows_beside(nodes, partition),
         nodes.rows(),
         partition.config.placement_rules,

@@ -262,7 +262,7 @@ def _partition_nodes(snapshot: _Snapshot) -> Iterator[bytes]:
 
 def _queues(found: Sequence[_Snapshot]) -> Iterator[bytes]:
     """Yield the queue trees. Rules: DMP-8."""
-    shapes = (dao.queue(each.rows.top, subtree=True) for each in found if each.rows)
+    shapes = (dao.queue(each.rows.queues[0], subtree=True) for each in found if each.rows)
     yield from _list("queues", values(_INNER, shapes))
 
 

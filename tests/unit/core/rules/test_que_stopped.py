@@ -26,7 +26,7 @@ def set_state(door: Caller, path: str, state: str) -> None:
     queue = inside(door, path)
     queue.state = state
     partition = door.scheduler._cluster.partitions()[0]
-    partition.shares_stale = True
+    partition.renew_shares(queue)
     door.send(c.UpdateAllocations(door.rm))
     door.scheduler.check()
 
