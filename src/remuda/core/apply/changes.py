@@ -21,7 +21,7 @@ from remuda.core.accounting.standing import reshow_priority
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
 from remuda.core.model.trackers import Limit
-from remuda.core.model.vectors import Vector, value_of
+from remuda.core.model.vectors import same_limit
 
 # Limits of users, and of groups, by name.
 Tables: TypeAlias = tuple[Mapping[str, Limit], Mapping[str, Limit]]
@@ -67,14 +67,14 @@ class Changes:
             self.bounds.append(queue)
             if not before.max_applications or not queue.max_applications:
                 self.gates.append(queue)
-        elif _differ(before.maximum, queue.maximum):
+        elif not same_limit(before.maximum, queue.maximum):
             self.bounds.append(queue)
         old, new = before.settings, queue.settings
         fair = new.application_sort == FAIR
         if old is not new and old.of_queues() != new.of_queues():
             self.shown.append(queue)
         if (old is not new and old.of_applications() != new.of_applications()) or (
-            fair and _differ(before.guaranteed, queue.guaranteed)
+            fair and not same_limit(before.guaranteed, queue.guaranteed)
         ):
             self.orders.append(queue)
         self.note_limits(queue, before.tables)
@@ -106,7 +106,3 @@ def renew_changed(partition: Partition, changes: Changes, *, preemption: bool) -
         reshow_priority(queue)
     renew_child_orders(partition, changes.shown)
     partition.revision += 1
-
-
-def _differ(old: Vector | None, new: Vector | None) -> bool:
-    return old is not new and value_of(old) != value_of(new)

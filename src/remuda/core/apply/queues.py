@@ -19,7 +19,7 @@ from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Access, Queue
 from remuda.core.model.tally import TallyKey
 from remuda.core.model.trackers import Limit
-from remuda.core.model.vectors import ResourceTypes, Vector, positive, value_of, vector_of
+from remuda.core.model.vectors import ResourceTypes, Vector, positive, same_limit, vector_of
 from remuda.core.policy.properties import inherited, nearest_template, settings
 from remuda.core.policy.tag_quota import TagQuota
 
@@ -152,7 +152,7 @@ def tell_amounts(turn: Turn, partition: Partition, queue: Queue, before: QueueAm
     details = (events.QUEUE_MAX, events.QUEUE_GUARANTEED)
     changed = False
     for detail, old, new in zip(details, before, amounts_of(queue), strict=True):
-        if value_of(old) == value_of(new) or (queue.parent is None and detail == events.QUEUE_MAX):
+        if same_limit(old, new) or (queue.parent is None and detail == events.QUEUE_MAX):
             continue
         changed = True
         shown = None if new is None else partition.types.resource(new)

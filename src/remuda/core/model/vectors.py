@@ -324,6 +324,11 @@ def value_of(vector: Vector | None) -> tuple[int, tuple[int, ...]] | None:
     return None if vector is None else (vector.types, trimmed(vector))
 
 
+def same_limit(left: Vector | None, right: Vector | None) -> bool:
+    """Whether two limits are equal by ``value_of``. Rules: RES-31, RES-32, EVT-74."""
+    return left is right or value_of(left) == value_of(right)
+
+
 def exceeds(left: tuple[int, ...], right: tuple[int, ...]) -> bool:
     """Whether left is at least right in every type and more in one. Rules: RES-36, QUE-35.
 

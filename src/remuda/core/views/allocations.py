@@ -6,7 +6,6 @@ What may change later is noted with the question; the view is made when it is re
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import chain
 from typing import Final, TypeAlias, final
 
 from remuda.core.messages.queries import AllocationView
@@ -33,13 +32,17 @@ def note_allocations(groups: Iterable[Iterable[Allocation]]) -> NotedAllocations
 
     Whoever is a victim was ordered out (PRE-34), so that need not be looked for.
     """
-    found = list(chain.from_iterable(groups))
-    going = [each for each in found if each.ordered]
-    return (
-        found,
-        [each.amounts for each in found],
-        {each: (each.ordered, each.preemption) for each in going} if going else {},
-    )
+    found: list[Allocation] = []
+    amounts: list[Amounts] = []
+    going: dict[Allocation, Going] = {}
+    # All of each at once, for most of the time goes into fetching them from memory.
+    for group in groups:
+        for each in group:
+            found.append(each)
+            amounts.append(each.amounts)
+            if each.ordered:
+                going[each] = (each.ordered, each.preemption)
+    return found, amounts, going
 
 
 @final

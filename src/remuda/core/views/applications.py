@@ -27,6 +27,7 @@ from remuda.core.views.allocations import (
     by_id,
     note_allocations,
 )
+from remuda.core.views.columns import Column
 from remuda.core.views.nodes import NotedNodes
 from remuda.core.views.preemptions import Involved
 from remuda.core.views.requests import by_key, note_requests, request_view
@@ -76,8 +77,7 @@ def chosen_application_views(
     """Return some applications, live or ended. Rules: REST-77, REST-78, REST-136, PRE-91."""
     if not found:
         return ()
-    common = _Common(partition, None)
-    return tuple([_NotedApplication(common, each).view(whole=True) for each in found])
+    return tuple([each.view(whole=True) for each in _noted(partition, found, None)])
 
 
 def _note_all(
@@ -90,17 +90,34 @@ def _note_all(
         if queue is None:
             return None
         applications = queue.applications
-    common = _Common(partition, nodes)
-    return [_NotedApplication(common, applications[each]) for each in sorted(applications)]
+    return _noted(partition, [applications[each] for each in sorted(applications)], nodes)
+
+
+def _noted(
+    partition: Partition, found: Sequence[Application], nodes: NotedNodes | None
+) -> list[_NotedApplication]:
+    common = _Common(partition, found, nodes)
+    return [_NotedApplication(common, place, each) for place, each in enumerate(found)]
 
 
 @final
 class _Common:
-    """What the applications of one answer share. ``nodes``: know what allocations hold, if any."""
+    """What the applications of one answer share, and their amounts, by place.
 
-    __slots__ = ("flying", "involved", "name", "nodes", "partition", "types")
+    ``nodes``: know what allocations hold, if any.
+    """
 
-    def __init__(self, partition: Partition, nodes: NotedNodes | None) -> None:
+    __slots__ = (
+        "allocated", "flying", "involved", "max_allocated", "name", "nodes", "partition", "pending",
+        "types",
+    )  # fmt: skip
+
+    def __init__(
+        self, partition: Partition, found: Sequence[Application], nodes: NotedNodes | None
+    ) -> None:
+        self.allocated = Column([each.allocated for each in found])
+        self.max_allocated = Column([each.max_allocated for each in found])
+        self.pending = Column([each.pending for each in found])
         self.nodes = nodes
         self.partition = partition
         self.name = partition.name
@@ -114,15 +131,16 @@ class _NotedApplication:
     """An application as it was at one moment. Rules: REST-77, DMP-15, DMP-17."""
 
     __slots__ = (
-        "allocated", "allocations", "application", "backoff_until_ns", "common", "deadline_ns",
-        "finished_ns", "groups", "max_allocated", "pending", "placeholders", "priority", "queue",
+        "allocations", "application", "backoff_until_ns", "common", "deadline_ns", "finished_ns",
+        "groups", "place", "placeholders", "priority", "queue",
         "reason", "requests", "seconds", "started_ns", "state", "state_log", "submitted_ns", "user",
         "user_groups",
     )  # fmt: skip
 
-    def __init__(self, common: _Common, application: Application) -> None:
+    def __init__(self, common: _Common, place: int, application: Application) -> None:
         gang = application.gang
         self.common = common
+        self.place = place
         self.application = application
         self.queue = application.queue_path
         self.user = application.user
@@ -131,9 +149,6 @@ class _NotedApplication:
         self.submitted_ns = application.submitted_ns
         self.finished_ns = application.finished_ns
         self.started_ns = application.started_ns
-        self.allocated = copy(application.allocated)
-        self.max_allocated = copy(application.max_allocated)
-        self.pending = copy(application.pending)
         self.reason = application.reject_reason
         self.priority = application.priority
         self.state_log = tuple(application.state_log)
@@ -155,7 +170,8 @@ class _NotedApplication:
         number = self.application.number
         common = self.common
         resource = common.types.resource
-        used = copy(self.allocated)
+        allocated = common.allocated.vector(self.place)
+        used = copy(allocated)
         if self.placeholders is not None:
             add_vector(used, self.placeholders)
         requests, allocations = self._requests(), self._allocations()
@@ -170,9 +186,9 @@ class _NotedApplication:
             submission_time_ns=self.submitted_ns,
             finished_time_ns=self.finished_ns,
             start_time_ns=self.started_ns,
-            used=resource(self.allocated),
-            max_used=resource(higher(self.max_allocated, used)),
-            pending=resource(self.pending),
+            used=resource(allocated),
+            max_used=resource(higher(common.max_allocated.vector(self.place), used)),
+            pending=resource(common.pending.vector(self.place)),
             rejected_message=self.reason,
             max_request_priority=self.priority,
             state_log=self.state_log,

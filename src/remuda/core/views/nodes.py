@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from itertools import accumulate, chain
+from itertools import accumulate
 from typing import final
 
 from remuda.core.messages.queries import ForeignAllocationView, NodeView
@@ -14,13 +14,14 @@ from remuda.core.model.application import Application
 from remuda.core.model.foreign import ForeignAllocation
 from remuda.core.model.node import Node, says_ready
 from remuda.core.model.partition import Partition
-from remuda.core.model.vectors import Amounts, Vector
+from remuda.core.model.vectors import Amounts
 from remuda.core.views.allocations import (
     InFlight,
     allocation_views,
     by_application,
     note_allocations,
 )
+from remuda.core.views.columns import Column
 
 
 def node_views(partition: Partition) -> tuple[NodeView, ...]:
@@ -62,9 +63,9 @@ class NotedNodes:
         self.totals = [node.total for node in nodes]
         self.attributes = [node.attributes for node in nodes]
         self.schedulable = [node.schedulable for node in nodes]
-        self.allocated = _Column([node.allocated for node in nodes])
-        self.occupied = _Column([node.occupied for node in nodes])
-        self.available = _Column([node.available for node in nodes])
+        self.allocated = Column([node.allocated for node in nodes])
+        self.occupied = Column([node.occupied for node in nodes])
+        self.available = Column([node.available for node in nodes])
         self.allocations = note_allocations([node.allocations.values() for node in nodes])
         self.ends = list(accumulate([len(node.allocations) for node in nodes]))
         self.reserved = {
@@ -127,23 +128,6 @@ class NotedNodes:
             reservations=self.reserved.get(place, ()),
             foreign=tuple([_foreign_view(each) for each in _by_key(self.foreign.get(place, ()))]),
         )
-
-
-@final
-class _Column:
-    """Many vectors as they were at one moment, one after the other. Rules: RES-13."""
-
-    __slots__ = ("_amounts", "_ends", "_types")
-
-    def __init__(self, vectors: list[Vector]) -> None:
-        self._amounts = list(chain.from_iterable([vector.amounts for vector in vectors]))
-        self._ends = list(accumulate([len(vector.amounts) for vector in vectors]))
-        self._types = [vector.types for vector in vectors]
-
-    def row(self, place: int) -> tuple[list[int], int]:
-        """Return the amounts and types of one vector."""
-        start = self._ends[place - 1] if place else 0
-        return self._amounts[start : self._ends[place]], self._types[place]
 
 
 def _id(node: Node) -> str:

@@ -5,17 +5,18 @@ What may change later is noted with the question; the view is made when it is re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import final
 
 from remuda.config.queue_properties import FAIR
 from remuda.config.schema import TemplateConfig
 from remuda.core.messages.queries import QueueView
 from remuda.core.messages.rows import Rows
+from remuda.core.model.bound import Bound
 from remuda.core.model.partition import Partition
-from remuda.core.model.queue import Queue
 from remuda.core.model.vectors import Vector, copy
 from remuda.core.policy.headroom import least, room_at
+from remuda.core.views.columns import Column
 
 
 def queue_view(partition: Partition) -> QueueView:
@@ -28,87 +29,117 @@ def queue_rows(partition: Partition) -> Rows[QueueView]:
 
     Rules: REST-70, REST-71, REST-74, REST-75, DMP-15, DMP-17.
     """
-    top = _NotedQueue(partition.root, "")
-    return Rows(1, lambda _: top.view(partition, (), None))
+    noted = _NotedQueues(partition)
+    return Rows(1, lambda _: noted.view())
 
 
 @final
-class _NotedQueue:
-    """A queue as it was at one moment, and those below it; what is set is never changed in place.
+class _NotedQueues:
+    """All queues of a partition as they were at one moment, parents before children.
 
-    ``room``: what was left under its own maximum, None without one. Rules: REST-70, DMP-15.
+    Settings, and what is configured of amounts, are never changed in place. ``root_maximum`` is:
+    it is the size of the cluster. ``promised``: by place, where something is (PRE-89).
+    Rules: REST-70, DMP-15, DMP-17.
     """
 
     __slots__ = (
-        "allocated", "children", "guaranteed", "leaf", "managed", "max_applications", "maximum",
-        "parent", "path", "pending", "preempting", "priority", "properties", "room", "running",
-        "settings", "state", "template",
+        "allocated", "guaranteed", "leaf", "managed", "max_applications", "maximum", "partition",
+        "pending", "preempting", "priority", "promised", "properties", "queues", "root_maximum",
+        "running", "settings", "state", "template",
     )  # fmt: skip
 
-    def __init__(self, queue: Queue, parent: str) -> None:
-        self.path = queue.path
-        self.parent = parent
-        self.state = queue.state
-        self.leaf = queue.leaf
-        self.managed = queue.managed
-        self.pending = copy(queue.pending)
-        self.allocated = copy(queue.allocated)
-        self.preempting = copy(queue.preempting)
-        # That of root is the capacity of its partition, which does change.
-        self.maximum = None if queue.maximum is None else copy(queue.maximum)
-        self.guaranteed = queue.guaranteed
-        self.room = None if queue.maximum is None else room_at(queue)
-        self.properties = queue.properties
-        self.running = queue.running
-        self.max_applications = queue.max_applications
-        self.template = queue.template
-        self.priority = queue.priority
-        self.settings = queue.settings
-        path = queue.path
-        self.children = [_NotedQueue(child, path) for child in queue.children.values()]
+    def __init__(self, partition: Partition) -> None:
+        queues = partition.queues(partition.root)
+        self.partition = partition
+        self.queues = queues
+        self.state = [queue.state for queue in queues]
+        self.leaf = [queue.leaf for queue in queues]
+        self.managed = [queue.managed for queue in queues]
+        self.pending = Column([queue.pending for queue in queues])
+        self.allocated = Column([queue.allocated for queue in queues])
+        self.preempting = Column([queue.preempting for queue in queues])
+        self.promised = {
+            place: copy(queue.promised)
+            for place, queue in enumerate(queues)
+            if queue.promised is not None
+        }
+        self.maximum = [queue.maximum for queue in queues]
+        self.root_maximum = None if self.maximum[0] is None else copy(self.maximum[0])
+        self.guaranteed = [queue.guaranteed for queue in queues]
+        self.properties = [queue.properties for queue in queues]
+        self.running = [queue.running for queue in queues]
+        self.max_applications = [queue.max_applications for queue in queues]
+        self.template = [queue.template for queue in queues]
+        self.priority = [queue.priority for queue in queues]
+        self.settings = [queue.settings for queue in queues]
 
-    def view(
-        self, partition: Partition, above: Sequence[Vector], template: TemplateConfig | None
+    def view(self) -> QueueView:
+        """Return the root queue with all below it. Any thread."""
+        below: dict[str, list[int]] = {}
+        for place, queue in enumerate(self.queues):
+            if queue.parent is not None:
+                below.setdefault(queue.parent.path, []).append(place)
+        return self._view(0, below, (), None)
+
+    def _view(
+        self,
+        place: int,
+        below: Mapping[str, list[int]],
+        above: Sequence[Vector],
+        template: TemplateConfig | None,
     ) -> QueueView:
-        """Return the queue with all below it. Any thread.
+        """Return one queue with all below it.
 
-        ``above``: what was left under each maximum above. ``template``: the nearest there (TPL-5).
-        Rules: QUE-13, REST-70, REST-71, REST-74, REST-75.
+        ``below``: places of children, by path. ``above``: what was left under each maximum above.
+        ``template``: the nearest one there (TPL-5). Rules: QUE-13, REST-70, REST-71, REST-74.
         """
-        resource = partition.types.resource
-        settings = self.settings
-        rooms = above if self.room is None else (*above, self.room)
+        queue = self.queues[place]
+        resource = self.partition.types.resource
+        settings = self.settings[place]
+        maximum = self.maximum[place] if place else self.root_maximum
+        guaranteed = self.guaranteed[place]
+        rooms = above if maximum is None else (*above, self._room(place, maximum))
         room = least(rooms)
-        template = template if self.template is None else self.template
-        children = sorted(self.children, key=_path)
+        own = self.template[place]
+        template = template if own is None else own
+        children = sorted(below.get(queue.path, ()), key=self._path)
+        leaf = self.leaf[place]
         return QueueView(
-            path=self.path,
-            partition=partition.name,
-            status=self.state,
-            leaf=self.leaf,
-            managed=self.managed,
-            parent=self.parent,
-            pending=resource(self.pending),
-            allocated=resource(self.allocated),
-            preempting=resource(self.preempting),
-            maximum=None if self.maximum is None else resource(self.maximum),
-            guaranteed=None if self.guaranteed is None else resource(self.guaranteed),
+            path=queue.path,
+            partition=self.partition.name,
+            status=self.state[place],
+            leaf=leaf,
+            managed=self.managed[place],
+            parent="" if queue.parent is None else queue.parent.path,
+            pending=resource(self.pending.vector(place)),
+            allocated=resource(self.allocated.vector(place)),
+            preempting=resource(self.preempting.vector(place)),
+            maximum=None if maximum is None else resource(maximum),
+            guaranteed=None if guaranteed is None else resource(guaranteed),
             headroom=None if room is None else resource(room),
-            properties=dict(sorted(self.properties.items())),
-            running_applications=self.running,
-            max_applications=self.max_applications,
-            template=None if self.leaf else template,
-            current_priority=self.priority,
-            sort_policy=settings.application_sort if self.leaf else FAIR,
+            properties=dict(sorted(self.properties[place].items())),
+            running_applications=self.running[place],
+            max_applications=self.max_applications[place],
+            template=None if leaf else template,
+            current_priority=self.priority[place],
+            sort_policy=settings.application_sort if leaf else FAIR,
             priority_sorting=settings.sort_by_priority,
             priority_fence=settings.priority_fence,
             priority_offset=settings.priority_offset,
             preemption_policy=settings.preemption_policy,
             preemption_delay_ns=settings.preemption_delay_ns,
             quota_preemption_delay_ns=settings.quota_preemption_delay_ns,
-            children=tuple([child.view(partition, rooms, template) for child in children]),
+            children=tuple([self._view(each, below, rooms, template) for each in children]),
         )
 
+    def _room(self, place: int, maximum: Vector) -> Vector:
+        """Return what was left under the maximum of a queue."""
+        bound = Bound()
+        bound.maximum = maximum
+        bound.allocated = self.allocated.vector(place)
+        bound.preempting = self.preempting.vector(place)
+        bound.promised = self.promised.get(place)
+        return room_at(bound)
 
-def _path(noted: _NotedQueue) -> str:
-    return noted.path
+    def _path(self, place: int) -> str:
+        return self.queues[place].path

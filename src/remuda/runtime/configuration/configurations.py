@@ -20,7 +20,6 @@ from remuda.config.findings import cut
 from remuda.config.schema import Configuration
 from remuda.core.messages.commands import Command, RegisterResourceManager, UpdateConfiguration
 from remuda.core.messages.effects import ConfigurationAnswered, Effect
-from remuda.runtime.configuration.differences import log_change
 from remuda.runtime.configuration.documents import DOCUMENTS_LIMIT, Document, StoredDocuments
 from remuda.runtime.errors import NotRegisteredError
 
@@ -71,7 +70,8 @@ class ConfigurationChange:
 
     ``refusals``: the answers of the RMs that cannot take it, by RM ID. ``rm_ids``: whom it
     concerns. ``before`` and ``after``: the configurations, equal where the checksum was the same
-    and no queue was touched (CHK-5); after a refusal ``after`` is what stays in force.
+    and no queue was touched (CHK-5); after a refusal ``after`` is what stays in force. ``origin``:
+    what the log calls what was put in force, "" after a trial.
     """
 
     before: Configuration
@@ -79,6 +79,7 @@ class ConfigurationChange:
     rm_ids: tuple[str, ...]
     refusals: Mapping[str, ConfigurationAnswered] = field(default_factory=dict)
     reason: str = ""
+    origin: str = ""
 
     @property
     def refused(self) -> bool:
@@ -167,10 +168,9 @@ class Configurations:
         refusals = self._apply([command])
         if not refusals and not command.dry_run:
             self._note(command, stored=stored)
-            origin = f"update of resource manager {command.rm_id!r}"
-            log_change(origin, before, command.config, 1)
         after = before if refusals else command.config
-        return ConfigurationChange(before, after, (command.rm_id,), refusals)
+        origin = "" if command.dry_run else f"update of resource manager {command.rm_id!r}"
+        return ConfigurationChange(before, after, (command.rm_id,), refusals, origin=origin)
 
     def store(self, new: NewDocument) -> ConfigurationChange:
         """Replace a stored document and put it in force for all RMs that use it, or for none.
@@ -194,10 +194,10 @@ class Configurations:
             for command in commands:
                 self._note(command, stored=True)
             self._keep(group, new)
-            origin = new.origin or f"document of policy group {group!r}"
-            log_change(origin, before, after, len(commands))
         rm_ids = tuple(command.rm_id for command in commands)
-        return ConfigurationChange(before, before if refusals else after, rm_ids, refusals)
+        origin = "" if new.dry_run else new.origin or f"document of policy group {group!r}"
+        in_force = before if refusals else after
+        return ConfigurationChange(before, in_force, rm_ids, refusals, origin=origin)
 
     def _obstacle(self, group: str | None, new: NewDocument, before: Configuration) -> str:
         """Return why a document cannot be stored, whoever uses it; "" if nothing is in the way."""

@@ -63,7 +63,7 @@ def summary(before: Configuration, after: Configuration) -> str:
 
 
 class _Counts:
-    """How many queues were added, changed and left out. The core thread waits for it: 2 us each."""
+    """How many queues were added, changed and left out."""
 
     def __init__(self) -> None:
         self.added = self.changed = self.left_out = 0

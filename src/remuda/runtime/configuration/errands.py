@@ -5,6 +5,7 @@ Kept apart from the loop because these are the calls of administrators, not of s
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
@@ -18,7 +19,8 @@ from remuda.runtime.configuration.configurations import (
     NewDocument,
     Registered,
 )
-from remuda.runtime.errand import Errand, Send
+from remuda.runtime.configuration.differences import log_change
+from remuda.runtime.errand import Errand, Send, promise
 
 T = TypeVar("T")
 
@@ -77,4 +79,29 @@ class ConfigurationErrands:
             self._hand_out()
             return change
 
-        return self._send(Errand(change_and_hand_out, touches_core=True))
+        answer: Future[ConfigurationChange] = promise()
+        done = self._send(Errand(change_and_hand_out, touches_core=True))
+        done.add_done_callback(partial(_tell, answer))
+        return answer
+
+
+def _tell(answer: Future[ConfigurationChange], done: Future[ConfigurationChange]) -> None:
+    """Pass on what became of a change; one that is in force is logged before.
+
+    That is done on a thread of its own: comparing thousands of queues would hold the core up.
+    """
+    if (error := done.exception()) is not None:
+        answer.set_exception(error)
+        return
+    change = done.result()
+
+    def log_and_answer() -> None:
+        try:
+            log_change(change.origin, change.before, change.after, len(change.rm_ids))
+        finally:
+            answer.set_result(change)
+
+    if change.refused or not change.origin:
+        answer.set_result(change)
+    else:
+        threading.Thread(target=log_and_answer, name="remuda-log").start()
