@@ -43,7 +43,7 @@ class PlacementEncoder:
     def __init__(self) -> None:
         # Resources are known by their identity, which the entry keeps alive: the reader gives
         # equal asks the same mapping.
-        self._shapes: dict[tuple[int, bool, bool], tuple[Resource, str, str]] = {}
+        self._shapes: dict[tuple[int, int, bool, bool], tuple[Resource, str, str]] = {}
         self._nodes: dict[str, str] = {}
         self._applications: dict[str, str] = {}
         self._partition = ""
@@ -56,15 +56,22 @@ class PlacementEncoder:
         """
         like: Resource | None = None
         victim = preemptor = False
+        rank = 0
         amounts = policy = ""
         nodes, applications, lengths = self._nodes, self._applications, _LENGTHS
         encoded: list[str] = []
         for effect in effects:
             ask, node_id, identity = effect.ask, effect.node_id, effect.allocation_id
             key, application_id = ask.allocation_key, ask.application_id
-            resource, may, might = ask.resource, ask.allow_preempt_self, ask.allow_preempt_other
-            if resource is not like or may is not victim or might is not preemptor:
-                like, victim, preemptor = resource, may, might
+            resource, priority = ask.resource, ask.priority
+            may, might = ask.allow_preempt_self, ask.allow_preempt_other
+            if (
+                resource is not like
+                or priority != rank
+                or may is not victim
+                or might is not preemptor
+            ):
+                like, rank, victim, preemptor = resource, priority, may, might
                 amounts, policy = self._shape(ask)
             if effect.partition != self._partition:
                 self._partition = effect.partition
@@ -84,12 +91,13 @@ class PlacementEncoder:
         return "".join(encoded).encode("latin-1")
 
     def _shape(self, ask: Ask) -> tuple[str, str]:
-        """Return the encoded resource and preemption policy of an ask."""
-        key = (id(ask.resource), ask.allow_preempt_self, ask.allow_preempt_other)
+        """Return the encoded resource with the priority, and preemption policy, of an ask."""
+        key = (id(ask.resource), ask.priority, ask.allow_preempt_self, ask.allow_preempt_other)
         known = self._shapes.get(key)
         if known is not None:
             return known[1], known[2]
-        amounts = _characters(si.Allocation(resourcePerAlloc=resource_of(ask.resource)))
+        resource = resource_of(ask.resource)
+        amounts = _characters(si.Allocation(resourcePerAlloc=resource, priority=ask.priority))
         policy = si.PreemptionPolicy(
             allowPreemptSelf=ask.allow_preempt_self, allowPreemptOther=ask.allow_preempt_other
         )
@@ -119,19 +127,19 @@ def _remembered(memory: dict[str, str], name: str, encoded: str) -> str:
 
 def _is_usual(ask: Ask, key: str, identity: str) -> bool:
     """Whether an ask has nothing but what nearly all have, and texts of one byte a character."""
-    if ask.priority or ask.tags or ask.task_group or ask.placeholder or ask.originator:
+    if ask.tags or ask.task_group or ask.placeholder or ask.originator:
         return False
     short = 0 < len(key) < 1_024 and 0 < len(identity) < 1_024
     return short and key.isascii() and identity.isascii()
 
 
 def _any(ask: Ask, identity: str, known: tuple[str, str, str]) -> str:
-    """Return any allocation, encoded; ``known``: its resource, its node and owner, its policy."""
+    """Return any allocation, encoded.
+
+    ``known``: its resource with the priority, its node and owner, its policy.
+    """
     amounts, place, policy = known
     parts = [_text("\x0a", ask.allocation_key), _tags(ask.tags), _text("\x1a", identity), amounts]
-    if ask.priority:
-        # A negative number is sent as what it is modulo 2**64.
-        parts.append("\x30" + _length(ask.priority % (1 << 64)))
     parts += (place, _text("\x5a", ask.task_group))
     if ask.placeholder:
         parts.append("\x60\x01")
