@@ -80,14 +80,11 @@ class SchedulerLoop:
     ``configurations`` changes configurations while it runs, ``operations`` is for what else
     operators want. ``connections`` is told when one breaks or comes back, ``roster`` tells the
     states of all RMs, ``dumps`` asks them about themselves. ``intake`` holds the requests that wait
-    for lookups. ``timings()`` tells how long steps, cycles and predicates took so far.
-    ``configurations`` changes configurations while it runs. ``connections`` is told when one breaks
-    or comes back, ``roster`` tells the states of all RMs. ``intake`` holds the requests that wait
-    for lookups, ``answers`` takes those of predicates that come later. ``room``
-    returns what completes when ``try_submit`` may succeed again. ``timings()`` tells how long
-    steps, cycles and predicates took so far; ``watch_steps`` has each step told. ``feeds`` has the
-    event records that wait for RMs, and counts them. ``running()``: whether the core thread lives,
-    ``turns``: how often it went round.
+    for lookups, ``answers`` takes those of predicates that come later. ``room`` returns what
+    completes when ``try_submit`` may succeed again. ``timings()`` tells how long steps, cycles and
+    predicates took so far; ``watch_steps`` has each step told. ``feeds`` has the event records that
+    wait for RMs, and counts them. ``running()``: whether the core thread lives, ``turns``: how
+    often it went round.
 
     Rules: CYC-31, SI-2, SI-6, SI-7, SI-9, SI-10, SI-24, SI-88, RM-2, RM-4, RM-9, RM-11, RM-20.
     """
