@@ -1,4 +1,8 @@
-"""Answers questions about applications (rules: REST-77 ff.)."""
+"""Answers questions about applications (rules: REST-77 ff.).
+
+What may change later is noted with the question, amounts in large columns; a view is made when it
+is read, on whatever thread that is. Few questions want them all: most are about one queue.
+"""
 
 from __future__ import annotations
 
