@@ -20,6 +20,7 @@ from remuda.core.invariants.questions import check_listed, check_questions
 from remuda.core.invariants.quota_changes import check_quota_timers, check_quotas
 from remuda.core.invariants.require import require, same
 from remuda.core.invariants.reservations import check_reservations
+from remuda.core.invariants.shares import check_shares
 from remuda.core.model import states
 from remuda.core.model.application import Application
 from remuda.core.model.bound import Bound
@@ -446,6 +447,7 @@ _CHECKS: Final[tuple[Callable[[Partition], None], ...]] = (
     _foreign,
     _node_order,
     _queues,
+    check_shares,
     _child_orders,
     _lanes,
     _trackers,
