@@ -8,8 +8,9 @@ still meanwhile: with 100,000 allocations a tenth of all time, and half a second
 So nothing is looked at twice, and not much at once. After so many new objects the interpreter looks
 at these, which takes some milliseconds; what survives is set apart for ever (``gc.freeze``), which
 costs nothing. When objects come so fast that the last look was just now, they are state that a
-burst of requests makes: they are set apart unseen. Set apart does not mean kept: reference counting
-goes on freeing such objects.
+burst of requests makes: they are set apart unseen. So are those that come while something large
+holds scheduling up anyway (``held``). Set apart does not mean kept: reference counting goes on
+freeing such objects.
 
 What is lost is garbage in cycles that was made in such a moment, or that became a cycle later: what
 belonged to a resource manager that left, for one. It stays until somebody asks for a full
@@ -39,10 +40,12 @@ class Collector:
 
     The interpreter calls it, on whatever thread makes the object that is one too many.
     ``looked`` and ``passed``: how many batches of objects were looked at, and set apart unseen.
+    ``held``: nothing is to be looked at now.
     """
 
     def __init__(self, clock: Callable[[], int] = time.monotonic_ns) -> None:
         self.installed = False
+        self.held = False
         self.looked = 0
         self.passed = 0
         self._clock = clock
@@ -63,7 +66,7 @@ class Collector:
             return
         if phase == "start":
             now_ns = self._clock()
-            if now_ns < self._due_ns:
+            if self.held or now_ns < self._due_ns:
                 self.passed += 1
                 gc.freeze()  # nothing is left that the collection could look at
             else:

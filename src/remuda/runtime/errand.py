@@ -11,6 +11,7 @@ from concurrent.futures import Future
 from typing import Generic, Protocol, TypeVar
 
 from remuda.base.errors import RemudaError
+from remuda.runtime.interpreter import UNDISTURBED
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -40,7 +41,8 @@ class Errand(Generic[T_co]):
     def carry_out(self) -> None:
         """Run the work and complete the future. Core thread."""
         try:
-            result = self.work()
+            with UNDISTURBED:
+                result = self.work()
         except Exception as error:
             self.future.set_exception(error)
             if self.touches_core and not isinstance(error, RemudaError):

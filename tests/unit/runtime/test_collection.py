@@ -115,3 +115,17 @@ for _ in range({times}):
 assert gc.callbacks == [COLLECTOR] and gc.get_threshold()[0] == BATCH
 assert gc.get_freeze_count() > 1_000
 """)
+
+
+def test_nothing_is_looked_at_while_something_large_is_done() -> None:
+    alone("""
+looked = collector.looked
+collector.held = True
+for second in range(5):
+    now_ns += PAUSE_NS
+    kept = [[number] for number in range(BATCH * 2)]
+assert collector.looked == looked and collector.passed >= 5, (collector.looked, collector.passed)
+collector.held = False
+more = [[number] for number in range(BATCH * 2)]
+assert collector.looked == looked + 1
+""")
