@@ -163,18 +163,18 @@ def _file(settings: Settings, path: Path, core: SchedulerLoop, mark: Mark) -> Co
     """Return what keeps the default document in step with its file (RM-5)."""
     return ConfigurationFile(
         path,
-        partial(_read, path, core.resolvers),
+        partial(_read, path, core),
         core.configurations,
         mark=mark,
         interval_seconds=INTERVAL_SECONDS if settings.watch else None,
     )
 
 
-def _read(path: Path, resolvers: Resolvers) -> Configuration:
+def _read(path: Path, core: SchedulerLoop) -> Configuration:
     """Read the file anew. Raises: ConfigError, UsageError."""
     configuration = read_configuration_again(path)
-    resolvers.require(configuration, str(path))
-    return configuration
+    core.resolvers.require(configuration, str(path))
+    return core.configurations.shared(configuration)
 
 
 async def _serve(

@@ -303,7 +303,9 @@ def leave_shares_stale(world: World) -> None:
 
 
 def change_divisor(world: World) -> None:
-    world.queue("root.p.a").divisors[0] += 1
+    divisors = world.queue("root.p.a").divisors
+    assert divisors is not None
+    divisors[0] += 1
 
 
 def change_node_weights(world: World) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 import pytest
 
 from remuda.config.schema import Configuration, QueueConfig
+from remuda.config.sharing import share
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.messages import events as ev
@@ -34,21 +35,28 @@ Change = tuple[int, str, int, int, str]
 
 
 class World:
-    """A scheduler after a history; ``rm_id`` is the RM whose configuration changes."""
+    """A scheduler after a history; ``rm_id`` is the RM whose configuration changes.
 
-    def __init__(self, run: Run) -> None:
+    ``shares``: a new configuration is made of parts of the one in force, where these are equal.
+    """
+
+    def __init__(self, run: Run, *, shares: bool) -> None:
         self.scheduler = Scheduler(refuse_some)
         for given in run.inputs:
             apply(self.scheduler, given)
         self.rm_id = min(run.configs)
-        self.config = run.configs[self.rm_id][-1]
+        self.config = self.in_force = run.configs[self.rm_id][-1]
+        self.shares = shares
         self.now = run.inputs[-1][0]
 
     def update(self, config: Configuration, *, trial: bool = False) -> list[e.Effect]:
         """A changed configuration."""
-        command = c.UpdateConfiguration(self.rm_id, config, dry_run=trial)
+        given = share(config, self.in_force) if self.shares else config
+        command = c.UpdateConfiguration(self.rm_id, given, dry_run=trial)
         effects = self.scheduler.handle(command, self.now)
         self.scheduler.check()
+        if not trial and not refused(effects):
+            self.in_force = given
         return effects
 
     def view(self, query: q.Query) -> object:
@@ -256,7 +264,7 @@ class Case:
 
 def case(seed: int) -> Case:
     """A history of 30 inputs or more, and a change of its configuration."""
-    rng, world = random.Random(seed), World(record(seed, 30))
+    rng, world = random.Random(seed), World(record(seed, 30), shares=seed % 2 == 1)
     return Case(world, same_partitions(rng, world.config), rng)
 
 

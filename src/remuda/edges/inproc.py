@@ -104,7 +104,7 @@ class InProcessScheduler:
             core.configurations.watch(ProcessSettings())
             core.start()
         self._core = core
-        self._load = core.resolvers.guarded(load)
+        self._load = core.configurations.loading(load)
 
     @property
     def core(self) -> SchedulerLoop:

@@ -121,7 +121,7 @@ class SchedulerLoop:
         self.timings: Final[Callable[[], TimingsView]] = self._driver.timings.view
         self.watch_steps: Final[Callable[[StepWatch], None]] = self._driver.watch_steps
         self.configurations = ConfigurationErrands(
-            self._driver.configurations, self._driver.hand_out, self._send
+            self._driver.configurations, self._driver.hand_out, self._send, self.resolvers
         )
         self.connections = Connections(self._driver, self._send, self.roster, self._clock)
         self.operations = Operations(self._driver, self._send)

@@ -35,8 +35,8 @@ def renew_bounds(partition: Partition, queues: Sequence[Queue]) -> None:
     below: dict[str, Queue] = {}
     for top in queues:
         if top.path not in below:
-            tree = partition.queues(top) if top.children else (top,)
-            below.update({queue.path: queue for queue in tree})
+            for queue in partition.queues(top) if top.children else (top,):
+                below[queue.path] = queue
         wake_held(partition, top)
     for queue in below.values():
         for lane in queue.lanes.values():

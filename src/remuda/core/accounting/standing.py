@@ -14,7 +14,6 @@ from remuda.core.model.priorities import MIN_PRIORITY
 from remuda.core.model.queue import Queue
 from remuda.core.model.request import CLOSED, Group, Lane, Strand
 from remuda.core.model.trackers import QueueTracker
-from remuda.core.model.vectors import Vector
 from remuda.core.policy.shares import divisors, fair_maximum
 from remuda.core.policy.standing import application_key, child_key, shown_priority
 
@@ -27,7 +26,7 @@ def settle(partition: Partition) -> None:
     Rules: QUE-28, QUE-32, QUE-33, QUE-38.
     """
     if partition.shares_stale and any(partition.root.pending.amounts):
-        _renew_shares(partition)
+        _forget_shares(partition)
     if partition.unsettled:
         for leaf in partition.unsettled.values():
             if leaf.urgent.keys or partition.urgent or leaf.swaps.order.keys or partition.swapping:
@@ -45,6 +44,8 @@ def _update(queue: Queue, parent: Queue, *, parity: bool) -> None:
         queue.priority = priority
         _show_priority(queue, parent)
     if queue.state != states.STOPPED and any(queue.pending.amounts):
+        if queue.divisors is None:
+            _work_out_shares(queue)
         key = child_key(parent, queue, parity=parity)
         parent.child_order.put(queue.name, key, queue.pending, queue.has_ready())
     else:
@@ -136,37 +137,36 @@ def place_strand(strand: Strand) -> None:
         bound.waiting.put(strand)
 
 
-def _renew_shares(partition: Partition) -> None:
-    """Work the divisors of stale queues, and of all below, out again, and reorder the tree there.
+def _forget_shares(partition: Partition) -> None:
+    """Forget the divisors of stale queues, and of all below; who waits there is placed anew.
 
-    Needed after a change of cluster size or configuration; cost O(queues concerned).
+    Needed after a change of cluster size or configuration. Each queue is worked out again when it
+    is placed next, for most have nothing pending then. Cost: O(queues concerned).
     Rules: RES-52, QUE-38.
     """
     stale, partition.shares_stale = partition.shares_stale, {}
-    fair: dict[str, Vector | None] = {}
-    renewed: set[str] = set()
     for top in stale.values():
-        if top.path in renewed:
-            continue
-        queues = partition.queues(top)
-        for queue in queues:
-            queue.divisors = divisors(queue, _fair_maximum(queue, fair))
-            renewed.add(queue.path)
-        for queue in reversed(queues):
-            _settle_passes(partition, queue)
-        for queue in (*reversed(queues), *top.path_up[1:]):
-            if queue.parent is not None:
-                _update(queue, queue.parent, parity=partition.parity)
-    partition.root.priority = partition.root.priorities.highest
+        for queue in partition.queues(top) if top.children else (top,):
+            queue.divisors = None
+            if queue.leaf and _waits(queue):
+                partition.unsettled[queue.path] = queue
 
 
-def _fair_maximum(queue: Queue, known: dict[str, Vector | None]) -> Vector | None:
-    """Return the fair maximum of a queue; those of queues on the way are kept. Rules: QUE-38."""
-    if queue.path not in known:
-        parent = queue.parent
-        above = None if parent is None else _fair_maximum(parent, known)
-        known[queue.path] = fair_maximum(queue, above)
-    return known[queue.path]
+def _waits(leaf: Queue) -> bool:
+    """Whether anything of a leaf is in an order above it."""
+    return any(leaf.pending.amounts) or bool(leaf.urgent.keys or leaf.swaps.order.keys)
+
+
+def _work_out_shares(queue: Queue) -> None:
+    """Work out what usage of a queue is divided by, from the top downwards. Rules: RES-52, QUE-38.
+
+    If that of a queue is known, that of all above it is.
+    """
+    parent = queue.parent
+    if parent is not None and parent.divisors is None:
+        _work_out_shares(parent)
+    queue.fair_maximum = fair_maximum(queue, None if parent is None else parent.fair_maximum)
+    queue.divisors = divisors(queue, queue.fair_maximum)
 
 
 def _settle_passes(partition: Partition, leaf: Queue) -> None:

@@ -43,19 +43,22 @@ def is_leaf(config: QueueConfig, parent: Queue | None) -> bool:
     return parent is not None and not config.parent and not config.queues
 
 
-def configure(types: ResourceTypes, queue: Queue, config: QueueConfig) -> None:
+def configure(
+    types: ResourceTypes, queue: Queue, config: QueueConfig, *, inherits: bool = True
+) -> None:
     """Give one queue everything its configuration says; all earlier settings are gone.
 
     It goes on if it was draining; one that was stopped stays so. What the configuration it had
-    until now says alike is not worked out again: a reload may concern thousands.
+    until now says alike is not worked out again: a reload may concern thousands. ``inherits``: it
+    may inherit other properties than before.
     Rules: QUE-5, QUE-6, QUE-20, PRP-7 (Ours), RLD-21 to RLD-25, RLD-29, TPL-5, LIM-8 (Ours), OBJ-2.
     """
     parent, old = queue.parent, queue.config
-    queue.config = config
     queue.managed = True
     if queue.state == states.DRAINING:
         queue.state = states.OBJECT[queue.state, states.START]
-    _set_properties(queue, config, known=old is not None)
+    if inherits or old is None or not _means_alike(queue, old, config):
+        _set_properties(queue, config)
     queue.max_applications = config.max_applications
     if old is None or old.submit_acl != config.submit_acl:
         queue.submit_access = Access(config.submit_acl)
@@ -71,18 +74,24 @@ def configure(types: ResourceTypes, queue: Queue, config: QueueConfig) -> None:
             queue.guaranteed = positive_limit_of(types, config.guaranteed)
     if old is None or old.limits != config.limits:
         _set_limits(types, queue, config.limits)
+    queue.config = config
 
 
-def _set_properties(queue: Queue, config: QueueConfig, *, known: bool) -> None:
+def _means_alike(queue: Queue, old: QueueConfig, config: QueueConfig) -> bool:
+    """Whether a queue stays a leaf or a parent, with the properties it has. Rules: RLD-23."""
+    return old.properties == config.properties and queue.leaf == is_leaf(config, queue.parent)
+
+
+def _set_properties(queue: Queue, config: QueueConfig) -> None:
     """Take over whether a queue is a leaf, its properties, and what they mean.
 
-    ``known``: it is configured already. Reading what properties mean is most of the work.
+    Reading what properties mean is most of the work, so those that stay are not read again.
     Rules: CFG-46, QUE-18, QUE-20, PRP-7 (Ours).
     """
     parent = queue.parent
     leaf = is_leaf(config, parent)
     properties = inherited({} if parent is None else parent.properties, config.properties)
-    if not known or leaf != queue.leaf or properties != queue.properties:
+    if queue.config is None or leaf != queue.leaf or properties != queue.properties:
         queue.settings = settings(properties, leaf)
     queue.leaf = leaf
     queue.properties = properties
@@ -149,15 +158,21 @@ def tell_amounts(turn: Turn, partition: Partition, queue: Queue, before: QueueAm
     Root's maximum is the cluster's and told elsewhere. A type at zero is not one that is missing.
     Rules: QUE-5, EVT-67, EVT-68, EVT-74, EVT-75. Emits: EventRecord.
     """
-    details = (events.QUEUE_MAX, events.QUEUE_GUARANTEED)
-    changed = False
-    for detail, old, new in zip(details, before, amounts_of(queue), strict=True):
-        if same_limit(old, new) or (queue.parent is None and detail == events.QUEUE_MAX):
-            continue
-        changed = True
-        shown = None if new is None else partition.types.resource(new)
-        turn.event(partition, events.QUEUE, queue.path, events.SET, detail, resource=shown)
-    return changed
+    maximum, guaranteed = before
+    other_maximum = queue.parent is not None and not same_limit(maximum, queue.maximum)
+    if other_maximum:
+        _tell_amount(turn, partition, queue, events.QUEUE_MAX, queue.maximum)
+    other_guarantee = not same_limit(guaranteed, queue.guaranteed)
+    if other_guarantee:
+        _tell_amount(turn, partition, queue, events.QUEUE_GUARANTEED, queue.guaranteed)
+    return other_maximum or other_guarantee
+
+
+def _tell_amount(
+    turn: Turn, partition: Partition, queue: Queue, detail: int, amount: Vector | None
+) -> None:
+    shown = None if amount is None else partition.types.resource(amount)
+    turn.event(partition, events.QUEUE, queue.path, events.SET, detail, resource=shown)
 
 
 def announce_queues(turn: Turn, partition: Partition, top: Queue) -> None:

@@ -84,38 +84,44 @@ def _obstacles(manager: ResourceManager, command: UpdateConfiguration) -> list[t
     for config in command.config.partitions:
         partition = manager.partitions.get(config.name)
         if partition is not None:
-            found += _queue_obstacles(partition.root, config.root)
             names: set[str] = set()
-            _add_type_names(config.root, names)
+            _survey(partition.root, config.root, found, names)
             if not partition.types.room_for(names):
                 text = f"partition {config.name} would have more than {TYPES_LIMIT} resource types"
                 found.append((text, "RES-1"))
     return found
 
 
-def _queue_obstacles(queue: Queue, config: QueueConfig) -> list[tuple[str, str]]:
-    """Return what keeps a queue, or one below it, from becoming a parent. Rules: RLD-26."""
-    found: list[tuple[str, str]] = []
-    if queue.applications and not is_leaf(config, queue.parent):
-        count = len(queue.applications)
-        text = f"queue {queue.path} cannot become a parent while it has {count} applications"
-        found.append((text, "RLD-26"))
+def _survey(
+    queue: Queue | None, config: QueueConfig, found: list[tuple[str, str]], names: set[str]
+) -> None:
+    """Look at a queue and all below it, if it is there, and at what is configured for them.
+
+    Adds what keeps one from becoming a parent, and the resource types that are named. Where a queue
+    has this record already, neither is news. Rules: RLD-26, RES-1.
+    """
+    if queue is not None:
+        if queue.config is config:
+            return
+        if queue.applications and not is_leaf(config, queue.parent):
+            count = len(queue.applications)
+            text = f"queue {queue.path} cannot become a parent while it has {count} applications"
+            found.append((text, "RLD-26"))
+    _add_type_names(config, names)
     for child in config.queues:
-        existing = queue.children.get(child.name)
-        if existing is not None:
-            found += _queue_obstacles(existing, child)
-    return found
+        _survey(None if queue is None else queue.children.get(child.name), child, found, names)
 
 
 def _add_type_names(config: QueueConfig, names: set[str]) -> None:
-    """Add the resource types that a configured queue or one below it names."""
-    names.update(config.maximum or (), config.guaranteed or ())
+    """Add the resource types that a configured queue names."""
+    if config.maximum:
+        names.update(config.maximum)
+    if config.guaranteed:
+        names.update(config.guaranteed)
     for limit in config.limits:
         names.update(limit.maximum or ())
     if config.template is not None:
         names.update(config.template.maximum or (), config.template.guaranteed or ())
-    for child in config.queues:
-        _add_type_names(child, names)
 
 
 def _apply(turn: Turn, manager: ResourceManager, command: UpdateConfiguration) -> None:
@@ -158,12 +164,17 @@ def _change_queue(
 ) -> None:
     """Change one queue and all below it. ``inherits``: it may inherit something else than before.
 
+    Where the record is the one that it has, all below is as it says, too: queues that left have
+    none, and so another record above them.
+
     Rules: RLD-20 to RLD-29, OBJ-2, OBJ-7.
     """
     known = queue.config
+    if known is config and not inherits:
+        return
     if inherits or known is None or not _alike(known, config):
         properties = queue.properties
-        _change_settings(turn, partition, queue, config, changes)
+        _change_settings(turn, partition, queue, config, changes, inherits=inherits)
         inherits = properties != queue.properties
     else:
         queue.config = config
@@ -198,11 +209,17 @@ def _alike(known: QueueConfig, config: QueueConfig) -> bool:
 
 
 def _change_settings(
-    turn: Turn, partition: Partition, queue: Queue, config: QueueConfig, changes: Changes
+    turn: Turn,
+    partition: Partition,
+    queue: Queue,
+    config: QueueConfig,
+    changes: Changes,
+    *,
+    inherits: bool,
 ) -> None:
     """Change one queue and tell what changed. Rules: RLD-21 to RLD-27, EVT-69, EVT-74."""
     was_leaf, amounts, before = queue.leaf, amounts_of(queue), Settings(queue)
-    configure(partition.types, queue, config)
+    configure(partition.types, queue, config, inherits=inherits)
     changes.note(queue, before)
     partition.renew_shares(queue)
     tell_amounts(turn, partition, queue, amounts)

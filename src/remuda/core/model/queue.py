@@ -101,7 +101,8 @@ class Queue(Bound):
     for one that is dynamic or draining. ``maximum`` and ``guaranteed`` None: not set.
     ``template``: its own, None if it has none. ``user_limits`` and ``group_limits``: by name, in
     the order of the configuration, ``*`` the wildcard. ``divisors``: per type index what usage is
-    divided by to get the share, -1 where the type has no part in it (RES-52). ``priorities``: of
+    divided by to get the share, -1 where the type has no part in it (RES-52), and ``fair_maximum``,
+    of which they are made; None: to be worked out before they are used. ``priorities``: of
     the applications (leaf) and the visible ones of the children, ``priority`` the highest of them.
     ``lanes``: by shape number; ``ready``: those of them with something to try in the regular pass,
     ``urgent``: in the reserved pass; ``swaps``: applications with something to try in the pass
@@ -118,6 +119,7 @@ class Queue(Bound):
         "children",
         "config",
         "divisors",
+        "fair_maximum",
         "group_limits",
         "guaranteed",
         "lanes",
@@ -167,7 +169,8 @@ class Queue(Bound):
         self.user_limits: dict[str, Limit] = {}
         self.group_limits: dict[str, Limit] = {}
         self.pending = Vector()
-        self.divisors: list[int] = []
+        self.divisors: list[int] | None = None
+        self.fair_maximum: Vector | None = None
         self.priorities = PriorityCount()
         self.priority: int = MIN_PRIORITY
         self.shown_priority: int = MIN_PRIORITY

@@ -69,11 +69,12 @@ class Vector:
 class ResourceTypes:
     """The type names seen so far, each with its index. Rules: RES-1."""
 
-    __slots__ = ("_indexes", "_known", "_last", "_last_amounts", "_number", "names")
+    __slots__ = ("_by_name", "_indexes", "_known", "_last", "_last_amounts", "_number", "names")
 
     def __init__(self) -> None:
         self.names: list[str] = []
         self._indexes: dict[str, int] = {}
+        self._by_name: list[tuple[str, int]] = []
         self._known: dict[tuple[tuple[str, int], ...], Amounts] = {}
         self._number: int = 0
         self._last: Mapping[str, int] | None = None
@@ -131,10 +132,7 @@ class ResourceTypes:
 
     def named(self, amounts: list[int], types: int) -> dict[str, int]:
         """Return what a vector was by name, as ``resource``. Any thread. Rules: RES-11, RES-25."""
-        found = {
-            name: sat(amounts[index]) for index, name in enumerate(self.names) if types >> index & 1
-        }
-        return dict(sorted(found.items()))
+        return {name: sat(amounts[index]) for name, index in self._by_name if types >> index & 1}
 
     def _index(self, name: str) -> int:
         index = self._indexes.get(name, -1)
@@ -142,6 +140,7 @@ class ResourceTypes:
             index = len(self.names)
             self.names.append(name)
             self._indexes[name] = index
+            self._by_name = sorted(self._indexes.items())
         return index
 
 
@@ -326,7 +325,13 @@ def value_of(vector: Vector | None) -> tuple[int, tuple[int, ...]] | None:
 
 def same_limit(left: Vector | None, right: Vector | None) -> bool:
     """Whether two limits are equal by ``value_of``. Rules: RES-31, RES-32, EVT-74."""
-    return left is right or value_of(left) == value_of(right)
+    if left is right:
+        return True
+    if left is None or right is None or left.types != right.types:
+        return False
+    if len(left.amounts) == len(right.amounts):
+        return left.amounts == right.amounts
+    return trimmed(left) == trimmed(right)
 
 
 def exceeds(left: tuple[int, ...], right: tuple[int, ...]) -> bool:

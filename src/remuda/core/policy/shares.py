@@ -17,6 +17,7 @@ def fair_share(queue: Queue) -> float:
     best = 0.0
     amounts = queue.allocated.amounts
     known = len(amounts)
+    assert queue.divisors is not None
     for index, divisor in enumerate(queue.divisors):
         used = amounts[index] if index < known else 0
         if used > 0 and divisor >= 0:

@@ -47,7 +47,7 @@ class NotedNodes:
 
     The core thread fills them while nothing is scheduled, and a list for each node would let the
     garbage collection run more than once. ``allocations``: all, ``ends``: after the last of each
-    node. ``reserved``, ``foreign``: by place, where there is something. Rules: DMP-15, DMP-17.
+    node. ``reserved``, ``foreign``: by node ID, where there is something. Rules: DMP-15, DMP-17.
     """
 
     __slots__ = (
@@ -68,12 +68,12 @@ class NotedNodes:
         self.available = Column([node.available for node in nodes])
         self.allocations = note_allocations([node.allocations.values() for node in nodes])
         self.ends = list(accumulate([len(node.allocations) for node in nodes]))
-        self.reserved = {
-            place: _reservations(node) for place, node in enumerate(nodes) if node.reservations
-        }
-        self.foreign = {
-            place: tuple(node.foreign.values()) for place, node in enumerate(nodes) if node.foreign
-        }
+        reserved = foreign = nodes
+        if len(nodes) > 1:
+            reserved = _distinct([each.node for each in partition.reservations.values()])
+            foreign = _distinct([each.node for each in partition.foreign.all()])
+        self.reserved = {node.node_id: _reservations(node) for node in reserved}
+        self.foreign = {node.node_id: tuple(node.foreign.values()) for node in foreign}
         self.flying = InFlight(partition)
         self._by_application: dict[Application, list[Allocation]] | None = None
 
@@ -114,8 +114,9 @@ class NotedNodes:
         )
         attributes = self.attributes[place]
         types = self.types
+        node_id = self.nodes[place].node_id
         return NodeView(
-            node_id=self.nodes[place].node_id,
+            node_id=node_id,
             partition=self.name,
             attributes=dict(sorted(attributes.items())),
             capacity=dict(self.totals[place].resource),
@@ -125,9 +126,13 @@ class NotedNodes:
             schedulable=self.schedulable[place],
             ready=says_ready(attributes),
             allocations=tuple(allocation_views(self.name, noted, going, self.flying)),
-            reservations=self.reserved.get(place, ()),
-            foreign=tuple([_foreign_view(each) for each in _by_key(self.foreign.get(place, ()))]),
+            reservations=self.reserved.get(node_id, ()),
+            foreign=tuple([_foreign_view(each) for each in _by_key(self.foreign.get(node_id, ()))]),
         )
+
+
+def _distinct(nodes: Sequence[Node]) -> list[Node]:
+    return list({node.node_id: node for node in nodes}.values())
 
 
 def _id(node: Node) -> str:

@@ -83,7 +83,7 @@ class GrpcServer:
         tracing: Tracing | None = None,
     ) -> None:
         self._core = core
-        self._load = load = core.resolvers.guarded(load)
+        self._load = load = core.configurations.loading(load)
         self._settings = settings or GrpcSettings()
         self._sessions: dict[str, Session] = {}
         self._registering = asyncio.Lock()

@@ -106,7 +106,9 @@ class ConfigurationChange:
 
 
 class Configurations:
-    """The configuration of every registered RM. Core thread only, but for ``documents``.
+    """The configuration of every registered RM. Core thread only, but for what is not changed here.
+
+    ``latest``: the configuration that came into force last, for whichever RM; any thread may look.
 
     Args:
         handle: applies a command to the core and returns its effects.
@@ -120,6 +122,7 @@ class Configurations:
     ) -> None:
         self._handle = handle
         self.documents = documents
+        self.latest = documents.default
         self._registered: dict[str, Registered] = {}
         self._watchers: tuple[ConfigurationWatcher, ...] = ()
 
@@ -286,6 +289,7 @@ class Configurations:
     def _tell(
         self, rm_id: str, configuration: Configuration, extra_config: Mapping[str, str] | None
     ) -> None:
+        self.latest = configuration
         for watcher in self._watchers:
             try:
                 watcher(rm_id, configuration, extra_config)

@@ -11,6 +11,8 @@ from concurrent.futures import Future
 from functools import partial
 from typing import TypeVar
 
+from remuda.config.schema import Configuration, Load
+from remuda.config.sharing import share
 from remuda.core.messages.commands import UpdateConfiguration
 from remuda.runtime.configuration.configurations import (
     ConfigurationChange,
@@ -21,6 +23,7 @@ from remuda.runtime.configuration.configurations import (
 )
 from remuda.runtime.configuration.differences import log_change
 from remuda.runtime.errand import Errand, Send, promise
+from remuda.runtime.users.choice import Resolvers
 
 T = TypeVar("T")
 
@@ -32,14 +35,20 @@ class ConfigurationErrands:
         configurations: those in force.
         hand_out: delivers the effects of a change, so that they are out before the answer is.
         send: brings an errand to the core thread.
+        resolvers: what a configuration may need besides.
     """
 
     def __init__(
-        self, configurations: Configurations, hand_out: Callable[[], None], send: Send
+        self,
+        configurations: Configurations,
+        hand_out: Callable[[], None],
+        send: Send,
+        resolvers: Resolvers,
     ) -> None:
         self._configurations = configurations
         self._hand_out = hand_out
         self._send = send
+        self._resolvers = resolvers
 
     def update(
         self, command: UpdateConfiguration, *, stored: bool = False
@@ -57,6 +66,18 @@ class ConfigurationErrands:
         Fails with ProtocolError if it is not clear which policy group is meant.
         """
         return self._change(partial(self._configurations.store, new))
+
+    def loading(self, load: Load) -> Load:
+        """Return ``load`` with all that is due before its configuration can be put in force."""
+        guarded = self._resolvers.guarded(load)
+        return lambda text: self.shared(guarded(text))
+
+    def shared(self, configuration: Configuration) -> Configuration:
+        """Return an equal one that shares with what is in force all that both say alike.
+
+        Putting it in force then costs what is different. It takes a while; not on an event loop.
+        """
+        return share(configuration, self._configurations.latest)
 
     def group(self, named: str) -> Future[str]:
         """Return the policy group that is meant; fails with ProtocolError if that is not clear."""
