@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import nullcontext
 from typing import Generic, Protocol, TypeVar
 
 from remuda.base.errors import RemudaError
@@ -28,20 +29,24 @@ class Errand(Generic[T_co]):
     """``work`` to run on the core thread; its result or error completes ``future``.
 
     ``touches_core``: the work changes the scheduler, so an error other than a refusal
-    (RemudaError) means that the core is broken and is raised on the core thread as well.
+    (RemudaError) means that the core is broken and is raised on the core thread as well. ``large``:
+    it may take so long that other threads had better wait for its end.
     """
 
-    __slots__ = ("future", "touches_core", "work")
+    __slots__ = ("future", "large", "touches_core", "work")
 
-    def __init__(self, work: Callable[[], T_co], *, touches_core: bool = False) -> None:
+    def __init__(
+        self, work: Callable[[], T_co], *, touches_core: bool = False, large: bool = False
+    ) -> None:
         self.work = work
         self.touches_core = touches_core
+        self.large = large
         self.future: Future[T_co] = promise()
 
     def carry_out(self) -> None:
         """Run the work and complete the future. Core thread."""
         try:
-            with UNDISTURBED:
+            with UNDISTURBED if self.large else nullcontext():
                 result = self.work()
         except Exception as error:
             self.future.set_exception(error)

@@ -8,8 +8,8 @@ Garbage collection: see collection.py.
 Switch interval: for how long a thread may compute while another one waits for the interpreter. The
 default of 5 ms would show as latency, of those who read over REST above all. But each switch costs
 0.3 ms until both threads are awake again, so that what takes 30 ms takes 60 when somebody wants the
-interpreter each millisecond. So what holds scheduling up however it is done keeps the interpreter
-for longer, to be over soon, and no garbage is looked for meanwhile.
+interpreter each millisecond. So what is large, and holds scheduling up however it is done, keeps
+the interpreter for longer, to be over soon, and no garbage is looked for meanwhile.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.core.messages.commands import RegisterResourceManager
 from remuda.core.messages.effects import RegistrationAnswered
 from remuda.core.messages.queries import Query, View
+from remuda.core.messages.rows import ApplicationRowsQuery, NodeRowsQuery, PartitionRowsQuery
 from remuda.core.ports import Predicates, PreemptionPredicates
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.answers import Answers
@@ -240,7 +241,7 @@ class SchedulerLoop:
             records,
         )
         work = partial(self._driver.register, command, session, stored=stored, transport=transport)
-        errand = Errand(work, touches_core=True)
+        errand = Errand(work, touches_core=True, large=True)
         self.roster.announce(command.rm_id, transport, self._clock.now_ns())
         self.intake.close(command.rm_id)
         return self._send(errand)
@@ -248,11 +249,12 @@ class SchedulerLoop:
     def unregister(self, rm_id: str) -> Future[Removed]:
         """Remove an RM and all it owns; fails with ProtocolError if it is unknown (RM-19)."""
         self.intake.close(rm_id)
-        return self._send(Errand(partial(self._driver.unregister, rm_id), touches_core=True))
+        work = partial(self._driver.unregister, rm_id)
+        return self._send(Errand(work, touches_core=True, large=True))
 
     def query(self, query: Query) -> Future[View]:
         """Answer a read-only question on the core thread, in its turn among the inputs."""
-        return self._send(Errand(partial(self._driver.view, query)))
+        return self._send(Errand(partial(self._driver.view, query), large=_is_large(query)))
 
     def check(self) -> Future[None]:
         """Let the core recompute all it counts; fails with InvariantViolation (slow)."""
@@ -361,6 +363,13 @@ class SchedulerLoop:
                 self.ended.set_exception(error)
             else:
                 self.ended.set_result(None)
+
+
+def _is_large(query: Query) -> bool:
+    """Whether a question is about everything there is of a kind, of which there may be much."""
+    if isinstance(query, ApplicationRowsQuery):
+        return not query.queue
+    return isinstance(query, NodeRowsQuery | PartitionRowsQuery)
 
 
 def _room(

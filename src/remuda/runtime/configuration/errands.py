@@ -101,7 +101,7 @@ class ConfigurationErrands:
             return change
 
         answer: Future[ConfigurationChange] = promise()
-        done = self._send(Errand(change_and_hand_out, touches_core=True))
+        done = self._send(Errand(change_and_hand_out, touches_core=True, large=True))
         done.add_done_callback(partial(_tell, answer))
         return answer
 
