@@ -14,7 +14,7 @@ from remuda.core.model.application import Application
 from remuda.core.model.foreign import ForeignAllocation
 from remuda.core.model.node import Node, says_ready
 from remuda.core.model.partition import Partition
-from remuda.core.model.vectors import Amounts
+from remuda.core.model.vectors import Amounts, Vector, define, subtract_vector, vector_of
 from remuda.core.views.allocations import (
     InFlight,
     allocation_views,
@@ -46,13 +46,16 @@ class NotedNodes:
     """Some nodes of a partition as they were at one moment, by ID, in few large lists.
 
     The core thread fills them while nothing is scheduled, and a list for each node would let the
-    garbage collection run more than once. ``allocations``: all, ``ends``: after the last of each
-    node. ``reserved``, ``foreign``: by node ID, where there is something. Rules: DMP-15, DMP-17.
+    garbage collection run more than once. Most of the time goes into fetching objects from memory,
+    so of what is available only the types are noted, which it keeps. ``allocations``: all,
+    ``ends``: after the last of each node. ``reserved``, ``foreign``: by node ID, where there is
+    something. Rules: DMP-15, DMP-17.
     """
 
     __slots__ = (
-        "_by_application", "allocated", "allocations", "attributes", "available", "ends", "flying",
-        "foreign", "name", "nodes", "occupied", "reserved", "schedulable", "totals", "types",
+        "_by_application", "allocated", "allocations", "attributes", "available_types", "ends",
+        "flying", "foreign", "name", "nodes", "occupied", "reserved", "schedulable", "totals",
+        "types",
     )  # fmt: skip
 
     def __init__(self, partition: Partition, node_ids: Sequence[str]) -> None:
@@ -65,7 +68,7 @@ class NotedNodes:
         self.schedulable = [node.schedulable for node in nodes]
         self.allocated = Column([node.allocated for node in nodes])
         self.occupied = Column([node.occupied for node in nodes])
-        self.available = Column([node.available for node in nodes])
+        self.available_types = [node.available.types for node in nodes]
         self.allocations = note_allocations([node.allocations.values() for node in nodes])
         self.ends = list(accumulate([len(node.allocations) for node in nodes]))
         reserved = foreign = nodes
@@ -122,13 +125,21 @@ class NotedNodes:
             capacity=dict(self.totals[place].resource),
             allocated=types.named(*self.allocated.row(place)),
             occupied=types.named(*self.occupied.row(place)),
-            available=types.named(*self.available.row(place)),
+            available=types.resource(self._available(place)),
             schedulable=self.schedulable[place],
             ready=says_ready(attributes),
             allocations=tuple(allocation_views(self.name, noted, going, self.flying)),
             reservations=self.reserved.get(node_id, ()),
             foreign=tuple([_foreign_view(each) for each in _by_key(self.foreign.get(node_id, ()))]),
         )
+
+    def _available(self, place: int) -> Vector:
+        """Return what a node had left, whatever it is negative of. Rules: NOD-2."""
+        found = vector_of(self.totals[place])
+        define(found, self.available_types[place])
+        subtract_vector(found, self.allocated.vector(place))
+        subtract_vector(found, self.occupied.vector(place))
+        return found
 
 
 def _distinct(nodes: Sequence[Node]) -> list[Node]:
