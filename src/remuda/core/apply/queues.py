@@ -60,26 +60,32 @@ def configure(
     if inherits or old is None or not _means_alike(queue, old, config):
         _set_properties(queue, config)
     queue.max_applications = config.max_applications
-    if old is None or old.submit_acl != config.submit_acl:
+    if old is None or _differ(old.submit_acl, config.submit_acl):
         queue.submit_access = Access(config.submit_acl)
-    if old is None or old.admin_acl != config.admin_acl:
+    if old is None or _differ(old.admin_acl, config.admin_acl):
         queue.admin_access = Access(config.admin_acl)
     queue.template = config.template
     if config.template is not None:
         _learn_types(types, config.template)
     if parent is not None:
-        if old is None or old.maximum != config.maximum:
+        if old is None or _differ(old.maximum, config.maximum):
             queue.maximum = limit_of(types, config.maximum)
-        if old is None or old.guaranteed != config.guaranteed:
+        if old is None or _differ(old.guaranteed, config.guaranteed):
             queue.guaranteed = positive_limit_of(types, config.guaranteed)
-    if old is None or old.limits != config.limits:
+    if old is None or _differ(old.limits, config.limits):
         _set_limits(types, queue, config.limits)
     queue.config = config
 
 
+def _differ(old: object, new: object) -> bool:
+    """Whether a part of a configuration is not what it was; mostly it is the very same record."""
+    return old is not new and old != new
+
+
 def _means_alike(queue: Queue, old: QueueConfig, config: QueueConfig) -> bool:
     """Whether a queue stays a leaf or a parent, with the properties it has. Rules: RLD-23."""
-    return old.properties == config.properties and queue.leaf == is_leaf(config, queue.parent)
+    leaf = is_leaf(config, queue.parent)
+    return queue.leaf == leaf and not _differ(old.properties, config.properties)
 
 
 def _set_properties(queue: Queue, config: QueueConfig) -> None:

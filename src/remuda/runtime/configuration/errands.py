@@ -5,9 +5,8 @@ Kept apart from the loop because these are the calls of administrators, not of s
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
@@ -49,6 +48,7 @@ class ConfigurationErrands:
         self._hand_out = hand_out
         self._send = send
         self._resolvers = resolvers
+        self._aside = ThreadPoolExecutor(1, thread_name_prefix="remuda-log")
 
     def update(
         self, command: UpdateConfiguration, *, stored: bool = False
@@ -102,27 +102,26 @@ class ConfigurationErrands:
 
         answer: Future[ConfigurationChange] = promise()
         done = self._send(Errand(change_and_hand_out, touches_core=True, large=True))
-        done.add_done_callback(partial(_tell, answer))
+        done.add_done_callback(partial(self._tell, answer))
         return answer
 
+    def _tell(self, answer: Future[ConfigurationChange], done: Future[ConfigurationChange]) -> None:
+        """Pass on what became of a change; one that is in force is logged before. Core thread.
 
-def _tell(answer: Future[ConfigurationChange], done: Future[ConfigurationChange]) -> None:
-    """Pass on what became of a change; one that is in force is logged before.
-
-    That is done on a thread of its own: comparing thousands of queues would hold the core up.
-    """
-    if (error := done.exception()) is not None:
-        answer.set_exception(error)
-        return
-    change = done.result()
-
-    def log_and_answer() -> None:
-        try:
-            log_change(change.origin, change.before, change.after, len(change.rm_ids))
-        finally:
+        That is done on another thread: comparing thousands of queues would hold the core up.
+        """
+        if (error := done.exception()) is not None:
+            answer.set_exception(error)
+            return
+        change = done.result()
+        if change.refused or not change.origin:
             answer.set_result(change)
+        else:
+            self._aside.submit(_log_and_answer, change, answer)
 
-    if change.refused or not change.origin:
+
+def _log_and_answer(change: ConfigurationChange, answer: Future[ConfigurationChange]) -> None:
+    try:
+        log_change(change.origin, change.before, change.after, len(change.rm_ids))
+    finally:
         answer.set_result(change)
-    else:
-        threading.Thread(target=log_and_answer, name="remuda-log").start()
