@@ -236,6 +236,16 @@ def lower_shelf_bound(world: World) -> None:
     shelf.bound.amounts = [0] * len(shelf.bound.amounts)
 
 
+def refuse_what_fits(world: World) -> None:
+    amounts = world.partition.types.amounts({"vcore": 1})
+    world.partition.node_order._shelves[0].blocks[0].refused[amounts.number] = amounts
+
+
+def refuse_what_fits_on_a_shelf(world: World) -> None:
+    amounts = world.partition.types.amounts({"vcore": 1})
+    world.partition.node_order._shelves[0].refused[amounts.number] = amounts
+
+
 def drop_from_child_order(world: World) -> None:
     world.queue("root.p").child_order.drop("a")
 
@@ -437,6 +447,8 @@ NAMED: list[Corruption] = [
     move_in_node_order,
     lower_bound,
     lower_shelf_bound,
+    refuse_what_fits,
+    refuse_what_fits_on_a_shelf,
     drop_from_child_order,
     move_in_child_order,
     change_standing,

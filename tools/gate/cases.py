@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from remuda.bench.shapes import SHAPES, Shape
+from remuda.bench.shapes import SHAPES, WIDE, Shape
 
-_SHAPES: Final = {shape.name: shape for shape in SHAPES}
+_SHAPES: Final = {shape.name: shape for shape in (*SHAPES, *WIDE)}
 
 # What the work of an allocation may grow by if something grows tenfold: that of nodes, asks and
 # applications to the power of 0.15, that of queues to the power of 0.3.
@@ -90,6 +90,7 @@ COUNTED: Final = (
     Case("S8", _few("S8", backlog=20_000)),
     Case("S9", _few("S9")),
     Case("S6", _few("S6", asks=5_000)),
+    Case("W5", _few("W5", nodes=500, asks=5_000)),
 )
 
 _LARGE: Final = "a large cluster with many queues costs little more than a small one"

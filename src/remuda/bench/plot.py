@@ -31,6 +31,8 @@ GO_RATES: Final = {
     "S6": 950,
     "S7": 2_070,
     "S8": 58,
+    "W1": 4_320,
+    "W2": 4_340,
 }
 
 # What stands along the axis of each curve.

@@ -266,9 +266,10 @@ def request_of(shape: Shape, prefix: str, numbers: range, memory: int) -> si.All
             applicationID=applications[number % len(applications)][0],
             maxAllocations=1,
         )
+        if shape.priorities:
+            ask.priority = variety.priority_of(number, len(applications))
         if shape.varied:
             kind = variety.kind_of(number, len(applications))
-            ask.priority = variety.priority_of(number, len(applications))
             _set_amounts(ask.resourceAsk, variety.wanted(kind))
         else:
             _set_amounts(ask.resourceAsk, equal)

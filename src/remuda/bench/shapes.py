@@ -1,9 +1,10 @@
-"""The shapes S1 to S10 and idle: how many nodes, queues, applications and asks, in which orders.
+"""The shapes S1 to S10, W1 to W5 and idle: how many nodes, queues, applications and asks.
 
 S1 to S8 are the shapes of the reference figures in docs/benchmarks.md, which were taken with the
 Go core of Apache YuniKorn; S9 is S1 with limits of users and groups, S10 is S6 with unequal nodes
-and asks, see variety.py. Else nodes are equal and just large enough for all placeable asks; queue
-i is guaranteed 1,000 x (i + 1) of memory and vcore.
+and asks, see variety.py. W1 and W2 are those that the benchmark of that core has, W3 what its
+shim's has; W4 and W5 are for 16 kinds of asks at once. Else nodes are equal and just large enough
+for all placeable asks; queue i is guaranteed 1,000 x (i + 1) of memory and vcore.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class Shape:
 
     ``backlog``: asks that fit no node, settled before the clock starts. ``limits``: users and
     groups are limited on every level, by name and by wildcard, and never reach their limits.
-    ``varied``: nodes and asks differ, in four types, and asks have priorities.
+    ``varied``: nodes and asks differ, in four types. ``priorities``: so do the priorities of asks.
     ``types``: how many types of resources equal asks want and nodes have.
     ``guarantees``: queues are guaranteed something; without, 10,000 of them are not too long a
     configuration (CFG-5).
@@ -36,6 +37,7 @@ class Shape:
     backlog: int = 0
     limits: bool = False
     varied: bool = False
+    priorities: bool = False
     types: int = 2
     guarantees: bool = True
 
@@ -54,7 +56,15 @@ SHAPES: Final = (
     Shape("S7", 1_000, 10, 100, 20_000, application_sort="fair"),
     Shape("S8", 1_000, 10, 10, 10_000, backlog=100_000),
     Shape("S9", 1_000, 10, 10, 10_000, limits=True),
-    Shape("S10", 10_000, 100, 10, 100_000, varied=True),
+    Shape("S10", 10_000, 100, 10, 100_000, varied=True, priorities=True),
+)
+
+WIDE: Final = (
+    Shape("W1", 1_000, 2, 1, 10_000),
+    Shape("W2", 5_000, 2, 1, 10_000),
+    Shape("W3", 5_000, 5, 80, 50_000),
+    Shape("W4", 5_000, 100, 5, 50_000, varied=True),
+    Shape("W5", 5_000, 100, 5, 50_000, node_sort=NODE_SORT_BINPACKING, varied=True),
 )
 
 # Shapes that are another one with something added, and which one that is.

@@ -31,7 +31,7 @@ from remuda.bench.repeats import RepeatResult, RepeatShape, measure_repeats
 from remuda.bench.rest import REST, RestResult, measure_rest
 from remuda.bench.run import Result, measure
 from remuda.bench.saturated import SATURATED, SaturatedResult, measure_saturated
-from remuda.bench.shapes import IDLE, SHAPES
+from remuda.bench.shapes import IDLE, SHAPES, WIDE, Shape
 from remuda.bench.startup import STARTUP, StartupResult, measure_startup
 
 
@@ -134,14 +134,19 @@ class AnySuite(Protocol):
         """See Suite."""
 
 
-CORE: Final = Suite(
-    ("core",),
-    SHAPES,
-    measure,
-    Result,
-    lambda result: result.allocations_per_second,
-    tables.busy_table,
-)
+def _busy(name: str, shapes: tuple[Shape, ...]) -> Suite[Shape, Result]:
+    return Suite(
+        (name,),
+        shapes,
+        measure,
+        Result,
+        lambda result: result.allocations_per_second,
+        tables.busy_table,
+    )
+
+
+CORE: Final = _busy("core", SHAPES)
+BESIDE: Final = _busy("wide", WIDE)
 
 
 def _curve(name: str) -> Suite[CurvePoint, CurveResult]:
@@ -274,6 +279,7 @@ RECOVERED: Final = Suite(
 
 SUITES: Final[tuple[AnySuite, ...]] = (
     CORE,
+    BESIDE,
     *(_curve(name) for name in dict.fromkeys(point.curve for point in CURVES)),
     IDLE_SUITE,
     ATTEMPTS,

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from remuda.core.model.node import Node
-from remuda.core.model.node_order import NodeOrder
+from remuda.core.model.node_order import REFUSED_LIMIT, NodeOrder
 from remuda.core.model.vectors import Amounts, ResourceTypes, fits, move, shortage
 from remuda.core.policy.node_score import effective_weights, score_weights, scorer
 
@@ -152,6 +152,58 @@ def test_nodes_fill_up_and_leave_one_by_one(policy: str) -> None:
     assert nodes.order.first_fit(nodes.shapes[-1]) is None
     nodes.come_or_go(nodes.nodes[0])
     nodes.check()
+
+
+@pytest.mark.remuda_rule("NOD-15", "NOD-20", "CYC-15")
+@pytest.mark.parametrize("kinds", [16, REFUSED_LIMIT + 8])
+def test_unequal_asks_on_packed_nodes_go_where_plain_sorting_says(kinds: int) -> None:
+    """Most nodes have some room left, of this type or of that, and few have enough of both."""
+    nodes = Nodes(7, "binpacking", 3)
+    draw = nodes.draw
+    shapes = [
+        nodes.types.amounts({"memory": draw.randrange(1, 9), "vcore": draw.randrange(1, 9)})
+        for _ in range(kinds)
+    ]
+    refused = 0
+    for turn in range(6_000):
+        amounts = draw.choice(shapes)
+        found = nodes.order.first_fit(amounts)
+        if turn % 100 == 0:
+            fitting = nodes.fitting(amounts)
+            assert found is (fitting[0] if fitting else None)
+            nodes.check()
+            refused += remembered(nodes.order)
+        if found is not None:
+            nodes.place(found, amounts)
+        if nodes.placed and draw.random() < 0.2:
+            nodes.release()
+        if draw.random() < 0.1:
+            nodes.come_or_go(draw.choice(nodes.nodes))
+    assert refused > 1_000
+
+
+def remembered(order: NodeOrder) -> int:
+    """For how many amounts blocks and shelves know that they were searched in vain."""
+    above = [each for shelf in order._shelves for each in (shelf, *shelf.blocks)]
+    assert all(len(each.refused) <= REFUSED_LIMIT for each in above)
+    return sum(len(each.refused) for each in above)
+
+
+@pytest.mark.remuda_rule("NOD-15")
+def test_a_search_in_vain_is_remembered_until_a_node_has_room() -> None:
+    nodes = Nodes(8, "binpacking", 1)
+    lopsided = (nodes.types.amounts({"memory": 12}), nodes.types.amounts({"vcore": 7}))
+    for number, node in enumerate(nodes.nodes):
+        nodes.place(node, lopsided[number % 2])
+    both = nodes.types.amounts({"memory": 5, "vcore": 2})
+    assert nodes.order.first_fit(both) is None
+    shelves = nodes.order._shelves
+    assert all(both.number in shelf.refused for shelf in shelves)
+    assert all(both.number in block.refused for shelf in shelves for block in shelf.blocks)
+    nodes.release()
+    found = nodes.order.first_fit(both)
+    assert [found] == nodes.fitting(both)
+    assert sum(both.number not in shelf.refused for shelf in shelves) == 1
 
 
 @pytest.mark.remuda_rule("RSV-3", "RSV-5")

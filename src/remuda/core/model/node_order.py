@@ -4,6 +4,10 @@ The nodes lie in score order in blocks, the blocks in shelves. Each block and ea
 upper bound of what its nodes have available; a search skips what has too small a bound, and
 tightens the bound of a block it went through in vain. Bounds only rise when a node is put in,
 so they are never too low, and the search is exact: it finds the first node in order that fits.
+
+Where nodes are packed many have some room left, one of this type and one of that, and together
+they seem to have enough of all. So blocks and shelves also remember for which amounts they were
+searched in vain, until a node that these fit is put in.
 """
 
 from __future__ import annotations
@@ -31,6 +35,12 @@ Entry: TypeAlias = tuple[object, ...]
 BLOCK_LIMIT: Final = 32
 SHELF_LIMIT: Final = 32
 
+# Amounts that a block, or a shelf, remembers as refused; each costs whoever puts a node in there.
+REFUSED_LIMIT: Final = 32
+
+# What was searched for in vain, by the number of the amounts, the oldest first.
+Refused: TypeAlias = dict[int, Amounts]
+
 # Behind every entry but those of scores that are not finite, for whom there is a search.
 _END: Final[Entry] = (float("inf"), "")
 
@@ -39,32 +49,35 @@ _END: Final[Entry] = (float("inf"), "")
 class _Shelf:
     """Neighbouring blocks. ``tight``: the bound is no more than what their nodes have.
 
-    ``lows``: where the part of the order begins that each block is for.
+    ``lows``: where the part of the order begins that each block is for. ``refused``: what none of
+    its nodes has room for.
     """
 
-    __slots__ = ("blocks", "bound", "lows", "tight")
+    __slots__ = ("blocks", "bound", "lows", "refused", "tight")
 
     def __init__(self) -> None:
         self.blocks: list[_Block] = []
         self.lows: list[Entry] = []
+        self.refused: Refused = {}
         self.bound = Vector()
         self.tight: bool = False
 
 
 @final
 class _Block:
-    """Neighbours in the order: ``entries`` with their ``nodes``. ``tight``: as for shelves.
+    """Neighbours in the order: ``entries`` with their ``nodes``. ``tight``, ``refused``: as above.
 
     Entries from ``high`` on are for the next block. Only the only block may be empty.
     """
 
-    __slots__ = ("bound", "entries", "high", "nodes", "shelf", "tight")
+    __slots__ = ("bound", "entries", "high", "nodes", "refused", "shelf", "tight")
 
     def __init__(self, shelf: _Shelf, entries: list[Entry], nodes: list[Node], high: Entry) -> None:
         self.shelf = shelf
         self.entries = entries
         self.nodes = nodes
         self.high = high
+        self.refused: Refused = {}
         self.bound = Vector()
         self.tight: bool = False
 
@@ -171,8 +184,7 @@ class NodeOrder:
             self._at = at
             if node is not self._found:
                 self._found = None
-            if _rise(block.bound, node.available):
-                _rise(block.shelf.bound, node.available)
+            _welcome(block, node)
             return
         if node is not self._found or entry > old:
             self._found = None
@@ -224,15 +236,19 @@ class NodeOrder:
         found: list[Node] = []
         for place in range(bisect_right(self._lows, low, 1) - 1, len(self._shelves)):
             shelf = self._shelves[place]
-            if not fits(shelf.bound, amounts):
+            if not fits(shelf.bound, amounts) or amounts.number in shelf.refused:
                 continue
+            before = len(found)
             for block in shelf.blocks:
-                if fits(block.bound, amounts):
+                if fits(block.bound, amounts) and amounts.number not in block.refused:
                     _search_block(block, amounts, low, limit, found)
                     if len(found) == limit:
                         return found
             if not shelf.tight:
                 _tighten_shelf(shelf)
+            first = shelf.blocks[0].entries
+            if len(found) == before and first and first[0] > low:
+                _refuse(shelf.refused, amounts)
         return found
 
     def nearest(self, amounts: Amounts) -> Node | None:
@@ -265,14 +281,15 @@ class NodeOrder:
         ]
 
     def bound_faults(self) -> list[str]:
-        """Return the IDs of nodes that have more than a bound above them, for checks."""
+        """Return the IDs of nodes that a search would go past though they have room, for checks."""
         return [
             node.node_id
             for shelf in self._shelves
             for block in shelf.blocks
             for node in block.nodes
-            for bound in (shelf.bound, block.bound)
-            if not _covers(bound, node)
+            for above in (shelf, block)
+            if not _covers(above.bound, node)
+            or any(fits(node.available, amounts) for amounts in above.refused.values())
         ]
 
     def _count(self, size: Amounts) -> None:
@@ -321,8 +338,7 @@ class NodeOrder:
         place.block = block
         self._recent = block
         self._at = at
-        if _rise(block.bound, node.available):
-            _rise(block.shelf.bound, node.available)
+        _welcome(block, node)
         if len(entries) > BLOCK_LIMIT:
             self._split(block)
 
@@ -360,6 +376,7 @@ class NodeOrder:
         for node in upper.nodes:
             self._places[node.node_id].block = upper
         upper.bound = copy(block.bound)
+        upper.refused = dict(block.refused)
         block.tight = shelf.tight = False
         spot = shelf.blocks.index(block) + 1
         shelf.blocks.insert(spot, upper)
@@ -375,6 +392,7 @@ class NodeOrder:
         right.blocks = shelf.blocks[half:]
         right.lows = shelf.lows[half:]
         right.bound = copy(shelf.bound)
+        right.refused = dict(shelf.refused)
         del shelf.blocks[half:]
         del shelf.lows[half:]
         for block in right.blocks:
@@ -394,8 +412,37 @@ def _search_block(
             found.append(node)
             if len(found) == limit:
                 return
-    if len(found) == before and not block.tight:
-        _tighten(block)
+    if len(found) == before:
+        if not block.tight:
+            _tighten(block)
+        if block.entries and block.entries[0] > low:
+            _refuse(block.refused, amounts)
+
+
+def _refuse(refused: Refused, amounts: Amounts) -> None:
+    """Remember that amounts fit no node of a block or shelf."""
+    if len(refused) >= REFUSED_LIMIT:
+        del refused[next(iter(refused))]
+    refused[amounts.number] = amounts
+
+
+def _welcome(block: _Block, node: Node) -> None:
+    """Let what is known of a block and its shelf be true with a node that came, or changed."""
+    shelf = block.shelf
+    available = node.available
+    if _rise(block.bound, available):
+        _rise(shelf.bound, available)
+    if block.refused:
+        _reconsider(block.refused, available)
+    if shelf.refused:
+        _reconsider(shelf.refused, available)
+
+
+def _reconsider(refused: Refused, available: Vector) -> None:
+    """Forget what fits a node now."""
+    fitting = [number for number, amounts in refused.items() if fits(available, amounts)]
+    for number in fitting:
+        del refused[number]
 
 
 def _tighten(block: _Block) -> None:
