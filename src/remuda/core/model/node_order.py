@@ -36,7 +36,7 @@ BLOCK_LIMIT: Final = 32
 SHELF_LIMIT: Final = 32
 
 # Amounts that a block, or a shelf, remembers as refused; each costs whoever puts a node in there.
-REFUSED_LIMIT: Final = 32
+REFUSED_LIMIT: Final = 128
 
 # What was searched for in vain, by the number of the amounts, the oldest first.
 Refused: TypeAlias = dict[int, Amounts]
