@@ -33,6 +33,7 @@ from remuda.core.messages.queries import (
     View,
 )
 from remuda.core.messages.rows import ApplicationRowsQuery, Rows
+from remuda.runtime.build import core_build
 from remuda.runtime.configuration.configurations import Configurations
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.delivery import Delivery, Session
@@ -44,11 +45,12 @@ from remuda.runtime.timings import Timings
 
 _log = logging.getLogger("remuda.runtime")
 
-# A burst ends after so many decisions or so long: compiled, the core thread keeps the interpreter
-# until then, and inputs, queries and whoever awaits an allocation wait for it in any case. Between
-# slices of so many decisions the time is looked at; effects do not depend on the slices (CYC-1).
+# A burst ends after so many decisions or so long: inputs, queries and whoever awaits an allocation
+# wait for it. Compiled, the core thread keeps the interpreter until then, too; plain Python lets
+# others have it, and what is handed out after each burst costs more than to wait a little longer.
+# Between slices of so many decisions the time is looked at; effects do not depend on them (CYC-1).
 BURST: Final = 256
-BURST_NS: Final = 2_000_000
+BURST_NS: Final = 2_000_000 if core_build() == "compiled" else 6_000_000
 SLICE: Final = 32
 
 
