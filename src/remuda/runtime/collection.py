@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, final
 
 # How many new objects there must be, and how long ago the last look, so that they are looked at.
-BATCH: Final = 10_000
+BATCH: Final = 5_000
 PAUSE_NS: Final = 1_000_000_000
 
 # What would be looked at after so many young collections is empty, so they hardly matter.
