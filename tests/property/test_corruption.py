@@ -328,7 +328,7 @@ def miscount_made(world: World) -> None:
 
 
 def forget_identity(world: World) -> None:
-    world.request.allocation_ids.popitem()
+    world.request.forget_allocation(world.request.allocation_id)
 
 
 def forget_tracker(world: World) -> None:

@@ -153,7 +153,7 @@ def admit(partition: Partition, request: Request) -> None:
     """
     application = request.application
     application.admit(request)
-    for identity in request.allocation_ids:
+    for identity in request.allocation_ids():
         note_identity(request, identity)
     if request.created_ns < application.submitted_ns:
         application.submitted_ns = request.created_ns
@@ -192,8 +192,8 @@ def drop_request(
         set_pending(partition, request, 0)
         if members:
             lose(partition, application, request.ask.task_group, members)
-    if request.allocation_ids:
-        application.detached[key] = request.allocation_ids
+    if request.allocation_id:
+        application.detached[key] = dict.fromkeys(request.allocation_ids())
     turn.application_event(
         partition,
         application,

@@ -151,7 +151,7 @@ def end_on_node(
     _undo_on_node(turn, partition, node)
     ended: list[Allocation] = []
     arrived: list[Allocation] = []
-    for allocation in list(node.allocations.values()):
+    for allocation in list(node.allocations):
         ended.append(allocation)
         gang = allocation.application.gang
         if gang is not None and allocation.allocation_id in gang.replacing:
@@ -163,7 +163,7 @@ def end_on_node(
 
 def _undo_on_node(turn: Turn, partition: Partition, node: Node) -> None:
     """Undo the replacements by allocations on a node that goes away. Rules: GANG-18."""
-    for allocation in list(node.allocations.values()):
+    for allocation in list(node.allocations):
         if allocation.replaces is not None:
             cancel_swap(turn, partition, allocation.replaces, again=True)
             continue

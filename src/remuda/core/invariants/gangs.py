@@ -79,7 +79,7 @@ def _in_flight(
     require(request is not None, partition, f"{name}: {real.allocation_id} has no ask")
     alone = real.application.allocations.get(real.allocation_id) is None
     require(alone, partition, f"{name}: {real.allocation_id} counts already")
-    on_node = real.node.allocations.get(real.key()) is real
+    on_node = real in real.node.allocations
     elsewhere = placeholder is not None and real.node is not placeholder.node
     require(on_node == elsewhere, partition, f"{name}: {real.allocation_id} is on a wrong node")
 

@@ -74,8 +74,8 @@ def _applications(partition: Partition) -> None:
         real = [each.amounts for each in allocations if not each.ask.placeholder]
         same(partition, f"{name} allocated", application.allocated, real)
         for allocation in allocations:
-            held = allocation.node.allocations.get(allocation.key())
-            require(held is allocation, partition, f"{name}: an allocation is not on its node")
+            held = allocation in allocation.node.allocations
+            require(held, partition, f"{name}: an allocation is not on its node")
             node = partition.nodes.get(allocation.node.node_id)
             require(node is allocation.node, partition, f"{name}: its node is unknown")
         _identities(partition, application)
@@ -103,8 +103,9 @@ def _identities(partition: Partition, application: Application) -> None:
     name = f"application {application.application_id}"
     listed: list[str] = []
     for key, request in application.requests.items():
-        listed += request.allocation_ids
-        enough = request.made + request.adopted >= len(request.allocation_ids)
+        own = request.allocation_ids()
+        listed += own
+        enough = request.made + request.adopted >= len(own)
         require(enough, partition, f"{name}: ask {key} made less than it has")
     for key, identities in application.detached.items():
         listed += identities
@@ -113,8 +114,8 @@ def _identities(partition: Partition, application: Application) -> None:
     live = sorted(application.allocations)
     require(sorted(listed) == live, partition, f"{name}: lists {listed}, has {live}")
     for identity, allocation in application.allocations.items():
-        own = identity in application.identities(allocation.ask.allocation_key)
-        require(own, partition, f"{name}: {identity} is listed under another key")
+        found = identity in application.identities(allocation.ask.allocation_key)
+        require(found, partition, f"{name}: {identity} is listed under another key")
 
 
 def _amounts(application: Application) -> list[Amounts]:
@@ -126,7 +127,7 @@ def _nodes(partition: Partition) -> None:
     count = 0
     for node in partition.nodes.values():
         name = f"node {node.node_id}"
-        parts = [allocation.amounts for allocation in node.allocations.values()]
+        parts = [allocation.amounts for allocation in node.allocations]
         same(partition, f"{name} allocated", node.allocated, parts)
         free = Vector()
         add(free, node.total)
@@ -134,7 +135,7 @@ def _nodes(partition: Partition) -> None:
         for amounts in parts:
             subtract(free, amounts)
         require(equal(node.available, free), partition, f"{name} available is wrong")
-        for allocation in node.allocations.values():
+        for allocation in node.allocations:
             if allocation.replaces is not None:
                 continue  # checked with its placeholder
             kept = allocation.application.allocations.get(allocation.allocation_id)

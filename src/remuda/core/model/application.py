@@ -181,29 +181,35 @@ class Application:
             add_vector(used, self.gang.usage)
         return used
 
-    def identities(self, allocation_key: str) -> dict[str, None]:
+    def identities(self, allocation_key: str) -> list[str]:
         """Return the IDs of the live allocations of a key, oldest first.
 
         The allocations of a key may outlive its ask, and the key come back with another one.
         """
         request = self.requests.get(allocation_key)
         if request is not None:
-            return request.allocation_ids
-        return self.detached.get(allocation_key, {})
+            return request.allocation_ids()
+        return list(self.detached.get(allocation_key, ()))
 
     def forget(self, allocation: Allocation) -> None:
         """Take an allocation that ended off the list of its key."""
-        key = allocation.ask.allocation_key
-        self.identities(key).pop(allocation.allocation_id, None)
-        if key in self.detached and not self.detached[key]:
-            del self.detached[key]
+        key, identity = allocation.ask.allocation_key, allocation.allocation_id
+        request = self.requests.get(key)
+        if request is not None:
+            request.forget_allocation(identity)
+        elif key in self.detached:
+            self.detached[key].pop(identity, None)
+            if not self.detached[key]:
+                del self.detached[key]
 
     def admit(self, request: Request) -> None:
         """Take a new ask in, with what is still allocated under its key."""
         key = request.ask.allocation_key
         if key in self.detached:
-            request.allocation_ids = self.detached.pop(key)
-            request.adopted = len(request.allocation_ids)
+            left = self.detached.pop(key)
+            for identity in left:
+                request.note_allocation(identity)
+            request.adopted = len(left)
         self.requests[key] = request
 
 

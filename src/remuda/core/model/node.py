@@ -30,9 +30,9 @@ class Node:
     """One node of a partition (NOD-1, NOD-2).
 
     Always available = total - allocated - occupied over the union of their types (NOD-3).
-    ``allocations``: by (application number, allocation ID), since IDs are unique per application
-    only. ``verdicts``: what predicates said of it, until it changes: by class why that is refused,
-    and under keys of their own (model/verdicts.py) what lanes have asked.
+    ``allocations``: in the order in which they came. ``verdicts``: what predicates said of it,
+    until it changes: by class why that is refused, and under keys of their own (model/verdicts.py)
+    what lanes have asked.
     ``reservations``: by number, oldest first; ``held``: one of them closes the node to others
     (RSV-7).
     ``weights``: what the score is made of, see ``policy.node_score``. ``changed``: where it notes
@@ -71,7 +71,7 @@ class Node:
         self.available = Vector()
         self.changed: dict[str, None] = {}
         self.noted: bool = False
-        self.allocations: dict[tuple[int, str], Allocation] = {}
+        self.allocations: dict[Allocation, None] = {}
         self.verdicts: dict[str, str] = {}
         self.reservations: dict[int, Reservation] = {}
         self.held: bool = False
@@ -91,7 +91,7 @@ class Node:
 
     def put(self, allocation: Allocation) -> None:
         """Take an allocation in; the fit was checked before, or must not be (SI-41)."""
-        self.allocations[allocation.key()] = allocation
+        self.allocations[allocation] = None
         move(self.available, self.allocated, allocation.amounts)
         self.note()
 
@@ -103,7 +103,7 @@ class Node:
 
     def remove(self, allocation: Allocation) -> None:
         """Give an allocation's room back."""
-        del self.allocations[allocation.key()]
+        del self.allocations[allocation]
         move(self.allocated, self.available, allocation.amounts)
         self.note()
 

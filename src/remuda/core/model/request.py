@@ -50,7 +50,7 @@ CLOSED: Final = 3
 # What asks without a reservation share, to spare memory; nobody adds to it.
 NO_RESERVATIONS: Final[dict[str, Reservation]] = {}
 
-# Likewise those without an allocation.
+# Likewise those without a second allocation.
 NO_IDENTITIES: Final[dict[str, None]] = {}
 
 # Asks a strand may remember that were looked at meanwhile, beyond as many as were not.
@@ -153,8 +153,9 @@ class Request:
 
     ``adopted``: how many an earlier ask of the key had left running when this one came.
     ``next_identity``: the least number for the identity of the next allocation (SI-35).
-    ``allocation_ids`` are the live allocations of the key, in order of creation. ``sort_key``:
-    the place among the asks of the application (QUE-44).
+    ``allocation_id``: the oldest live allocation of the key, "" if there is none, ``younger_ids``:
+    the others; most asks are for one. ``sort_key``: the place among the asks of the application
+    (QUE-44).
 
     ``aged``: old enough to reserve (RSV-3); ``ages``: its partition knows when.
     ``reservations``: by node ID, oldest first. ``looked``: a decision looked at it (decision 51);
@@ -171,7 +172,7 @@ class Request:
         "adopted",
         "aged",
         "ages",
-        "allocation_ids",
+        "allocation_id",
         "amounts",
         "application",
         "ask",
@@ -197,6 +198,7 @@ class Request:
         "tried_ns",
         "unplaced",
         "waits_since_ns",
+        "younger_ids",
     )
 
     def __init__(
@@ -224,7 +226,8 @@ class Request:
         self.told_ns: int | None = None
         self.group: Group | None = None
         self.reservations: dict[str, Reservation] = NO_RESERVATIONS
-        self.allocation_ids: dict[str, None] = NO_IDENTITIES
+        self.allocation_id: str = ""
+        self.younger_ids: dict[str, None] = NO_IDENTITIES
         self.sort_key: SortKey = (-ask.priority, created_ns, number)
         self.looked: bool = False
         self.fits_queue: bool = True
@@ -249,10 +252,26 @@ class Request:
 
     def note_allocation(self, identity: str) -> None:
         """List one more live allocation of the key. Rules: CYC-18."""
-        if self.allocation_ids:
-            self.allocation_ids[identity] = None
+        if not self.allocation_id:
+            self.allocation_id = identity
+        elif self.younger_ids:
+            self.younger_ids[identity] = None
         else:
-            self.allocation_ids = {identity: None}
+            self.younger_ids = {identity: None}
+
+    def forget_allocation(self, identity: str) -> None:
+        """Take an allocation that ended off the list; one that is not on it is fine."""
+        if identity != self.allocation_id:
+            self.younger_ids.pop(identity, None)
+        elif self.younger_ids:
+            self.allocation_id = next(iter(self.younger_ids))
+            del self.younger_ids[self.allocation_id]
+        else:
+            self.allocation_id = ""
+
+    def allocation_ids(self) -> list[str]:
+        """Return the live allocations of the key, in order of creation. Rules: CYC-18."""
+        return [self.allocation_id, *self.younger_ids] if self.allocation_id else []
 
     def is_member(self) -> bool:
         """Whether it is a real ask of a task group. Rules: GANG-10."""

@@ -118,7 +118,7 @@ class NodeSide:
     def _candidates(self, node: Node) -> list[Found]:
         """Return the candidates of a node, the best victim first. Rules: PRE-19 (Ours), PRE-87."""
         found: list[Found] = []
-        for allocation in node.allocations.values():
+        for allocation in node.allocations:
             prey = self._trial.prey_of(allocation)
             if prey is not None:
                 found.append((allocation, prey))

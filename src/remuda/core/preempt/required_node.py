@@ -21,7 +21,7 @@ def attempt_on_required_node(lane: Lane, request: Request, node: Node) -> Preemp
     asked = request.amounts
     candidates = [
         each
-        for each in node.allocations.values()
+        for each in node.allocations
         if is_candidate(each) and _may_go(each, request) and _shares_type(each.amounts, asked)
     ]
     candidates.sort(key=lambda each: _place(each, node))

@@ -136,7 +136,7 @@ def _nodes(partition: Partition, query: NodeAuditQuery) -> NodeAuditView:
         used = node.allocated.amounts
         if any(amount > total.get(index, 0) for index, amount in enumerate(used)):
             overcommitted.append(node.node_id)
-        held = node.allocations.values()
+        held = node.allocations
         orphans += [_audited(each) for each in held if not _is_known(partition, each)]
         looked += 1
         seen += len(node.allocations)
@@ -201,7 +201,7 @@ def _applications(partition: Partition, query: ApplicationAuditQuery) -> Applica
         held = application.allocations
         for allocation in islice(held.values(), within, within + room):
             node = allocation.node
-            here = node.allocations.get(allocation.key()) is allocation
+            here = allocation in node.allocations
             if not here or partition.nodes.get(node.node_id) is not node:
                 orphans.append(_audited(allocation))
             if allocation.repeated:

@@ -69,7 +69,7 @@ class NotedNodes:
         self.allocated = Column([node.allocated for node in nodes])
         self.occupied = Column([node.occupied for node in nodes])
         self.available_types = [node.available.types for node in nodes]
-        self.allocations = note_allocations([node.allocations.values() for node in nodes])
+        self.allocations = note_allocations([node.allocations for node in nodes])
         self.ends = list(accumulate([len(node.allocations) for node in nodes]))
         reserved = foreign = nodes
         if len(nodes) > 1:

@@ -71,7 +71,7 @@ def test_one_application_may_have_many_slices_of_allocations() -> None:
     ]
     assert starts(found, NodeAuditQuery) == [0, 1, 2]
     last = next(reversed(found.application("a1").allocations.values()))
-    del last.node.allocations[last.key()]
+    del last.node.allocations[last]
     assert found.failed() == [11]
 
 
