@@ -172,9 +172,7 @@ def _file(settings: Settings, path: Path, core: SchedulerLoop, mark: Mark) -> Co
 
 def _read(path: Path, core: SchedulerLoop) -> Configuration:
     """Read the file anew. Raises: ConfigError, UsageError."""
-    configuration = read_configuration_again(path)
-    core.resolvers.require(configuration, str(path))
-    return core.configurations.shared(configuration)
+    return core.configurations.ready(read_configuration_again(path), str(path))
 
 
 async def _serve(

@@ -318,6 +318,18 @@ def change_divisor(world: World) -> None:
     divisors[0] += 1
 
 
+def change_fair_maximum(world: World) -> None:
+    world.queue("root.p.a").fair_maximum = Vector()
+
+
+def forget_divisors(world: World) -> None:
+    world.queue("root.p.a").divisors = None
+
+
+def forget_divisors_above(world: World) -> None:
+    world.queue("root").divisors = None
+
+
 def change_node_weights(world: World) -> None:
     index, weight, size = world.node.weights[0]
     world.node.weights = ((index, weight, size + 1), *world.node.weights[1:])
@@ -328,7 +340,7 @@ def miscount_made(world: World) -> None:
 
 
 def forget_identity(world: World) -> None:
-    world.request.forget_allocation(world.request.allocation_id)
+    world.request.forget_allocation(world.request.allocation_ids()[0])
 
 
 def forget_tracker(world: World) -> None:
@@ -464,6 +476,9 @@ NAMED: list[Corruption] = [
     leave_unsettled,
     leave_shares_stale,
     change_divisor,
+    change_fair_maximum,
+    forget_divisors,
+    forget_divisors_above,
     change_node_weights,
     miscount_made,
     forget_identity,

@@ -94,7 +94,7 @@ COUNTED: Final = (
 )
 
 _LARGE: Final = "a large cluster with many queues costs little more than a small one"
-_BACKLOG: Final = "asks that cannot be placed cost those behind them little"
+_BACKLOG: Final = "behind asks that cannot be placed more than half of the speed remains"
 _LIMITS: Final = "with limits on every level 60 % of the speed remains"
 
 # The goal is a half, which plain Python reaches; compiled it was 38 % when this was written.
@@ -105,7 +105,7 @@ TIME_PROPORTIONS: Final = (
     Proportion("S6", "S1", 1.65, _LARGE),
     # The work is that of S1 to a few percent; the rest is memory that is not in a cache: 1.3,
     # compiled up to 1.61.
-    Proportion("S8", "S1", 2.0, _BACKLOG),
+    Proportion("S8", "S1", 1.9, _BACKLOG),
     Proportion("S9", "S1", 1 / 0.6, _LIMITS),
     Proportion("S10", "S6", 3.0, _UNEQUAL),
 )

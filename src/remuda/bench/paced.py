@@ -115,8 +115,8 @@ def ask_each_millisecond(
 ) -> list[float]:
     """Return the milliseconds from each ask to its callback.
 
-    They count from when it was due, or when the one before was sent if that was later: where the
-    whole process stands still, who asks does so, too, and that is part of the wait.
+    The time counts from when an ask was due, or from when the one before was sent, if that was
+    later. So if the whole process stands still before an ask can be sent, that is part of its wait.
     """
     ready: dict[str, float] = {}
     began = sent = time.perf_counter()

@@ -91,7 +91,7 @@ def draw(session: Session, path: Path) -> None:
     points = [each for each in results if isinstance(each, CurveResult)]
     names = list(dict.fromkeys(point.curve for point in points))
     if not rates and not names:
-        raise UsageError("--plot: only S1 to S10 and the scaling curves can be drawn")
+        raise UsageError("--plot: only S1 to S10, W1 to W5 and the scaling curves can be drawn")
     with style.context(["default", _STYLE]):
         figure = _figure(rates, [[p for p in points if p.curve == name] for name in names])
         machine = session.machine

@@ -2,9 +2,10 @@
 
 S1 to S8 are the shapes of the reference figures in docs/benchmarks.md, which were taken with the
 Go core of Apache YuniKorn; S9 is S1 with limits of users and groups, S10 is S6 with unequal nodes
-and asks, see variety.py. W1 and W2 are those that the benchmark of that core has, W3 what its
-shim's has; W4 and W5 are for 16 kinds of asks at once. Else nodes are equal and just large enough
-for all placeable asks; queue i is guaranteed 1,000 x (i + 1) of memory and vcore.
+and asks, see variety.py. W1 and W2 are the shapes of that core's own benchmark, W3 is that of
+its shim; W4 and W5 have the nodes and asks of S10 without priorities. In all others nodes are equal
+and just large enough for all placeable asks; queue i is guaranteed 1,000 x (i + 1) of memory and
+vcore.
 """
 
 from __future__ import annotations

@@ -135,6 +135,7 @@ class AnySuite(Protocol):
 
 
 def _busy(name: str, shapes: tuple[Shape, ...]) -> Suite[Shape, Result]:
+    """Return a suite of shapes that are measured in allocations per second."""
     return Suite(
         (name,),
         shapes,
@@ -146,7 +147,7 @@ def _busy(name: str, shapes: tuple[Shape, ...]) -> Suite[Shape, Result]:
 
 
 CORE: Final = _busy("core", SHAPES)
-BESIDE: Final = _busy("wide", WIDE)
+WIDE_SUITE: Final = _busy("wide", WIDE)
 
 
 def _curve(name: str) -> Suite[CurvePoint, CurveResult]:
@@ -279,7 +280,7 @@ RECOVERED: Final = Suite(
 
 SUITES: Final[tuple[AnySuite, ...]] = (
     CORE,
-    BESIDE,
+    WIDE_SUITE,
     *(_curve(name) for name in dict.fromkeys(point.curve for point in CURVES)),
     IDLE_SUITE,
     ATTEMPTS,

@@ -1,4 +1,4 @@
-"""Unequal nodes and asks that nevertheless all fit, for the shape S10.
+"""Unequal nodes and asks that nevertheless all fit, for S10, W4 and W5.
 
 An ask has a size of 1 to 4 units and leans to one of four types: of that one it wants its size, of
 the others half of it. That makes 16 kinds. A node has so many units of every type, as one of four

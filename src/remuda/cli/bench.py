@@ -74,7 +74,7 @@ def bench(
       S8            S1 behind 100,000 asks that fit nowhere
       S9            S1 with limits of users and groups everywhere
       S10           S6 with unequal nodes and asks, four types, priorities
-      wide          W1 to W5, shapes of other benchmarks
+      wide          W1 to W5: YuniKorn's own benchmarks, and 16 kinds of asks
       W1, W2        1,000 and 5,000 nodes, 2 queues of one application
       W3            5,000 nodes, 5 queues of 80 applications
       W4, W5        5,000 nodes, 100 queues of 5 applications, 16 kinds of

@@ -1,57 +1,42 @@
 """Lets a configuration share with an earlier one what both say alike.
 
-Whoever puts a configuration in force compares it with the one before, thousands of queues for what
-may be one other number. What is the same record needs no comparison, and no memory of its own. So
-it is looked for where the text was read, before anybody has to wait for it.
+Putting a configuration in force compares it with the one before: thousands of queues, though often
+one number changed. Records that are the same object need no comparison and no memory of their own.
+They are looked for by whoever reads the text, so that the core need not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import fields, replace
-from typing import Any, Final, TypeVar
+from dataclasses import replace
 
 from remuda.config.schema import Configuration, PartitionConfig, QueueConfig
 
-_Named = TypeVar("_Named", PartitionConfig, QueueConfig)
-
-_FIELDS: Final = {
-    kind: tuple([each.name for each in fields(kind)]) for kind in (PartitionConfig, QueueConfig)
-}
-
 
 def share(new: Configuration, old: Configuration) -> Configuration:
-    """Return the new configuration, made of parts of the old one where these are equal.
+    """Return the new configuration, made of partitions and queues of the old one where these equal.
 
-    It equals the one that was given. What is alike in both, a whole tree of queues above all, is
-    the same object. Cost: O(queues).
+    It equals the one that was given. Cost: O(queues).
     """
-    return replace(new, partitions=_all_shared(new.partitions, old.partitions))
+    known = {each.name: each for each in old.partitions}
+    return replace(
+        new, partitions=tuple([_partition(each, known.get(each.name)) for each in new.partitions])
+    )
 
 
-def _all_shared(new: tuple[_Named, ...], old: Sequence[_Named]) -> tuple[_Named, ...]:
-    known = {each.name: each for each in old}
-    return tuple([_shared(each, known[each.name]) if each.name in known else each for each in new])
+def _partition(new: PartitionConfig, old: PartitionConfig | None) -> PartitionConfig:
+    if old is None:
+        return new
+    found = replace(new, root=_queue(new.root, old.root))
+    return old if found == old else found
 
 
-def _shared(new: _Named, old: _Named) -> _Named:
-    """Return a partition or a queue, the old one if there is no difference."""
-    found = {name: _part(getattr(new, name), getattr(old, name)) for name in _FIELDS[type(new)]}
-    if all(part is getattr(old, name) for name, part in found.items()):
-        return old
-    return type(new)(**found)
-
-
-def _part(new: Any, old: Any) -> Any:
-    """Return what one field of a record is to hold."""
-    if isinstance(new, QueueConfig) and isinstance(old, QueueConfig):
-        return _shared(new, old)
-    if isinstance(new, tuple) and new and isinstance(new[0], QueueConfig):
-        new = _all_shared(new, old)
-        same = len(new) == len(old) and all(map(_is, new, old))
-        return old if same else new
+def _queue(new: QueueConfig, old: QueueConfig | None) -> QueueConfig:
+    """Return a queue with what is shared below it; the old one if there is no difference."""
+    if old is None:
+        return new
+    if new.queues:
+        # Children first, for comparing looks at those that are shared by identity only.
+        known = {each.name: each for each in old.queues}
+        queues = tuple([_queue(each, known.get(each.name)) for each in new.queues])
+        new = replace(new, queues=queues)
     return old if new == old else new
-
-
-def _is(new: object, old: object) -> bool:
-    return new is old

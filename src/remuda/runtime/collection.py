@@ -8,9 +8,9 @@ still meanwhile: with 100,000 allocations a tenth of all time, and half a second
 So nothing is looked at twice, and not much at once. After so many new objects the interpreter looks
 at these, which takes some milliseconds; what survives is set apart for ever (``gc.freeze``), which
 costs nothing. When objects come so fast that the last look was just now, they are state that a
-burst of requests makes: they are set apart unseen. So are those that come while something large
-holds scheduling up anyway (``held``). Set apart does not mean kept: reference counting goes on
-freeing such objects.
+burst of requests makes: they are set apart unseen. So are those that are made while something
+large runs that scheduling has to wait for (``held``). Set apart does not mean kept: reference
+counting goes on freeing such objects.
 
 What is lost is garbage in cycles that was made in such a moment, or that became a cycle later: what
 belonged to a resource manager that left, for one. It stays until somebody asks for a full

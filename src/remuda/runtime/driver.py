@@ -45,10 +45,10 @@ from remuda.runtime.timings import Timings
 
 _log = logging.getLogger("remuda.runtime")
 
-# A burst ends after so many decisions or so long: inputs, queries and whoever awaits an allocation
-# wait for it. Compiled, the core thread keeps the interpreter until then, too; plain Python lets
-# others have it, and what is handed out after each burst costs more than to wait a little longer.
-# Between slices of so many decisions the time is looked at; effects do not depend on them (CYC-1).
+# A burst ends after so many decisions or so long, because inputs, queries and the receivers of
+# allocations wait for its end. Compiled, other threads wait, too: the core keeps the interpreter.
+# In plain Python they do not, so bursts are longer: each one costs a response for every RM. The
+# clock is read between slices of so many decisions; effects do not depend on these (CYC-1).
 BURST: Final = 256
 BURST_NS: Final = 2_000_000 if core_build() == "compiled" else 6_000_000
 SLICE: Final = 32

@@ -30,7 +30,7 @@ class Errand(Generic[T_co]):
 
     ``touches_core``: the work changes the scheduler, so an error other than a refusal
     (RemudaError) means that the core is broken and is raised on the core thread as well. ``large``:
-    it may take so long that other threads had better wait for its end.
+    it may take many milliseconds, and other threads had better wait until it is done.
     """
 
     __slots__ = ("future", "large", "touches_core", "work")

@@ -5,11 +5,11 @@ them; ``remuda serve`` and the benchmarks do, once, when everything is imported 
 
 Garbage collection: see collection.py.
 
-Switch interval: for how long a thread may compute while another one waits for the interpreter. The
-default of 5 ms would show as latency, of those who read over REST above all. But each switch costs
-0.3 ms until both threads are awake again, so that what takes 30 ms takes 60 when somebody wants the
-interpreter each millisecond. So what is large, and holds scheduling up however it is done, keeps
-the interpreter for longer, to be over soon, and no garbage is looked for meanwhile.
+Switch interval: for how long a thread may compute while another one waits for the interpreter.
+With the default of 5 ms, readers over REST would wait noticeably. But each switch costs some
+0.3 ms, so that large work is slowed down by half or more when somebody wants the interpreter each
+millisecond. Large work holds scheduling up in any case, so it keeps the interpreter for longer,
+and no garbage is looked for meanwhile.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ UNDISTURBED_SECONDS: Final = 0.02
 
 @final
 class Undisturbed:
-    """Work of the core thread that other threads wait for, whatever they want, a little longer.
+    """Lets the core thread keep the interpreter for longer, so that something large is over sooner.
 
-    It does nothing until the interpreter was tuned. A context manager; not to be nested.
+    Does nothing unless the interpreter was tuned. A context manager; not to be nested.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Undisturbed:
             COLLECTOR.held = False
 
 
-# That of this process.
+# The interval belongs to the process, so there is only one.
 UNDISTURBED: Final = Undisturbed()
 
 

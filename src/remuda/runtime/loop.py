@@ -366,7 +366,7 @@ class SchedulerLoop:
 
 
 def _is_large(query: Query) -> bool:
-    """Whether a question is about everything there is of a kind, of which there may be much."""
+    """Whether a question is about all nodes, all applications, or a whole partition."""
     if isinstance(query, ApplicationRowsQuery):
         return not query.queue
     return isinstance(query, NodeRowsQuery | PartitionRowsQuery)

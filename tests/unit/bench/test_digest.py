@@ -16,14 +16,14 @@ from remuda.base.errors import UsageError
 from remuda.bench.compare import Comparison, as_comparison, compared, read_session
 from remuda.bench.run import Percentiles, Receiver, Result, decisions_digest, measure
 from remuda.bench.session import as_json
-from remuda.bench.shapes import SHAPES, Shape
+from remuda.bench.shapes import SHAPES, WIDE, Shape
 from remuda.runtime.build import core_build
 from tests.unit.bench.sessions import session_of
 
 SMALL = [
     replace(shape, nodes=30, queues=3, applications=4, asks=700, backlog=0)
-    for shape in SHAPES
-    if shape.name in {"S1", "S4", "S7", "S9", "S10"}
+    for shape in (*SHAPES, *WIDE)
+    if shape.name in {"S1", "S4", "S7", "S9", "S10", "W4", "W5"}
 ]
 INTERPRETED = Path(__file__).parents[3] / "src"
 COMPILED = Path(__file__).parents[3] / "build" / "compiled"

@@ -13,7 +13,7 @@ from remuda.bench.calibration import Calibration, calibrate
 from remuda.bench.machine import this_machine
 from remuda.bench.run import Percentiles, Result
 from remuda.bench.session import measure_all, warnings
-from remuda.bench.shapes import SHAPES
+from remuda.bench.shapes import SHAPES, WIDE
 from remuda.bench.suites import CORE
 from remuda.cli.bench import bench
 from remuda.runtime.build import core_build
@@ -26,8 +26,8 @@ def test_every_name_is_explained() -> None:
     text = bench.__doc__ or ""
     for name in (name for suite in suites.SUITES for name in (suite.names or suite.shape_names())):
         assert re.search(rf"^      {name}\b", text, re.MULTILINE), name
-    for shape in SHAPES:
-        assert re.search(rf"^      (S\d+, )*{shape.name}\b", text, re.MULTILINE), shape.name
+    for shape in (*SHAPES, *WIDE):
+        assert re.search(rf"^      ([SW]\d+, )*{shape.name}\b", text, re.MULTILINE), shape.name
 
 
 def test_names_of_suites_and_shapes_differ() -> None:

@@ -35,7 +35,7 @@ def renew_bounds(partition: Partition, queues: Sequence[Queue]) -> None:
     below: dict[str, Queue] = {}
     for top in queues:
         if top.path not in below:
-            for queue in partition.queues(top) if top.children else (top,):
+            for queue in partition.queues(top):
                 below[queue.path] = queue
         wake_held(partition, top)
     for queue in below.values():

@@ -138,22 +138,22 @@ def place_strand(strand: Strand) -> None:
 
 
 def _forget_shares(partition: Partition) -> None:
-    """Forget the divisors of stale queues, and of all below; who waits there is placed anew.
+    """Forget the divisors of stale queues and of all below; leaves with work get their place anew.
 
     Needed after a change of cluster size or configuration. Each queue is worked out again when it
-    is placed next, for most have nothing pending then. Cost: O(queues concerned).
-    Rules: RES-52, QUE-38.
+    is placed next, for most have nothing pending then. Cost: O(queues concerned), once for each
+    stale queue above them. Rules: RES-52, QUE-38.
     """
     stale, partition.shares_stale = partition.shares_stale, {}
     for top in stale.values():
-        for queue in partition.queues(top) if top.children else (top,):
+        for queue in partition.queues(top):
             queue.divisors = None
             if queue.leaf and _waits(queue):
                 partition.unsettled[queue.path] = queue
 
 
 def _waits(leaf: Queue) -> bool:
-    """Whether anything of a leaf is in an order above it."""
+    """Whether a leaf may be in the order of its parent, or among those of another pass."""
     return any(leaf.pending.amounts) or bool(leaf.urgent.keys or leaf.swaps.order.keys)
 
 

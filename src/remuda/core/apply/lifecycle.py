@@ -192,8 +192,9 @@ def drop_request(
         set_pending(partition, request, 0)
         if members:
             lose(partition, application, request.ask.task_group, members)
-    if request.allocation_id:
-        application.detached[key] = dict.fromkeys(request.allocation_ids())
+    running = request.allocation_ids()
+    if running:
+        application.detached[key] = dict.fromkeys(running)
     turn.application_event(
         partition,
         application,

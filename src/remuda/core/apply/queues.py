@@ -43,22 +43,19 @@ def is_leaf(config: QueueConfig, parent: Queue | None) -> bool:
     return parent is not None and not config.parent and not config.queues
 
 
-def configure(
-    types: ResourceTypes, queue: Queue, config: QueueConfig, *, inherits: bool = True
-) -> None:
+def configure(types: ResourceTypes, queue: Queue, config: QueueConfig) -> None:
     """Give one queue everything its configuration says; all earlier settings are gone.
 
     It goes on if it was draining; one that was stopped stays so. What the configuration it had
-    until now says alike is not worked out again: a reload may concern thousands. ``inherits``: it
-    may inherit other properties than before.
+    until now says alike is not worked out again: a reload may concern thousands.
     Rules: QUE-5, QUE-6, QUE-20, PRP-7 (Ours), RLD-21 to RLD-25, RLD-29, TPL-5, LIM-8 (Ours), OBJ-2.
     """
     parent, old = queue.parent, queue.config
+    queue.config = config
     queue.managed = True
     if queue.state == states.DRAINING:
         queue.state = states.OBJECT[queue.state, states.START]
-    if inherits or old is None or not _means_alike(queue, old, config):
-        _set_properties(queue, config)
+    _set_properties(queue, config, known=old is not None)
     queue.max_applications = config.max_applications
     if old is None or _differ(old.submit_acl, config.submit_acl):
         queue.submit_access = Access(config.submit_acl)
@@ -74,7 +71,6 @@ def configure(
             queue.guaranteed = positive_limit_of(types, config.guaranteed)
     if old is None or _differ(old.limits, config.limits):
         _set_limits(types, queue, config.limits)
-    queue.config = config
 
 
 def _differ(old: object, new: object) -> bool:
@@ -82,22 +78,17 @@ def _differ(old: object, new: object) -> bool:
     return old is not new and old != new
 
 
-def _means_alike(queue: Queue, old: QueueConfig, config: QueueConfig) -> bool:
-    """Whether a queue stays a leaf or a parent, with the properties it has. Rules: RLD-23."""
-    leaf = is_leaf(config, queue.parent)
-    return queue.leaf == leaf and not _differ(old.properties, config.properties)
-
-
-def _set_properties(queue: Queue, config: QueueConfig) -> None:
+def _set_properties(queue: Queue, config: QueueConfig, *, known: bool) -> None:
     """Take over whether a queue is a leaf, its properties, and what they mean.
 
-    Reading what properties mean is most of the work, so those that stay are not read again.
+    ``known``: it is configured already. Reading what properties mean is most of the work, so those
+    that stay are not read again.
     Rules: CFG-46, QUE-18, QUE-20, PRP-7 (Ours).
     """
     parent = queue.parent
     leaf = is_leaf(config, parent)
     properties = inherited({} if parent is None else parent.properties, config.properties)
-    if queue.config is None or leaf != queue.leaf or properties != queue.properties:
+    if not known or leaf != queue.leaf or properties != queue.properties:
         queue.settings = settings(properties, leaf)
     queue.leaf = leaf
     queue.properties = properties
@@ -165,13 +156,13 @@ def tell_amounts(turn: Turn, partition: Partition, queue: Queue, before: QueueAm
     Rules: QUE-5, EVT-67, EVT-68, EVT-74, EVT-75. Emits: EventRecord.
     """
     maximum, guaranteed = before
-    other_maximum = queue.parent is not None and not same_limit(maximum, queue.maximum)
-    if other_maximum:
+    maximum_changed = queue.parent is not None and not same_limit(maximum, queue.maximum)
+    if maximum_changed:
         _tell_amount(turn, partition, queue, events.QUEUE_MAX, queue.maximum)
-    other_guarantee = not same_limit(guaranteed, queue.guaranteed)
-    if other_guarantee:
+    guarantee_changed = not same_limit(guaranteed, queue.guaranteed)
+    if guarantee_changed:
         _tell_amount(turn, partition, queue, events.QUEUE_GUARANTEED, queue.guaranteed)
-    return other_maximum or other_guarantee
+    return maximum_changed or guarantee_changed
 
 
 def _tell_amount(

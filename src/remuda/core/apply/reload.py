@@ -85,20 +85,20 @@ def _obstacles(manager: ResourceManager, command: UpdateConfiguration) -> list[t
         partition = manager.partitions.get(config.name)
         if partition is not None:
             names: set[str] = set()
-            _survey(partition.root, config.root, found, names)
+            _find_obstacles(partition.root, config.root, found, names)
             if not partition.types.room_for(names):
                 text = f"partition {config.name} would have more than {TYPES_LIMIT} resource types"
                 found.append((text, "RES-1"))
     return found
 
 
-def _survey(
+def _find_obstacles(
     queue: Queue | None, config: QueueConfig, found: list[tuple[str, str]], names: set[str]
 ) -> None:
-    """Look at a queue and all below it, if it is there, and at what is configured for them.
+    """Add what keeps a queue, or one below it, from becoming a parent, to ``found``.
 
-    Adds what keeps one from becoming a parent, and the resource types that are named. Where a queue
-    has this record already, neither is news. Rules: RLD-26, RES-1.
+    And the resource types that are configured to ``names``. ``queue``: None where it does not exist
+    yet. One that has this very record was looked at when it got it. Rules: RLD-26, RES-1.
     """
     if queue is not None:
         if queue.config is config:
@@ -109,7 +109,8 @@ def _survey(
             found.append((text, "RLD-26"))
     _add_type_names(config, names)
     for child in config.queues:
-        _survey(None if queue is None else queue.children.get(child.name), child, found, names)
+        existing = None if queue is None else queue.children.get(child.name)
+        _find_obstacles(existing, child, found, names)
 
 
 def _add_type_names(config: QueueConfig, names: set[str]) -> None:
@@ -162,10 +163,10 @@ def _change_queue(
     *,
     inherits: bool,
 ) -> None:
-    """Change one queue and all below it. ``inherits``: it may inherit something else than before.
+    """Change one queue and all below it. ``inherits``: properties of its parent changed.
 
-    Where the record is the one that it has, all below is as it says, too: queues that left have
-    none, and so another record above them.
+    A queue that has this very record is as it says, and so are all below it: one that left the
+    configuration has no record, and that of its parent was replaced by then.
 
     Rules: RLD-20 to RLD-29, OBJ-2, OBJ-7.
     """
@@ -174,7 +175,7 @@ def _change_queue(
         return
     if inherits or known is None or not _alike(known, config):
         properties = queue.properties
-        _change_settings(turn, partition, queue, config, changes, inherits=inherits)
+        _change_settings(turn, partition, queue, config, changes)
         inherits = properties != queue.properties
     else:
         queue.config = config
@@ -209,17 +210,11 @@ def _alike(known: QueueConfig, config: QueueConfig) -> bool:
 
 
 def _change_settings(
-    turn: Turn,
-    partition: Partition,
-    queue: Queue,
-    config: QueueConfig,
-    changes: Changes,
-    *,
-    inherits: bool,
+    turn: Turn, partition: Partition, queue: Queue, config: QueueConfig, changes: Changes
 ) -> None:
     """Change one queue and tell what changed. Rules: RLD-21 to RLD-27, EVT-69, EVT-74."""
     was_leaf, amounts, before = queue.leaf, amounts_of(queue), Settings(queue)
-    configure(partition.types, queue, config, inherits=inherits)
+    configure(partition.types, queue, config)
     changes.note(queue, before)
     partition.renew_shares(queue)
     tell_amounts(turn, partition, queue, amounts)

@@ -1,13 +1,15 @@
 """Checks what shares of queues are divided by (rules: QUE-38, RES-52).
 
-Only queues that a change concerns get new divisors, so a change that tells nobody shows here.
+Only queues that a change concerns get new divisors, so a change that tells nobody shows here. Those
+of a queue in no order may be unknown.
 """
 
 from __future__ import annotations
 
 from remuda.core.invariants.require import require
 from remuda.core.model.partition import Partition
-from remuda.core.model.vectors import Vector
+from remuda.core.model.queue import Queue
+from remuda.core.model.vectors import Vector, same_limit
 from remuda.core.policy.shares import divisors, fair_maximum
 
 
@@ -19,6 +21,20 @@ def check_shares(partition: Partition) -> None:
     for queue in partition.queues(partition.root):
         above = None if queue.parent is None else fair[queue.parent.path]
         fair[queue.path] = fair_maximum(queue, above)
+        if queue.divisors is None:
+            _check_unknown(partition, queue)
+            continue
         wanted = divisors(queue, fair[queue.path])
         text = f"shares of {queue.path} are of {queue.divisors}, not {wanted}"
-        require(queue.divisors in (None, wanted), partition, text)
+        require(queue.divisors == wanted, partition, text)
+        same = same_limit(queue.fair_maximum, fair[queue.path])
+        require(same, partition, f"the fair maximum of {queue.path} is another one")
+
+
+def _check_unknown(partition: Partition, queue: Queue) -> None:
+    """Nobody compares a queue whose shares are not known, nor one below it."""
+    placed = queue.parent is not None and queue.parent.child_order.place(queue.name) is not None
+    require(not placed, partition, f"{queue.path} is in an order, but its shares are not known")
+    below = [child.name for child in queue.children.values() if child.divisors is not None]
+    text = f"shares of {queue.path} are not known, but those of {below} below it are"
+    require(not below, partition, text)

@@ -192,7 +192,7 @@ class Application:
         return list(self.detached.get(allocation_key, ()))
 
     def forget(self, allocation: Allocation) -> None:
-        """Take an allocation that ended off the list of its key."""
+        """Take an allocation that ended off the list of its key. Rules: CYC-18."""
         key, identity = allocation.ask.allocation_key, allocation.allocation_id
         request = self.requests.get(key)
         if request is not None:

@@ -30,7 +30,8 @@ class Node:
     """One node of a partition (NOD-1, NOD-2).
 
     Always available = total - allocated - occupied over the union of their types (NOD-3).
-    ``allocations``: in the order in which they came. ``verdicts``: what predicates said of it,
+    ``allocations``: a set, in the order in which they came; not by ID, for that is unique per
+    application only. ``verdicts``: what predicates said of it,
     until it changes: by class why that is refused, and under keys of their own (model/verdicts.py)
     what lanes have asked.
     ``reservations``: by number, oldest first; ``held``: one of them closes the node to others

@@ -5,9 +5,9 @@ upper bound of what its nodes have available; a search skips what has too small 
 tightens the bound of a block it went through in vain. Bounds only rise when a node is put in,
 so they are never too low, and the search is exact: it finds the first node in order that fits.
 
-Where nodes are packed many have some room left, one of this type and one of that, and together
-they seem to have enough of all. So blocks and shelves also remember for which amounts they were
-searched in vain, until a node that these fit is put in.
+Where nodes are packed, some of a block have room left of one type and some of another, so that
+its bound seems to have room for asks that fit none of them. So blocks and shelves also remember
+the amounts they were searched for in vain, until a node that these fit is put in.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Entry: TypeAlias = tuple[object, ...]
 BLOCK_LIMIT: Final = 32
 SHELF_LIMIT: Final = 32
 
-# Amounts that a block, or a shelf, remembers as refused; each costs whoever puts a node in there.
+# How many amounts a block or shelf remembers as refused; who puts a node in looks at all of them.
 REFUSED_LIMIT: Final = 128
 
 # What was searched for in vain, by the number of the amounts, the oldest first.
@@ -65,9 +65,10 @@ class _Shelf:
 
 @final
 class _Block:
-    """Neighbours in the order: ``entries`` with their ``nodes``. ``tight``, ``refused``: as above.
+    """Neighbours in the order: ``entries`` with their ``nodes``.
 
-    Entries from ``high`` on are for the next block. Only the only block may be empty.
+    ``tight`` and ``refused`` are as those of a shelf. Entries from ``high`` on are for the next
+    block. Only the only block may be empty.
     """
 
     __slots__ = ("bound", "entries", "high", "nodes", "refused", "shelf", "tight")
@@ -184,7 +185,7 @@ class NodeOrder:
             self._at = at
             if node is not self._found:
                 self._found = None
-            _welcome(block, node)
+            _account_for(block, node)
             return
         if node is not self._found or entry > old:
             self._found = None
@@ -247,6 +248,7 @@ class NodeOrder:
             if not shelf.tight:
                 _tighten_shelf(shelf)
             first = shelf.blocks[0].entries
+            # If the search began inside of it, what lies before was not looked at.
             if len(found) == before and first and first[0] > low:
                 _refuse(shelf.refused, amounts)
         return found
@@ -280,7 +282,7 @@ class NodeOrder:
             entry for shelf in self._shelves for block in shelf.blocks for entry in block.entries
         ]
 
-    def bound_faults(self) -> list[str]:
+    def missed(self) -> list[str]:
         """Return the IDs of nodes that a search would go past though they have room, for checks."""
         return [
             node.node_id
@@ -338,7 +340,7 @@ class NodeOrder:
         place.block = block
         self._recent = block
         self._at = at
-        _welcome(block, node)
+        _account_for(block, node)
         if len(entries) > BLOCK_LIMIT:
             self._split(block)
 
@@ -364,8 +366,8 @@ class NodeOrder:
     def _split(self, block: _Block) -> None:
         """Halve a block, and its shelf if that has too many now.
 
-        The halves keep the bound: it is above both, and working them out costs more than the
-        search in vain that will, if ever.
+        The halves keep the bound and what was refused: both hold for any part of the block, and
+        working them out costs more than the search in vain that will, if ever.
         """
         shelf = block.shelf
         half = len(block.entries) // 2
@@ -415,6 +417,7 @@ def _search_block(
     if len(found) == before:
         if not block.tight:
             _tighten(block)
+        # As for shelves.
         if block.entries and block.entries[0] > low:
             _refuse(block.refused, amounts)
 
@@ -426,20 +429,20 @@ def _refuse(refused: Refused, amounts: Amounts) -> None:
     refused[amounts.number] = amounts
 
 
-def _welcome(block: _Block, node: Node) -> None:
-    """Let what is known of a block and its shelf be true with a node that came, or changed."""
+def _account_for(block: _Block, node: Node) -> None:
+    """Keep what is known of a block and its shelf true for a node that was put in, or changed."""
     shelf = block.shelf
     available = node.available
     if _rise(block.bound, available):
         _rise(shelf.bound, available)
     if block.refused:
-        _reconsider(block.refused, available)
+        _forget_fitting(block.refused, available)
     if shelf.refused:
-        _reconsider(shelf.refused, available)
+        _forget_fitting(shelf.refused, available)
 
 
-def _reconsider(refused: Refused, available: Vector) -> None:
-    """Forget what fits a node now."""
+def _forget_fitting(refused: Refused, available: Vector) -> None:
+    """Forget the amounts that fit what a node has available now."""
     fitting = [number for number, amounts in refused.items() if fits(available, amounts)]
     for number in fitting:
         del refused[number]

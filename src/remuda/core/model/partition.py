@@ -44,11 +44,10 @@ class Partition:
     for use. ``types``: the resource types seen here; each partition has its own.
     ``capacity``: sum over all nodes, schedulable or not (NODE-4). ``shapes``: those with pending
     asks; ``starved``: those with lanes that wait for a node. ``shares_stale``: queues, by path,
-    whose divisors of shares, and of all below, must be worked out again before the next decision.
-    ``unsettled``: leaves, by path, whose place in the tree must be. ``ended``: applications that
-    left; ``rejected`` likewise; ``kept``:
-    both by number, in the order in which they ended (APP-15); ``kept_states``: state -> how many of
-    these are in it.
+    whose divisors, and those of all below, are to be forgotten before the next decision.
+    ``unsettled``: leaves, by path, whose place in the tree must be found anew then. ``ended``:
+    applications that left; ``rejected`` likewise; ``kept``: both by number, in the order in which
+    they ended (APP-15); ``kept_states``: state -> how many of these are in it.
     ``node_orders``: by policy; ``node_order`` is the partition's own, another exists once an
     application asked for it (NOD-23). ``urgent``: leaves with something to try in the reserved
     pass, by path. ``reservations``: by number, oldest first; ``claims``: of equal asks, see Claim;
@@ -258,11 +257,13 @@ class Partition:
         return found
 
     def renew_shares(self, top: Queue) -> None:
-        """Have the shares of a queue and all below it worked out again before the next decision."""
+        """Have the shares of a queue and all below it worked out again when they are used next."""
         self.shares_stale[top.path] = top
 
     def queues(self, top: Queue) -> list[Queue]:
         """Return a queue and all below it, depth first, parents before children."""
+        if not top.children:
+            return [top]
         found: list[Queue] = []
         ahead = [top]
         while ahead:

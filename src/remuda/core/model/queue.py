@@ -101,9 +101,10 @@ class Queue(Bound):
     for one that is dynamic or draining. ``maximum`` and ``guaranteed`` None: not set.
     ``template``: its own, None if it has none. ``user_limits`` and ``group_limits``: by name, in
     the order of the configuration, ``*`` the wildcard. ``divisors``: per type index what usage is
-    divided by to get the share, -1 where the type has no part in it (RES-52), and ``fair_maximum``,
-    of which they are made; None: to be worked out before they are used. ``priorities``: of
-    the applications (leaf) and the visible ones of the children, ``priority`` the highest of them.
+    divided by to get the share, NO_PART where the type has no part in it (RES-52); None: to be
+    worked out before they are used. ``fair_maximum``: what they were made from (QUE-38), which
+    holds while they are known; None if there is none. ``priorities``: of the applications (leaf)
+    and the visible ones of the children, ``priority`` the highest of them.
     ``lanes``: by shape number; ``ready``: those of them with something to try in the regular pass,
     ``urgent``: in the reserved pass; ``swaps``: applications with something to try in the pass
     between. ``turns``: see QUE-41. ``waiting``: lanes

@@ -50,7 +50,7 @@ CLOSED: Final = 3
 # What asks without a reservation share, to spare memory; nobody adds to it.
 NO_RESERVATIONS: Final[dict[str, Reservation]] = {}
 
-# Likewise those without a second allocation.
+# Likewise those that never had two allocations.
 NO_IDENTITIES: Final[dict[str, None]] = {}
 
 # Asks a strand may remember that were looked at meanwhile, beyond as many as were not.
@@ -153,9 +153,9 @@ class Request:
 
     ``adopted``: how many an earlier ask of the key had left running when this one came.
     ``next_identity``: the least number for the identity of the next allocation (SI-35).
-    ``allocation_id``: the oldest live allocation of the key, "" if there is none, ``younger_ids``:
-    the others; most asks are for one. ``sort_key``: the place among the asks of the application
-    (QUE-44).
+    ``only_identity``: the live allocation of the key while there was never but one, else "", for
+    most asks are for one; ``identities``: all of them, oldest first, once there were two.
+    ``sort_key``: the place among the asks of the application (QUE-44).
 
     ``aged``: old enough to reserve (RSV-3); ``ages``: its partition knows when.
     ``reservations``: by node ID, oldest first. ``looked``: a decision looked at it (decision 51);
@@ -172,7 +172,6 @@ class Request:
         "adopted",
         "aged",
         "ages",
-        "allocation_id",
         "amounts",
         "application",
         "ask",
@@ -181,11 +180,13 @@ class Request:
         "fits_queue",
         "fits_user",
         "group",
+        "identities",
         "log",
         "looked",
         "made",
         "next_identity",
         "number",
+        "only_identity",
         "outstanding",
         "pending",
         "preemption",
@@ -198,7 +199,6 @@ class Request:
         "tried_ns",
         "unplaced",
         "waits_since_ns",
-        "younger_ids",
     )
 
     def __init__(
@@ -226,8 +226,8 @@ class Request:
         self.told_ns: int | None = None
         self.group: Group | None = None
         self.reservations: dict[str, Reservation] = NO_RESERVATIONS
-        self.allocation_id: str = ""
-        self.younger_ids: dict[str, None] = NO_IDENTITIES
+        self.only_identity: str = ""
+        self.identities: dict[str, None] = NO_IDENTITIES
         self.sort_key: SortKey = (-ask.priority, created_ns, number)
         self.looked: bool = False
         self.fits_queue: bool = True
@@ -252,26 +252,24 @@ class Request:
 
     def note_allocation(self, identity: str) -> None:
         """List one more live allocation of the key. Rules: CYC-18."""
-        if not self.allocation_id:
-            self.allocation_id = identity
-        elif self.younger_ids:
-            self.younger_ids[identity] = None
+        if self.identities:
+            self.identities[identity] = None
+        elif self.only_identity:
+            self.identities = {self.only_identity: None, identity: None}
+            self.only_identity = ""
         else:
-            self.younger_ids = {identity: None}
+            self.only_identity = identity
 
     def forget_allocation(self, identity: str) -> None:
-        """Take an allocation that ended off the list; one that is not on it is fine."""
-        if identity != self.allocation_id:
-            self.younger_ids.pop(identity, None)
-        elif self.younger_ids:
-            self.allocation_id = next(iter(self.younger_ids))
-            del self.younger_ids[self.allocation_id]
+        """Take an allocation that ended off the list, if it is on it. Rules: CYC-18."""
+        if identity == self.only_identity:
+            self.only_identity = ""
         else:
-            self.allocation_id = ""
+            self.identities.pop(identity, None)
 
     def allocation_ids(self) -> list[str]:
         """Return the live allocations of the key, in order of creation. Rules: CYC-18."""
-        return [self.allocation_id, *self.younger_ids] if self.allocation_id else []
+        return [self.only_identity] if self.only_identity else list(self.identities)
 
     def is_member(self) -> bool:
         """Whether it is a real ask of a task group. Rules: GANG-10."""

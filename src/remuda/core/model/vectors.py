@@ -67,7 +67,11 @@ class Vector:
 
 @final
 class ResourceTypes:
-    """The type names seen so far, each with its index. Rules: RES-1."""
+    """The type names seen so far, each with its index. Rules: RES-1.
+
+    ``_by_name``: the names in order with their indexes; replaced, not changed, for other threads
+    read it.
+    """
 
     __slots__ = ("_by_name", "_indexes", "_known", "_last", "_last_amounts", "_number", "names")
 

@@ -136,8 +136,7 @@ def _nodes(partition: Partition, query: NodeAuditQuery) -> NodeAuditView:
         used = node.allocated.amounts
         if any(amount > total.get(index, 0) for index, amount in enumerate(used)):
             overcommitted.append(node.node_id)
-        held = node.allocations
-        orphans += [_audited(each) for each in held if not _is_known(partition, each)]
+        orphans += [_audited(each) for each in node.allocations if not _is_known(partition, each)]
         looked += 1
         seen += len(node.allocations)
         if seen >= ALLOCATIONS:

@@ -46,10 +46,10 @@ class NotedNodes:
     """Some nodes of a partition as they were at one moment, by ID, in few large lists.
 
     The core thread fills them while nothing is scheduled, and a list for each node would let the
-    garbage collection run more than once. Most of the time goes into fetching objects from memory,
-    so of what is available only the types are noted, which it keeps. ``allocations``: all,
-    ``ends``: after the last of each node. ``reserved``, ``foreign``: by node ID, where there is
-    something. Rules: DMP-15, DMP-17.
+    garbage collection run more than once. Most of the time goes into fetching objects from memory.
+    So what is available is not noted, only its types; the amounts follow from the others.
+    ``allocations``: all, ``ends``: after the last of each node. ``reserved``, ``foreign``: by node
+    ID, where there is something. Rules: DMP-15, DMP-17.
     """
 
     __slots__ = (
@@ -71,6 +71,7 @@ class NotedNodes:
         self.available_types = [node.available.types for node in nodes]
         self.allocations = note_allocations([node.allocations for node in nodes])
         self.ends = list(accumulate([len(node.allocations) for node in nodes]))
+        # Of all nodes few have any, so these are looked up; one node is asked itself.
         reserved = foreign = nodes
         if len(nodes) > 1:
             reserved = _distinct([each.node for each in partition.reservations.values()])
@@ -134,7 +135,10 @@ class NotedNodes:
         )
 
     def _available(self, place: int) -> Vector:
-        """Return what a node had left, whatever it is negative of. Rules: NOD-2."""
+        """Return what a node had available: total - allocated - occupied, negative amounts too.
+
+        Of the types it had. Rules: NOD-2.
+        """
         found = vector_of(self.totals[place])
         define(found, self.available_types[place])
         subtract_vector(found, self.allocated.vector(place))

@@ -106,9 +106,10 @@ class ConfigurationChange:
 
 
 class Configurations:
-    """The configuration of every registered RM. Core thread only, but for what is not changed here.
+    """The configuration of every registered RM. Core thread only, but for two that any may read.
 
-    ``latest``: the configuration that came into force last, for whichever RM; any thread may look.
+    These are ``documents`` and ``latest``, the configuration that came into force last, of
+    whichever RM.
 
     Args:
         handle: applies a command to the core and returns its effects.
@@ -289,6 +290,7 @@ class Configurations:
     def _tell(
         self, rm_id: str, configuration: Configuration, extra_config: Mapping[str, str] | None
     ) -> None:
+        """Note what came into force, and tell the watchers."""
         self.latest = configuration
         for watcher in self._watchers:
             try:

@@ -5,10 +5,11 @@ Kept apart from the loop because these are the calls of administrators, not of s
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from remuda.config.schema import Configuration, Load
 from remuda.config.sharing import share
@@ -24,6 +25,11 @@ from remuda.runtime.configuration.differences import log_change
 from remuda.runtime.errand import Errand, Send, promise
 from remuda.runtime.users.choice import Resolvers
 
+_log = logging.getLogger("remuda.runtime")
+
+# Comparing thousands of queues takes a while. One thread, so that changes are logged in order.
+_LOGGING: Final = ThreadPoolExecutor(1, "remuda-log")
+
 T = TypeVar("T")
 
 
@@ -34,7 +40,7 @@ class ConfigurationErrands:
         configurations: those in force.
         hand_out: delivers the effects of a change, so that they are out before the answer is.
         send: brings an errand to the core thread.
-        resolvers: what a configuration may need besides.
+        resolvers: know whether what a configuration needs for users' groups can be had.
     """
 
     def __init__(
@@ -48,7 +54,6 @@ class ConfigurationErrands:
         self._hand_out = hand_out
         self._send = send
         self._resolvers = resolvers
-        self._aside = ThreadPoolExecutor(1, thread_name_prefix="remuda-log")
 
     def update(
         self, command: UpdateConfiguration, *, stored: bool = False
@@ -67,17 +72,18 @@ class ConfigurationErrands:
         """
         return self._change(partial(self._configurations.store, new))
 
-    def loading(self, load: Load) -> Load:
-        """Return ``load`` with all that is due before its configuration can be put in force."""
-        guarded = self._resolvers.guarded(load)
-        return lambda text: self.shared(guarded(text))
+    def ready(self, configuration: Configuration, source: str = "<config>") -> Configuration:
+        """Return a configuration as it can be put in force at the cost of what is different.
 
-    def shared(self, configuration: Configuration) -> Configuration:
-        """Return an equal one that shares with what is in force all that both say alike.
-
-        Putting it in force then costs what is different. It takes a while; not on an event loop.
+        What it needs is there, and it shares with what is in force what both say alike. Takes a
+        while; not on an event loop. ``source`` names it in errors. Raises: ConfigError.
         """
+        self._resolvers.require(configuration, source)
         return share(configuration, self._configurations.latest)
+
+    def loading(self, load: Load) -> Load:
+        """Return ``load`` with ``ready`` after it."""
+        return lambda text: self.ready(load(text))
 
     def group(self, named: str) -> Future[str]:
         """Return the policy group that is meant; fails with ProtocolError if that is not clear."""
@@ -102,26 +108,28 @@ class ConfigurationErrands:
 
         answer: Future[ConfigurationChange] = promise()
         done = self._send(Errand(change_and_hand_out, touches_core=True, large=True))
-        done.add_done_callback(partial(self._tell, answer))
+        done.add_done_callback(partial(_tell, answer))
         return answer
 
-    def _tell(self, answer: Future[ConfigurationChange], done: Future[ConfigurationChange]) -> None:
-        """Pass on what became of a change; one that is in force is logged before. Core thread.
 
-        That is done on another thread: comparing thousands of queues would hold the core up.
-        """
-        if (error := done.exception()) is not None:
-            answer.set_exception(error)
-            return
-        change = done.result()
-        if change.refused or not change.origin:
-            answer.set_result(change)
-        else:
-            self._aside.submit(_log_and_answer, change, answer)
+def _tell(answer: Future[ConfigurationChange], done: Future[ConfigurationChange]) -> None:
+    """Complete the answer to a change, after logging it if it is in force. Core thread.
+
+    The logging happens on another thread, as it takes a while.
+    """
+    if (error := done.exception()) is not None:
+        answer.set_exception(error)
+        return
+    change = done.result()
+    if change.refused or not change.origin:
+        answer.set_result(change)
+    else:
+        _LOGGING.submit(_log_and_answer, change, answer)
 
 
 def _log_and_answer(change: ConfigurationChange, answer: Future[ConfigurationChange]) -> None:
     try:
         log_change(change.origin, change.before, change.after, len(change.rm_ids))
-    finally:
-        answer.set_result(change)
+    except Exception as error:  # noqa: BLE001 - the change is in force all the same
+        _log.error("a change of a configuration could not be logged: %r", error)
+    answer.set_result(change)
