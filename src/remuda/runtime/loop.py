@@ -358,6 +358,7 @@ class SchedulerLoop:
         for waiter in self._idle_waiters:
             waiter.set_exception(error)
         self._driver.close()
+        self.configurations.close()
         if not self.ended.done():
             if self.failure:
                 self.ended.set_exception(error)

@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import replace
 
 from remuda.bench import variety
-from remuda.bench.run import Percentiles, Result, measure
-from remuda.bench.shapes import SHAPES
+from remuda.bench.run import Percentiles, Result, measure, request_of
+from remuda.bench.shapes import SHAPES, WIDE
 from tests.unit.bench.sessions import session_of, shown
 
 S10 = SHAPES[9]
@@ -42,6 +42,13 @@ def test_all_asks_fit_in_any_order() -> None:
     assert sizes == {1: 4, 2: 4, 3: 4, 4: 4}
     full = sum(units) * S10.nodes // 4 - S10.nodes * 3
     assert full >= S10.asks * 2.5
+
+
+def test_asks_have_priorities_where_the_shape_says_so() -> None:
+    numbers = range(5 * APPLICATIONS)
+    for shape, priorities in ((S10, {0, 1, 2, 3, 4}), (WIDE[3], {0}), (SHAPES[0], {0})):
+        asks = request_of(shape, "k", numbers, 10).asks
+        assert {ask.priority for ask in asks} == priorities
 
 
 def test_a_small_cluster_of_unequal_nodes_holds_everything() -> None:

@@ -18,6 +18,7 @@ from remuda.core.messages.rows import (
     Rows,
 )
 from tests.unit.core.door import Caller, leaf
+from tests.unit.core.rules.crowd import LATE, Crowd
 from tests.unit.core.rules.gang import Gang, moving, swapping
 from tests.unit.core.rules.preempting import Evictor
 from tests.unit.core.rules.test_foreign import foreign
@@ -101,6 +102,20 @@ def test_rows_keep_sizes_states_and_attributes_as_they_were() -> None:
     door.node("n1", None, c.DECOMISSION)
     assert door.node_views() == {}
     assert witness.agrees() > 15
+
+
+@pytest.mark.remuda_rule("DMP-15", "RSV-1")
+def test_rows_show_who_had_reserved_a_node() -> None:
+    crowd = Crowd()
+    witness = Witness(crowd)
+    crowd.full(n1=4, n2=5, n3=6)
+    crowd.ask("app", "big", {"vcore": 8}, 2)
+    crowd.run(LATE)
+    held = {node.node_id: node.reservations for node in witness.moments[-1][1]()[0]}
+    assert held == {"n1": (), "n2": (("app", "big"),), "n3": (("app", "big"),), "spare": ()}
+    crowd.clear("n3")
+    crowd.run()
+    assert witness.agrees() > 5
 
 
 @pytest.mark.remuda_rule("DMP-15", "GANG-14", "GANG-17")

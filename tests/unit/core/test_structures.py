@@ -15,7 +15,7 @@ from remuda.core.model.child_order import ChildOrder
 from remuda.core.model.priorities import MIN_PRIORITY, PriorityCount
 from remuda.core.model.ranking import Ranking
 from remuda.core.model.request import Request
-from remuda.core.model.vectors import ResourceTypes, Vector, exceeds
+from remuda.core.model.vectors import ResourceTypes, Vector, exceeds, same_limit, vector_of
 
 
 def test_a_ranking_always_knows_its_smallest() -> None:
@@ -48,6 +48,37 @@ def waiting(number: int, created_ns: int) -> Request:
     resource = {"vcore": 1}
     amounts = ResourceTypes().amounts(resource)
     return Request(number, Ask("app", f"ask-{number}", resource), amounts, application, created_ns)
+
+
+@pytest.mark.remuda_rule("CYC-18", "SI-61")
+def test_the_allocations_of_a_key_are_listed_oldest_first_however_they_end() -> None:
+    draw = random.Random(3)
+    for most in (1, 2, 9):
+        request, plain = waiting(1, 0), list[str]()
+        for number in range(500):
+            if len(plain) < most and draw.random() < 0.6:
+                plain.append(f"k-{number}")
+                request.note_allocation(plain[-1])
+            elif plain:
+                request.forget_allocation(plain.pop(draw.randrange(len(plain))))
+            request.forget_allocation("k-x")  # is not on the list
+            assert request.allocation_ids() == plain
+
+
+def test_many_allocations_of_a_key_may_end_in_the_order_they_came() -> None:
+    """Each costs the same, however many ended before it."""
+
+    def seconds(count: int) -> float:
+        request = waiting(1, 0)
+        for number in range(count):
+            request.note_allocation(f"k-{number}")
+        began = time.perf_counter()
+        for number in range(count):
+            request.forget_allocation(f"k-{number}")
+        return time.perf_counter() - began
+
+    few, many = (min(seconds(count) for _ in range(5)) for count in (2_000, 20_000))
+    assert many < 40 * few
 
 
 def number_of(request: Request) -> int:
@@ -251,3 +282,26 @@ def test_children_are_served_in_the_order_of_their_definition(seed: int) -> None
             assert order.first_among(some) == next(iter(plain.served(some)), "")
         assert order.names() == sorted(plain.places)
         assert all(order.place(each) == place for each, place in plain.places.items())
+
+
+@pytest.mark.remuda_rule("RES-31", "RES-32", "EVT-74")
+def test_a_limit_is_the_same_whichever_types_are_known_besides() -> None:
+    types = ResourceTypes()
+    early = vector_of(types.amounts({"vcore": 1}))
+    types.amounts({"memory": 1})
+    late = vector_of(types.amounts({"vcore": 1}))
+    late.amounts.append(0)
+    assert same_limit(early, late)
+    assert same_limit(late, early)
+    assert not same_limit(early, vector_of(types.amounts({"vcore": 1, "memory": 0})))
+    assert not same_limit(early, vector_of(types.amounts({"vcore": 2})))
+    assert not same_limit(early, None)
+    assert same_limit(None, None)
+
+
+@pytest.mark.remuda_rule("RES-11")
+def test_amounts_are_named_in_the_order_of_names() -> None:
+    types = ResourceTypes()
+    types.amounts({"vcore": 1})
+    vector = vector_of(types.amounts({"vcore": 1, "memory": 2, "gpu": 3}))
+    assert list(types.named(vector.amounts, vector.types)) == ["gpu", "memory", "vcore"]

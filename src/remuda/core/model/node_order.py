@@ -1,86 +1,26 @@
 """Nodes in the order of one policy, searchable without visiting those that cannot fit.
 
-The nodes lie in score order in blocks, the blocks in shelves. Each block and each shelf has an
-upper bound of what its nodes have available; a search skips what has too small a bound, and
-tightens the bound of a block it went through in vain. Bounds only rise when a node is put in,
-so they are never too low, and the search is exact: it finds the first node in order that fits.
-
-Where nodes are packed, some of a block have room left of one type and some of another, so that
-its bound seems to have room for asks that fit none of them. So blocks and shelves also remember
-the amounts they were searched for in vain, until a node that these fit is put in.
+The nodes lie in score order in blocks, the blocks in shelves. A search skips those of which it is
+known that none of their nodes has room, see node_blocks.py. What is known is never wrong, so the
+search is exact: it finds the first node in order that fits.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from typing import Final, TypeAlias, final
+from typing import Final, final
 
 from remuda.core.model.node import Node
-from remuda.core.model.vectors import (
-    Amounts,
-    Vector,
-    amount_at,
-    copy,
-    define,
-    fits,
-    shortage,
-)
-
-# A score and a node ID. Of any objects for the type checker: compiled, a tuple of known types would
-# be taken apart and put together again for every comparison.
-Entry: TypeAlias = tuple[object, ...]
+from remuda.core.model.node_blocks import Block, Entry, Shelf
+from remuda.core.model.vectors import Amounts, fits, shortage
 
 # Nodes per block and blocks per shelf; a search looks at about one of each and all shelves.
 BLOCK_LIMIT: Final = 32
 SHELF_LIMIT: Final = 32
 
-# How many amounts a block or shelf remembers as refused; who puts a node in looks at all of them.
-REFUSED_LIMIT: Final = 128
-
-# What was searched for in vain, by the number of the amounts, the oldest first.
-Refused: TypeAlias = dict[int, Amounts]
-
 # Behind every entry but those of scores that are not finite, for whom there is a search.
 _END: Final[Entry] = (float("inf"), "")
-
-
-@final
-class _Shelf:
-    """Neighbouring blocks. ``tight``: the bound is no more than what their nodes have.
-
-    ``lows``: where the part of the order begins that each block is for. ``refused``: what none of
-    its nodes has room for.
-    """
-
-    __slots__ = ("blocks", "bound", "lows", "refused", "tight")
-
-    def __init__(self) -> None:
-        self.blocks: list[_Block] = []
-        self.lows: list[Entry] = []
-        self.refused: Refused = {}
-        self.bound = Vector()
-        self.tight: bool = False
-
-
-@final
-class _Block:
-    """Neighbours in the order: ``entries`` with their ``nodes``.
-
-    ``tight`` and ``refused`` are as those of a shelf. Entries from ``high`` on are for the next
-    block. Only the only block may be empty.
-    """
-
-    __slots__ = ("bound", "entries", "high", "nodes", "refused", "shelf", "tight")
-
-    def __init__(self, shelf: _Shelf, entries: list[Entry], nodes: list[Node], high: Entry) -> None:
-        self.shelf = shelf
-        self.entries = entries
-        self.nodes = nodes
-        self.high = high
-        self.refused: Refused = {}
-        self.bound = Vector()
-        self.tight: bool = False
 
 
 @final
@@ -89,7 +29,7 @@ class _Place:
 
     __slots__ = ("block", "entry", "size")
 
-    def __init__(self, block: _Block, entry: Entry, size: Amounts) -> None:
+    def __init__(self, block: Block, entry: Entry, size: Amounts) -> None:
         self.block = block
         self.entry = entry
         self.size = size
@@ -141,12 +81,12 @@ class NodeOrder:
 
     def __init__(self, score: Callable[[Node], float]) -> None:
         self.score = score
-        shelf = _Shelf()
-        self._recent = _Block(shelf, [], [], _END)
+        shelf = Shelf()
+        self._recent = Block(shelf, [], [], _END)
         self._at: int = 0
         shelf.blocks.append(self._recent)
         shelf.lows.append(())
-        self._shelves: list[_Shelf] = [shelf]
+        self._shelves: list[Shelf] = [shelf]
         self._lows: list[Entry] = [()]
         self._places: dict[str, _Place] = {}
         self._found: Node | None = None
@@ -185,7 +125,7 @@ class NodeOrder:
             self._at = at
             if node is not self._found:
                 self._found = None
-            _account_for(block, node)
+            block.account_for(node)
             return
         if node is not self._found or entry > old:
             self._found = None
@@ -237,20 +177,10 @@ class NodeOrder:
         found: list[Node] = []
         for place in range(bisect_right(self._lows, low, 1) - 1, len(self._shelves)):
             shelf = self._shelves[place]
-            if not fits(shelf.bound, amounts) or amounts.number in shelf.refused:
-                continue
-            before = len(found)
-            for block in shelf.blocks:
-                if fits(block.bound, amounts) and amounts.number not in block.refused:
-                    _search_block(block, amounts, low, limit, found)
-                    if len(found) == limit:
-                        return found
-            if not shelf.tight:
-                _tighten_shelf(shelf)
-            first = shelf.blocks[0].entries
-            # If the search began inside of it, what lies before was not looked at.
-            if len(found) == before and first and first[0] > low:
-                _refuse(shelf.refused, amounts)
+            if shelf.may_hold(amounts):
+                shelf.search(amounts, low, limit, found)
+                if len(found) == limit:
+                    break
         return found
 
     def nearest(self, amounts: Amounts) -> Node | None:
@@ -290,8 +220,7 @@ class NodeOrder:
             for block in shelf.blocks
             for node in block.nodes
             for above in (shelf, block)
-            if not _covers(above.bound, node)
-            or any(fits(node.available, amounts) for amounts in above.refused.values())
+            if above.misses(node)
         ]
 
     def _count(self, size: Amounts) -> None:
@@ -340,11 +269,11 @@ class NodeOrder:
         place.block = block
         self._recent = block
         self._at = at
-        _account_for(block, node)
+        block.account_for(node)
         if len(entries) > BLOCK_LIMIT:
             self._split(block)
 
-    def _remove(self, block: _Block) -> None:
+    def _remove(self, block: Block) -> None:
         """Take an empty block out, if not the only one; its part of the order falls to another."""
         shelf = block.shelf
         place = self._shelves.index(shelf)
@@ -363,7 +292,7 @@ class NodeOrder:
             del self._shelves[place]
             del self._lows[place]
 
-    def _split(self, block: _Block) -> None:
+    def _split(self, block: Block) -> None:
         """Halve a block, and its shelf if that has too many now.
 
         The halves keep the bound and what was refused: both hold for any part of the block, and
@@ -371,14 +300,13 @@ class NodeOrder:
         """
         shelf = block.shelf
         half = len(block.entries) // 2
-        upper = _Block(shelf, block.entries[half:], block.nodes[half:], block.high)
+        upper = Block(shelf, block.entries[half:], block.nodes[half:], block.high)
         del block.entries[half:]
         del block.nodes[half:]
         block.high = upper.entries[0]
         for node in upper.nodes:
             self._places[node.node_id].block = upper
-        upper.bound = copy(block.bound)
-        upper.refused = dict(block.refused)
+        upper.inherit(block)
         block.tight = shelf.tight = False
         spot = shelf.blocks.index(block) + 1
         shelf.blocks.insert(spot, upper)
@@ -388,13 +316,12 @@ class NodeOrder:
         if len(shelf.blocks) > SHELF_LIMIT:
             self._split_shelf(shelf)
 
-    def _split_shelf(self, shelf: _Shelf) -> None:
+    def _split_shelf(self, shelf: Shelf) -> None:
         half = len(shelf.blocks) // 2
-        right = _Shelf()
+        right = Shelf()
         right.blocks = shelf.blocks[half:]
         right.lows = shelf.lows[half:]
-        right.bound = copy(shelf.bound)
-        right.refused = dict(shelf.refused)
+        right.inherit(shelf)
         del shelf.blocks[half:]
         del shelf.lows[half:]
         for block in right.blocks:
@@ -402,81 +329,3 @@ class NodeOrder:
         place = self._shelves.index(shelf) + 1
         self._shelves.insert(place, right)
         self._lows.insert(place, right.lows[0])
-
-
-def _search_block(
-    block: _Block, amounts: Amounts, low: Entry, limit: int, found: list[Node]
-) -> None:
-    """Add what fits in a block, behind ``low``, until there are ``limit``."""
-    before = len(found)
-    for at, node in enumerate(block.nodes):
-        if fits(node.available, amounts) and block.entries[at] > low:
-            found.append(node)
-            if len(found) == limit:
-                return
-    if len(found) == before:
-        if not block.tight:
-            _tighten(block)
-        # As for shelves.
-        if block.entries and block.entries[0] > low:
-            _refuse(block.refused, amounts)
-
-
-def _refuse(refused: Refused, amounts: Amounts) -> None:
-    """Remember that amounts fit no node of a block or shelf."""
-    if len(refused) >= REFUSED_LIMIT:
-        del refused[next(iter(refused))]
-    refused[amounts.number] = amounts
-
-
-def _account_for(block: _Block, node: Node) -> None:
-    """Keep what is known of a block and its shelf true for a node that was put in, or changed."""
-    shelf = block.shelf
-    available = node.available
-    if _rise(block.bound, available):
-        _rise(shelf.bound, available)
-    if block.refused:
-        _forget_fitting(block.refused, available)
-    if shelf.refused:
-        _forget_fitting(shelf.refused, available)
-
-
-def _forget_fitting(refused: Refused, available: Vector) -> None:
-    """Forget the amounts that fit what a node has available now."""
-    fitting = [number for number, amounts in refused.items() if fits(available, amounts)]
-    for number in fitting:
-        del refused[number]
-
-
-def _tighten(block: _Block) -> None:
-    block.bound = Vector()
-    block.tight = True
-    for node in block.nodes:
-        _rise(block.bound, node.available)
-
-
-def _tighten_shelf(shelf: _Shelf) -> None:
-    shelf.bound = Vector()
-    shelf.tight = all(block.tight for block in shelf.blocks)
-    for block in shelf.blocks:
-        _rise(shelf.bound, block.bound)
-
-
-def _rise(bound: Vector, available: Vector) -> bool:
-    """Make a bound cover these amounts too; False if it did already."""
-    highest = bound.amounts
-    risen = False
-    if available.types & ~bound.types:
-        define(bound, available.types)
-        risen = True
-    for index, amount in enumerate(available.amounts):
-        if amount > highest[index]:
-            highest[index] = amount
-            risen = True
-    return risen
-
-
-def _covers(bound: Vector, node: Node) -> bool:
-    """Whether a bound is at least what a node has, for checks."""
-    amounts = enumerate(node.available.amounts)
-    return all(amount <= amount_at(bound, index) for index, amount in amounts)

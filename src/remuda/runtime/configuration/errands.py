@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from remuda.config.schema import Configuration, Load
 from remuda.config.sharing import share
@@ -26,9 +26,6 @@ from remuda.runtime.errand import Errand, Send, promise
 from remuda.runtime.users.choice import Resolvers
 
 _log = logging.getLogger("remuda.runtime")
-
-# Comparing thousands of queues takes a while. One thread, so that changes are logged in order.
-_LOGGING: Final = ThreadPoolExecutor(1, "remuda-log")
 
 T = TypeVar("T")
 
@@ -54,6 +51,12 @@ class ConfigurationErrands:
         self._hand_out = hand_out
         self._send = send
         self._resolvers = resolvers
+        # Comparing thousands of queues takes a while. One thread, so that it is done in order.
+        self._logging = ThreadPoolExecutor(1, "remuda-log")
+
+    def close(self) -> None:
+        """Nothing will change any more; what did is still logged."""
+        self._logging.shutdown(wait=False)
 
     def update(
         self, command: UpdateConfiguration, *, stored: bool = False
@@ -108,23 +111,26 @@ class ConfigurationErrands:
 
         answer: Future[ConfigurationChange] = promise()
         done = self._send(Errand(change_and_hand_out, touches_core=True, large=True))
-        done.add_done_callback(partial(_tell, answer))
+        done.add_done_callback(partial(self._tell, answer))
         return answer
 
+    def _tell(self, answer: Future[ConfigurationChange], done: Future[ConfigurationChange]) -> None:
+        """Complete the answer to a change, after logging it if it is in force. Core thread.
 
-def _tell(answer: Future[ConfigurationChange], done: Future[ConfigurationChange]) -> None:
-    """Complete the answer to a change, after logging it if it is in force. Core thread.
-
-    The logging happens on another thread, as it takes a while.
-    """
-    if (error := done.exception()) is not None:
-        answer.set_exception(error)
-        return
-    change = done.result()
-    if change.refused or not change.origin:
-        answer.set_result(change)
-    else:
-        _LOGGING.submit(_log_and_answer, change, answer)
+        The logging happens on another thread, as it takes a while.
+        """
+        if (error := done.exception()) is not None:
+            answer.set_exception(error)
+            return
+        change = done.result()
+        if change.refused or not change.origin:
+            answer.set_result(change)
+            return
+        try:
+            self._logging.submit(_log_and_answer, change, answer)
+        except RuntimeError:
+            # No thread can be had, because the process is about to end or has too many.
+            _log_and_answer(change, answer)
 
 
 def _log_and_answer(change: ConfigurationChange, answer: Future[ConfigurationChange]) -> None:
@@ -132,4 +138,5 @@ def _log_and_answer(change: ConfigurationChange, answer: Future[ConfigurationCha
         log_change(change.origin, change.before, change.after, len(change.rm_ids))
     except Exception as error:  # noqa: BLE001 - the change is in force all the same
         _log.error("a change of a configuration could not be logged: %r", error)
-    answer.set_result(change)
+    finally:
+        answer.set_result(change)
