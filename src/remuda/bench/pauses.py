@@ -7,7 +7,8 @@ delivery for a moment, an ask of that moment waits for its end.
 The cluster has 2,000 leaves with quotas, and is full of allocations. First nothing happens; then
 its configuration is loaded over and over, with one quota changed, with every tenth and with all;
 then another process reads full state dumps; then cyclic garbage is made, so that the collector
-looks as often as it ever does.
+looks as often as it ever does. Meanwhile an idle process notes for how long the machine itself
+stood still: no wait tells of the scheduler that is no longer than that.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from remuda.bench.run import (
     resident_bytes,
 )
 from remuda.bench.shapes import Shape
+from remuda.bench.witness import Witness, witness
 from remuda.core.messages.effects import Effect
 from remuda.edges.inproc import InProcessScheduler
 from remuda.runtime.collection import COLLECTOR
@@ -68,13 +70,15 @@ class Disturbance:
     """One part of a measurement.
 
     ``milliseconds``: from an ask to its callback. ``times``: how often what disturbs began.
-    ``step_milliseconds``: the longest burst of decisions.
+    ``step_milliseconds``: the longest burst of decisions. ``machine_milliseconds``: for how long
+    the machine itself stood still at most, see witness.py.
     """
 
     what: str
     milliseconds: Reaction
     times: int
     step_milliseconds: float
+    machine_milliseconds: float
 
 
 @message
@@ -111,8 +115,8 @@ def measure_pauses(shape: PauseShape) -> PauseResult:
         _load(scheduler, shape.cluster, 0, 1)
         fill(scheduler, shape.cluster, shape.filled)
         tune_interpreter()
-        with served(scheduler.core) as port:
-            parts = tuple(_parts(scheduler, shape, manager, steps, port))
+        with served(scheduler.core) as port, witness() as beside:
+            parts = tuple(_parts(scheduler, shape, manager, steps=steps, port=port, beside=beside))
         resident = resident_bytes()
         scheduler.wait_idle(TIMEOUT_S)
         scheduler.core.check().result(TIMEOUT_S)
@@ -137,7 +141,13 @@ class _Steps:
 
 
 def _parts(
-    scheduler: InProcessScheduler, shape: PauseShape, manager: Manager, steps: _Steps, port: int
+    scheduler: InProcessScheduler,
+    shape: PauseShape,
+    manager: Manager,
+    *,
+    steps: _Steps,
+    port: int,
+    beside: Witness,
 ) -> Iterator[Disturbance]:
     queues = shape.cluster.queues
     load = partial(_reload, scheduler, shape.cluster)
@@ -153,9 +163,11 @@ def _parts(
     for part, (what, disturbance) in enumerate(disturbances):
         numbers = range(part * count, (part + 1) * count)
         steps.taken()
+        began = time.monotonic()
         with disturbance() as times:
             waits = ask_each_millisecond(scheduler, shape.cluster, manager, numbers)
-        yield Disturbance(what, reaction(waits), times(), steps.taken())
+        still = beside.longest_milliseconds(began, time.monotonic())
+        yield Disturbance(what, reaction(waits), times(), steps.taken(), still)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ def pause_table(results: Sequence[PauseResult]) -> Table:
     """Return the table of how long asks waited while something disturbed."""
     table = table_of(
         *("shape", "what", "times", "ms p50", "ms p99", "ms max"),
-        *("step ms", "MiB"),
+        *("step ms", "machine", "MiB"),
     )
     for result in results:
         for part in result.parts:
@@ -31,6 +31,7 @@ def pause_table(results: Sequence[PauseResult]) -> Table:
                 f"{part.times:,}",
                 *percentiles(part.milliseconds),
                 f"{part.step_milliseconds:.2f}",
+                f"{part.machine_milliseconds:.2f}",
                 mebibytes(result),
             )
     return table

@@ -20,8 +20,8 @@ BUILD = "interpreted"
 
 CASES = [
     (
-        PauseResult("pauses", (Disturbance("dumps are read", TIMES, 3, 1.5),), 2**20, BUILD),
-        "pauses dumps are read 3 0.50 2.25 9.00 1.50 1",
+        PauseResult("pauses", (Disturbance("dumps are read", TIMES, 3, 1.5, 4.5),), 2**20, BUILD),
+        "pauses dumps are read 3 0.50 2.25 9.00 1.50 4.50 1",
     ),
     (
         MemoryResult("memory", (Held("node", 10_000, 1_557.3, 1_478.6),), 2**21, BUILD),
