@@ -60,6 +60,7 @@ def test_what_is_equal_is_the_same() -> None:
     before, after = queues(known), queues(found)
     same = [path for path in after if after[path] is before[path]]
     assert same == ["root.a", "root.a.x", "root.a.y"]
+    assert after["root.b"].properties is before["root.b"].properties
     assert found.partitions[1] is known.partitions[1]
 
 
@@ -67,6 +68,7 @@ def test_a_change_below_is_a_change_above() -> None:
     known, found = changed("maxapplications: 3", "maxapplications: 4")
     before, after = queues(known), queues(found)
     assert [path for path in after if after[path] is before[path]] == ["root.a.y", "root.b"]
+    assert after["root.a"].maximum is before["root.a"].maximum
 
 
 def test_a_queue_may_be_replaced() -> None:

@@ -14,7 +14,7 @@ from remuda.core.model.application import Application
 from remuda.core.model.foreign import ForeignAllocation
 from remuda.core.model.node import Node, says_ready
 from remuda.core.model.partition import Partition
-from remuda.core.model.vectors import Amounts, Vector, define, subtract_vector, vector_of
+from remuda.core.model.vectors import Amounts, Vector, add, define, subtract_vector, vector_of
 from remuda.core.views.allocations import (
     InFlight,
     allocation_views,
@@ -47,15 +47,15 @@ class NotedNodes:
 
     The core thread fills them while nothing is scheduled, and a list for each node would let the
     garbage collection run more than once. Most of the time goes into fetching objects from memory.
-    So what is available is not noted, only its types; the amounts follow from the others.
+    So what is allocated and available is not noted, only its types; the amounts follow from others.
     ``allocations``: all, ``ends``: after the last of each node. ``reserved``, ``foreign``: by node
     ID, where there is something. Rules: DMP-15, DMP-17.
     """
 
     __slots__ = (
-        "_by_application", "allocated", "allocations", "attributes", "available_types", "ends",
-        "flying", "foreign", "name", "nodes", "occupied", "reserved", "schedulable", "totals",
-        "types",
+        "_by_application", "allocated_types", "allocations", "attributes", "available_types",
+        "ends", "flying", "foreign", "name", "nodes", "occupied", "reserved", "schedulable",
+        "totals", "types",
     )  # fmt: skip
 
     def __init__(self, partition: Partition, node_ids: Sequence[str]) -> None:
@@ -66,7 +66,7 @@ class NotedNodes:
         self.totals = [node.total for node in nodes]
         self.attributes = [node.attributes for node in nodes]
         self.schedulable = [node.schedulable for node in nodes]
-        self.allocated = Column([node.allocated for node in nodes])
+        self.allocated_types = [node.allocated.types for node in nodes]
         self.occupied = Column([node.occupied for node in nodes])
         self.available_types = [node.available.types for node in nodes]
         self.allocations = note_allocations([node.allocations for node in nodes])
@@ -119,14 +119,18 @@ class NotedNodes:
         attributes = self.attributes[place]
         types = self.types
         node_id = self.nodes[place].node_id
+        allocated = Vector()
+        define(allocated, self.allocated_types[place])
+        for each in amounts[start:end]:
+            add(allocated, each)
         return NodeView(
             node_id=node_id,
             partition=self.name,
             attributes=dict(sorted(attributes.items())),
             capacity=dict(self.totals[place].resource),
-            allocated=types.named(*self.allocated.row(place)),
+            allocated=types.resource(allocated),
             occupied=types.named(*self.occupied.row(place)),
-            available=types.resource(self._available(place)),
+            available=types.resource(self._available(place, allocated)),
             schedulable=self.schedulable[place],
             ready=says_ready(attributes),
             allocations=tuple(allocation_views(self.name, noted, going, self.flying)),
@@ -134,14 +138,14 @@ class NotedNodes:
             foreign=tuple([_foreign_view(each) for each in _by_key(self.foreign.get(node_id, ()))]),
         )
 
-    def _available(self, place: int) -> Vector:
+    def _available(self, place: int, allocated: Vector) -> Vector:
         """Return what a node had available: total - allocated - occupied, negative amounts too.
 
         Of the types it had. Rules: NOD-2.
         """
         found = vector_of(self.totals[place])
         define(found, self.available_types[place])
-        subtract_vector(found, self.allocated.vector(place))
+        subtract_vector(found, allocated)
         subtract_vector(found, self.occupied.vector(place))
         return found
 

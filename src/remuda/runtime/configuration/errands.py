@@ -6,10 +6,11 @@ Kept apart from the loop because these are the calls of administrators, not of s
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from remuda.config.schema import Configuration, Load
 from remuda.config.sharing import share
@@ -26,6 +27,9 @@ from remuda.runtime.errand import Errand, Send, promise
 from remuda.runtime.users.choice import Resolvers
 
 _log = logging.getLogger("remuda.runtime")
+
+# Those who had to wait for a change have their turn before it is looked at again, to be logged.
+_PAUSE_SECONDS: Final = 0.005
 
 T = TypeVar("T")
 
@@ -127,10 +131,15 @@ class ConfigurationErrands:
             answer.set_result(change)
             return
         try:
-            self._logging.submit(_log_and_answer, change, answer)
+            self._logging.submit(_log_later, change, answer)
         except RuntimeError:
             # No thread can be had, because the process is about to end or has too many.
             _log_and_answer(change, answer)
+
+
+def _log_later(change: ConfigurationChange, answer: Future[ConfigurationChange]) -> None:
+    time.sleep(_PAUSE_SECONDS)
+    _log_and_answer(change, answer)
 
 
 def _log_and_answer(change: ConfigurationChange, answer: Future[ConfigurationChange]) -> None:
