@@ -13,13 +13,14 @@ from remuda.client import Admin, Client, ClientError
 from remuda.config.checksum import checksum
 from remuda.config.load import load_configuration
 from remuda.config.schema import BUILT_IN_TEXT
-from remuda.core.messages.queries import ConfigurationsQuery, ConfigurationView
+from remuda.core.messages.queries import ApplicationsQuery, ConfigurationsQuery, ConfigurationView
 from remuda.edges.inproc import InProcessScheduler
 from remuda.runtime.rows import rows
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
 from remuda.si.pb.extension_pb2_grpc import AdminStub, SchedulerExtensionStub
 from tests.e2e.grpc_service import SECONDS, Service
+from tests.waiting import wait
 
 FILE = """\
 partitions:
@@ -291,7 +292,8 @@ def test_a_document_is_put_in_force_for_all_rms_of_the_group_or_for_none(
             assert extra(service)["free"] == {"of": "free"}
             assert admin.get_configuration("science").config == FILE
         busy.remove_application("app")
-        service.core.barrier().result(SECONDS)
+        running = ApplicationsQuery("default", "", "busy")
+        wait(lambda: service.core.query(running).result(SECONDS) == ())
         in_science = partial(
             admin.set_configuration, PARENT, policy_group="science", extra_config={"a": "b"}
         )
