@@ -109,4 +109,4 @@ def _go_on(shape: CrowdShape, manager: Obedient) -> int:
 
 def _moment(manager: Obedient, began: float, due_ns: int) -> Moment:
     clock = (manager.now_ns - due_ns) / SECOND_NS
-    return Moment(round(time.perf_counter() - began, 3), round(clock, 3))
+    return Moment(round(time.perf_counter() - began, 6), round(clock, 3))
