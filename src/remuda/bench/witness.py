@@ -9,6 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,6 +57,7 @@ def witness() -> Iterator[Witness]:
             while not noted.stat().st_size:
                 if process.poll() is not None:
                     raise RuntimeError(f"the witness ended with code {process.returncode}")
+                time.sleep(0.001)
             yield Witness(noted, process.pid)
         finally:
             process.kill()
