@@ -114,6 +114,7 @@ def order_out(partition: Partition, allocation: Allocation, termination_type: in
     if not allocation.ordered:
         partition.totals.released += 1
     allocation.ordered = termination_type
+    partition.leaving[allocation] = None
     forget_candidate(partition, allocation)
     if allocation.ask.placeholder:
         application = allocation.application

@@ -71,12 +71,13 @@ def end_replacement(partition: Partition, placeholder: Allocation) -> Allocation
         add(holder.allocated, real.amounts)
     application.note_peak(placeholder.amounts)
     forget_candidate(partition, placeholder)
-    del application.allocations[placeholder.allocation_id]
+    del partition.leaving[placeholder]
+    application.drop(placeholder)
     application.forget(placeholder)
     placeholder.node.remove(placeholder)
     if real.node is placeholder.node:
         real.node.put(real)
-    application.allocations[real.allocation_id] = real
+    application.hold(real)
     application.requests[real.ask.allocation_key].note_allocation(real.allocation_id)
     add(application.allocated, real.amounts)
     partition.totals.allocated += 1

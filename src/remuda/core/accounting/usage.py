@@ -84,7 +84,7 @@ def charge(  # noqa: C901 - a call less where every allocation comes
             add(application.allocated, amounts)
         for queue in leaf.path_up:
             add(queue.allocated, amounts)
-    application.allocations[allocation.allocation_id] = allocation
+    application.hold(allocation)
     if placeholder:
         add_placeholder(partition, allocation)
     partition.allocation_count += 1
@@ -167,7 +167,7 @@ def refund(partition: Partition, allocation: Allocation) -> None:
     for tracker in trackers:
         subtract(tracker.allocated, amounts)
     application.note_peak(amounts)
-    del application.allocations[allocation.allocation_id]
+    application.drop(allocation)
     if allocation.ask.placeholder:
         drop_placeholder(partition, allocation)
     else:
@@ -178,7 +178,9 @@ def refund(partition: Partition, allocation: Allocation) -> None:
         victim_gone(partition, allocation)
     partition.allocation_count -= 1
     leaf.tally.released += 1
-    if not allocation.ordered:
+    if allocation.ordered:
+        del partition.leaving[allocation]
+    else:
         partition.totals.released += 1
     partition.claims_stale = True
     partition.revision += 1

@@ -46,9 +46,8 @@ def fire(
         return True
     application.state = entered
     application.generation += 1
-    application.state_log.append((turn.now_ns, entered))
-    if len(application.state_log) > STATE_LOG_LIMIT:
-        del application.state_log[0]
+    log = (*application.state_log, (turn.now_ns, entered))
+    application.state_log = log[-STATE_LOG_LIMIT:]
     _count(partition, application, left)
     _leave(partition, application, left)
     _announce(turn, partition, application, event, cause)

@@ -13,6 +13,7 @@ from remuda.config.schema import WILDCARD
 from remuda.core.accounting.lanes import gate_of
 from remuda.core.invariants.configured import check_configured
 from remuda.core.invariants.gangs import check_gangs
+from remuda.core.invariants.nodes import check_nodes
 from remuda.core.invariants.outstanding import check_outstanding, check_utilisation
 from remuda.core.invariants.pauses import check_pauses
 from remuda.core.invariants.preemption import check_preemption
@@ -35,12 +36,8 @@ from remuda.core.model.trackers import GROUP, USER, QueueTracker, TrackerKey
 from remuda.core.model.vectors import (
     Amounts,
     Vector,
-    add,
     add_times,
     equal,
-    positive,
-    subtract,
-    subtract_vector,
     trimmed,
 )
 from remuda.core.policy.standing import application_key, child_key, shown_priority
@@ -120,77 +117,6 @@ def _identities(partition: Partition, application: Application) -> None:
 
 def _amounts(application: Application) -> list[Amounts]:
     return [allocation.amounts for allocation in application.allocations.values()]
-
-
-def _nodes(partition: Partition) -> None:
-    """Nodes hold what their allocations say; available follows from it (NOD-2)."""
-    count = 0
-    for node in partition.nodes.values():
-        name = f"node {node.node_id}"
-        parts = [allocation.amounts for allocation in node.allocations]
-        same(partition, f"{name} allocated", node.allocated, parts)
-        free = Vector()
-        add(free, node.total)
-        subtract_vector(free, node.occupied)
-        for amounts in parts:
-            subtract(free, amounts)
-        require(equal(node.available, free), partition, f"{name} available is wrong")
-        for allocation in node.allocations:
-            if allocation.replaces is not None:
-                continue  # checked with its placeholder
-            kept = allocation.application.allocations.get(allocation.allocation_id)
-            require(kept is allocation, partition, f"{name}: an allocation without application")
-            count += 1
-    require(count == partition.allocation_count, partition, "the allocation count is wrong")
-    draining = sum(not node.schedulable for node in partition.nodes.values())
-    require(draining == partition.draining_nodes, partition, "draining nodes are miscounted")
-    unready = sum(not node.ready() for node in partition.nodes.values())
-    require(unready == partition.unready_nodes, partition, "nodes not ready are miscounted")
-    same(partition, "capacity", partition.capacity, [n.total for n in partition.nodes.values()])
-    maximum = partition.root.maximum
-    limited = maximum is partition.capacity if positive(partition.capacity) else maximum is None
-    require(limited, partition, "root's maximum is not the capacity")
-
-
-def _foreign(partition: Partition) -> None:
-    """What others use of a node is the sum of their allocations, once there was one (CYC-29)."""
-    listed: list[str] = []
-    for node in partition.nodes.values():
-        name = f"node {node.node_id}"
-        parts = [foreign.amounts for foreign in node.foreign.values()]
-        if node.itemised:
-            same(partition, f"{name} occupied", node.occupied, parts)
-        require(node.itemised or not parts, partition, f"{name} does not sum up others' usage")
-        for identity, foreign in node.foreign.items():
-            right = foreign.node is node and partition.foreign.get(identity) is foreign
-            require(right, partition, f"{name}: foreign allocation {identity} is elsewhere")
-            named = partition.foreign.named("", foreign.ask.allocation_key)
-            require(foreign in named, partition, f"{name}: {identity} has another key")
-        listed += node.foreign
-    kept = sorted([foreign.identity for foreign in partition.foreign.all()])
-    require(kept == sorted(listed), partition, "a foreign allocation is on no node")
-
-
-def _node_order(partition: Partition) -> None:
-    """The order holds each schedulable node once, by its current score, under its bound."""
-    order = partition.node_order
-    usable = [node for node in partition.nodes.values() if node.schedulable and not node.held]
-    for each in [order, *partition.node_orders.values()]:
-        expected = sorted((each.score(node), node.node_id) for node in usable)
-        require(each.entries() == expected, partition, "the node order is wrong")
-        missed = each.missed()
-        require(not missed, partition, f"a search would go past nodes with room: {missed}")
-        sizes: dict[int, int] = {}
-        for node in usable:
-            sizes[node.total.number] = sizes.get(node.total.number, 0) + 1
-        kept = {number: count for number, (_, count) in each.sizes.items()}
-        require(kept == sizes, partition, "the node order miscounts sizes")
-        for size, _ in each.sizes.values():
-            whole = each.largest.holds(size)
-            require(whole, partition, "a node order knows no capacity so large")
-            for index, amount in each.smallest.amounts.items():
-                least = dict(size.pairs).get(index, 0)
-                require(amount <= least, partition, "a node order knows no capacity so small")
 
 
 def _queues(partition: Partition) -> None:
@@ -445,9 +371,7 @@ def _has_room(node: Node, lane: Lane) -> bool:
 
 _CHECKS: Final[tuple[Callable[[Partition], None], ...]] = (
     _applications,
-    _nodes,
-    _foreign,
-    _node_order,
+    check_nodes,
     _queues,
     check_shares,
     _child_orders,

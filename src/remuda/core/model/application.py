@@ -1,7 +1,12 @@
-"""An application: its asks, its allocations and where it stands."""
+"""An application: its asks, its allocations and where it stands.
+
+It holds what is known of one and changes that only as far as one statement says; the totals of
+queues, users and nodes, which have to agree with it, are changed by ``core/accounting``.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, final
 
 from remuda.core.messages.commands import NewApplication
@@ -44,7 +49,8 @@ class Application:
     ``backoff_until_ns``: until when none of its asks is tried, 0: they are (CYC-33); ``unplaced``:
     how many of them found no node and are pending, where that counts.
 
-    ``allocations``: all, placeholders included; ``allocated``: what the real ones hold; ``gang``:
+    ``allocations``: all, placeholders included; ``lent``: an answer under way reads them, so they
+    are copied before they change (DMP-15). ``allocated``: what the real ones hold; ``gang``:
     its placeholders and task groups, None until it names one. ``promised``: what is kept for its
     asks whose preemption stands, None for nothing (PRE-89). ``history``: what its allocations that
     ended have used, None before the first (RES-57).
@@ -62,6 +68,7 @@ class Application:
         "generation",
         "group",
         "history",
+        "lent",
         "linked",
         "max_allocated",
         "node_policy",
@@ -100,7 +107,7 @@ class Application:
         self.finished_ns: int = 0
         self.state: str = states.NEW
         self.generation: int = 0
-        self.state_log: list[tuple[int, str]] = []
+        self.state_log: tuple[tuple[int, str], ...] = ()
         self.reject_reason: str = ""
         self.queue: Queue | None = None
         self.queue_path: str = ""
@@ -111,6 +118,7 @@ class Application:
         self.priority: int = MIN_PRIORITY
         self.requests: dict[str, Request] = {}
         self.allocations: dict[str, Allocation] = {}
+        self.lent: bool = False
         self.detached: dict[str, dict[str, None]] = {}
         self.request_groups: dict[int, Group] = {}
         self.standing: SortKey = ()
@@ -190,6 +198,31 @@ class Application:
         if request is not None:
             return request.allocation_ids()
         return list(self.detached.get(allocation_key, ()))
+
+    def hold(self, allocation: Allocation) -> None:
+        """Note an allocation as one of its own."""
+        if self.lent:
+            self._keep()
+        self.allocations[allocation.allocation_id] = allocation
+
+    def drop(self, allocation: Allocation) -> None:
+        """Note that an allocation is none of its own any more."""
+        if self.lent:
+            self._keep()
+        del self.allocations[allocation.allocation_id]
+
+    def lend(self) -> Mapping[str, Allocation]:
+        """Return the allocations by ID, as they are now and stay. Rules: DMP-15.
+
+        Whoever reads them later finds this moment: what changes is a copy from then on.
+        """
+        self.lent = True
+        return self.allocations
+
+    def _keep(self) -> None:
+        """Leave the allocations to those who read them, and go on with a copy. Rules: DMP-15."""
+        self.allocations = dict(self.allocations)
+        self.lent = False
 
     def forget(self, allocation: Allocation) -> None:
         """Take an allocation that ended off the list of its key. Rules: CYC-18."""

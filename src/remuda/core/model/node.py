@@ -30,8 +30,9 @@ class Node:
     """One node of a partition (NOD-1, NOD-2).
 
     Always available = total - allocated - occupied over the union of their types (NOD-3).
-    ``allocations``: a set, in the order in which they came; not by ID, for that is unique per
-    application only. ``verdicts``: what predicates said of it,
+    ``allocations``: with what each holds, in the order in which they came; not by ID, for that is
+    unique per application only. ``lent``: an answer under way reads them, so they are copied before
+    they change (DMP-15). ``verdicts``: what predicates said of it,
     until it changes: by class why that is refused, and under keys of their own (model/verdicts.py)
     what lanes have asked.
     ``reservations``: by number, oldest first; ``held``: one of them closes the node to others
@@ -52,6 +53,7 @@ class Node:
         "foreign",
         "held",
         "itemised",
+        "lent",
         "node_id",
         "noted",
         "occupied",
@@ -72,7 +74,8 @@ class Node:
         self.available = Vector()
         self.changed: dict[str, None] = {}
         self.noted: bool = False
-        self.allocations: dict[Allocation, None] = {}
+        self.allocations: dict[Allocation, Amounts] = {}
+        self.lent: bool = False
         self.verdicts: dict[str, str] = {}
         self.reservations: dict[int, Reservation] = {}
         self.held: bool = False
@@ -92,9 +95,24 @@ class Node:
 
     def put(self, allocation: Allocation) -> None:
         """Take an allocation in; the fit was checked before, or must not be (SI-41)."""
-        self.allocations[allocation] = None
+        if self.lent:
+            self._keep()
+        self.allocations[allocation] = allocation.amounts
         move(self.available, self.allocated, allocation.amounts)
         self.note()
+
+    def lend(self) -> Mapping[Allocation, Amounts]:
+        """Return the allocations with what each holds, as they are now and stay. Rules: DMP-15.
+
+        Whoever reads them later finds this moment: what changes is a copy from then on.
+        """
+        self.lent = True
+        return self.allocations
+
+    def _keep(self) -> None:
+        """Leave the allocations to those who read them, and go on with a copy. Rules: DMP-15."""
+        self.allocations = dict(self.allocations)
+        self.lent = False
 
     def note(self) -> None:
         """Note that the node changed, for the histogram of how full nodes are. Rules: NOD-22."""
@@ -104,6 +122,8 @@ class Node:
 
     def remove(self, allocation: Allocation) -> None:
         """Give an allocation's room back."""
+        if self.lent:
+            self._keep()
         del self.allocations[allocation]
         move(self.allocated, self.available, allocation.amounts)
         self.note()
@@ -117,6 +137,9 @@ class Node:
 
     def exchange(self, allocation: Allocation, amounts: Amounts) -> None:
         """Let an allocation that is here hold other amounts from now on. Rules: CYC-28."""
+        if self.lent:
+            self._keep()
+        self.allocations[allocation] = amounts
         move(self.allocated, self.available, allocation.amounts)
         move(self.available, self.allocated, amounts)
         self.note()

@@ -13,6 +13,7 @@ from typing import final
 from remuda.config.schema import PartitionConfig
 from remuda.core.model import states
 from remuda.core.model.ages import FOREVER_NS, Ages
+from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
 from remuda.core.model.attempts import Attempts
 from remuda.core.model.candidates import Candidates
@@ -63,6 +64,7 @@ class Partition:
     it. ``placeholder_count``: allocated ones (GANG-37).
     ``confirm_timeout_ns``: after which an order is repeated, 0 never (SI-69); ``enforce_timeouts``:
     running time of applications is limited (APP-30).
+    ``leaving``: allocations the RM was told to end, until they are gone (SI-69).
     ``questions``: those to the RM without an answer yet, and who waits for them. ``quotas``: queues
     above a changed maximum (PRE-64).
     ``preemptions``: by number, oldest first, those that are over among them (PRE-91).
@@ -99,6 +101,7 @@ class Partition:
         "foreign",
         "kept",
         "kept_states",
+        "leaving",
         "name",
         "node_order",
         "node_orders",
@@ -172,6 +175,7 @@ class Partition:
         self.kept: dict[int, Application] = OrderedDict()
         self.kept_states: dict[str, int] = {}
         self.allocation_count: int = 0
+        self.leaving: dict[Allocation, None] = {}
         self.shapes: dict[ShapeKey, Shape] = {}
         self.starved = StarvedShapes()
         self.shares_stale: dict[str, Queue] = {root.path: root}

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
-from itertools import accumulate
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import final
 
 from remuda.core.messages.queries import ForeignAllocationView, NodeView
 from remuda.core.messages.rows import Rows
 from remuda.core.model.allocation import Allocation
-from remuda.core.model.application import Application
 from remuda.core.model.foreign import ForeignAllocation
 from remuda.core.model.node import Node, says_ready
 from remuda.core.model.partition import Partition
@@ -19,7 +17,7 @@ from remuda.core.views.allocations import (
     InFlight,
     allocation_views,
     by_application,
-    note_allocations,
+    note_leaving,
 )
 from remuda.core.views.columns import Column
 
@@ -47,15 +45,15 @@ class NotedNodes:
 
     The core thread fills them while nothing is scheduled, and a list for each node would let the
     garbage collection run more than once. Most of the time goes into fetching objects from memory.
-    So what is allocated and available is not noted, only its types; the amounts follow from others.
-    ``allocations``: all, ``ends``: after the last of each node. ``reserved``, ``foreign``: by node
-    ID, where there is something. Rules: DMP-15, DMP-17.
+    So allocations are lent, not copied, and what is allocated and available is not noted, only its
+    types; the amounts follow from others. ``reserved``, ``foreign``: by node ID, where there is
+    something. Rules: DMP-15, DMP-17.
     """
 
     __slots__ = (
-        "_by_application", "allocated_types", "allocations", "attributes", "available_types",
-        "ends", "flying", "foreign", "name", "nodes", "occupied", "reserved", "schedulable",
-        "totals", "types",
+        "_held", "allocated_types", "allocations", "attributes", "available_types", "flying",
+        "foreign", "leaving", "name", "nodes", "occupied", "reserved", "schedulable", "totals",
+        "types",
     )  # fmt: skip
 
     def __init__(self, partition: Partition, node_ids: Sequence[str]) -> None:
@@ -69,60 +67,41 @@ class NotedNodes:
         self.allocated_types = [node.allocated.types for node in nodes]
         self.occupied = Column([node.occupied for node in nodes])
         self.available_types = [node.available.types for node in nodes]
-        self.allocations = note_allocations([node.allocations for node in nodes])
-        self.ends = list(accumulate([len(node.allocations) for node in nodes]))
+        self.allocations = [node.lend() for node in nodes]
         # Of all nodes few have any, so these are looked up; one node is asked itself.
         reserved = foreign = nodes
+        leaving: Iterable[Allocation] = chain.from_iterable(self.allocations)
         if len(nodes) > 1:
             reserved = _distinct([each.node for each in partition.reservations.values()])
             foreign = _distinct([each.node for each in partition.foreign.all()])
+            leaving = partition.leaving
         self.reserved = {node.node_id: _reservations(node) for node in reserved}
         self.foreign = {node.node_id: tuple(node.foreign.values()) for node in foreign}
+        self.leaving = note_leaving(leaving)
         self.flying = InFlight(partition)
-        self._by_application: dict[Application, list[Allocation]] | None = None
+        self._held: dict[Node, Mapping[Allocation, Amounts]] = {}
 
     def rows(self) -> Rows[NodeView]:
         """Return the nodes. Rules: REST-20, REST-85."""
         return Rows(len(self.nodes), self._view)
 
     def amounts(self, allocation: Allocation) -> Amounts:
-        """Return what an allocation held. Any thread. Cost: a look at others of its node."""
-        if self.flying.amounts and allocation.key() in self.flying.amounts:
-            return self.flying.amounts[allocation.key()]
-        place = bisect_left(self.nodes, allocation.node.node_id, key=_id)
-        start = self.ends[place - 1] if place else 0
-        found, amounts, _ = self.allocations
-        return amounts[found.index(allocation, start, self.ends[place])]
-
-    def of(self, application: Application) -> list[Allocation]:
-        """Return what an application had, in no order. Any thread. Cost: O(all), once.
-
-        What is in flight is only on its node (GANG-16).
-        """
-        found = self._by_application
-        if found is None:
-            found = {}
-            flying = self.flying.created_ns
-            for allocation in self.allocations[0]:
-                if not flying or allocation.key() not in flying:
-                    found.setdefault(allocation.application, []).append(allocation)
-            self._by_application = found
-        return found.get(application, [])
+        """Return what an allocation on one of them held. Any thread. Cost: O(nodes), once."""
+        if not self._held:
+            self._held = dict(zip(self.nodes, self.allocations, strict=True))
+        return self._held[allocation.node][allocation]
 
     def _view(self, place: int) -> NodeView:
         """Return a node as it was noted. Any thread. Rules: REST-85."""
-        start, end = self.ends[place - 1] if place else 0, self.ends[place]
-        allocations, amounts, going = self.allocations
-        noted = sorted(
-            zip(allocations[start:end], amounts[start:end], strict=True), key=by_application
-        )
+        noted = self.allocations[place]
         attributes = self.attributes[place]
         types = self.types
         node_id = self.nodes[place].node_id
         allocated = Vector()
         define(allocated, self.allocated_types[place])
-        for each in amounts[start:end]:
-            add(allocated, each)
+        for amounts in noted.values():
+            add(allocated, amounts)
+        allocations = sorted(noted.items(), key=by_application)
         return NodeView(
             node_id=node_id,
             partition=self.name,
@@ -133,7 +112,7 @@ class NotedNodes:
             available=types.resource(self._available(place, allocated)),
             schedulable=self.schedulable[place],
             ready=says_ready(attributes),
-            allocations=tuple(allocation_views(self.name, noted, going, self.flying)),
+            allocations=tuple(allocation_views(self.name, allocations, self.leaving, self.flying)),
             reservations=self.reserved.get(node_id, ()),
             foreign=tuple([_foreign_view(each) for each in _by_key(self.foreign.get(node_id, ()))]),
         )
@@ -152,10 +131,6 @@ class NotedNodes:
 
 def _distinct(nodes: Sequence[Node]) -> list[Node]:
     return list({node.node_id: node for node in nodes}.values())
-
-
-def _id(node: Node) -> str:
-    return node.node_id
 
 
 def _reservations(node: Node) -> tuple[tuple[str, str], ...]:

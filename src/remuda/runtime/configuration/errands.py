@@ -28,7 +28,8 @@ from remuda.runtime.users.choice import Resolvers
 
 _log = logging.getLogger("remuda.runtime")
 
-# Those who had to wait for a change have their turn before it is looked at again, to be logged.
+# Those who had to wait for large work on a configuration have their turn before more of it comes:
+# after it was compared, before the change, and before that is looked at again, to be logged.
 _PAUSE_SECONDS: Final = 0.005
 
 T = TypeVar("T")
@@ -86,7 +87,11 @@ class ConfigurationErrands:
         while; not on an event loop. ``source`` names it in errors. Raises: ConfigError.
         """
         self._resolvers.require(configuration, source)
-        return share(configuration, self._configurations.latest)
+        shared = share(configuration, self._configurations.latest)
+        # What is not needed any more is freed now; for thousands of queues that takes a while, too.
+        del configuration
+        time.sleep(_PAUSE_SECONDS)
+        return shared
 
     def loading(self, load: Load) -> Load:
         """Return ``load`` with ``ready`` after it."""
