@@ -298,6 +298,11 @@ def _confirm_early(world: World) -> None:
     next(iter(world.preemption.victims.values())).confirmed = True
 
 
+def _order_back(world: World) -> None:
+    world.allocation("other").ordered = 0
+    del world.partition.leaving[world.allocation("other")]
+
+
 SUMS: dict[str, tuple[Callable[[World], object], str]] = {
     "victims of root": (lambda w: more(w.queue("root").preempting), "root preempting is"),
     "victims of a leaf": (lambda w: more(w.queue("root.b").preempting), r"root\.b preempting is"),
@@ -310,10 +315,7 @@ SUMS: dict[str, tuple[Callable[[World], object], str]] = {
         "application a promised is",
     ),
     "a promise that is none": (lambda w: setattr(w.preemption, "promised", False), "promised is"),
-    "a victim nobody ordered": (
-        lambda w: setattr(w.allocation("other"), "ordered", 0),
-        "allocation other",
-    ),
+    "a victim nobody ordered": (_order_back, "allocation other"),
     "a victim ordered for another reason": (
         lambda w: setattr(w.allocation("other"), "ordered", c.TIMEOUT),
         "is a victim and was not ordered out as one",

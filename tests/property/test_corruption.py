@@ -141,6 +141,16 @@ def forget_allocation_of_node(world: World) -> None:
     world.node.allocations.popitem()
 
 
+def resize_on_node_only(world: World) -> None:
+    allocation = next(iter(world.node.allocations))
+    world.node.allocations[allocation] = world.partition.types.amounts({"vcore": 7})
+
+
+def tell_nobody_of_an_order(world: World) -> None:
+    allocation = next(iter(world.node.allocations))
+    world.partition.leaving[allocation] = None
+
+
 def forget_foreign(world: World) -> None:
     found = world.partition.foreign.get("daemon")
     assert found is not None
@@ -437,6 +447,8 @@ NAMED: list[Corruption] = [
     lose_from_tenths,
     forget_allocation,
     forget_allocation_of_node,
+    resize_on_node_only,
+    tell_nobody_of_an_order,
     forget_foreign,
     forget_foreign_of_node,
     occupy_more,

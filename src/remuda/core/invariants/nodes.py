@@ -34,7 +34,11 @@ def _allocations(partition: Partition) -> None:
             subtract(free, amounts)
         require(equal(node.available, free), partition, f"{name} available is wrong")
         for allocation, amounts in node.allocations.items():
-            require(amounts is allocation.amounts, partition, f"{name}: an allocation is resized")
+            require(
+                amounts is allocation.amounts,
+                partition,
+                f"{name}: an allocation holds something else",
+            )
             if allocation.ordered:
                 leaving.append(allocation)
             if allocation.replaces is not None:
