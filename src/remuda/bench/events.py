@@ -189,6 +189,7 @@ def _followed(port: int, streams: int) -> Iterator[Callable[[int], int]]:
     ours, theirs = get_context("spawn").Pipe()
     process = get_context("spawn").Process(target=listen, args=(port, STREAM, streams, theirs))
     process.start()
+    theirs.close()
     ours.recv()
 
     def missed(wanted: int) -> int:

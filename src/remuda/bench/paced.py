@@ -101,6 +101,7 @@ def reading(port: int, *paths: str) -> Iterator[Future[Read]]:
     ours, theirs = get_context("spawn").Pipe()
     process = get_context("spawn").Process(target=read_on, args=(port, list(paths), theirs))
     process.start()
+    theirs.close()
     ours.recv()
     try:
         yield read
