@@ -15,23 +15,8 @@ from remuda.core.model.application import Application
 from remuda.core.model.gang import TaskGroup
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
-from remuda.core.model.request import (
-    AGED,
-    CLOSED,
-    FREE,
-    GATED,
-    HOME,
-    PARTLY,
-    QUOTA_GATED,
-    RESERVED,
-    YOUNG,
-    Group,
-    Lane,
-    Request,
-    Shape,
-    ShapeKey,
-    Strand,
-)
+from remuda.core.model.request import CLOSED, FREE, GATED, QUOTA_GATED, Group, Lane, Request, Strand
+from remuda.core.model.shape import AGED, HOME, PARTLY, RESERVED, YOUNG, Shape, ShapeKey
 from remuda.core.model.trackers import Account
 
 

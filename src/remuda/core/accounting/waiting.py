@@ -16,7 +16,8 @@ from remuda.core.model.bound import Bound, WaitKey, Waitlist
 from remuda.core.model.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
-from remuda.core.model.request import Lane, Shape, Strand
+from remuda.core.model.request import Lane, Strand
+from remuda.core.model.shape import Shape
 from remuda.core.model.trackers import QueueTracker
 from remuda.core.model.vectors import fits, shortage
 

@@ -31,7 +31,8 @@ from remuda.core.model.allocation import Allocation
 from remuda.core.model.application import Application
 from remuda.core.model.decision import Allocate, Hold, Park, Pause, Refusals, Reserve, Wait
 from remuda.core.model.partition import Partition
-from remuda.core.model.request import HOME, Request
+from remuda.core.model.request import Request
+from remuda.core.model.shape import HOME
 
 # Why reservations end that are cancelled (CYC-14).
 DISPLACED: Final = "an ask for just this node came first"

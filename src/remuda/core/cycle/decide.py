@@ -37,7 +37,8 @@ from remuda.core.model.decision import (
 )
 from remuda.core.model.partition import Partition
 from remuda.core.model.queue import Queue
-from remuda.core.model.request import HOME, YOUNG, Lane, Request
+from remuda.core.model.request import Lane, Request
+from remuda.core.model.shape import HOME, YOUNG
 from remuda.core.model.vectors import Amounts, fits
 from remuda.core.ports import Predicates
 

@@ -31,7 +31,8 @@ from remuda.core.model.partition import Partition
 from remuda.core.model.priorities import MIN_PRIORITY, PriorityCount
 from remuda.core.model.queue import Queue
 from remuda.core.model.ranking import SortKey
-from remuda.core.model.request import CLOSED, HOME, Lane, Strand
+from remuda.core.model.request import CLOSED, Lane, Strand
+from remuda.core.model.shape import HOME
 from remuda.core.model.trackers import GROUP, USER, QueueTracker, TrackerKey
 from remuda.core.model.vectors import (
     Amounts,

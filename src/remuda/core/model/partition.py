@@ -27,8 +27,9 @@ from remuda.core.model.placement_rule import PlacementRule
 from remuda.core.model.preemption import Preemption
 from remuda.core.model.queue import Queue
 from remuda.core.model.quota_changes import QuotaChanges
-from remuda.core.model.request import Lane, Shape, ShapeKey
+from remuda.core.model.request import Lane
 from remuda.core.model.reservation import Claim, ClaimKey, Reservation
+from remuda.core.model.shape import Shape, ShapeKey
 from remuda.core.model.starved import StarvedShapes
 from remuda.core.model.tally import Totals
 from remuda.core.model.trackers import Account, QueueTracker, TrackerKey

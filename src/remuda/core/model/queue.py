@@ -21,7 +21,8 @@ from remuda.core.model.gang import Swaps
 from remuda.core.model.preemption import Preemption
 from remuda.core.model.priorities import MIN_PRIORITY, PriorityCount
 from remuda.core.model.ranking import Ranking
-from remuda.core.model.request import Lane, Shape
+from remuda.core.model.request import Lane
+from remuda.core.model.shape import Shape
 from remuda.core.model.tally import Tally
 from remuda.core.model.trackers import Limit
 from remuda.core.model.turns import Turns

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from typing import final
 
-from remuda.core.model.request import Shape
+from remuda.core.model.shape import Shape
 from remuda.core.model.vectors import Vector
 
 

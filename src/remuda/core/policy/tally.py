@@ -8,7 +8,8 @@ from remuda.core.model.decision import Refusals
 from remuda.core.model.finding import NodeTally
 from remuda.core.model.node_order import NodeOrder
 from remuda.core.model.partition import Partition
-from remuda.core.model.request import Request, Shape
+from remuda.core.model.request import Request
+from remuda.core.model.shape import Shape
 from remuda.core.model.vectors import Amounts, fit_within, fits
 
 # Different reasons of predicates that a finding keeps.
