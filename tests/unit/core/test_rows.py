@@ -17,10 +17,12 @@ from remuda.core.messages.rows import (
     PartitionRowsQuery,
     Rows,
 )
-from tests.unit.core.door import Caller, leaf
+from remuda.core.messages.tags import CREATION_TIME
+from tests.unit.core.door import SECOND, START, Caller, leaf
 from tests.unit.core.rules.crowd import LATE, Crowd
 from tests.unit.core.rules.gang import Gang, moving, swapping
 from tests.unit.core.rules.preempting import Evictor
+from tests.unit.core.rules.test_cyc_back_off import PAUSE, crowd_with
 from tests.unit.core.rules.test_foreign import foreign
 
 Shown = tuple[tuple[q.NodeView, ...], tuple[q.ApplicationView, ...]]
@@ -70,6 +72,18 @@ class Witness:
         ):
             self.moments.append((cast("Shown", shown), read))
         self.trees.append((cast("q.QueueView", tree), every.queues))
+        self._compare_with_state(cast("Shown", shown)[0])
+        self.caller.scheduler.check()
+
+    def _compare_with_state(self, nodes: Sequence[q.NodeView]) -> None:
+        """What views work out of other things is what the core itself keeps."""
+        partition = self.caller.scheduler._cluster.partition(self.caller.rm, "default")
+        assert partition is not None
+        named = partition.types.resource
+        for view in nodes:
+            node = partition.nodes[view.node_id]
+            assert view.allocated == named(node.allocated)
+            assert view.available == named(node.available)
 
     def agrees(self) -> int:
         """Read all that was put off, and compare; how many moments there were."""
@@ -102,6 +116,55 @@ def test_rows_keep_sizes_states_and_attributes_as_they_were() -> None:
     door.node("n1", None, c.DECOMISSION)
     assert door.node_views() == {}
     assert witness.agrees() > 15
+
+
+@pytest.mark.remuda_rule("DMP-15", "APP-15", "NOD-3", "QUE-42", "REST-77")
+def test_rows_show_an_application_as_it_was_before_it_completed() -> None:
+    door = Caller(leaf("a"))
+    witness = Witness(door)
+    door.node("n1", {"vcore": 5}, occupied={"gpu": 1})
+    door.app("app")
+    door.ask("app", "k", {"vcore": 1})
+    door.ask("app", "older", {"vcore": 1}, tags={CREATION_TIME: str(START // SECOND - 1)})
+    door.place()
+    door.node("n1", None, c.UPDATE, occupied={"vcore": 1})
+    door.release("app")
+    assert door.node_view("n1").available == {"gpu": 0, "vcore": 4}
+    door.wait(31 * SECOND)
+    assert door.apps() == {}
+    seen = [view for (_, shown), _ in witness.moments for view in shown]
+    assert {view.submission_time_ns for view in seen} == {START, START - SECOND}
+    assert {view.finished_time_ns for view in seen} == {0}
+    assert witness.agrees() > 5
+
+
+@pytest.mark.remuda_rule("DMP-15", "CYC-33")
+def test_rows_show_a_pause_that_is_over() -> None:
+    crowd = crowd_with(1)
+    witness = Witness(crowd)
+    crowd.ask("app", "k1", {"vcore": 5})
+    crowd.ask("app", "k2", {"vcore": 6})
+    crowd.run()
+    crowd.run(PAUSE)
+    crowd.run(PAUSE)
+    seen = {view.backoff_deadline_ns for (_, shown), _ in witness.moments for view in shown}
+    assert len(seen) > 2
+    assert witness.agrees() > 2
+
+
+@pytest.mark.remuda_rule("REST-20")
+def test_allocations_are_shown_in_order_whenever_they_came() -> None:
+    door = Caller(leaf("a"))
+    witness = Witness(door)
+    door.node("n1", {"vcore": 5})
+    door.app("app")
+    door.app("again")
+    for application, key in (("app", "b"), ("app", "a"), ("again", "c")):
+        door.ask(application, key, {"vcore": 1})
+        door.place()
+    (node,), (_, app) = witness.moments[-1][1]()
+    assert [each.allocation_id for each in app.allocations] == ["a-0", "b-0"]
+    assert [each.allocation_id for each in node.allocations] == ["c-0", "a-0", "b-0"]
 
 
 @pytest.mark.remuda_rule("DMP-15", "RSV-1")

@@ -32,9 +32,8 @@ class Node:
     Always available = total - allocated - occupied over the union of their types (NOD-3).
     ``allocations``: with what each holds, in the order in which they came; not by ID, for that is
     unique per application only. ``lent``: an answer under way reads them, so they are copied before
-    they change (DMP-15). ``verdicts``: what predicates said of it,
-    until it changes: by class why that is refused, and under keys of their own (model/verdicts.py)
-    what lanes have asked.
+    they change (DMP-15). ``verdicts``: what predicates said of it, until it changes: by class why
+    that is refused, and under keys of their own (model/verdicts.py) what lanes have asked.
     ``reservations``: by number, oldest first; ``held``: one of them closes the node to others
     (RSV-7).
     ``weights``: what the score is made of, see ``policy.node_score``. ``changed``: where it notes
