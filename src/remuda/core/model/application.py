@@ -118,7 +118,6 @@ class Application:
         self.priority: int = MIN_PRIORITY
         self.requests: dict[str, Request] = {}
         self.allocations: dict[str, Allocation] = {}
-        self.lent: bool = False
         self.detached: dict[str, dict[str, None]] = {}
         self.request_groups: dict[int, Group] = {}
         self.standing: SortKey = ()
@@ -126,6 +125,7 @@ class Application:
         self.user_groups: tuple[str, ...] = record.groups
         self.account: Account | None = None
         self.group: str = ""
+        self.lent: bool = False
         self.seen: bool = False
         self.linked: bool = False
         self.unlinked: bool = False

@@ -73,8 +73,8 @@ class Node:
         self.available = Vector()
         self.changed: dict[str, None] = {}
         self.noted: bool = False
-        self.allocations: dict[Allocation, Amounts] = {}
         self.lent: bool = False
+        self.allocations: dict[Allocation, Amounts] = {}
         self.verdicts: dict[str, str] = {}
         self.reservations: dict[int, Reservation] = {}
         self.held: bool = False
