@@ -1,14 +1,14 @@
 """Asks in the order they are served, which is mostly the order in which they came.
 
-So those that come in order form a *run*, a list that is read from its head; only asks that belong
-before one that is already there go into a heap, until they are the most. Adding, serving and taking
-out an ask costs O(1) in the usual case and O(log n) in the worst, but for a shift of the run's
-memory when one is taken out of its middle.
+So those that come in order form a *run*, a list that is read from its head; an ask that belongs
+before one that is already there is put between them where there are few, else into a heap, until
+the heap has the most. Adding, serving and taking out an ask costs O(1) in the usual case and
+O(log n) in the worst, but for a shift of the run's memory when one is taken out of its middle.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from heapq import heappop, heappush
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, final
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _SLACK: Final = 4
 _SMALL: Final = 64
 _SERVED: Final = 16
+
+# Among so many asks one is put between others, which is cheaper than a heap.
+_FEW: Final = 16
 
 _by_key: Final = attrgetter("sort_key")
 
@@ -54,6 +57,8 @@ class AskOrder:
         last = run[-1] if run else None
         if last is None or key > last.sort_key:
             run.append(request)
+        elif self.count <= _FEW:
+            insort(run, request, self._head, key=_by_key)
         else:
             self._late[request.number] = request
             heappush(self._heap, key)
