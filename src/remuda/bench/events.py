@@ -11,11 +11,11 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from multiprocessing import get_context
 from typing import Final
 
 from remuda.base.errors import RemudaError
 from remuda.base.message import message
+from remuda.bench.companion import start_beside
 from remuda.bench.paced import served
 from remuda.bench.reader import listen
 from remuda.bench.run import (
@@ -186,10 +186,7 @@ def _followed(port: int, streams: int) -> Iterator[Callable[[int], int]]:
     if not streams:
         yield lambda wanted: 0
         return
-    ours, theirs = get_context("spawn").Pipe()
-    process = get_context("spawn").Process(target=listen, args=(port, STREAM, streams, theirs))
-    process.start()
-    theirs.close()
+    process, ours = start_beside(listen, port, STREAM, streams)
     ours.recv()
 
     def missed(wanted: int) -> int:

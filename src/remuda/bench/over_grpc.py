@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Final
 
 from remuda.base.errors import RemudaError
 from remuda.base.message import message
+from remuda.bench.companion import start_beside
 from remuda.bench.idle import Reaction, reaction
 from remuda.bench.run import TIMEOUT_S, build
 from remuda.bench.served import Served
@@ -105,11 +105,7 @@ def _works(shape: GrpcShape) -> list[Work]:
 @contextmanager
 def _started(served: Served, work: Work) -> Iterator[Connection]:
     """Start a client; the pipe to it."""
-    context = get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=run_client, args=(served.grpc, work, theirs))
-    process.start()
-    theirs.close()
+    process, ours = start_beside(run_client, served.grpc, work)
     try:
         yield ours
     finally:

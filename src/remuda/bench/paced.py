@@ -13,10 +13,10 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from multiprocessing import get_context
 from typing import Final, final
 
 from remuda.base.errors import RemudaError
+from remuda.bench.companion import start_beside
 from remuda.bench.reader import Read, read_on
 from remuda.bench.run import MEMORY, TIMEOUT_S, Receiver, request_of
 from remuda.bench.shapes import Shape
@@ -98,10 +98,7 @@ def reading(port: int, *paths: str) -> Iterator[Future[Read]]:
         read.set_result({})
         yield read
         return
-    ours, theirs = get_context("spawn").Pipe()
-    process = get_context("spawn").Process(target=read_on, args=(port, list(paths), theirs))
-    process.start()
-    theirs.close()
+    process, ours = start_beside(read_on, port, list(paths))
     ours.recv()
     try:
         yield read

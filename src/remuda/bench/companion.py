@@ -1,0 +1,21 @@
+"""Starts a process beside the one that is measured, and keeps a pipe to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+
+
+def start_beside(work: Callable[..., None], *arguments: object) -> tuple[BaseProcess, Connection]:
+    """Have a new process do ``work(*arguments, pipe)``; return it, and the other end of its pipe.
+
+    Who listens at that end while the process ends hears of it: EOFError.
+    """
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=work, args=(*arguments, theirs))
+    process.start()
+    theirs.close()  # else this process would keep the pipe open after the other one
+    return process, ours
