@@ -17,5 +17,5 @@ def start_beside(work: Callable[..., None], *arguments: object) -> tuple[BasePro
     ours, theirs = context.Pipe()
     process = context.Process(target=work, args=(*arguments, theirs))
     process.start()
-    theirs.close()  # else this process would keep the pipe open after the other one
+    theirs.close()  # not when it happens to be freed: until then the end is not heard
     return process, ours
