@@ -10,10 +10,10 @@ COMPILED := build/compiled
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help setup ldap run test test-compiled check fix rules long bench compile wheel proto schema openapi diagrams lock clean
+.PHONY: help setup shell ldap kube run test test-compiled test-kubernetes check fix rules long bench compile wheel reproducible proto schema openapi python-api diagrams lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY) ## install the locked libraries and remuda into .venv (once)
 
@@ -29,19 +29,36 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 	@echo "setup: $(BIN)/remuda is ready"
 
+shell: setup ## a shell where remuda and python are those of .venv
+	@echo "shell: remuda is on the PATH here; exit ends it"
+	@PATH="$(abspath $(BIN)):$$PATH" VIRTUAL_ENV="$(abspath $(VENV))" $${SHELL:-sh}
+
 ldap: setup ## what LDAP groups and their tests need (as root on Debian: with its packages)
 	@$(BIN)/python tools/ldap_setup.py
+
+kube: setup ## build a real API server to test against (once, 5 to 10 minutes on Debian; cached)
+	@$(BIN)/python -m tools.kube
 
 run: setup ## start a scheduler with a cluster to schedule, and watch it work
 	@$(BIN)/remuda serve --demo
 
 test: setup ## run the tests (a few minutes)
-	@$(BIN)/python -m pytest -m "not long and not timed" -n auto --dist loadfile
-	@$(BIN)/python -m pytest -m "timed and not long"
+	@$(BIN)/python -m pytest -m "not long and not timed and not kubernetes" -n auto --dist loadfile
+	@$(BIN)/python -m pytest -m "timed and not long and not kubernetes"
 
-test-compiled: compile ## compile the core and run the same tests on it
-	@PYTHONPATH=$(CURDIR)/$(COMPILED) $(BIN)/python -m pytest --build compiled -m "not long and not timed" -n auto --dist loadfile
-	@PYTHONPATH=$(CURDIR)/$(COMPILED) $(BIN)/python -m pytest --build compiled -m "timed and not long"
+# What runs without the compiled modules (core, codecs): the same Python code was tested by `make test`.
+PLAIN := architecture docs consumer unit/bench unit/cli unit/conformance unit/demo unit/telemetry \
+  kubernetes/api kubernetes/end_to_end kubernetes/objects kubernetes/predicates kubernetes/testing kubernetes/translation
+
+test-compiled: compile ## compile the core and run the tests that use it
+	@PYTHONPATH=$(CURDIR)/$(COMPILED) $(BIN)/python -m pytest --build compiled $(PLAIN:%=--ignore=tests/%) -m "not long and not timed and not kubernetes" -n auto --dist loadfile
+	@PYTHONPATH=$(CURDIR)/$(COMPILED) $(BIN)/python -m pytest --build compiled -m "timed and not long and not kubernetes"
+
+# SERVERS=kubernetes leaves out the fake server, on which `make test` runs the same tests.
+SERVERS ?= kubernetes or not kubernetes
+
+test-kubernetes: setup ## the tests on an API server, on the real one too if `make kube` built it
+	@$(BIN)/python -m pytest tests/kubernetes/end_to_end -m "($(SERVERS)) and not long and not timed" -n auto --dist loadfile
 
 check: setup ## lint, types, import contracts, house rules, generated code
 	@$(BIN)/ruff check $(SOURCES)
@@ -54,6 +71,7 @@ check: setup ## lint, types, import contracts, house rules, generated code
 	@$(BIN)/python tools/gen_schema.py --check
 	@$(BIN)/python -m tools.gen_openapi --check
 	@$(BIN)/python -m tools.gen_diagrams --check
+	@$(BIN)/python -m tools.gen_python_api --check
 
 fix: setup ## repair what a program can repair
 	@$(BIN)/ruff check --fix $(SOURCES)
@@ -63,8 +81,9 @@ fix: setup ## repair what a program can repair
 rules: setup ## per chapter of docs/spec: how many rules have a passing test
 	@$(BIN)/python -m tools.rules
 
-long: setup ## the large random runs, of which `make test` holds a slice
-	@$(BIN)/python -m pytest -m long
+long: setup ## the large random runs, of which `make test` holds a slice; other seeds each day
+	@REMUDA_ROTATION=$${REMUDA_ROTATION:-$$(( $$(date +%s) / 86400 ))} \
+	  $(BIN)/python -m pytest -m long -n auto --dist worksteal
 
 bench: setup ## measure allocations per second on the shapes of docs/benchmarks.md
 	@$(BIN)/remuda bench
@@ -76,6 +95,9 @@ compile: setup ## the package with a compiled core, in build/compiled (needs a C
 wheel: setup ## both wheels, plain Python and compiled, into dist
 	@$(BIN)/python -m tools.wheels dist
 
+reproducible: setup ## build both wheels twice, in different places, and compare their bytes
+	@$(BIN)/python -m tools.wheels.reproducible
+
 proto: setup ## generate src/remuda/si/pb from proto/
 	@$(BIN)/python tools/gen_si.py
 
@@ -84,6 +106,9 @@ schema: setup ## generate the JSON Schema of the queue file and the tables of it
 
 openapi: setup ## generate the OpenAPI document that is served from docs/spec/openapi.yaml
 	@$(BIN)/python -m tools.gen_openapi
+
+python-api: setup ## write the list of the Python API's names into its page
+	@$(BIN)/python -m tools.gen_python_api
 
 diagrams: setup ## draw the states of docs/explanation/lifecycles.md from the code's tables
 	@$(BIN)/python -m tools.gen_diagrams

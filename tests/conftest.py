@@ -15,6 +15,7 @@ from hypothesis import settings
 
 import remuda
 from remuda.runtime.build import core_build
+from tests import long_runs
 
 # The same examples in every run, so that a red build is red again; `make long` draws anew.
 settings.register_profile("usual", deadline=None, derandomize=True)
@@ -23,6 +24,7 @@ settings.register_profile("long", deadline=None, print_blob=True)
 REPORT_OPTION = "--rules-report"
 BUILD_OPTION = "--build"
 VERIFIED: pytest.StashKey[set[str]] = pytest.StashKey()
+RATES: long_runs.Rates = {}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -64,3 +66,26 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     verified = session.config.stash[VERIFIED]
     if target is not None:
         target.write_text(json.dumps(sorted(verified)))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Count what the large random runs get through."""
+    if item.get_closest_marker("long") is None:
+        return (yield)
+    with long_runs.counted_steps(item):
+        return (yield)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Add up what the large random runs got through, in all processes."""
+    if report.when == "call":
+        long_runs.add(RATES, report)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell it at the end."""
+    if RATES:
+        terminalreporter.section("large random runs")
+        for line in long_runs.lines(RATES):
+            terminalreporter.write_line(line)

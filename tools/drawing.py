@@ -83,8 +83,8 @@ class Route:
 class Layout:
     """Where everything stands.
 
-    ``kinds``: how the arrows of an event look, "go" unless said. ``words``: what to write for an
-    event, where that is not its name. ``over``: states that are drawn in grey.
+    ``width``: of each box. ``kinds``: how the arrows of an event look, "go" unless said. ``words``:
+    what to write for an event, where that is not its name. ``over``: states that are drawn in grey.
     """
 
     size: tuple[int, int]
@@ -93,6 +93,7 @@ class Layout:
     kinds: Mapping[str, str] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
     over: frozenset[str] = frozenset()
+    width: float = WIDTH
 
 
 def faults(machine: Machine, layout: Layout) -> list[str]:
@@ -159,13 +160,14 @@ def _head(kind: str) -> str:
 def _boxes(machine: Machine, layout: Layout) -> Iterator[str]:
     for state in machine.states():
         x, y = layout.places[state]
+        look = "over" if state in layout.over else "live"
         yield (
-            f'<rect class="{"over" if state in layout.over else "live"}" x="{x - WIDTH / 2:g}"'
-            f' y="{y - HEIGHT / 2:g}" width="{WIDTH:g}" height="{HEIGHT:g}" rx="10"/>'
+            f'<rect class="{look}" x="{x - layout.width / 2:g}"'
+            f' y="{y - HEIGHT / 2:g}" width="{layout.width:g}" height="{HEIGHT:g}" rx="10"/>'
         )
         yield f'<text class="head" x="{x:g}" y="{y + 5:g}">{escape(state)}</text>'
     x, y = layout.places[machine.first]
-    left = x - WIDTH / 2
+    left = x - layout.width / 2
     yield f'<circle class="go-f" cx="{left - 22:g}" cy="{y:g}" r="5"/>'
     yield _path("go", [(left - 22, y), (left - _CLEAR, y)])
 
@@ -208,17 +210,17 @@ def _words(kind: str, lines: Sequence[str], at: Point, anchor: str) -> Iterator[
 
 
 def _routed(pair: tuple[str, str], route: Route, layout: Layout) -> list[Point]:
-    start = _port(layout.places[pair[0]], route.start, 0)
-    end = _port(layout.places[pair[1]], route.end, _CLEAR)
+    start = _port(layout, pair[0], route.start, 0)
+    end = _port(layout, pair[1], route.end, _CLEAR)
     return [start, *route.via, end]
 
 
-def _port(place: Point, side: tuple[str, float], clear: float) -> Point:
+def _port(layout: Layout, state: str, side: tuple[str, float], clear: float) -> Point:
     """A point on the border of a box, ``clear`` outside of it."""
-    (x, y), (name, off) = place, side
+    (x, y), (name, off) = layout.places[state], side
     if name in ("top", "bottom"):
         return (x + off, y + (HEIGHT / 2 + clear) * (1 if name == "bottom" else -1))
-    return (x + (WIDTH / 2 + clear) * (1 if name == "right" else -1), y + off)
+    return (x + (layout.width / 2 + clear) * (1 if name == "right" else -1), y + off)
 
 
 def _straight(pair: tuple[str, str], layout: Layout, *, both: bool) -> list[Point]:
@@ -229,16 +231,17 @@ def _straight(pair: tuple[str, str], layout: Layout, *, both: bool) -> list[Poin
     shift = _APART if both else 0.0
     moved = [(a + across[0] * shift, b + across[1] * shift) for a, b in ((x, y), (u, v))]
     return [
-        _border(layout.places[pair[0]], moved[0], moved[1], 0),
-        _border(layout.places[pair[1]], moved[1], moved[0], _CLEAR),
+        _border(layout, pair[0], moved[0], moved[1], 0),
+        _border(layout, pair[1], moved[1], moved[0], _CLEAR),
     ]
 
 
-def _border(place: Point, inside: Point, outside: Point, clear: float) -> Point:
+def _border(layout: Layout, state: str, inside: Point, outside: Point, clear: float) -> Point:
     """Where the line from a point inside a box to one outside crosses its border."""
     (x, y), (u, v) = inside, outside
     scales = [1.0]
-    for at, to, middle, half in ((x, u, place[0], WIDTH / 2), (y, v, place[1], HEIGHT / 2)):
+    place = layout.places[state]
+    for at, to, middle, half in ((x, u, place[0], layout.width / 2), (y, v, place[1], HEIGHT / 2)):
         if at != to:
             border = middle + (half + clear) * (1 if to > at else -1)
             scales.append((border - at) / (to - at))

@@ -12,7 +12,9 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from remuda.core.messages import gates
 from remuda.core.model import states
+from remuda.core.model.asks import blocked
 from tools.drawing import Arrow, Layout, Machine, Route, draw, faults
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -197,10 +199,73 @@ MANAGER: Final = Layout(
     over=frozenset({_UNKNOWN, "STOPPED"}),
 )
 
+# ------------------------------------------------------------------------------ waiting asks
+
+# The reasons to be blocked, from top to bottom, and the events that unblock whatever the reason.
+_REASONS: Final = (
+    gates.NOT_SERVED,
+    gates.MAX_APPLICATIONS,
+    gates.USER_QUOTA,
+    gates.QUEUE_QUOTA,
+    gates.GANG,
+    gates.NODES,
+    gates.REQUIRED_NODE,
+    gates.AWAITING_PREDICATES,
+    gates.POSTPONED,
+)
+_ALWAYS: Final = (blocked.NEW_ASK, blocked.SETTINGS)
+_ROWS: Final = {reason: 60 + 84 * number for number, reason in enumerate(_REASONS)}
+_READY_X: Final = 130
+_READY_Y: Final = 438
+_REASON_X: Final = 640
+
+
+def waiting() -> Machine:
+    """The places of a waiting ask (docs/spec, CYC-25)."""
+    arrows = [Arrow(blocked.READY, f"blocked: {reason}", reason) for reason in _REASONS]
+    arrows += [
+        Arrow(reason, event, blocked.READY)
+        for reason in _REASONS
+        for event, reasons in blocked.UNBLOCKS.items()
+        if reason in reasons and event not in _ALWAYS
+    ]
+    title = "Where a waiting ask is; a new ask and changed settings unblock as well"
+    return Machine("waiting", title, blocked.READY, tuple(arrows))
+
+
+WAITING: Final = Layout(
+    size=(1000, 780),
+    places={
+        blocked.READY: (_READY_X, _READY_Y),
+        **{reason: (_REASON_X, y) for reason, y in _ROWS.items()},
+    },
+    routes={
+        **{
+            (reason, blocked.READY): Route(
+                ("left", 0), ("right", 0), ((300, y), (300, _READY_Y)), (312, y + 17)
+            )
+            for reason, y in _ROWS.items()
+        },
+        **{
+            (blocked.READY, reason): Route(
+                ("top", 0),
+                ("right", 0),
+                ((_READY_X, 16), (940, 16), (940, y)),
+                (_REASON_X + 104, y - 8),
+            )
+            for reason, y in _ROWS.items()
+        },
+    },
+    kinds={f"blocked: {reason}": "bad" for reason in _REASONS},
+    words={f"blocked: {reason}": "blocked" for reason in _REASONS},
+    width=184.0,
+)
+
 PICTURES: Final = {
     "application-states.svg": (application, APPLICATION),
     "queue-states.svg": (queue, QUEUE),
     "manager-states.svg": (manager, MANAGER),
+    "ask-states.svg": (waiting, WAITING),
 }
 
 

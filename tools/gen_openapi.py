@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import yaml
 
-from remuda.edges.rest.access import is_for_admins, is_open
+from remuda.edges.rest.transport.access import is_for_admins, is_open
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "docs/spec/openapi.yaml"

@@ -16,8 +16,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from remuda.config import keys
-from remuda.config.keys import SECTION_KEYS, Key
+from remuda.config import key_kinds as kinds
+from remuda.config.key_kinds import Key
+from remuda.config.keys import SECTION_KEYS
 from remuda.config.queue_properties import QUEUE_PROPERTIES
 from remuda.config.schema import QUEUE_NAME
 from remuda.config.setting_table import SETTINGS, Setting
@@ -57,7 +58,7 @@ def schema() -> Schema:
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "remuda queue configuration",
         "description": "Partitions, queues, placement rules and limits of remuda.",
-        "anyOf": [{"$ref": f"#/definitions/{_anchor(keys.DOCUMENT)}"}, _NULL],
+        "anyOf": [{"$ref": f"#/definitions/{_anchor(kinds.DOCUMENT)}"}, _NULL],
         "definitions": definitions,
     }
 
@@ -81,21 +82,21 @@ def _section(name: str) -> Schema:
 def _key(section: str, key: Key) -> Schema:
     told = f"{_sentence(key.meaning)} Default: {_plain(key.default)}."
     described: Schema = {"description": told if key.default else _sentence(key.meaning)}
-    value = _name() if (section, key.name) == (keys.QUEUE, "name") else _value(key)
+    value = _name() if (section, key.name) == (kinds.QUEUE, "name") else _value(key)
     return described | value
 
 
 def _value(key: Key) -> Schema:
     """What a key may hold; null is always the same as leaving it out, but where it is required."""
-    if key.kind == keys.TEXT:
+    if key.kind == kinds.TEXT:
         return _text(key)
-    if key.kind == keys.TEXTS:
+    if key.kind == kinds.TEXTS:
         return _or_null({"type": "array", "items": _SCALAR}, key)
-    if key.kind in (keys.SECTION, keys.SECTIONS):
+    if key.kind in (kinds.SECTION, kinds.SECTIONS):
         inner: Schema = {"$ref": f"#/definitions/{_anchor(key.section)}"}
-        one: Schema = inner if key.kind == keys.SECTION else {"type": "array", "items": inner}
+        one: Schema = inner if key.kind == kinds.SECTION else {"type": "array", "items": inner}
         return _or_null(one, key)
-    if key.kind == keys.PROPERTIES:
+    if key.kind == kinds.PROPERTIES:
         return _or_null(_properties(), key)
     return _or_null(_SIMPLE[key.kind], key)
 
@@ -147,16 +148,16 @@ def _properties() -> Schema:
 _BOOLEAN_WORDS: Final = [form for w in _WORDS for form in (w, w.capitalize(), w.upper())]
 
 _SIMPLE: Final[Mapping[str, Schema]] = {
-    keys.BOOLEAN: {"anyOf": [{"type": "boolean"}, {"enum": sorted(set(_BOOLEAN_WORDS))}]},
-    keys.COUNT: {
+    kinds.BOOLEAN: {"anyOf": [{"type": "boolean"}, {"enum": sorted(set(_BOOLEAN_WORDS))}]},
+    kinds.COUNT: {
         "anyOf": [
             {"type": "integer", "minimum": 0},
             # Some parsers leave these forms as texts.
             {"type": "string", "pattern": "^(0[xo][0-9a-fA-F_]+|[0-9][0-9_]*_[0-9_]*)$"},
         ]
     },
-    keys.QUANTITIES: {"type": "object", "additionalProperties": _QUANTITY},
-    keys.WEIGHTS: {
+    kinds.QUANTITIES: {"type": "object", "additionalProperties": _QUANTITY},
+    kinds.WEIGHTS: {
         "type": "object",
         "additionalProperties": {
             "anyOf": [
@@ -189,7 +190,7 @@ def table(name: str) -> str:
 
 def _key_row(key: Key) -> tuple[str, ...]:
     kind = f"[{key.section}](#{_anchor(key.section)})" if key.section else key.kind
-    if key.kind == keys.SECTIONS:
+    if key.kind == kinds.SECTIONS:
         kind = f"list of {kind}"
     if key.choices:
         kind = ", ".join(f"`{choice}`" for choice in key.choices)

@@ -3,8 +3,9 @@
 A lock names no host, so the same file serves whoever installs from a mirror. Hashes of all
 built files of a version are listed, so one file holds for every Python the project supports.
 
-What needs libraries of the operating system to be built has a lock of its own, so that `make
-setup` works without them.
+What a plain installation needs has a lock of its own, for those who serve. So has what needs
+libraries of the operating system to be built, so that `make setup` works without them, and what
+`make kube` fetches, which is never installed.
 """
 
 from __future__ import annotations
@@ -12,15 +13,20 @@ from __future__ import annotations
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 MAIN: Final = ROOT / "requirements.lock"
+SERVE: Final = ROOT / "requirements-serve.lock"
 LDAP: Final = ROOT / "requirements-ldap.lock"
+KUBE: Final = ROOT / "requirements-kube.lock"
 HEADERS: Final = {
     MAIN: "# All libraries of remuda and of its development, by exact version and hash.\n",
+    SERVE: "# Of requirements.lock, what a plain installation needs.\n",
     LDAP: "# What the LDAP resolver needs beyond requirements.lock, by exact version and hash.\n",
+    KUBE: "# What `make kube` fetches: programs that were published as Python packages.\n",
 }
 ORIGIN: Final = (
     "# Written by `make lock` from pyproject.toml; holds for Python 3.11, 3.12 and 3.13.\n"
@@ -37,6 +43,11 @@ OPTIONS: Final = (
     "--no-emit-find-links",
     "--no-emit-trusted-host",
 )
+# What pip-tools says of a requirement without a hash, as this project's own folder is one.
+REMARKS: Final = (
+    "# WARNING: pip install will require the following package to be hashed.",
+    "# Consider using a hashable URL",
+)
 
 
 def choose(target: Path, arguments: list[str], text: str | None = None) -> bool:
@@ -45,7 +56,7 @@ def choose(target: Path, arguments: list[str], text: str | None = None) -> bool:
     command = [sys.executable, "-m", "piptools", "compile", *OPTIONS, f"--output-file={fresh}"]
     try:
         subprocess.run([*command, *arguments], cwd=ROOT, check=True, text=True, input=text)
-        lock = HEADERS[target] + ORIGIN + fresh.read_text()
+        lock = HEADERS[target] + ORIGIN + "".join(_of_others(fresh.read_text()))
     except subprocess.CalledProcessError as failure:
         print(f"lock: choosing versions failed with code {failure.returncode}; nothing changed")
         return False
@@ -58,18 +69,32 @@ def choose(target: Path, arguments: list[str], text: str | None = None) -> bool:
     return True
 
 
+def _of_others(text: str) -> Iterator[str]:
+    """Yield the lines of a lock but those about this project, whose extras name each other."""
+    for line in text.splitlines(keepends=True):
+        if not line.startswith(("remuda @ ", *REMARKS)):
+            yield line
+
+
 def main() -> int:
-    """Write the locks asked for by name, both without; 0 on success."""
-    wanted = sys.argv[1:] or [MAIN.name, LDAP.name]
+    """Write the locks asked for by name, all without; 0 on success."""
+    wanted = sys.argv[1:] or [each.name for each in HEADERS]
     if MAIN.name in wanted:
         arguments = ["--extra=dev", "--all-build-deps", "pyproject.toml"]
         if not choose(MAIN, arguments):
             return 1
-    if LDAP.name in wanted:
-        project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-        asked = "\n".join(project["optional-dependencies"]["ldap"])
-        if not choose(LDAP, [f"--constraint={MAIN.name}", "-"], asked):
-            return 1
+    described = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project = described["project"]
+    asked = {
+        SERVE: project["dependencies"],
+        LDAP: project["optional-dependencies"]["ldap"],
+        KUBE: described["dependency-groups"]["kube"],
+    }
+    for target, requirements in asked.items():
+        if target.name in wanted:
+            arguments = [f"--constraint={MAIN.name}", "-"]
+            if not choose(target, arguments, "\n".join(requirements)):
+                return 1
     return 0
 
 

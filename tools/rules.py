@@ -3,10 +3,13 @@
 A test carries ``@pytest.mark.remuda_rule("RES-5")`` for each rule whose outcome it asserts.
 Without a program that reads the marks they would soon be decoration, so this one
 
-- prints per chapter how many rules have a passing test (it runs the marked tests),
+- prints per chapter how many rules have a passing test (it runs the marked tests), and how many are
+  declined: a test that shows the absence of what a rule asks for does not show the rule,
 - refuses a mark on a test without an assertion, and a mark naming an unknown rule (--check),
 - refuses a requirement of chapter 00 that has no test and is not listed as open (--check),
 - finds rule IDs that code and documents cite and no chapter defines (--check),
+- refuses a rule that is not implemented in exactly one place of src, unless docs/spec says why, and
+  ranges of rules in code, which nobody finds (--check),
 - counts the rules per chapter and prefix (--counts).
 """
 
@@ -20,9 +23,10 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
-from tools import seeds
+from tools import seeds, traces
 from tools.marks import Mark, marks_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,6 +44,17 @@ FOREIGN = frozenset(
     {"ADR", "BSD", "CVE", "ISO", "KEP", "LGPL", "MPL", "PEP", "RFC", "SHA", "UTF", "YUNIKORN"}
 )
 DEFECT_PREFIXES = ("D-", "UPD-")
+REQUIREMENT_PREFIX = "SEED-"
+
+# How a chapter says of a rule, and a decision of rules, that remuda does not do what they say.
+DECLINED_HERE = re.compile(r"\bOurs:[*`]* declined\b")
+RULE = re.compile(r"[A-Z]+-[A-Z]?\d+")
+DECLINED = re.compile(rf"({RULE.pattern}(?:(?:, | and ){RULE.pattern})*) (?:is|are) declined\b")
+# How a chapter says of a rule, or outside of rules of all up to the next heading, that no code
+# implements it, and of a rule that others took its place.
+NOT_CODE = re.compile(r"\*Not code: ([^*]+)\*")
+REPLACED = re.compile(rf"\*Replaced by ({RULE.pattern}(?:(?:, | and ){RULE.pattern})*)\.\*")
+DECISION = re.compile(r"^\| \d+ \| [^|]+ \| (.*) \| [^|]* \|$", re.MULTILINE)
 
 
 def defined(spec: Path = SPEC) -> dict[str, str]:
@@ -55,6 +70,68 @@ def defined(spec: Path = SPEC) -> dict[str, str]:
             for rule in [*START.findall(line), *defects]:
                 rules.setdefault(rule, path.name)
     return rules
+
+
+def declined(spec: Path = SPEC) -> set[str]:
+    """The rules that remuda does not follow, as their own text or a decision says.
+
+    The text of a rule says ``*Ours:* declined``, a decision ``MET-11 is declined`` or
+    ``SI-1, SI-2 and SI-3 are declined``.
+    """
+    found = {rule for rule, line in _rule_lines(spec) if rule and DECLINED_HERE.search(line)}
+    for decision in DECISION.findall((spec / "README.md").read_text()):
+        found.update(rule for names in DECLINED.findall(decision) for rule in RULE.findall(names))
+    return found
+
+
+def replaced(spec: Path = SPEC) -> dict[str, list[str]]:
+    """The rules that hold no more, with those that took their place."""
+    return {
+        rule: RULE.findall(found[1])
+        for rule, line in _rule_lines(spec)
+        if rule and (found := REPLACED.search(line))
+    }
+
+
+def not_implemented(spec: Path = SPEC) -> dict[str, str]:
+    """The rules that no code implements, with the reason.
+
+    Those are declined, replaced by others, requirements of chapter 00 (which point to rules),
+    descriptions of defects of the reference (the rule beside them says what is done instead), and
+    those of which the chapter says ``*Not code: why.*`` in the text of the rule or, outside of
+    rules, for all up to the next heading.
+    """
+    found = {}
+    for rule in defined(spec):
+        if rule.startswith(REQUIREMENT_PREFIX):
+            found[rule] = "a requirement, which points to rules"
+        elif rule.startswith(DEFECT_PREFIXES):
+            found[rule] = "a defect of the reference"
+    for_all = ""
+    for rule, line in _rule_lines(spec):
+        reason = NOT_CODE.search(line)
+        if line.startswith("#"):
+            for_all = ""
+        elif not rule and reason:
+            for_all = reason[1]
+        if rule and (reason or for_all):
+            found[rule] = f"not code: {reason[1] if reason else for_all}"
+    found |= {rule: f"replaced by {' and '.join(by)}" for rule, by in replaced(spec).items()}
+    return found | dict.fromkeys(declined(spec), "declined")
+
+
+def _rule_lines(spec: Path) -> Iterator[tuple[str, str]]:
+    """Each line of the chapters, with the rule whose text it belongs to, "" if to none.
+
+    The text of a rule ends with a blank line, a heading or the next rule.
+    """
+    for path in chapters(spec):
+        rule = ""
+        for line in path.read_text().splitlines():
+            begun = START.findall(line)
+            if begun or not line.strip() or line.startswith("#"):
+                rule = begun[0] if begun else ""
+            yield rule, line
 
 
 def chapters(spec: Path = SPEC) -> list[Path]:
@@ -104,6 +181,42 @@ def citing_files() -> list[Path]:
     return sorted([*spec, *code, *documents, *(ROOT / "proto").rglob("*.proto")])
 
 
+def source_texts(*folders: str) -> list[traces.Text]:
+    """The docstrings and comments of hand-written code below some folders."""
+    return [
+        text
+        for folder in folders
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if "pb" not in path.parts
+        for text in traces.texts_of(path.read_text(), str(path.relative_to(ROOT)))
+    ]
+
+
+def trace_faults(rules: dict[str, str]) -> list[str]:
+    """One line for each rule without its one place in src, and each range that hides rules."""
+    prefixes = {rule.split("-")[0] for rule in rules}
+    shipped = source_texts("src")
+    return [
+        *traces.faults(shipped, rules, not_implemented()),
+        *(
+            fault
+            for text in [*shipped, *source_texts("tests", "tools")]
+            for fault in traces.range_faults(text, prefixes)
+        ),
+    ]
+
+
+def replacement_faults(rules: dict[str, str], spec: Path = SPEC) -> list[str]:
+    """One line for each rule that is replaced by what is no rule, or holds no more itself."""
+    elsewhere = not_implemented(spec)
+    return [
+        f"docs/spec/{rules[rule]}: {rule} is replaced by {other}, which is no rule in force"
+        for rule, others in replaced(spec).items()
+        for other in others
+        if other not in rules or other in elsewhere
+    ]
+
+
 def all_marks() -> list[Mark]:
     """The marks of every test file."""
     return [
@@ -132,6 +245,8 @@ def check() -> int:
         *mark_faults(marks, rules),
         *dangling(citing_files(), rules),
         *seed_faults(rules, tested),
+        *trace_faults(rules),
+        *replacement_faults(rules),
     ]
     for fault in faults:
         print(fault)
@@ -156,12 +271,21 @@ def verified() -> tuple[set[str], bool]:
         return rules, done.returncode == 0
 
 
-def table(rules: dict[str, str], covered: set[str], *, verbose: bool) -> list[str]:
+def table(
+    rules: dict[str, str], covered: set[str], refused: AbstractSet[str], *, verbose: bool
+) -> list[str]:
     """The lines of the report: per chapter covered and all rules, defects not counted.
 
-    A requirement of chapter 00 is covered, too, when all rules it points to are.
+    A requirement of chapter 00 is covered, too, when all rules it points to are. Rules that are
+    declined (``refused``) count apart, whatever tests are tied to them. A requirement loses nothing
+    by one of those, as long as it points to others.
     """
-    shown = {seed.id for seed in requirements(rules) if seed.tied(covered)}
+    shown = covered - refused
+    shown |= {
+        seed.id
+        for seed in requirements(rules)
+        if seed.tied(shown | refused) and (seed.id in shown or shown.intersection(seed.rules))
+    }
     lines = []
     for path in chapters():
         own = [
@@ -169,11 +293,15 @@ def table(rules: dict[str, str], covered: set[str], *, verbose: bool) -> list[st
             for rule, chapter in rules.items()
             if chapter == path.name and not rule.startswith(DEFECT_PREFIXES)
         ]
-        missing = [rule for rule in own if rule not in covered | shown]
-        done = len(own) - len(missing)
-        lines.append(f"{path.stem:<28}{done:>5} of {len(own):>4} rules have a passing test")
+        apart = [rule for rule in own if rule in refused]
+        missing = [rule for rule in own if rule not in shown | refused]
+        done = len(own) - len(missing) - len(apart)
+        line = f"{path.stem:<28}{done:>5} of {len(own):>4} rules have a passing test"
+        lines.append(f"{line}, {len(apart)} declined" if apart else line)
         if verbose and missing:
             lines.append(f"    without: {' '.join(missing)}")
+        if verbose and apart:
+            lines.append(f"    declined: {' '.join(apart)}")
     return lines
 
 
@@ -186,7 +314,7 @@ def report(*, verbose: bool) -> int:
     if faults:
         return 1
     covered, passed = verified()
-    print("\n".join(table(rules, covered, verbose=verbose)))
+    print("\n".join(table(rules, covered, declined(), verbose=verbose)))
     if not passed:
         print("rules: not all marked tests pass; rules that only those verify are not counted")
     return int(not passed)

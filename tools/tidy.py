@@ -1,4 +1,4 @@
-"""The house rules that linters do not know: size, shape, purity of the core, cited rules.
+"""The house rules that linters do not know: size, purity of the core, words, cited rules.
 
 A limit that only a document states is not a limit. STYLE.md gives the reasons; this program
 gives the verdict, and is part of `make check`. A function of the core that cites no rule is
@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from tools.rules import cited, defined
+from tools import traces
+from tools.glossary import pages, retired_words, unknown_replacements
+from tools.rules import defined
 
 ROOT = Path(__file__).resolve().parent.parent
 RATCHET = ROOT / "tools/tidy_ratchet.txt"
@@ -140,6 +142,11 @@ def banned_call(module: Module) -> Iterator[str]:
             yield f"{module.name}:{node.lineno}: sorting values needs a key that ends in an ID"
 
 
+def retired(module: Module) -> Iterator[str]:
+    """Each thing has one word, that of the glossary."""
+    yield from retired_words(module.name, module.source)
+
+
 def unordered(module: Module) -> Iterator[str]:
     """Nothing in the core may depend on the order of a set, or on equality of floats."""
     if not module.in_core:
@@ -161,6 +168,7 @@ CHECKS: tuple[Callable[[Module], Iterator[str]], ...] = (
     unfinished,
     banned_call,
     unordered,
+    retired,
 )
 
 
@@ -207,6 +215,13 @@ def modules() -> list[Module]:
     ]
 
 
+def word_faults() -> Iterator[str]:
+    """Retired words on pages for people, and words said instead that the glossary lacks."""
+    yield from unknown_replacements()
+    for name, text in pages():
+        yield from retired_words(name, text)
+
+
 def judge(files: list[Module], allowed: list[str]) -> list[str]:
     """Everything wrong with the files, one line each."""
     rules = defined()
@@ -228,7 +243,7 @@ def main() -> int:
     if "--shrink" in sys.argv[1:]:
         RATCHET.write_text("".join(f"{name}\n" for name in shrink(files, allowed)))
         return 0
-    faults = judge(files, allowed)
+    faults = [*judge(files, allowed), *word_faults()]
     for fault in faults:
         print(fault)
     return int(bool(faults))
@@ -244,7 +259,7 @@ def _is_own_method(node: ast.stmt) -> bool:
 
 
 def _cites(docstring: str | None, rules: dict[str, str]) -> bool:
-    return any(rule in rules for rule in cited(docstring or ""))
+    return any(rule in rules for rule in traces.cited(docstring or ""))
 
 
 def _is_set(node: ast.expr) -> bool:

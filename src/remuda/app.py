@@ -14,11 +14,12 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import field
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from remuda.base.errors import UsageError
 from remuda.base.message import message
@@ -26,10 +27,12 @@ from remuda.config.load import load_configuration
 from remuda.config.schema import Configuration, built_in
 from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.edges.grpc.server import GrpcServer
+from remuda.edges.grpc.settings import ADDRESS_CONNECTIONS, GrpcSettings
 from remuda.edges.observation import Observation, ObservationSettings
 from remuda.edges.protection import Address, Files, Protection, address_text, read_protection
-from remuda.edges.rest.app import build_app
-from remuda.edges.rest.server import RestServer
+from remuda.edges.rest.transport.app import build_app
+from remuda.edges.rest.transport.hosts import own_hosts
+from remuda.edges.rest.transport.server import ADDRESS_LIMIT, RestServer
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.configuration.file import INTERVAL_SECONDS, ConfigurationFile, Mark, mark_of
 from remuda.runtime.configuration.process_settings import ProcessSettings
@@ -53,7 +56,8 @@ class Settings:
     ``reservation_delay_ns`` None: nodes are never reserved (RSV-3). ``grpc_files`` and
     ``rest_files`` keep strangers out (EXT-23, REST-1). ``debug`` off: the HTTP API has no dumps and
     profiles (REST-55). ``tracing``: calls, requests and steps become spans, for OpenTelemetry as
-    its variables say.
+    its variables say. ``rest_hosts``: names by which HTTP clients may call, besides its own
+    (REST-145). ``grpc_connections``, ``rest_connections``: of one address, 0: any number.
     """
 
     config: Path | None
@@ -71,10 +75,18 @@ class Settings:
     debug: bool = True
     observation: ObservationSettings = field(default_factory=ObservationSettings)
     tracing: bool = False
+    rest_hosts: str = ""
+    grpc_connections: int = ADDRESS_CONNECTIONS
+    rest_connections: int = ADDRESS_LIMIT
 
 
-def run(settings: Settings) -> None:
-    """Serve until told to stop.
+# What runs beside the service, on its loop; gets the address of the gRPC listener. The service ends
+# when it does.
+Beside: TypeAlias = Callable[[str], Awaitable[None]]
+
+
+def run(settings: Settings, beside: Beside | None = None) -> None:
+    """Serve until told to stop. ``beside``: a resource manager that runs in this process.
 
     Raises: ConfigError, UsageError for files and addresses that cannot be used,
         LoopStoppedError if the scheduler stopped itself after a fault, RecordingError if the
@@ -107,7 +119,11 @@ def run(settings: Settings) -> None:
         file = None if settings.config is None else _file(settings, settings.config, core, mark)
         try:
             with asyncio.Runner(loop_factory=_event_loop) as runner:
-                runner.run(_serve(settings, core, file, listener, protection, tracing=tracing))
+                runner.run(
+                    _serve(
+                        settings, core, file, listener, protection, tracing=tracing, beside=beside
+                    )
+                )
         finally:
             core.stop()
             if tracing is not None:
@@ -183,6 +199,7 @@ async def _serve(
     protection: Protection,
     *,
     tracing: Tracing | None,
+    beside: Beside | None,
 ) -> None:
     """Start the parts, say where they listen, wait for the end, stop the parts."""
     stop = _on_signals(file)
@@ -198,6 +215,7 @@ async def _serve(
         grpc_server = GrpcServer(
             core,
             load_configuration,
+            GrpcSettings(address_connections_limit=settings.grpc_connections),
             credentials=protection.grpc.credentials,
             identities=protection.grpc.identities,
             dump=observed.dump,
@@ -214,8 +232,14 @@ async def _serve(
             readers=protection.readers,
             debug=settings.debug,
             tracing=tracing,
+            hosts=own_hosts(settings.rest_hosts, settings.rest_address[0]),
         )
-        rest_server = RestServer(rest_app, listener, tls=protection.rest_tls)
+        rest_server = RestServer(
+            rest_app,
+            listener,
+            tls=protection.rest_tls,
+            address_limit=settings.rest_connections,
+        )
         await rest_server.start()
         running.push_async_callback(rest_server.stop)
         running.callback(observed.end_streams)
@@ -230,7 +254,9 @@ async def _serve(
         if tracing is not None:
             ends.append(tracing.keep())
         if settings.demo:
-            ends.append(_demo(settings, core, rest_address))
+            ends.append(_demo(settings, core))
+        if beside is not None:
+            ends.append(beside(grpc_address))
         await _first(ends, settings.duration_seconds)
 
 
@@ -255,9 +281,10 @@ def _on_signals(file: ConfigurationFile | None) -> asyncio.Event:
 
 @contextmanager
 def _hangups_let_in() -> Iterator[None]:
-    """Take SIGHUP while there is a handler; the command keeps it back before, this does after.
+    """Let SIGHUP in while there is a handler.
 
-    Without a handler it would end the process. One that was kept back comes now.
+    Without a handler the signal would end the process, so it is blocked before and after. A signal
+    that was blocked arrives now.
     """
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGHUP])
     try:
@@ -285,7 +312,7 @@ def _listen(purpose: str, address: Address) -> socket.socket:
         ) from None
 
 
-async def _demo(settings: Settings, core: SchedulerLoop, rest_address: str) -> None:
+async def _demo(settings: Settings, core: SchedulerLoop) -> None:
     """Run the embedded cluster until cancelled."""
     from remuda.demo.run import demo_configuration, run_demo  # noqa: PLC0415 - rarely wanted
     from remuda.demo.status import display  # noqa: PLC0415
@@ -293,7 +320,7 @@ async def _demo(settings: Settings, core: SchedulerLoop, rest_address: str) -> N
 
     config = "" if settings.config else demo_configuration()
     with InProcessScheduler(core=core) as scheduler:
-        await run_demo(scheduler, config, rest_address, display())
+        await run_demo(scheduler, config, display())
 
 
 async def _first(ends: list[Awaitable[object]], seconds: float | None) -> None:

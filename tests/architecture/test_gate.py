@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from remuda.bench.shapes import SHAPES
+from remuda.bench.clusters.shapes import SHAPES
 from tools.gate.plant import burdened
 from tools.gate.reference import read
 from tools.gate.timing import build, is_interpreted, processor

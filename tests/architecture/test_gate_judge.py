@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from remuda.bench.shapes import SHAPES
+from remuda.bench.clusters.shapes import SHAPES
 from tools.gate import reference
 from tools.gate.cases import Case, Proportion
 from tools.gate.judge import TIME, WORK, Kind, Samples, compare, weigh

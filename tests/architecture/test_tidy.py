@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tools import tidy
+from tools import glossary, tidy
+from tools.glossary import Retired
 from tools.tidy import Module
 
 CORE = "src/remuda/core/cycle/sample.py"
@@ -18,6 +19,10 @@ def faults(source: str, name: str = EDGE) -> list[str]:
 
 def test_the_repository_is_tidy() -> None:
     assert tidy.judge(tidy.modules(), tidy.RATCHET.read_text().split()) == []
+
+
+def test_pages_and_glossary_have_the_words_of_today() -> None:
+    assert list(tidy.word_faults()) == []
 
 
 def test_a_plain_module_is_fine() -> None:
@@ -90,6 +95,81 @@ def test_the_core_compares_no_floats_for_equality() -> None:
     assert faults('"""Why."""\nx < 0.5\n', CORE) == []
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "first_lane = 1",
+        "LaneKey = 1",
+        "x = 1  # the next lane",
+        'x = "all lanes"',
+        "self._lanes = 1",
+        "PARKED = 1",
+    ],
+)
+def test_a_retired_word_is_found_in_names_comments_and_texts(code: str) -> None:
+    for name in (CORE, EDGE, "tests/unit/sample.py", "tools/sample.py"):
+        (found,) = faults(f'"""Why."""\n{code}\n', name)
+        assert found.startswith(f"{name}:2: '")
+        assert "is retired, say '" in found
+
+
+@pytest.mark.parametrize("code", ["plane = 1", "airplanes = 1", "x = 1  # spark, Parker"])
+def test_a_word_that_only_contains_a_retired_one_is_fine(code: str) -> None:
+    assert faults(f'"""Why."""\n{code}\n', CORE) == []
+
+
+@pytest.mark.parametrize(
+    "code,instead",
+    [
+        ("class Shape: ...", "ask class"),
+        ("account_of = 1", "limit set"),
+        ("claims = 1", "reservation class"),
+        ("stage = HOME", "stage"),
+        ("class Hearing: ...", "victim answers"),
+        ("class Park: ...", "blocked"),
+        ("class Wait: ...", "decision"),
+        ("standing = 1", "sort key"),
+        ("class Tally: ...", "leaf counts"),
+        ("ripens = 1", "preemption age"),
+        ("starved_classes = 1", "waiting classes"),
+    ],
+)
+def test_words_that_the_core_gave_up(code: str, instead: str) -> None:
+    fault = f"is retired, say '{instead}' (glossary of 00-overview.md)"
+    assert [each.endswith(fault) for each in faults(f'"""Why."""\n{code}\n', CORE)] == [True]
+
+
+@pytest.mark.parametrize("code", ["shape = 1", "claims = 1", "standing = 1", "class Wait: ..."])
+def test_elsewhere_a_benchmark_has_shapes_and_a_user_an_account(code: str) -> None:
+    assert faults(f'"""Why."""\n{code}\n', EDGE) == []
+
+
+def test_in_the_core_people_may_wait_and_a_partition_may_be_at_home() -> None:
+    code = "def wait() -> None:\n    ...  # Wait, hold or pause: looking for a home.\n"
+    assert faults(f'"""Why."""\n{code}', "tests/unit/core/sample.py") == []
+
+
+@pytest.mark.parametrize("name", ["asks/looking.py", "lanes.py", "rousing/turns.py"])
+def test_a_module_has_no_retired_name(name: str) -> None:
+    name = f"src/remuda/core/{name}"
+    (found,) = faults('"""Why."""\n', name)
+    assert found.startswith(f"{name}: '")
+
+
+def test_a_page_has_no_retired_word_but_may_link_to_history() -> None:
+    page = "docs/explanation/sample.md"
+    assert [*glossary.retired_words(page, "see [gangs](../adr/0016-gangs-are-lanes.md)")] == []
+    (found,) = glossary.retired_words(page, "one\n\na lane of asks")
+    assert found.startswith(f"{page}:3: 'lane'")
+
+
+def test_what_is_said_instead_is_in_the_glossary() -> None:
+    assert {"ask class", "limit set", "rm", "leaf"} <= glossary.terms()
+    missing = (Retired(("lane",), "conveyor"),)
+    (found,) = glossary.unknown_replacements(missing)
+    assert found == "'conveyor', said for 'lane', is not in 00-overview.md"
+
+
 def test_a_public_function_of_the_core_cites_a_rule_that_exists() -> None:
     rules = {"QUE-33": "50.md"}
     text = '"""Why."""\ndef first():\n    """Rules: {}."""\ndef _own(): ...\n'
@@ -101,8 +181,26 @@ def test_a_public_function_of_the_core_cites_a_rule_that_exists() -> None:
 def test_a_class_may_cite_for_its_methods() -> None:
     rules = {"QUE-33": "50.md"}
     text = '"""Why."""\nclass Order:\n    """{}"""\n    def put(self): ...\n'
-    assert tidy.uncited(Module(CORE, text.format("QUE-33")), rules) == []
+    assert tidy.uncited(Module(CORE, text.format("Implements: QUE-33.")), rules) == []
     assert tidy.uncited(Module(CORE, text.format("Order.")), rules) == [f"{CORE}:Order.put"]
+
+
+@pytest.mark.parametrize(
+    "docstring,cites",
+    [
+        ("Return it. Implements: QUE-33.", True),
+        ("Return it.\n\n    Implements: QUE-7.\n    Rules: QUE-8, QUE-33 (Ours).\n", True),
+        ("Return it, as QUE-33 says.", False),
+        ("Return it (QUE-33).", False),
+        ("Return it. Rules: chapter 50.", False),
+    ],
+)
+def test_a_function_cites_in_a_sentence_that_says_what_it_does_for_the_rule(
+    docstring: str, cites: bool
+) -> None:
+    source = f'"""Why."""\ndef first():\n    """{docstring}"""\n'
+    found = tidy.uncited(Module(CORE, source), {"QUE-33": "50.md"})
+    assert found == ([] if cites else [f"{CORE}:first"])
 
 
 def test_the_list_of_uncited_functions_may_only_shrink() -> None:

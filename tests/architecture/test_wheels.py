@@ -136,7 +136,7 @@ def test_forbidden_compiling_is_not_a_word_worth(
 
 def refusing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have only one small module compiled, which the compiler will not do."""
-    monkeypatch.setattr(backend, "COMPILED", ("core/model/bound.py",))
+    monkeypatch.setattr(backend, "COMPILED", ("core/model/queues/bound.py",))
 
 
 def test_a_compiler_that_fails_leaves_a_pure_wheel_and_one_line(

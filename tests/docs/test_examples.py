@@ -36,6 +36,36 @@ def test_the_readme_has_both_kinds_of_examples() -> None:
     assert "sh" in languages
 
 
+def shell_lines(page: Path) -> list[str]:
+    """All that a page has readers type, as they read it."""
+    blocks = [block for block in blocks_of(page) if block.language == "sh"]
+    return [line for block in blocks for line in block.text.splitlines()]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorials/first-run.md"])
+def test_a_newcomer_is_told_how_the_program_gets_on_the_path(page: str) -> None:
+    lines = shell_lines(ROOT / page)
+    first = next(place for place, line in enumerate(lines) if line.startswith("remuda "))
+    (told,) = (place for place, line in enumerate(lines) if "source .venv/bin/activate" in line)
+    assert lines[0].startswith("make run")
+    assert 0 < told < first
+
+
+def test_what_is_read_over_rest_is_short_and_laid_out_for_people() -> None:
+    plain = ("/metrics", "/stack", "/debug/", "/readyz", "/events/stream", "https://")
+    shown = 0
+    for page in PAGES:
+        for block in blocks_of(page):
+            text = block.text.replace("\\\n", "\N{NULL}") if block.language == "sh" else ""
+            for command in text.splitlines():
+                if command.startswith("curl "):
+                    shown += 1
+                    assert all(len(line) <= 90 for line in command.split("\N{NULL}")), command
+                    if not any(each in command for each in plain):
+                        assert command.endswith("| python3 -m json.tool"), command
+    assert shown > 10
+
+
 def test_dots_stand_for_anything() -> None:
     assert matches("a\n...\nd\n", "a\nb\nc\nd\n")
     assert matches("a\n...\nd\n", "a\nd\n")

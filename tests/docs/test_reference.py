@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
 from pathlib import Path
 
 import pytest
-import typer
-from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperGroup, TyperOption
 from typer.main import get_command
 
-from remuda.cli.main import app
+from remuda.cli.program import app, loaded
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/reference/commands.md").read_text()
@@ -26,11 +24,7 @@ def commands() -> list[str]:
 
 def options(command: str) -> list[TyperOption]:
     """The options of a command."""
-    single = typer.Typer(add_completion=False)
-    single.command(command)(getattr(import_module(f"remuda.cli.{command}"), command))
-    parsed = get_command(single)
-    assert isinstance(parsed, TyperCommand)
-    return [item for item in parsed.params if isinstance(item, TyperOption)]
+    return [item for item in loaded(command).params if isinstance(item, TyperOption)]
 
 
 def section(command: str) -> str:

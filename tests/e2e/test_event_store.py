@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import time
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from signal import SIGKILL
 from typing import Any
@@ -27,6 +28,16 @@ def register(served: Served, extra: dict[str, str]) -> None:
     wait(lambda: batch(served)["EventRecords"])
 
 
+def on_disk(kind: str, folder: Path) -> int:
+    """How many records the files have, read by other programs."""
+    if kind == "ndjson":
+        texts = [each.read_text() for each in folder.iterdir() if each.is_file()]
+        return sum(line.startswith('{"id":') for text in texts for line in text.splitlines())
+    with closing(sqlite3.connect(f"file:{folder}/events?mode=ro", uri=True)) as database:
+        (count,) = database.execute("SELECT count(*) FROM records").fetchone()
+        return int(count)
+
+
 @pytest.mark.remuda_rule("EVT-132")
 @pytest.mark.parametrize("kind", ["sqlite", "ndjson"])
 def test_batches_reach_back_to_what_happened_before_the_process_was_killed(
@@ -39,7 +50,7 @@ def test_batches_reach_back_to_what_happened_before_the_process_was_killed(
         before = batch(served)
         assert before["LowestID"] == 0
         assert len(before["EventRecords"]) == before["HighestID"] + 1
-        time.sleep(1)
+        wait(lambda: on_disk(kind, tmp_path) >= len(before["EventRecords"]))  # nobody asks for it
         served.end(SIGKILL)
     with Served(*arguments) as served:
         register(served, extra)

@@ -176,7 +176,7 @@ def test_a_broken_stream_is_told_to_whoever_reads(service: Service) -> None:
     with Client(service.address, "rm") as client, Client(service.address, "rm") as newer:
         client.register()
         newer.register()
-        with pytest.raises(ClientError, match=r"^ABORTED: "):
+        with pytest.raises(ClientError, match=r"^connection lost: ABORTED: "):
             for _ in client.responses():
                 pass
 

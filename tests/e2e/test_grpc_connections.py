@@ -1,4 +1,4 @@
-"""Streams that end, and resource managers that come back or do not (RM-9 to RM-19)."""
+"""Streams that end, and resource managers that come back or do not (chapter 70 section 2)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import grpc
 import pytest
 
 from remuda.config.schema import Configuration
+from remuda.core.messages.application_views import ApplicationView
 from remuda.core.messages.queries import (
     ApplicationsQuery,
-    ApplicationView,
     NodesQuery,
     NodeView,
     PartitionsQuery,

@@ -8,8 +8,9 @@ import grpc
 import pytest
 
 from remuda.client import Client
-from remuda.core.messages.queries import ApplicationsQuery, ApplicationView
-from remuda.edges.grpc.aside import LONG_BYTES
+from remuda.core.messages.application_views import ApplicationView
+from remuda.core.messages.queries import ApplicationsQuery
+from remuda.edges.grpc.long_messages import LONG_BYTES
 from remuda.si.pb import si_pb2 as si
 from remuda.si.wire import resource
 from tests.e2e.grpc_service import SECONDS, Service

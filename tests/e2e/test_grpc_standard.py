@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -44,6 +45,41 @@ def test_a_probe_hears_that_all_is_served() -> None:
         with pytest.raises(grpc.RpcError) as caught:
             check(service.channel, "si.v2.Scheduler")
         assert caught.value.code() is grpc.StatusCode.NOT_FOUND
+
+
+async def status(call: Any) -> int:
+    """The next status that a call which watches is told."""
+    return int((await call.read()).status)
+
+
+def test_who_watches_hears_at_once_and_again_when_it_changes() -> None:
+    core = SchedulerLoop(Factory())
+    core.start()
+
+    async def scenario() -> list[int]:
+        server = GrpcServer(core, load)
+        address = await server.start("127.0.0.1:0")
+        async with grpc.aio.insecure_channel(address) as channel:
+            watch = channel.unary_stream(
+                "/grpc.health.v1.Health/Watch",
+                request_serializer=health_pb2.HealthCheckRequest.SerializeToString,
+                response_deserializer=health_pb2.HealthCheckResponse.FromString,
+            )
+            known, unknown = (
+                watch(health_pb2.HealthCheckRequest(service=name), timeout=SECONDS)
+                for name in ("si.v1.Scheduler", "si.v2.Scheduler")
+            )
+            found = [await status(known), await status(unknown)]
+            core.register(registration()).result(SECONDS)
+            core.submit(UpdateApplications("rm", new=(NewApplication("fault"),)))
+            found.append(await status(known))
+            for call in (known, unknown):
+                call.cancel()
+        await server.stop(0)
+        return found
+
+    expected = [Status.SERVING, Status.SERVICE_UNKNOWN, Status.NOT_SERVING]
+    assert asyncio.run(scenario()) == expected
 
 
 def test_a_probe_hears_of_a_scheduler_that_failed() -> None:

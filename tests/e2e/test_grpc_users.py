@@ -9,7 +9,7 @@ import pytest
 from remuda.config.schema import AccessList, Configuration, PartitionConfig, QueueConfig
 from remuda.si.pb import si_pb2 as si
 from tests.e2e.grpc_service import Service
-from tests.unit.runtime.users.gates import Gates
+from tests.unit.runtime.users.barriers import Barriers
 
 
 def load(text: str) -> Configuration:
@@ -20,16 +20,16 @@ def load(text: str) -> Configuration:
 
 
 @pytest.fixture
-def gates() -> Gates:
-    return Gates()
+def barriers() -> Barriers:
+    return Barriers()
 
 
 @pytest.fixture
-def service(gates: Gates) -> Iterator[Service]:
-    with Service(load=load, resolvers=gates, line_capacity=20) as running:
+def service(barriers: Barriers) -> Iterator[Service]:
+    with Service(load=load, resolvers=barriers, line_capacity=20) as running:
         yield running
-        for gate in gates.gates.values():
-            gate.open()
+        for barrier in barriers.barriers.values():
+            barrier.open()
 
 
 def application(name: str, user: str) -> si.ApplicationRequest:
@@ -40,24 +40,24 @@ def application(name: str, user: str) -> si.ApplicationRequest:
 
 @pytest.mark.remuda_rule("SI-2", "SI-6", "SI-24", "UGR-6")
 def test_a_stream_whose_users_are_looked_up_waits_and_others_do_not(
-    service: Service, gates: Gates
+    service: Service, barriers: Barriers
 ) -> None:
-    service.register("slow", "gate")
+    service.register("slow", "barrier")
     service.register("quick", "")
-    gate = gates.gates["gate"]
-    gate.groups = {f"user{number}": ("dev",) for number in range(0, 60, 2)}
+    barrier = barriers.barriers["barrier"]
+    barrier.groups = {f"user{number}": ("dev",) for number in range(0, 60, 2)}
     stream = service.applications("slow")
     for number in range(60):
         stream.send(application(f"app{number}", f"user{number}"))
     stream.half_close()
-    gate.wait_until_asked(1)
+    barrier.wait_until_asked(1)
     other = service.applications("quick")
     for number in range(30):
         other.send(application(f"app{number}", "ann"))
     other.half_close()
     accepted = [entry.applicationID for each in other.rest() for entry in each.accepted]
     assert accepted == [f"app{number}" for number in range(30)]
-    gate.open()
+    barrier.open()
     responses = stream.rest()
     accepted = [entry.applicationID for each in responses for entry in each.accepted]
     rejected = [entry for each in responses for entry in each.rejected]
@@ -70,13 +70,13 @@ def test_a_stream_whose_users_are_looked_up_waits_and_others_do_not(
 
 @pytest.mark.remuda_rule("RM-9", "SI-102")
 def test_a_stream_that_waits_for_room_ends_when_its_manager_starts_anew(
-    service: Service, gates: Gates
+    service: Service, barriers: Barriers
 ) -> None:
-    service.register("slow", "gate")
+    service.register("slow", "barrier")
     stream = service.applications("slow")
     for number in range(60):
         stream.send(application(f"app{number}", f"user{number}"))
-    gates.gates["gate"].wait_until_asked(4)
+    barriers.barriers["barrier"].wait_until_asked(4)
     service.register("slow", "")
     stream.refusal()
     fresh = service.applications("slow")

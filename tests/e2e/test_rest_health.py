@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import time
 from typing import Any
 
@@ -84,3 +86,14 @@ def test_clusters_and_history_of_a_process_with_a_name() -> None:
             path = f"/ws/v1/history/{kind}"
             assert served.client.get(path).text == "[]\n"  # the first sample comes in a minute
             assert served.client.get(f"{path}?partition=nope").status_code == 404
+
+
+@pytest.mark.remuda_rule("REST-3", "REST-123")
+def test_probes_are_answered_while_600_silent_connections_are_open() -> None:
+    with Served(*FREE_PORTS) as served, contextlib.ExitStack() as opened:
+        host, _, port = served.rest.rpartition(":")
+        for _ in range(600):
+            opened.enter_context(socket.create_connection((host, int(port)), 10))
+        for path in ("/livez", "/readyz", "/healthz"):
+            answer = served.client.get(path, headers={"Connection": "close"})
+            assert (answer.status_code, answer.text) == (200, "ok\n")

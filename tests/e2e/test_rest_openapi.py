@@ -12,11 +12,11 @@ from starlette.routing import Route
 
 import remuda.app
 from remuda.app import Settings, run
-from remuda.edges.rest.app import build_app
+from remuda.edges.rest.transport.app import build_app
 from tests.e2e.openapi import served_document
 
 # What a page is made of, not routes of the API.
-PARTS = frozenset({"/ws/v1/docs/page.css", "/ws/v1/docs/page.js"})
+PARTS = frozenset({"/", "/ui/", "/ws/v1/docs/page.css", "/ws/v1/docs/page.js"})
 
 
 def template(path: str) -> str:

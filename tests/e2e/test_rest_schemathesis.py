@@ -113,8 +113,12 @@ def test_answers_are_what_the_document_says(path: str, mode: GenerationMode, kno
         known.put_into(case)
         # With ``fields`` objects are shown in part (REST-122).
         partial = "fields" in (case.query or {})
-        checks = [each for each in CHECKS if not (partial and each is response_schema_conformance)]
+        # All objects are looked at once a minute at most (REST-55).
+        limited = path == "/debug/pprof/heap"
+        left_out = (response_schema_conformance,) * partial + (not_a_server_error,) * limited
+        checks = [each for each in CHECKS if each not in left_out]
         answer = case.call_and_validate(base_url=known.address, checks=checks)
+        assert answer.status_code < 500 or (limited and answer.status_code == 503)
         assert str(answer.status_code) in operations[path].definition.raw["responses"]
 
     ask()

@@ -118,7 +118,7 @@ def test_an_attached_session_that_nobody_resumes_leaves_the_rm_to_its_streams(
     attach = ext.Attach(rm_id="rm", deliver_responses=True)
     assert judge.hello(attach=attach, features=list(ASKED)).welcome.resume_window_millis == 100
     judge.cut()
-    wait(lambda: service.server._sessions["rm"].guest is None)
+    wait(lambda: service.server._registrations["rm"].guest is None)
     assert cause_of(service)[0] == "RUNNING"
     nodes.send(node_request("n1"))
     assert nodes.receive().accepted[0].nodeID == "n1"

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from remuda.core.messages.effects import ContainerStateUpdated, EventRecord
-from remuda.edges.grpc.session.binding import Binding
-from remuda.edges.grpc.session.notices import Notices
+from remuda.edges.grpc.bindings.binding import Binding
+from remuda.edges.grpc.bindings.notices import Notices
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.runtime.event_store import EventFeeds
 from remuda.si.pb import extension_pb2 as ext
@@ -17,7 +17,7 @@ from remuda.si.pb import si_pb2 as si
 from remuda.si.pb.extension_pb2_grpc import AdminStub
 from tests.e2e.grpc_service import Service
 from tests.e2e.session_stream import SECONDS, SessionStream
-from tests.unit.si.session.ends import core_end, core_frame
+from tests.unit.si.protocol.ends import core_end, core_frame
 from tests.waiting import wait
 
 QUICK = GrpcSettings(event_interval_ms=50)

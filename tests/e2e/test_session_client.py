@@ -11,7 +11,7 @@ import pytest
 
 from remuda.client import Client, ClientError
 from remuda.config.schema import Load
-from remuda.edges.grpc.session.binding import Binding
+from remuda.edges.grpc.bindings.binding import Binding
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.edges.inproc import InProcessScheduler
 from remuda.session.client import SessionClient
@@ -19,8 +19,8 @@ from remuda.session.judge import UnknownAllocationError
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
 from remuda.si.predicates import NodesPredicatesItem, NodesPredicatesItemResult, PredicateFailure
-from remuda.si.session.conversation import Arrival
-from remuda.si.session.terms import SessionLimits
+from remuda.si.protocol.conversation import Arrival
+from remuda.si.protocol.terms import SessionLimits
 from remuda.si.wire import Response, resource
 from tests.e2e.grpc_service import Service, load
 from tests.e2e.proxy import Proxy

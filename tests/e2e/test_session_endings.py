@@ -12,7 +12,7 @@ import pytest
 
 from remuda.config.schema import Configuration
 from remuda.core.ports import NodesQuestion
-from remuda.edges.grpc.session.binding import Binding
+from remuda.edges.grpc.bindings.binding import Binding
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.runtime.answers import LaterPredicates, OpenQuestion
 from remuda.si.pb import extension_pb2 as ext
@@ -109,7 +109,7 @@ def test_an_attached_session_that_lost_too_much_leaves_the_rm_to_its_streams() -
         assert nodes.receive().accepted[0].nodeID == "n1"
         stream.until("events")
         stream.cut()
-        wait(lambda: service.server._sessions["rm"].guest is None)
+        wait(lambda: service.server._registrations["rm"].guest is None)
         applications.send(application_request())
         assert applications.receive().accepted[0].applicationID == "app"
         asks.send(ask_request("a"))

@@ -1,4 +1,4 @@
-"""What events a session gets, and when (EVT-92 to EVT-94, EXT-12)."""
+"""What events a session gets, and when (EVT-92, EVT-93, EVT-94, EXT-12)."""
 
 from __future__ import annotations
 

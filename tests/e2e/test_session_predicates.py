@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from remuda.core.messages.queries import ApplicationsQuery, ApplicationView
+from remuda.core.messages.application_views import ApplicationView
+from remuda.core.messages.queries import ApplicationsQuery
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.runtime.rows import rows
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
-from remuda.si.session.terms import SessionLimits
+from remuda.si.protocol.terms import SessionLimits
 from tests.e2e.grpc_service import Service
 from tests.e2e.session_judge import ASKED, PATIENT, Judge, Result, cause_of, fits, refuses
 from tests.e2e.session_stream import SECONDS, SessionStream
@@ -68,6 +69,33 @@ def test_an_ask_for_several_wants_several_nodes(judge: Judge) -> None:
     assert (call.items[0].mode, call.items[0].want) == (ext.NodesPredicatesItem.FIRST_N, 2)
     judge.answer(call, Result(status=Result.EVALUATED, fit=[0, 2], evaluated=3))
     assert judge.allocations(2) == [("k-0", "n1"), ("k-1", "n3")]
+
+
+@pytest.mark.remuda_rule("EXT-15", "EXT-13")
+def test_asks_of_a_class_are_asked_about_once(judge: Judge) -> None:
+    judge.start("n1", "n2", "n3")
+    asks = [
+        si.AllocationAsk(
+            allocationKey=key,
+            applicationID="app",
+            resourceAsk=si.Resource(resources={"vcore": si.Quantity(value=1)}),
+            maxAllocations=1,
+            tags={"remuda/predicateClass": "web"} if key == "a" else {},
+        )
+        for key in ("a", "b", "c")
+    ]
+    named = [ext.PredicateClass(name="web", asks=[1]), ext.PredicateClass(name="db", asks=[2])]
+    content = ext.ClassedAllocationRequest(request=si.AllocationRequest(asks=asks), classes=named)
+    judge.send(classed_allocation=content)
+    call = judge.call()
+    told = [(item.allocation_key, item.equivalence, item.want) for item in call.items]
+    assert told == [("a", 1, 2), ("c", 2, 0)]
+    evaluated = [
+        Result(status=Result.EVALUATED, fit=[0, 1], evaluated=2),
+        Result(status=Result.EVALUATED, fit=[0], evaluated=1),
+    ]
+    judge.answer(call, *evaluated)
+    assert judge.allocations(3) == [("a-0", "n1"), ("b-0", "n2"), ("c-0", "n3")]
 
 
 @pytest.mark.remuda_rule("EXT-16", "SI-80")

@@ -15,7 +15,7 @@ from remuda.core.messages.commands import (
     RegisterResourceManager,
 )
 from remuda.core.ports import PreemptionItem
-from remuda.edges.grpc.session.binding import Binding
+from remuda.edges.grpc.bindings.binding import Binding
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.session.client import SessionClient
 from remuda.session.judge import Judge

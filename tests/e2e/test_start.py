@@ -28,11 +28,11 @@ HEAVY = {
 
 HELP = "from remuda.cli.main import main; main()"
 # What prints help, and what serves, without anything of ours.
-PRINTING = "import typer.rich_utils"
+PRINTING = "import typer"
 SERVING = "; ".join(
     f"import {library}"
     for library in (
-        *("typer._adapters", "grpc.aio", "google.protobuf.json_format", "prometheus_client"),
+        *("typer._adapters", "grpc.aio", "google.protobuf.json_format"),
         *("re2", "sqlite3", "starlette.applications", "uvicorn", "yaml"),
     )
 )

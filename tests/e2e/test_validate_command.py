@@ -128,7 +128,7 @@ def test_colours_are_for_terminals_only(tmp_path: Path) -> None:
 # What the interpreter and our own modules take is not the file's doing.
 PROBE = """
 import resource, sys, time
-import remuda.cli.validate, remuda.runtime.configuration.text
+import remuda.cli.program, remuda.cli.validate, remuda.runtime.configuration.text
 from remuda.cli.main import main
 before, started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
 code = 0

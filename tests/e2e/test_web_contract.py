@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -11,13 +12,12 @@ from starlette.testclient import TestClient
 
 from remuda.client import Client
 from remuda.config.load import load_configuration
-from remuda.edges.rest.app import build_app
-from remuda.edges.rest.cluster_routes import Clusters
-from remuda.edges.rest.health_routes import health_routes
+from remuda.edges.rest.routes.cluster import Clusters
+from remuda.edges.rest.routes.health import health_routes
+from remuda.edges.rest.transport.app import build_app
 from remuda.si.pb import si_pb2 as si
 from remuda.si.wire import resource
 from remuda.telemetry.health.checker import HealthChecker
-from remuda.telemetry.health.failures import Failures
 from remuda.telemetry.history import History
 from remuda.telemetry.pulse import Pulse
 from tests.e2e.grpc_service import Service
@@ -46,7 +46,7 @@ START_NS = 1_767_225_600_000_000_000
 def fetch() -> Iterator[Any]:
     """Answers of a cluster in which every field has something to say."""
     with Service(load=load_configuration) as service, Client(service.address, "rm-a") as client:
-        checker = HealthChecker(service.core, Failures())
+        checker = HealthChecker(service.core)
         history = History(service.core, now_ns=lambda: START_NS)
         more = {
             **health_routes(checker, history, Pulse(service.core)),
@@ -60,10 +60,7 @@ def fetch() -> Iterator[Any]:
                 return answer.json()
 
             fill(client)
-            deadline = time.monotonic() + 10
-            while not get("partitions")[0].get("totalContainers"):
-                assert time.monotonic() < deadline
-                time.sleep(0.01)
+            until(lambda: get("partitions")[0]["totalContainers"] > 0)
             history.sample()
             checker.run()
             yield get
@@ -183,20 +180,59 @@ def test_every_field_that_a_page_reads_is_there_when_it_has_something_to_say(fet
     assert wanted - reader.seen == {("WEB-11", "finishedTime")}
 
 
-@pytest.mark.remuda_rule("WEB-40")
-def test_pages_of_an_empty_cluster_do_not_break() -> None:
+@pytest.mark.remuda_rule("WEB-40", "WEB-28", "REST-143")
+def test_pages_of_an_empty_cluster_find_every_key_they_use() -> None:
+    with bare() as (get, client):
+        assert Reader(get).partitions() == []
+        assert Reader(get).utilisation() == {}
+        client.register(QUEUES)
+        reader = Reader(get)
+        assert reader.partitions() == ["default"]
+        page = reader.dashboard()
+        assert (page["nodes"], page["containers"], page["states"]) == (0, 0, {"total": 0})
+        assert next(reader.queues("default"))["queuename"] == "root"
+        assert reader.nodes("default") == []
+        assert reader.applications("default", "root.etl") == []
+        assert get("scheduler/node-utilizations")[0]["utilizations"] == []
+
+
+@pytest.mark.remuda_rule("WEB-40", "WEB-28", "REST-143", "REST-77")
+def test_an_application_that_did_nothing_yet_does_not_hide_the_others() -> None:
+    with bare() as (get, client):
+        client.register(QUEUES)
+        for name in ("a", "b"):
+            client.add_application(name, queue="root.etl", user="ann")
+        client.ask("b", "b-1", {"memory": 10})
+        until(lambda: "Accepted" in get("partitions")[0]["applications"])
+        first, second = Reader(get).applications("default", "root.etl")
+        assert (first["applicationState"], first["stateLog"], first["changed"]) == ("New", [], None)
+        assert [each["applicationState"] for each in second["stateLog"]] == ["Accepted"]
+
+
+@contextmanager
+def bare() -> Iterator[tuple[Any, Client]]:
+    """What fetches answers of a service that has nothing, and an RM that is not registered yet."""
     with Service(load=load_configuration) as service:
-        app = build_app(service.core)
+        history = History(service.core, now_ns=lambda: START_NS)
+        checker = HealthChecker(service.core)
+        more = {
+            **health_routes(checker, history, Pulse(service.core)),
+            **Clusters(service.core.roster, START_NS).routes(),
+        }
+        app = build_app(service.core, more=more)
         with TestClient(app, "http://remuda") as rest, Client(service.address, "rm") as client:
 
             def get(path: str) -> Any:
-                return rest.get(f"/ws/v1/{path}").json()
+                answer = rest.get(f"/ws/v1/{path}")
+                assert answer.status_code == 200, (path, answer.text)
+                return answer.json()
 
-            assert Reader(get).partitions() == []
-            assert Reader(get).utilisation() == {}
-            client.register(QUEUES)
-            reader = Reader(get)
-            assert reader.partitions() == ["default"]
-            assert next(reader.queues("default"))["queuename"] == "root"
-            assert reader.nodes("default") == []
-            assert reader.applications("default", "root.etl") == []
+            yield get, client
+
+
+def until(reached: Callable[[], bool]) -> None:
+    """Wait for a condition, 10 s at most."""
+    deadline = time.monotonic() + 10
+    while not reached():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

@@ -23,9 +23,9 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
     "WEB-7": {
         "nodeSortingPolicy!": SHAPE,
         "name!": TEXT,
-        "totalNodes": NUMBER,
+        "totalNodes!": NUMBER,
         "applications!": COUNTS,
-        "totalContainers": NUMBER,
+        "totalContainers!": NUMBER,
     },
     "WEB-7 policy": {"type!": TEXT},
     "WEB-8 applications": {"timestamp!": NUMBER, "totalApplications!": TEXT},
@@ -52,7 +52,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "maxUsedResource": AMOUNTS,
         "submissionTime!": NUMBER,
         "finishedTime": NUMBER,
-        "stateLog": ROWS,
+        "stateLog!": ROWS,
         "applicationState!": TEXT,
         "allocations": ROWS,
     },
@@ -76,7 +76,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "occupied": AMOUNTS,
         "available": AMOUNTS,
         "utilized": AMOUNTS,
-        "attributes": TEXTS,
+        "attributes!": TEXTS,
         "allocations": ROWS,
         "foreignAllocations": ROWS,
     },
@@ -140,7 +140,7 @@ class Reader:
         return [self._read(entry, each) for each in shapes or []]
 
     def dashboard(self) -> dict[str, Json]:
-        """The first cluster and partition, and the two charts (WEB-6 to WEB-8)."""
+        """The first cluster and partition, and the two charts (WEB-6, WEB-7, WEB-8)."""
         cluster = self._rows("WEB-6", self._fetch("clusters"))[0]
         partition = self._rows("WEB-7", self._fetch("partitions"))[0]
         applications = self._rows("WEB-8 applications", self._fetch("history/apps"))

@@ -12,6 +12,9 @@ from collections import Counter
 
 import pytest
 
+from remuda.core.pending import changes
+from tests.long_runs import rotated
+from tests.package import replaces_functions
 from tests.reference.driver import difference
 from tests.reference.manners import PATIENT
 from tests.reference.workloads import record
@@ -96,25 +99,42 @@ def test_a_hundred_nodes_are_tried_in_the_same_order(seed: int) -> None:
     assert first_difference(range(seed, seed + 1), 30, 50) == ""
 
 
+@pytest.mark.remuda_rule("LIM-20", "LIM-64", "CYC-28", "SI-43")
+@pytest.mark.parametrize("seed, length", [(771_451, 300), (771_720, 50)])
+def test_what_the_reference_once_took_for_a_difference(seed: int, length: int) -> None:
+    """An application whose link was cut, and what holds nothing being reported once more."""
+    assert first_difference(range(seed, seed + 1), length) == ""
+
+
+@replaces_functions
+@pytest.mark.remuda_rule("CYC-25", "CYC-10", "NOD-14")
+@pytest.mark.parametrize("first", range(0, 50, BLOCK))
+def test_waking_each_in_its_turn_decides_the_same(
+    first: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "FEW", 0)  # else only where more than a few wait
+    assert first_difference(range(first, first + BLOCK)) == ""
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("first", range(10_000, 15_000, 100))
+@pytest.mark.parametrize("first", rotated(range(10_000, 15_000, 100)))
 def test_thousands_of_workloads_are_decided_alike(first: int) -> None:
     assert first_difference(range(first, first + 100)) == ""
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(20_000, 20_100))
+@pytest.mark.parametrize("seed", rotated(range(20_000, 20_100)))
 def test_long_workloads_are_decided_alike(seed: int) -> None:
     assert first_difference(range(seed, seed + 1), 300) == ""
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(21_000, 21_060))
+@pytest.mark.parametrize("seed", rotated(range(21_000, 21_060)))
 def test_many_nodes_are_tried_alike(seed: int) -> None:
     assert first_difference(range(seed, seed + 1), 60, 100) == ""
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", [22_002])
+@pytest.mark.parametrize("seed", rotated(range(22_002, 22_003)))
 def test_more_than_a_thousand_nodes_are_tried_alike(seed: int) -> None:
     assert first_difference(range(seed, seed + 1), 40, 600) == ""

@@ -17,13 +17,13 @@ from remuda.core.cycle.preempt import decide_preemption, may_preempt
 from remuda.core.invariants.victims import check_choice
 from remuda.core.messages import commands as c
 from remuda.core.model.allocation import Allocation
-from remuda.core.model.candidates import Candidates, Kind
-from remuda.core.model.decision import Park, Preempt
-from remuda.core.model.node import Node
+from remuda.core.model.asks.request import Request
+from remuda.core.model.decision import NoRoom, Preempt
+from remuda.core.model.nodes.node import Node
 from remuda.core.model.partition import Partition
-from remuda.core.model.preemption import LOST, Preemption
-from remuda.core.model.queue import Queue
-from remuda.core.model.request import Request
+from remuda.core.model.preemption.candidates import Candidates, Kind
+from remuda.core.model.preemption.live import LOST, Preemption
+from remuda.core.model.queues.queue import Queue
 from remuda.core.model.vectors import Vector
 from remuda.core.ports import always_true, first_will_do
 from remuda.core.preempt.attempt import Ports
@@ -91,7 +91,7 @@ class Choice:
         arena.scheduler.step(arena.now, 0)
         for _ in range(9):
             decision = decide(self.partition, always_true)
-            if isinstance(decision, Park) and may_preempt(self.partition, decision):
+            if isinstance(decision, NoRoom) and may_preempt(self.partition, decision):
                 made = decide_preemption(self.partition, decision, ports, arena.now)
                 assert isinstance(made, Preempt)
                 self.made = made
@@ -127,9 +127,12 @@ def another(victim: Allocation) -> Preemption:
 Corruption: TypeAlias = Callable[[Choice], object]
 
 QUEUE_CHOICES: dict[str, tuple[Corruption, str]] = {
-    "nobody": (lambda w: w.victims(), "nobody has to go"),
+    "nobody": (lambda w: w.victims(), "it has no victims"),
     "twice": (lambda w: w.also("v1"), "a victim is chosen twice"),
-    "ordered": (lambda w: setattr(w.made.victims[0], "ordered", c.TIMEOUT), "ordered out already"),
+    "ordered": (
+        lambda w: setattr(w.made.victims[0], "release_type", c.TIMEOUT),
+        "is to be released already",
+    ),
     "of another": (
         lambda w: setattr(w.made.victims[0], "preemption", another(w.made.victims[0])),
         "is a victim already",
@@ -184,7 +187,7 @@ def test_a_choice_that_forgets_what_is_promised_is_noticed() -> None:
 
 
 DAEMON_CHOICES: dict[str, tuple[Corruption, str]] = {
-    "nobody": (lambda w: w.victims(), "nobody has to go"),
+    "nobody": (lambda w: w.victims(), "it has no victims"),
     "twice": (lambda w: w.also("v1"), "a victim is chosen twice"),
     "priority": (lambda w: w.also("important"), "a victim of higher priority"),
     "elsewhere": (lambda w: w.also("elsewhere"), "a victim elsewhere"),
@@ -251,7 +254,7 @@ class World:
 
     @property
     def index(self) -> Candidates:
-        found = self.partition.candidates
+        found = self.partition.preempting.candidates
         assert found is not None
         return found
 
@@ -276,11 +279,11 @@ class World:
 
     def empty_kind(self) -> None:
         """Leave a kind without members."""
-        self.kind.places.clear()
+        self.kind.age_keys.clear()
 
     def mix_kinds(self) -> None:
         """Put a victim among those that may be one."""
-        place = self.kind.places[0]
+        place = self.kind.age_keys[0]
         self.kind.allocations[place] = self.allocation("other")
 
     def promise_nothing_in_queue(self) -> None:
@@ -299,7 +302,7 @@ def _confirm_early(world: World) -> None:
 
 
 def _order_back(world: World) -> None:
-    world.allocation("other").ordered = 0
+    world.allocation("other").release_type = 0
     del world.partition.leaving[world.allocation("other")]
 
 
@@ -317,17 +320,17 @@ SUMS: dict[str, tuple[Callable[[World], object], str]] = {
     "a promise that is none": (lambda w: setattr(w.preemption, "promised", False), "promised is"),
     "a victim nobody ordered": (_order_back, "allocation other"),
     "a victim ordered for another reason": (
-        lambda w: setattr(w.allocation("other"), "ordered", c.TIMEOUT),
-        "is a victim and was not ordered out as one",
+        lambda w: setattr(w.allocation("other"), "release_type", c.TIMEOUT),
+        "is a victim and its release was not requested",
     ),
     "a victim that is not listed": (
         lambda w: w.preemption.victims.clear(),
         "is no victim that is still to go",
     ),
     "a victim that has ended": (_confirm_early, "is no victim that is still to go"),
-    "a preemption nobody knows": (
-        lambda w: w.partition.preemptions.clear(),
-        "went for a preemption nobody knows",
+    "an unknown preemption": (
+        lambda w: w.partition.preempting.made.clear(),
+        "is a victim of an unknown preemption",
     ),
     "those still to go": (lambda w: setattr(w.preemption, "left", 9), "still to go are miscounted"),
     "a preemption that is over": (
@@ -348,7 +351,7 @@ SUMS: dict[str, tuple[Callable[[World], object], str]] = {
         "allocation other: candidate or not",
     ),
     "a kind is empty": (World.empty_kind, "is empty"),
-    "a kind is out of order": (lambda w: w.kind.places.reverse(), "no order"),
+    "a kind is out of order": (lambda w: w.kind.age_keys.reverse(), "no order"),
     "one of another kind": (World.mix_kinds, "of another kind"),
     "nodes of a kind": (lambda w: w.kind.hosts.update(n1=9), "nodes are miscounted"),
     "a kind lost one": (World.forget_candidate, "nodes are miscounted"),

@@ -13,7 +13,7 @@ import pytest
 from remuda.base.errors import InvariantViolation
 from remuda.core.messages import commands as c
 from remuda.core.model.allocation import Allocation
-from remuda.core.model.gang import Gang
+from remuda.core.model.applications.gang import Gang
 from remuda.core.model.partition import Partition
 from remuda.core.ports import NodesAnswer, NodesQuestion
 from tests.unit.core.door import Caller, leaf
@@ -60,7 +60,7 @@ class World:
         door.step()
         door.scheduler.check()
         assert len(self.gang("swaps").replacing) == 2
-        assert self.partition.stuck
+        assert self.partition.waiting.failed_swaps
 
     def submit(self, name: str, total: dict[str, int]) -> None:
         """An application that may want placeholders first."""
@@ -107,9 +107,9 @@ class World:
         order = self.gang("stuck").groups["g"].order
         order.drop(order.first())
 
-    def let_lane_in(self) -> None:
+    def let_class_queue_in(self) -> None:
         """Wake nobody though the quota has room for the gang."""
-        self.partition.applications["gated"].queue.allocated.amounts[0] -= 9  # type: ignore[union-attr]
+        self.partition.applications["gated"].queue.allocated.amounts[0] -= 9
 
 
 CORRUPTIONS: dict[str, Callable[[World], object]] = {
@@ -117,8 +117,8 @@ CORRUPTIONS: dict[str, Callable[[World], object]] = {
     "usage of placeholders": lambda w: w.gang("holds").usage.amounts.__setitem__(0, 7),
     "placeholders asked for": lambda w: setattr(w.gang("holds"), "pending", 5),
     "placeholders of the partition": lambda w: setattr(w.partition, "placeholder_count", 1),
-    "a gate is open": lambda w: setattr(w.gang("gated"), "gated", False),
-    "asks are not held": lambda w: setattr(w.gang("holds"), "holding", False),
+    "a gate is open": lambda w: setattr(w.gang("gated"), "needs_gang_quota", False),
+    "real asks do not wait": lambda w: setattr(w.gang("holds"), "real_asks_wait", False),
     "a reservation is over": lambda w: setattr(w.gang("holds"), "over", True),
     "a free one is forgotten": lambda w: w.gang("swaps").groups["g"].free.clear(),
     "an ask is forgotten": World.forget_an_ask,
@@ -130,13 +130,15 @@ CORRUPTIONS: dict[str, Callable[[World], object]] = {
     "a link is cut": lambda w: setattr(w.moved(), "replaces", None),
     "a link goes nowhere": lambda w: w.gang("swaps").replacing.update(x=w.moved()),
     "the target is not charged": World.leave_node,
-    "one is stuck and not listed": lambda w: w.partition.stuck.clear(),
-    "one is not stuck any more": lambda w: setattr(w.gang("stuck"), "stuck", False),
+    "one is stuck and not listed": lambda w: w.partition.waiting.failed_swaps.clear(),
+    "one is not stuck any more": lambda w: setattr(w.gang("stuck"), "swap_failed", False),
     "a timer without placeholders": lambda w: setattr(
         w.gang("gated"), "timer", w.gang("holds").timer
     ),
-    "a starter is not counted": lambda w: setattr(w.partition.root, "starters", 0),
-    "a gang waits though it fits": World.let_lane_in,
+    "an application counted early is not counted": lambda w: setattr(
+        w.partition.root, "counted_early", 0
+    ),
+    "a gang waits though it fits": World.let_class_queue_in,
 }
 
 

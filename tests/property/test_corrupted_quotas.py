@@ -12,8 +12,8 @@ import pytest
 from remuda.base.errors import InvariantViolation
 from remuda.core.model import deadlines
 from remuda.core.model.partition import Partition
-from remuda.core.model.preemption import DONE, QUEUE, Preemption
-from remuda.core.model.queue import Queue
+from remuda.core.model.preemption.live import DONE, QUEUE, Preemption
+from remuda.core.model.queues.queue import Queue
 from tests.unit.core.door import MINUTE
 from tests.unit.core.rules.quota import Quotas, above, queue
 
@@ -29,7 +29,7 @@ class World:
         assert len(door.evicted(10 * MINUTE)) == 2
         door.change(above("p", queue("a", 20), maximum=60), queue("b", 60))
         door.scheduler.check()
-        assert sorted(self.partition.quotas.armed) == ["root.b", "root.p.a"]
+        assert sorted(self.partition.preempting.quotas.armed) == ["root.b", "root.p.a"]
 
     @property
     def partition(self) -> Partition:
@@ -52,7 +52,7 @@ Corruption = Callable[[World], None]
 
 
 def a_time_is_not_listed(world: World) -> None:
-    del world.partition.quotas.armed["root.b"]
+    del world.partition.preempting.quotas.armed["root.b"]
 
 
 def a_time_is_listed_and_gone(world: World) -> None:
@@ -72,11 +72,11 @@ def a_dynamic_queue_has_a_time(world: World) -> None:
 
 
 def root_has_a_time(world: World) -> None:
-    world.partition.quotas.arm(world.partition.root, world.door.now + MINUTE)
+    world.partition.preempting.quotas.arm(world.partition.root, world.door.now + MINUTE)
 
 
 def nobody_will_look(world: World) -> None:
-    world.partition.quotas.tick_ns = 0
+    world.partition.preempting.quotas.tick_ns = 0
 
 
 def somebody_looks_too_early(world: World) -> None:
@@ -84,7 +84,7 @@ def somebody_looks_too_early(world: World) -> None:
 
 
 def somebody_looks_at_a_fraction_of_a_second(world: World) -> None:
-    world.partition.quotas.tick_ns += 1
+    world.partition.preempting.quotas.tick_ns += 1
 
 
 def the_timer_is_gone(world: World) -> None:
@@ -94,11 +94,11 @@ def the_timer_is_gone(world: World) -> None:
 
 
 def the_wait_for_a_run_has_a_timer(world: World) -> None:
-    world.partition.quotas.disarm(world.queue("root.b"))
+    world.partition.preempting.quotas.disarm(world.queue("root.b"))
 
 
 def a_run_is_not_listed(world: World) -> None:
-    world.partition.quotas.running.clear()
+    world.partition.preempting.quotas.running.clear()
 
 
 def a_run_is_listed_and_not_on(world: World) -> None:
@@ -106,7 +106,7 @@ def a_run_is_listed_and_not_on(world: World) -> None:
 
 
 def a_run_is_over_and_did_not_end(world: World) -> None:
-    world.partition.quotas.ended.append(world.run)
+    world.partition.preempting.quotas.ended.append(world.run)
 
 
 def a_run_is_on_and_ended(world: World) -> None:
@@ -122,7 +122,7 @@ def a_run_is_that_of_another_queue(world: World) -> None:
 
 
 def a_run_is_forgotten(world: World) -> None:
-    world.partition.preemptions.clear()
+    world.partition.preempting.made.clear()
 
 
 def a_run_awaits_one_victim_more(world: World) -> None:

@@ -13,12 +13,15 @@ import pytest
 
 from remuda.base.errors import InvariantViolation
 from remuda.core.messages import commands as c
-from remuda.core.model.application import Application
-from remuda.core.model.node import Node
+from remuda.core.messages.gates import NODES
+from remuda.core.model.applications.application import Application
+from remuda.core.model.asks.blocked import Blocked
+from remuda.core.model.asks.class_queue import FREE, START_LIMITED, ClassQueue, LimitGroup
+from remuda.core.model.asks.request import Request
+from remuda.core.model.nodes.node import Node
 from remuda.core.model.partition import Partition
-from remuda.core.model.queue import Queue
-from remuda.core.model.request import FREE, GATED, Lane, Request, Strand
-from remuda.core.model.trackers import GROUP, USER, QueueTracker
+from remuda.core.model.queues.queue import Queue
+from remuda.core.model.queues.trackers import GROUP, USER, QueueTracker
 from remuda.core.model.vectors import Vector
 from tests.unit.core.door import Caller, groups, leaf, parent, users
 
@@ -82,10 +85,10 @@ class World:
     def by_group(self) -> QueueTracker:
         return self.partition.trackers[GROUP, "staff", "root.c"]
 
-    def strand_of(self, name: str) -> Strand:
-        """The strand of an application with one ask."""
+    def limit_group_of(self, name: str) -> LimitGroup:
+        """The limit group of an application with one ask."""
         (group,) = self.partition.applications[name].request_groups.values()
-        return group.strand
+        return group.limit_group
 
     @property
     def request(self) -> Request:
@@ -95,17 +98,32 @@ class World:
     def node(self) -> Node:
         return next(node for node in self.partition.nodes.values() if node.allocations)
 
-    def lane(self, *, at_queue: bool) -> Lane:
-        """A lane that waits at a queue, or for a node."""
+    def class_queue(self, *, at_queue: bool) -> ClassQueue:
+        """A class queue that waits at a queue, or for a node."""
         leaves = (self.queue("root.p.a"), self.queue("root.p.b"))
-        lanes = [lane for leaf in leaves for lane in leaf.lanes.values()]
-        parked = [lane for lane in lanes if lane.parked]
-        return next(lane for lane in parked if (lane.parked_at is not None) is at_queue)
+        for each in leaves:
+            for class_queue in each.class_queues.values():
+                blocked = class_queue.blocked
+                if blocked is not None and (blocked.at is not None) is at_queue:
+                    return class_queue
+        raise LookupError("no class queue is blocked so")
+
+    def stopping_queue(self) -> tuple[ClassQueue, Queue]:
+        """A class queue that waits at a queue, and the queue."""
+        class_queue = self.class_queue(at_queue=True)
+        assert class_queue.blocked is not None
+        queue = class_queue.blocked.at
+        assert isinstance(queue, Queue)
+        return class_queue, queue
 
     @property
-    def ready_lane(self) -> Lane:
-        """A lane that would be tried next."""
-        return next(lane for lane in self.queue("root.p.b").lanes.values() if not lane.parked)
+    def ready_class_queue(self) -> ClassQueue:
+        """A class queue that would be tried next."""
+        return next(
+            class_queue
+            for class_queue in self.queue("root.p.b").class_queues.values()
+            if class_queue.blocked is None
+        )
 
 
 def more(vector: Vector) -> None:
@@ -114,7 +132,7 @@ def more(vector: Vector) -> None:
 
 
 def forget_what_to_report(world: World) -> None:
-    world.partition.outstanding.leaves.popitem()
+    world.partition.waiting.outstanding.leaves.popitem()
 
 
 def report_twice(world: World) -> None:
@@ -122,15 +140,15 @@ def report_twice(world: World) -> None:
 
 
 def report_what_nobody_tried(world: World) -> None:
-    world.partition.outstanding.add(world.partition.applications["app-c"].requests["ready"])
+    world.partition.waiting.outstanding.add(world.partition.applications["app-c"].requests["ready"])
 
 
 def forget_to_report(world: World) -> None:
-    world.partition.outstanding.timer_set = False
+    world.partition.waiting.outstanding.timer_set = False
 
 
 def lose_from_tenths(world: World) -> None:
-    world.partition.utilisation.renew({})
+    world.partition.pool.utilisation.renew({})
 
 
 def forget_allocation(world: World) -> None:
@@ -152,9 +170,9 @@ def tell_nobody_of_an_order(world: World) -> None:
 
 
 def forget_foreign(world: World) -> None:
-    found = world.partition.foreign.get("daemon")
+    found = world.partition.pool.foreign.get("daemon")
     assert found is not None
-    world.partition.foreign.drop(found)
+    world.partition.pool.foreign.drop(found)
 
 
 def forget_foreign_of_node(world: World) -> None:
@@ -228,32 +246,32 @@ def lose_root_maximum(world: World) -> None:
 
 
 def drop_from_node_order(world: World) -> None:
-    world.partition.node_order.drop(world.node.node_id)
+    world.partition.pool.node_order.drop(world.node.node_id)
 
 
 def move_in_node_order(world: World) -> None:
-    score = world.partition.node_order.score
-    world.partition.node_order.score = lambda node: score(node) + (node.node_id == "n1")
+    score = world.partition.pool.node_order.score
+    world.partition.pool.node_order.score = lambda node: score(node) + (node.node_id == "n1")
 
 
 def lower_bound(world: World) -> None:
-    (shelf,) = world.partition.node_order._shelves
+    (shelf,) = world.partition.pool.node_order._shelves
     shelf.blocks[0].bound.amounts = [0] * len(shelf.blocks[0].bound.amounts)
 
 
 def lower_shelf_bound(world: World) -> None:
-    (shelf,) = world.partition.node_order._shelves
+    (shelf,) = world.partition.pool.node_order._shelves
     shelf.bound.amounts = [0] * len(shelf.bound.amounts)
 
 
 def refuse_what_fits(world: World) -> None:
     amounts = world.partition.types.amounts({"vcore": 1})
-    world.partition.node_order._shelves[0].blocks[0].refused[amounts.number] = amounts
+    world.partition.pool.node_order._shelves[0].blocks[0].refused[amounts.number] = amounts
 
 
 def refuse_what_fits_on_a_shelf(world: World) -> None:
     amounts = world.partition.types.amounts({"vcore": 1})
-    world.partition.node_order._shelves[0].refused[amounts.number] = amounts
+    world.partition.pool.node_order._shelves[0].refused[amounts.number] = amounts
 
 
 def drop_from_child_order(world: World) -> None:
@@ -264,58 +282,64 @@ def move_in_child_order(world: World) -> None:
     world.queue("root.p").child_order.put("a", (-99.0, 0.0, "a"), Vector(), ready=True)
 
 
+def drop_from_equal_children(world: World) -> None:
+    order = world.queue("root.p").child_order
+    place = order.sort_data("a")
+    assert place is not None
+    tier = order._tier(place[0], world.partition.waiting.scale)
+    (tier.line or tier.others).pop()
+
+
 def change_standing(world: World) -> None:
-    world.app.standing = (-99,)
+    world.app.sort_key = (-99,)
 
 
 def move_group(world: World) -> None:
-    order = world.ready_lane.first().order
+    order = world.ready_class_queue.first().order
     order.put((-99, order.first()))
 
 
-def move_ready_lane(world: World) -> None:
-    world.queue("root.p.b").ready.put((-99, world.ready_lane.shape.number))
+def move_ready_class_queue(world: World) -> None:
+    world.queue("root.p.b").ready.put((-99, world.ready_class_queue.ask_class.number))
 
 
-def lose_ready_lane(world: World) -> None:
-    world.queue("root.p.b").ready.drop(world.ready_lane.shape.number)
+def lose_ready_class_queue(world: World) -> None:
+    world.queue("root.p.b").ready.drop(world.ready_class_queue.ask_class.number)
 
 
-def park_for_no_queue(world: World) -> None:
-    lane = world.lane(at_queue=True)
-    assert lane.parked_at is not None
-    del lane.parked_at.waiting[lane.shape.number]
+def block_at_no_queue(world: World) -> None:
+    class_queue, queue = world.stopping_queue()
+    del queue.waiting[class_queue.ask_class.number]
 
 
-def park_for_no_node(world: World) -> None:
-    lane = world.lane(at_queue=False)
-    lane.shape.waiting.clear()
+def block_for_no_node(world: World) -> None:
+    class_queue = world.class_queue(at_queue=False)
+    class_queue.ask_class.waiting.clear()
 
 
-def park_without_reason_at_queue(world: World) -> None:
-    limiting = world.lane(at_queue=True).parked_at
-    assert limiting is not None
-    limiting.maximum = None
+def block_without_reason_at_queue(world: World) -> None:
+    _, queue = world.stopping_queue()
+    queue.maximum = None
 
 
-def park_without_reason_for_node(world: World) -> None:
-    lane = world.ready_lane
-    world.queue("root.p.b").ready.drop(lane.shape.number)
-    lane.parked = True
-    lane.shape.waiting[lane.number] = lane
-    world.partition.starved.add(lane.shape)
+def block_without_reason_for_node(world: World) -> None:
+    class_queue = world.ready_class_queue
+    world.queue("root.p.b").ready.drop(class_queue.ask_class.number)
+    class_queue.blocked = Blocked(NODES)
+    class_queue.ask_class.waiting[class_queue.number] = class_queue
+    world.partition.waiting.waiting_classes.add(class_queue.ask_class)
 
 
-def miscount_shape(world: World) -> None:
-    world.ready_lane.shape.groups += 1
+def miscount_ask_class(world: World) -> None:
+    world.ready_class_queue.ask_class.groups += 1
 
 
-def forget_starved(world: World) -> None:
-    world.partition.starved.shapes.clear()
+def forget_waiting_classes(world: World) -> None:
+    world.partition.waiting.waiting_classes.ask_classes.clear()
 
 
-def leave_unsettled(world: World) -> None:
-    world.partition.unsettled["root.p.a"] = world.queue("root.p.a")
+def leave_leaves_to_reorder(world: World) -> None:
+    world.partition.waiting.leaves_to_reorder["root.p.a"] = world.queue("root.p.a")
 
 
 def leave_shares_stale(world: World) -> None:
@@ -378,13 +402,13 @@ def change_user(world: World) -> None:
     world.limited.user = "bob"
 
 
-def lose_account(world: World) -> None:
-    world.limited.account = None
+def lose_limit_set(world: World) -> None:
+    world.limited.limit_set = None
 
 
-def miscount_account(world: World) -> None:
-    assert world.limited.account is not None
-    world.limited.account.references += 1
+def miscount_limit_set(world: World) -> None:
+    assert world.limited.limit_set is not None
+    world.limited.limit_set.references += 1
 
 
 def forget_to_look(world: World) -> None:
@@ -392,11 +416,11 @@ def forget_to_look(world: World) -> None:
 
 
 def let_everybody_start(world: World) -> None:
-    world.strand_of("app-e").gate = FREE
+    world.limit_group_of("app-e").admission = FREE
 
 
 def hold_what_runs(world: World) -> None:
-    world.strand_of("app-d").gate = GATED
+    world.limit_group_of("app-d").admission = START_LIMITED
 
 
 def hold_without_reason(world: World) -> None:
@@ -404,24 +428,27 @@ def hold_without_reason(world: World) -> None:
 
 
 def hold_nobody(world: World) -> None:
-    strand = world.strand_of("app-e")
-    assert strand.aside is world.by_group
-    world.by_group.held.remove(strand)
+    limit_group = world.limit_group_of("app-e")
+    assert limit_group.blocked is not None
+    assert limit_group.blocked.at is world.by_group
+    world.by_group.starting.remove(limit_group)
 
 
 def wait_without_reason_at_user(world: World) -> None:
-    assert world.strand_of("app-d").aside is world.by_user
+    blocked = world.limit_group_of("app-d").blocked
+    assert blocked is not None
+    assert blocked.at is world.by_user
     world.by_user.maximum = None
 
 
 def wait_at_no_user(world: World) -> None:
-    world.by_user.waiting.remove(world.strand_of("app-d"))
+    world.by_user.waiting.remove(world.limit_group_of("app-d"))
 
 
-def misname_strand(world: World) -> None:
-    keys = world.strand_of("app-d").lane.strand_keys
-    account, gated = next(iter(keys))
-    keys[account + 1, gated] = keys.pop((account, gated))
+def misname_limit_group(world: World) -> None:
+    keys = world.limit_group_of("app-d").class_queue.limit_group_keys
+    limit_set, admission = next(iter(keys))
+    keys[limit_set + 1, admission] = keys.pop((limit_set, admission))
 
 
 CORRUPTIONS: dict[str, Corruption] = {
@@ -437,7 +464,7 @@ CORRUPTIONS: dict[str, Corruption] = {
     "root pending": lambda world: more(world.queue("root").pending),
     "user allocated": lambda world: more(world.by_user.allocated),
     "group allocated": lambda world: more(world.by_group.allocated),
-    "capacity": lambda world: more(world.partition.capacity),
+    "capacity": lambda world: more(world.partition.pool.capacity),
 }
 NAMED: list[Corruption] = [
     forget_what_to_report,
@@ -475,17 +502,18 @@ NAMED: list[Corruption] = [
     refuse_what_fits_on_a_shelf,
     drop_from_child_order,
     move_in_child_order,
+    drop_from_equal_children,
     change_standing,
     move_group,
-    move_ready_lane,
-    lose_ready_lane,
-    park_for_no_queue,
-    park_for_no_node,
-    park_without_reason_at_queue,
-    park_without_reason_for_node,
-    miscount_shape,
-    forget_starved,
-    leave_unsettled,
+    move_ready_class_queue,
+    lose_ready_class_queue,
+    block_at_no_queue,
+    block_for_no_node,
+    block_without_reason_at_queue,
+    block_without_reason_for_node,
+    miscount_ask_class,
+    forget_waiting_classes,
+    leave_leaves_to_reorder,
     leave_shares_stale,
     change_divisor,
     change_fair_maximum,
@@ -500,8 +528,8 @@ NAMED: list[Corruption] = [
     count_a_member_twice,
     change_group,
     change_user,
-    lose_account,
-    miscount_account,
+    lose_limit_set,
+    miscount_limit_set,
     forget_to_look,
     let_everybody_start,
     hold_what_runs,
@@ -509,7 +537,7 @@ NAMED: list[Corruption] = [
     hold_nobody,
     wait_without_reason_at_user,
     wait_at_no_user,
-    misname_strand,
+    misname_limit_group,
 ]
 CORRUPTIONS |= {one.__name__.replace("_", " "): one for one in NAMED}
 

@@ -15,7 +15,8 @@ import pytest
 from remuda.config.schema import LimitConfig, QueueConfig
 from remuda.core.messages import commands as c
 from remuda.core.messages import gates
-from remuda.core.messages import queries as q
+from remuda.core.messages.application_views import ApplicationView
+from remuda.core.messages.ask_views import RequestView
 from tests.unit.core.door import (
     REQUIRED_NODE,
     SECOND,
@@ -212,13 +213,13 @@ class Truth:
         self.nodes = door.node_views()
         self.usage = {"user": door.usage(), "group": door.usage(of_groups=True)}
 
-    def waiting(self) -> Iterator[tuple[q.ApplicationView, q.RequestView]]:
+    def waiting(self) -> Iterator[tuple[ApplicationView, RequestView]]:
         """Every ask that waits."""
         for view in self.apps.values():
             for request in view.requests:
                 yield view, request
 
-    def holds(self, view: q.ApplicationView, request: q.RequestView) -> bool:
+    def holds(self, view: ApplicationView, request: RequestView) -> bool:
         """Whether the finding of an ask is true."""
         finding = request.finding
         assert finding is not None
@@ -237,7 +238,7 @@ class Truth:
             return self.queue_full(subject, request)
         return finding.gate in (gates.NODES, gates.REQUIRED_NODE) and self.nowhere(request)
 
-    def other_turn(self, view: q.ApplicationView) -> bool:
+    def other_turn(self, view: ApplicationView) -> bool:
         """Whether another application of a StateAware leaf starts, or is older. Rules: QUE-41."""
         others = [x for x in self.apps.values() if x.queue == view.queue and x is not view]
         starting = any(x.state == "Starting" for x in others)
@@ -279,7 +280,7 @@ class Truth:
             found = [x for x in found[0].children if f"{path}.".startswith(f"{x.path}.")]
         return (limit, found[0].used or {}, len(found[0].applications)) if found else (limit, {}, 0)
 
-    def promised(self, subject: str, request: q.RequestView) -> Amounts:
+    def promised(self, subject: str, request: RequestView) -> Amounts:
         """What is kept there for asks for which others went; not for these themselves. PRE-89."""
         if request.preemption:
             return {}
@@ -295,7 +296,7 @@ class Truth:
             ]
         )
 
-    def queue_full(self, path: str, request: q.RequestView) -> bool:
+    def queue_full(self, path: str, request: RequestView) -> bool:
         """Whether a queue has no room, as it is or once the victims went. Rules: QUE-8, PRE-89."""
         queue, wanted = self.door.queue(path), request.resource
         assert queue.maximum is not None
@@ -307,7 +308,7 @@ class Truth:
         full = exceeds(queue.allocated, wanted, queue.maximum)
         return unknown or full or exceeds(due, wanted, queue.maximum)
 
-    def nowhere(self, request: q.RequestView) -> bool:
+    def nowhere(self, request: RequestView) -> bool:
         """Whether no node takes an ask; one that another ask reserved does not. Rules: CYC-15."""
         if request.required_node:
             node = self.nodes.get(request.required_node)

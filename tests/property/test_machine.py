@@ -18,6 +18,7 @@ from remuda.config.schema import Configuration
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.messages import queries as q
+from remuda.core.messages.application_views import ApplicationView
 from remuda.core.messages.effects import Effect
 from remuda.core.scheduler import Scheduler
 from tests import strategies as draw
@@ -88,11 +89,11 @@ class AnyRequests(RuleBasedStateMachine):
         self.age += 1
         return self.scheduler.handle(command, self.now)
 
-    def applications_of(self, rm_id: str, home: str) -> list[q.ApplicationView]:
+    def applications_of(self, rm_id: str, home: str) -> list[ApplicationView]:
         """The live applications of one partition; none where there is no such partition."""
         found = self.scheduler.view(q.ApplicationsQuery(home, "", rm_id))
         views = found if isinstance(found, tuple) else ()
-        return [view for view in views if isinstance(view, q.ApplicationView)]
+        return [view for view in views if isinstance(view, ApplicationView)]
 
     def running(self) -> list[tuple[str, str, str, str]]:
         """Everything that runs: whose, in which partition, on which node, and its identity."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from fractions import Fraction
 
 import pytest
 
@@ -16,13 +17,14 @@ from remuda.core import scheduler as scheduler_module
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.messages.effects import Effect
-from remuda.core.model.application import Application
-from remuda.core.model.bound import Bound
+from remuda.core.model.applications.application import Application
 from remuda.core.model.partition import Partition
-from remuda.core.model.queue import Queue
-from remuda.core.model.vectors import exceeds
-from remuda.core.policy.standing import application_key
+from remuda.core.model.queues.bound import Bound
+from remuda.core.model.queues.queue import Queue
+from remuda.core.model.vectors import Vector, amount_at
+from remuda.core.policy.sort_keys import application_key
 from remuda.core.scheduler import Scheduler
+from tests.long_runs import rotated
 from tests.package import replaces_functions
 from tests.reference.driver import play
 from tests.reference.workloads import record
@@ -49,13 +51,14 @@ class Walk:
 
     def __init__(self, partition: Partition) -> None:
         self.names = partition.types.names
+        self.whole = partition.pool.capacity
         self.taken: dict[str, Taken] = {}
         self.found: list[str] = []
         self.visit(partition.root)
 
     def visit(self, queue: Queue) -> None:
         """A queue with all below it."""
-        for child in in_order(queue):
+        for child in in_order(queue, self.whole):
             self.visit(child)
         apps = [app for app in queue.applications.values() if any(app.pending.amounts)]
         for app in sorted(apps, key=lambda each: application_key(queue, each)):
@@ -63,9 +66,9 @@ class Walk:
 
     def try_all(self, queue: Queue, app: Application) -> None:
         """The asks of one application, whose user has all headroom to begin with."""
-        account = app.account
-        assert account is not None
-        own = {f"tracker {tracker.number}": tracker for tracker in account.trackers}
+        limit_set = app.limit_set
+        assert limit_set is not None
+        own = {f"tracker {tracker.number}": tracker for tracker in limit_set.trackers}
         limits: dict[str, Bound] = {each.path: each for each in queue.path_up if each.parent}
         for name in own:
             self.taken.pop(name, None)
@@ -95,22 +98,31 @@ class Walk:
         return True
 
 
-def in_order(queue: Queue) -> list[Queue]:
-    """The children with pending: by their numbers, then by QUE-36, chosen one by one."""
-    left = {name: queue.child_order.place(name) for name in queue.child_order.names()}
+def in_order(queue: Queue, whole: Vector) -> list[Queue]:
+    """The children with pending: by their numbers, then by QUE-35, chosen one by one.
+
+    ``whole``: all that the cluster has.
+    """
+    left = {name: queue.child_order.sort_data(name) for name in queue.child_order.names()}
     found: list[Queue] = []
     while left:
         places = {name: place for name, place in left.items() if place is not None}
         least = min(place[0] for place in places.values())
         equal = {name: place[1] for name, place in places.items() if place[0] == least}
-        first = min(
-            name
-            for name, pending in equal.items()
-            if not any(exceeds(other, pending) for other in equal.values())
-        )
+        first = min(equal, key=lambda name: (*wanted(equal[name], whole), name))
         del left[first]
         found.append(queue.children[first])
     return found
+
+
+def wanted(pending: tuple[int, ...], whole: Vector) -> tuple[Fraction, int]:
+    """What is pending as parts of the cluster, and what cannot be parts. More is smaller."""
+    parts, others = Fraction(0), 0
+    for index, amount in enumerate(pending):
+        size = amount_at(whole, index)
+        parts -= Fraction(amount, size) if size else 0
+        others -= 0 if size else amount
+    return parts, others
 
 
 def configuration(rng: random.Random, number: int) -> Configuration:
@@ -212,7 +224,7 @@ def test_every_second_what_qualifies_is_reported_and_nothing_else(first: int) ->
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("first", range(1000, 3000, 100))
+@pytest.mark.parametrize("first", rotated(range(1000, 3000, 100)))
 def test_what_qualifies_is_reported_in_many_runs(first: int) -> None:
     assert sum(check_run(seed) for seed in range(first, first + 100)) > 100
 

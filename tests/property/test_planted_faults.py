@@ -13,16 +13,19 @@ from typing import Any
 import pytest
 
 from remuda.core import scheduler
-from remuda.core.apply import allocations, asks, nodes, reservations
+from remuda.core.apply.applications import past_asks
+from remuda.core.apply.asks import reservations
+from remuda.core.apply.requests import allocations, nodes
 from remuda.core.cycle import decide as cycle
 from remuda.core.cycle.search import Search
+from remuda.core.model.asks.request import Request
 from remuda.core.model.cluster import Cluster
-from remuda.core.model.decision import Allocate, Park, Reserve
-from remuda.core.model.node import Node
-from remuda.core.model.node_order import NodeOrder
+from remuda.core.model.decision import Allocate, NoRoom, Reserve
+from remuda.core.model.nodes.node import Node
+from remuda.core.model.nodes.node_order import NodeOrder
+from remuda.core.model.nodes.pool import NodePool
 from remuda.core.model.partition import Partition
-from remuda.core.model.request import Request
-from remuda.core.model.turns import Turns
+from remuda.core.model.queues.turns import Turns
 from remuda.core.model.vectors import Amounts, Vector, fit_within, shortage
 from tests.package import replaces_functions
 from tests.reference.driver import difference
@@ -30,7 +33,7 @@ from tests.reference.workloads import Run, record
 
 pytestmark = replaces_functions
 
-SEEDS = range(150)
+SEEDS = range(200)
 Plant = Callable[[pytest.MonkeyPatch], None]
 
 
@@ -113,11 +116,15 @@ def reserves_beyond_the_headroom(patch: pytest.MonkeyPatch) -> None:
 
     def decided(partition: Partition, predicates: Any) -> Any:
         decision = decide(partition, predicates)
-        if isinstance(decision, Park) and decision.limiting and decision.lane.shape.may_reserve:
-            request = decision.lane.first().first()
-            search = Search(partition, decision.lane, request, predicates)
+        if (
+            isinstance(decision, NoRoom)
+            and decision.limiting
+            and decision.class_queue.ask_class.may_reserve
+        ):
+            request = decision.class_queue.first().first()
+            search = Search(partition, decision.class_queue, request, predicates)
             node = search.node_to_reserve()
-            if node is not None and not decision.lane.shape.required_node:
+            if node is not None and not decision.class_queue.ask_class.required_node:
                 return Reserve(request, node, search.refusals)
         return decision
 
@@ -131,12 +138,12 @@ def reserved_nodes_stay_open(patch: pytest.MonkeyPatch) -> None:
 
 def reserved_nodes_stay_closed(patch: pytest.MonkeyPatch) -> None:
     """Also while the ask does not fit its headroom. Rules: RSV-10."""
-    patch.setattr(reservations, "_review_claims", lambda turn, partition: None)
+    patch.setattr(reservations, "_review_reservation_classes", lambda turn, partition: None)
 
 
 def drained_nodes_are_used(patch: pytest.MonkeyPatch) -> None:
     """An ask goes to the node it reserved although that drains. Rules: CYC-22, NODE-11."""
-    settle = reservations._settle_home
+    settle = reservations._renew_node_ready
 
     def settled(turn: Any, partition: Partition, reservation: Any) -> None:
         node = reservation.node
@@ -144,7 +151,7 @@ def drained_nodes_are_used(patch: pytest.MonkeyPatch) -> None:
         settle(turn, partition, reservation)
         node.schedulable = schedulable
 
-    patch.setattr(reservations, "_settle_home", settled)
+    patch.setattr(reservations, "_renew_node_ready", settled)
 
 
 def required_nodes_evict_nobody(patch: pytest.MonkeyPatch) -> None:
@@ -176,12 +183,12 @@ def one_reservation_is_enough(patch: pytest.MonkeyPatch) -> None:
 
 def reservations_take_no_place(patch: pytest.MonkeyPatch) -> None:
     """A reservation does not count for the number of applications. Rules: QUE-24."""
-    patch.setattr(reservations, "count_starter", lambda partition, application: None)
+    patch.setattr(reservations, "count_early", lambda partition, application: None)
 
 
 def old_reservations_stay(patch: pytest.MonkeyPatch) -> None:
     """Nothing ends because of its age. Rules: RSV-10."""
-    patch.setattr(reservations, "_end_old", lambda turn, partition, claim: None)
+    patch.setattr(reservations, "_end_old", lambda turn, partition, reservation_class: None)
 
 
 def the_newest_reservation_goes(patch: pytest.MonkeyPatch) -> None:
@@ -200,13 +207,13 @@ def shrunk_nodes_stay_reserved(patch: pytest.MonkeyPatch) -> None:
 
 def one_order_of_nodes_for_all(patch: pytest.MonkeyPatch) -> None:
     """The order of nodes an application asked for is ignored. Rules: NOD-23."""
-    patch.setattr(Partition, "order_of", lambda partition, policy: partition.node_order)
+    patch.setattr(NodePool, "order_of", lambda pool, policy: pool.node_order)
 
 
 def asks_are_as_old_as_their_arrival(patch: pytest.MonkeyPatch) -> None:
     """The tag creationTime means nothing. Rules: QUE-44, QUE-42."""
-    for module in (allocations, asks):
-        patch.setattr(module, "created_ns", lambda tags, now_ns: now_ns)
+    for module in (allocations, past_asks):
+        patch.setattr(module, "created_ns", lambda tags, now_ns, calendar: now_ns)
 
 
 FAULTS: Iterable[Plant] = (

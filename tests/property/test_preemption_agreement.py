@@ -12,12 +12,13 @@ from dataclasses import replace
 
 import pytest
 
+from tests.long_runs import rotated
 from tests.reference.preemption_driver import Outcome, Stage
-from tests.reference.preemption_facts import Choice, Claim, Scene, fits_headroom
+from tests.reference.preemption_facts import Choice, Reservation, Scene, fits_headroom
 from tests.reference.preemption_scenes import Sketch, after, decide, draw, takes
 
 BLOCK = 50
-COUNTED: dict[int, Counter[str]] = {}
+COUNTED: dict[tuple[int, bool], Counter[str]] = {}
 
 # What happens in a thousand clusters at least so often, and more than that.
 LEAST = {
@@ -32,12 +33,12 @@ LEAST = {
 }
 
 
-def difference(seed: int) -> str:
+def difference(seed: int, *, deep: bool = False) -> str:
     """Where the scheduler and the model part, "" if they do not."""
-    sketch = draw(seed)
+    sketch = draw(seed, deep=deep)
     stage = Stage(sketch)
     scene = waited(sketch, stage)
-    counts = COUNTED[seed] = Counter[str]()
+    counts = COUNTED[seed, deep] = Counter[str]()
     for ask in sketch.asks:
         scene = replace(scene, ask=ask)
         choice = decide(scene)
@@ -46,7 +47,7 @@ def difference(seed: int) -> str:
             return ""
         outcome = stage.want(ask)
         if fault := compare(scene, choice, outcome):
-            return f"draw({seed}), {ask}: {fault}"
+            return f"draw({seed}, deep={deep}), {ask}: {fault}"
         count(counts, scene, choice)
         counts["at once"] += bool(choice.victims and outcome.placed)
         if not choice.victims or outcome.placed:
@@ -60,8 +61,11 @@ def waited(sketch: Sketch, stage: Stage) -> Scene:
     scene = sketch.scene
     for ask in sketch.blockers:
         for name in stage.want(ask).reserved:
-            claim = Claim(ask.app, ask.key, ask.priority, age=sketch.waited)
-            nodes = [replace(n, claims=(claim,)) if n.name == name else n for n in scene.nodes]
+            reservation = Reservation(ask.app, ask.key, ask.priority, age=sketch.waited)
+            nodes = [
+                replace(n, reservations=(reservation,)) if n.name == name else n
+                for n in scene.nodes
+            ]
             scene = replace(scene, nodes=tuple(nodes))
     stage.now += sketch.waited
     return scene
@@ -99,9 +103,9 @@ def count(counts: Counter[str], scene: Scene, choice: Choice) -> None:
     counts["promised"] += bool(scene.promised and choice.victims)
     counts["asked"] += bool(choice.batches and scene.judge)
     counts["cancelled"] += any(
-        claim.key != scene.ask.key
+        reservation.key != scene.ask.key
         for node in scene.nodes
-        for claim in node.claims
+        for reservation in node.reservations
         if node.name == choice.node
     )
 
@@ -117,12 +121,27 @@ def test_1000_clusters_are_preempted_as_the_model_preempts_them(first: int) -> N
     assert [fault for seed in range(first, first + BLOCK) if (fault := difference(seed))] == []
 
 
+@pytest.mark.remuda_rule("PRE-14", "PRE-16", "PRE-17", "PRE-85", "PRE-86")
+@pytest.mark.parametrize("first", range(0, 1_000, BLOCK))
+def test_1000_clusters_with_deep_trees_are_preempted_as_the_model_preempts_them(first: int) -> None:
+    seeds = range(first, first + BLOCK)
+    assert [fault for seed in seeds if (fault := difference(seed, deep=True))] == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", rotated(range(1_000, 10_000, BLOCK)))
+def test_9000_more_clusters_with_deep_trees(first: int) -> None:
+    seeds = range(first, first + BLOCK)
+    assert [fault for seed in seeds if (fault := difference(seed, deep=True))] == []
+
+
 @pytest.mark.remuda_rule("PRE-34", "PRE-82")
 def test_the_clusters_show_every_kind_of_preemption() -> None:
     for seed in range(1_000):
-        if seed not in COUNTED:
+        if (seed, False) not in COUNTED:
             difference(seed)
-    total = sum((COUNTED[seed] for seed in range(1_000)), Counter[str]())
-    assert sum(any("victims" in name for name in COUNTED[seed]) for seed in range(1_000)) >= 500
+    drawn = [COUNTED[seed, False] for seed in range(1_000)]
+    assert sum(any("victims" in name for name in counts) for counts in drawn) >= 500
+    total = sum(drawn, Counter[str]())
     for name, least in LEAST.items():
         assert total[name] >= least, name

@@ -142,7 +142,7 @@ def test_queues_end_within_their_maximum_or_guarantees_keep_what_is_left(
     assert door.evicted(DAY) == []
     partition = door.scheduler._cluster.partition("rm", "default")
     assert partition is not None
-    assert {each.outcome for each in partition.preemptions.values()} <= {"done"}
+    assert {each.outcome for each in partition.preempting.made.values()} <= {"done"}
     after = use(door)
     for queue in QUEUES:
         for name, least in (guaranteed.get(queue) or {}).items():

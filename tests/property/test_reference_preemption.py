@@ -18,9 +18,9 @@ from tests.reference.preemption_facts import (
     Ask,
     Check,
     Choice,
-    Claim,
     Node,
     Queue,
+    Reservation,
     Running,
     Scene,
     fits_headroom,
@@ -267,22 +267,22 @@ def test_nodes_that_drain_or_are_reserved_for_others_are_not_used(parity: bool) 
     tree = queues(Queue("root.a", {"vcore": 2}), Queue("root.b"))
     wants = ask({"vcore": 2}, priority=5)
 
-    def chosen(schedulable: bool = True, *claims: Claim) -> list[str]:
-        node = Node("n", {"vcore": 2}, {}, schedulable, claims)
+    def chosen(schedulable: bool = True, *reservations: Reservation) -> list[str]:
+        node = Node("n", {"vcore": 2}, {}, schedulable, reservations)
         return victims(decide(Scene(tree, (node,), runs(2, 1), wants, parity=parity)))
 
     either = ["root.b-0", "root.b-1"]
     assert chosen() == either
     assert chosen(False) == []
-    assert chosen(True, Claim("app", "ask", 5)) == either
-    assert chosen(True, Claim("app", "other", 4, age=3_601)) == ([] if parity else either)
-    for claim in (
-        Claim("app", "other", 4, age=3_600),
-        Claim("app", "other", 5, age=3_601),
-        Claim("app", "other", 4, required=True, age=3_601),
-        Claim("app", "other", 4, standing=True, age=3_601),
+    assert chosen(True, Reservation("app", "ask", 5)) == either
+    assert chosen(True, Reservation("app", "other", 4, age=3_601)) == ([] if parity else either)
+    for reservation in (
+        Reservation("app", "other", 4, age=3_600),
+        Reservation("app", "other", 5, age=3_601),
+        Reservation("app", "other", 4, required=True, age=3_601),
+        Reservation("app", "other", 4, preempting=True, age=3_601),
     ):
-        assert chosen(True, claim) == []
+        assert chosen(True, reservation) == []
 
 
 # ------------------------------------------------------------------------------- protocol
@@ -392,8 +392,8 @@ def test_what_is_promised_counts_as_used() -> None:
     tree = queues(Queue("root.a", {"vcore": 2}), Queue("root.b"))
     node = (Node("n", {"vcore": 5}, {"vcore": 1}),)
     for promised, count in ((0, 1), (1, 1), (2, 0)):
-        standing = (("root.a", {"vcore": promised}),)
-        scene = Scene(tree, node, runs(4, 1), ask({"vcore": 1}), standing)
+        promises = (("root.a", {"vcore": promised}),)
+        scene = Scene(tree, node, runs(4, 1), ask({"vcore": 1}), promises)
         assert len(decide(scene).victims) == count
 
 

@@ -21,11 +21,13 @@ from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.messages import events as ev
 from remuda.core.messages import queries as q
+from remuda.core.messages.application_views import ApplicationView
 from remuda.core.scheduler import Scheduler
+from tests.long_runs import rotated
 from tests.reference import configurations
 from tests.reference.access import lineage
 from tests.reference.driver import apply
-from tests.reference.standing import PEOPLE, flat, flat_usage, ordered
+from tests.reference.snapshot import PEOPLE, flat, flat_usage, ordered
 from tests.reference.tastes import refuse_some
 from tests.reference.workloads import Run, record
 
@@ -206,7 +208,7 @@ def usage(world: World, home: str) -> list[object]:
     return [world.view(q.UsageQuery(home, groups, world.rm_id)) for groups in (False, True)]
 
 
-def without_looks(application: q.ApplicationView) -> q.ApplicationView:
+def without_looks(application: ApplicationView) -> ApplicationView:
     """An application without what says how often its asks were looked at: a reload adds a look.
 
     What it has reserved is left out with it.
@@ -232,7 +234,7 @@ def beside_queues(world: World, home: str, paths: set[str]) -> list[object]:
         views.append(dataclasses.replace(node, reservations=()))
     applications = world.view(q.ApplicationsQuery(home, "", rm_id))
     assert isinstance(applications, tuple)
-    views += [without_looks(one) for one in applications if isinstance(one, q.ApplicationView)]
+    views += [without_looks(one) for one in applications if isinstance(one, ApplicationView)]
     return views + [
         world.view(q.AccessQuery(home, path, user, names, admin, rm_id))
         for path in sorted(paths)
@@ -350,7 +352,7 @@ def test_what_is_refused_or_tried_changes_nothing() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("first", range(50_000, 52_000, 100))
+@pytest.mark.parametrize("first", rotated(range(50_000, 52_000, 100)))
 def test_thousands_of_changes(first: int) -> None:
     for seed in range(first, first + 100):
         check_there_and_back(case(seed))

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remuda.si.session.terms import SessionLimits
-from tests.unit.si.session.ends import CoreEnd, RmEnd, core_end, request, response, rm_end, text_of
+from remuda.si.protocol.terms import SessionLimits
+from tests.unit.si.protocol.ends import CoreEnd, RmEnd, core_end, request, response, rm_end, text_of
 
 WINDOW = 3
 LIMITS = SessionLimits(max_unacked_frames=WINDOW)

@@ -14,9 +14,11 @@ import pytest
 from remuda.config.schema import WILDCARD, Configuration, QueueConfig
 from remuda.core.messages import commands as c
 from remuda.core.messages import queries as q
+from remuda.core.messages.application_views import ApplicationView
 from remuda.core.scheduler import Scheduler
+from tests.long_runs import rotated
 from tests.reference.driver import apply
-from tests.reference.standing import flat, flat_usage, plain
+from tests.reference.snapshot import flat, flat_usage, plain
 from tests.reference.tastes import refuse_some
 from tests.reference.workloads import Run, record
 
@@ -33,11 +35,11 @@ def homes(scheduler: Scheduler) -> list[tuple[str, str]]:
     return [(view.name, view.rm_id) for view in views if view.state != "Draining"]
 
 
-def applications(scheduler: Scheduler, name: str, rm_id: str) -> list[q.ApplicationView]:
+def applications(scheduler: Scheduler, name: str, rm_id: str) -> list[ApplicationView]:
     """All live applications of a partition."""
     found = scheduler.view(q.ApplicationsQuery(name, "", rm_id))
     assert isinstance(found, tuple)
-    return [view for view in found if isinstance(view, q.ApplicationView)]
+    return [view for view in found if isinstance(view, ApplicationView)]
 
 
 def trackers(scheduler: Scheduler, name: str, rm_id: str, *, of_groups: bool) -> list[q.UsageView]:
@@ -53,7 +55,7 @@ def above(path: str) -> list[str]:
     return [".".join(names[:depth]) for depth in range(1, len(names) + 1)]
 
 
-def held(apps: list[q.ApplicationView], owner: Mapping[str, str]) -> tuple[Sums, Sets]:
+def held(apps: list[ApplicationView], owner: Mapping[str, str]) -> tuple[Sums, Sets]:
     """What each owner's applications hold on every level, and which hold something."""
     sums: Sums = {}
     sets: Sets = {}
@@ -150,7 +152,7 @@ def test_usage_is_what_live_applications_hold(first: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("first", range(40_000, 41_000, 100))
+@pytest.mark.parametrize("first", rotated(range(40_000, 41_000, 100)))
 def test_usage_is_what_live_applications_hold_in_many_runs(first: int) -> None:
     for seed in range(first, first + 100):
         check_run(record(seed, 60))

@@ -14,7 +14,7 @@ from remuda.base import fits as algebra
 from remuda.base import resources, shares
 from remuda.base.resources import MAX, MIN, Resource
 from remuda.core.model import vectors
-from remuda.core.model.queue import Queue
+from remuda.core.model.queues.queue import Queue
 from remuda.core.model.vectors import ResourceTypes, Vector
 from remuda.core.policy.shares import divisors, fair_share, usage_shares
 

@@ -191,7 +191,7 @@ class Cycle:
         return self.predicates(question).passed == 0
 
     def reserve(self, app: Application, ask: Ask) -> Decision | None:
-        """The reservation an ask may make now. Rules: RSV-3 to RSV-6, CYC-15."""
+        """The reservation an ask may make now. Rules: RSV-3, RSV-4, RSV-5, RSV-6, CYC-15."""
         mine = reserving.of_ask(self.partition, app, ask.key)
         old = self.delay is not None and self.now - ask.created > self.delay
         if not old or len(mine) >= ask.pending:

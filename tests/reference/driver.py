@@ -16,14 +16,14 @@ from tests.reference.outcome import (
     USAGE,
     Outcome,
     Record,
+    counted,
     entries,
     home,
     outcomes,
     records,
     settled,
-    tally,
 )
-from tests.reference.standing import compare, seen
+from tests.reference.snapshot import compare, seen
 from tests.reference.tastes import Taste, refuse_some
 from tests.reference.workloads import Input, Run, Step
 
@@ -117,7 +117,7 @@ class Comparison:
                 self.taste.change(*self.run.moods[number])
             effects = answer(self.scheduler, given)
             fault = self.answered(number, effects) or self.told(number, effects)
-            if fault := fault or self.due(number) or self.standing(number):
+            if fault := fault or self.due(number) or self.snapshot(number):
                 return f"input {number} {given[1]!s:.300}:\n{fault}"
         return self.heard()
 
@@ -153,7 +153,7 @@ class Comparison:
         """Compare the event records, usage summed; a reload may move usage among groups."""
         quiet = isinstance(self.run.inputs[number][1], UpdateConfiguration)
         events = [r for r in records(effects) if not (quiet and r[5] in USAGE)]
-        found, wanted = tally(self.still(events)), tally(self.still(self.run.records[number]))
+        found, wanted = counted(self.still(events)), counted(self.still(self.run.records[number]))
         if fault := self.follow(number, effects):
             return fault
         if found == wanted:
@@ -191,9 +191,9 @@ class Comparison:
             return ""
         return f"  next timer at {due}, scheduler says {known}"
 
-    def standing(self, number: int) -> str:
+    def snapshot(self, number: int) -> str:
         """Compare what can be seen, where the reference noted it."""
-        for name, wanted in self.run.standings.get(number, {}).items():
+        for name, wanted in self.run.snapshots.get(number, {}).items():
             if fault := compare(wanted, seen(self.scheduler, *name, wanted)):
                 return f"  partition {name}:\n{fault}"
         return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from remuda.core.messages import commands as c
@@ -20,10 +21,29 @@ def report(reference: Reference, rm_id: str, existing: c.ExistingAllocation) -> 
     """One existing allocation and its answer. Rules: SI-42."""
     partition = reference.partition(rm_id, existing.ask.partition)
     taken = partition is not None and take(reference, partition, existing, existing.node_id)
-    if taken:
-        identity = existing.allocation_id or existing.ask.allocation_key
+    if partition is not None and taken:
+        app = partition.applications.get(existing.ask.application_id)
+        identity = identify(app, existing) if app else existing.allocation_id
+        identity = identity or existing.ask.allocation_key
         reference.out.append(("new", rm_id, identity, existing.node_id))
     return taken
+
+
+def identify(app: Application, existing: c.ExistingAllocation) -> str:
+    """What identifies a reported allocation, "" if nothing does. Rules: SI-40.
+
+    Without an ID that is the key, or the one allocation that is known of it.
+    """
+    if existing.allocation_id or existing.identity_fault:
+        return existing.allocation_id
+    key = existing.ask.allocation_key
+    known = [one.identity for one in app.allocations.values() if one.key == key]
+    if len(known) == 1:
+        return known[0]
+    named_so = app.allocations.get(key)
+    if known:
+        return key if named_so is not None and named_so.key == key else ""
+    return "" if named_so is not None else key
 
 
 def take(
@@ -39,13 +59,18 @@ def take(
         put_foreign(partition, identity or ask.allocation_key, where, dict(ask.resource))
         return True
     app = partition.applications.get(ask.application_id)
-    if app is None or not identity:
+    if app is None:
+        return False
+    identity = identify(app, existing)
+    if not identity:
         return False
     known = app.allocations.get(identity)
     if known is None:
-        bind_reported(reference, partition, app, existing, where)
+        named = replace(existing, allocation_id=identity)
+        bind_reported(reference, partition, app, named, where)
         return True
-    if known.node_id != where or not any(ask.resource.values()):
+    to_nothing = any(known.resource.values()) and not any(ask.resource.values())
+    if known.node_id != where or to_nothing:
         return False
     resize(reference, partition, app, known, dict(ask.resource))
     return True

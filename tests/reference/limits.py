@@ -31,7 +31,8 @@ def group_limit(partition: Partition, path: str, group: str) -> LimitConfig | No
 
 
 def choose_group(partition: Partition, path: str, groups: tuple[str, ...]) -> str:
-    """The group an application is tracked under, "" for none. Rules: LIM-20 to LIM-25."""
+    """The group an application is tracked under, "" for none. Rules: LIM-20, LIM-21, LIM-22,
+    LIM-23, LIM-24, LIM-25."""
     if not groups:
         return ""
     for here in lineage(path):
@@ -53,8 +54,12 @@ def look(partition: Partition, app: Application) -> None:
 
 
 def choose_first(partition: Partition, app: Application) -> None:
-    """The first ask or allocation chooses, too, until a decision looks. Rules: LIM-20."""
-    if app.group is None and app.first_choice is None:
+    """The first ask or allocation chooses, too, until a decision looks. Rules: LIM-20.
+
+    Not for one whose link was cut: it chose before, and looks again with each later change of the
+    limits only. Rules: LIM-64, README decision 43.
+    """
+    if app.group is None and app.first_choice is None and not app.cut:
         app.first_choice = choose_group(partition, app.queue, app.groups)
 
 
@@ -96,7 +101,7 @@ def bounds(
 
 
 def headroom(partition: Partition, app: Application) -> res.Limit:
-    """What an application's user and group leave it. Rules: LIM-50 to LIM-52, LIM-55."""
+    """What an application's user and group leave it. Rules: LIM-50, LIM-51, LIM-52, LIM-55."""
     left: res.Limit = None
     for entry, path, sharing in bounds(partition, app):
         if entry.maximum is not None and any(entry.maximum.values()):

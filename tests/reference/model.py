@@ -247,7 +247,8 @@ class Reference:
         return self.arrivals
 
     def enter(self, partition: Partition, app: Application, state: str) -> None:
-        """Enter a state: report it, start its timer, do its entry actions. Rules: APP-1..3."""
+        """Enter a state: report it, start its timer, do its entry actions. Rules: APP-1, APP-2,
+        APP-3."""
         app.state = state
         self.timers = [timer for timer in self.timers if timer[3] is not app]
         if state != "Rejected":
@@ -293,6 +294,7 @@ class Reference:
         known = app.identity in partition.applications
         if who is None or known or not self.settle_in(partition, app, new, who):
             self.enter(partition, app, "Rejected")
+            self.note_empty()  # a queue made for it may have a use before the request ends
             return False
         return True
 
@@ -424,7 +426,8 @@ class Reference:
         return min(int(text) * SECOND, self.now) if told else self.now
 
     def add_ask(self, rm_id: str, ask: c.Ask) -> bool:
-        """SI-31 to SI-34, APP-8 a; placeholders are refused, for none here names a task group."""
+        """Chapter 70 section 5, APP-8 a; placeholders are refused, for none here names a task
+        group."""
         partition = self.partition(rm_id, ask.partition)
         app = self.application(rm_id, ask.partition, ask.application_id)
         if partition is None or app is None or not ask.allocation_key or ask.placeholder:
@@ -458,7 +461,7 @@ class Reference:
         self.unreserve(partition, reserving.surplus(partition, app, new.key), "sent again")
 
     def release_asks(self, rm_id: str, release: c.AskRelease) -> None:
-        """SI-50 to SI-52."""
+        """SI-50, SI-51, SI-52."""
         partition = self.partition(rm_id, release.partition)
         app = self.application(rm_id, release.partition, release.application_id)
         if partition is None or app is None or release.termination_type == c.TIMEOUT:
@@ -479,7 +482,7 @@ class Reference:
             self.fire(partition, app, "complete")
 
     def release(self, rm_id: str, release: c.AllocationRelease) -> None:
-        """SI-60 to SI-64."""
+        """Chapter 70 section 7."""
         partition = self.partition(rm_id, release.partition)
         if partition is not None and not release.application_id:
             existing.drop_foreign(partition, release.allocation_id or release.allocation_key)

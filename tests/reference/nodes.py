@@ -60,7 +60,7 @@ def create(reference: Reference, rm_id: str, update: c.NodeUpdate) -> bool:
 
 
 def change(reference: Reference, rm_id: str, update: c.NodeUpdate) -> bool:
-    """NODE-7 to NODE-13; False: answered by a rejection."""
+    """Chapter 70 section 9; False: answered by a rejection."""
     partition = home(reference, rm_id, update)
     node = partition.nodes.get(update.node_id) if partition is not None else None
     if partition is None or node is None:

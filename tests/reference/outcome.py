@@ -165,7 +165,7 @@ def records(effects: Iterable[e.Effect]) -> list[Record]:
     return found
 
 
-def tally(found: Iterable[Record]) -> tuple[Counter[Record], dict[Usage, dict[str, int]]]:
+def counted(found: Iterable[Record]) -> tuple[Counter[Record], dict[Usage, dict[str, int]]]:
     """Records to compare: how often each, and usage summed, however it was cut into records."""
     sums: dict[Usage, dict[str, int]] = {}
     others: Counter[Record] = Counter()

@@ -37,7 +37,7 @@ class Applicant:
 
 
 def place(partition: Partition, who: Applicant) -> str | None:
-    """The queue of an application, which may have to be made, or None. Rules: PLC-55 to PLC-62."""
+    """The queue of an application, which may have to be made. Rules: chapter 20 section 7."""
     try:
         found = by_rules(partition, who)
     except RuleError:
@@ -62,7 +62,7 @@ def by_rules(partition: Partition, who: Applicant) -> str | None:
 
 
 def accepted(partition: Partition, path: str, who: Applicant) -> bool:
-    """PLC-57 to PLC-61 with D-P7 and D-P10."""
+    """Chapter 20 section 7 with D-P7 and D-P10."""
     if path == RECOVERY or path.startswith(RECOVERY + "."):
         return False
     here = nearest(partition, path)
@@ -81,7 +81,7 @@ def creatable(partition: Partition, path: str) -> bool:
 
 
 def run(partition: Partition, rule: PlacementRuleConfig, who: Applicant) -> str | None:
-    """One rule with its parents. Rules: PLC-20 to PLC-29."""
+    """One rule with its parents. Rules: chapter 20 section 3."""
     own = value(rule, who)
     if not own or (rule.filter is not None and not passes(rule.filter, who)):
         return None
@@ -100,7 +100,7 @@ def run(partition: Partition, rule: PlacementRuleConfig, who: Applicant) -> str 
 
 
 def above(partition: Partition, rule: PlacementRuleConfig, who: Applicant) -> str | None:
-    """The queue the parent rule names. Rules: PLC-23 to PLC-26."""
+    """The queue the parent rule names. Rules: PLC-23, PLC-24, PLC-25, PLC-26."""
     if rule.parent is None:
         return "root"
     found = run(partition, rule.parent, who)
@@ -110,7 +110,7 @@ def above(partition: Partition, rule: PlacementRuleConfig, who: Applicant) -> st
 
 
 def value(rule: PlacementRuleConfig, who: Applicant) -> str:
-    """A rule's own part, "" if there is none. Rules: PLC-30 to PLC-34, D-P4."""
+    """A rule's own part, "" if there is none. Rules: chapter 20 section 4, D-P4."""
     match rule.name:
         case "provided":
             return who.requested.lower()

@@ -39,7 +39,7 @@ from tests.reference.preemption_reach import (
 
 
 def choose(scene: Scene) -> Choice:
-    """What an attempt for an ask comes to. Rules: PRE-85 to PRE-88."""
+    """What an attempt for an ask comes to. Rules: PRE-85, PRE-86, PRE-87, PRE-88."""
     choice = Choice()
     found = [one for one in candidates(scene) if possible(scene, one.running)]
     if not found:

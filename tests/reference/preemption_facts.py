@@ -1,7 +1,7 @@
 """The facts a preemption is decided on, as plain records, and the sums of chapters 50 and 60.
 
 Everything is summed up anew whenever it is asked for. Names follow the specification: ``stays``,
-``due``, ``names`` and the paths of PRE-84 to PRE-88.
+``due``, ``names`` and the paths of chapter 60 part F.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class Queue:
 
 
 @dataclass(frozen=True)
-class Claim:
+class Reservation:
     """A reservation of a node, and what PRE-87 asks of it."""
 
     app: str
     key: str
     priority: int = 0
     required: bool = False
-    standing: bool = False
+    preempting: bool = False
     age: int = 0
 
 
@@ -56,7 +56,7 @@ class Node:
     total: Mapping[str, int]
     occupied: Mapping[str, int] = field(default_factory=dict)
     schedulable: bool = True
-    claims: tuple[Claim, ...] = ()
+    reservations: tuple[Reservation, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

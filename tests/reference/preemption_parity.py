@@ -36,7 +36,7 @@ from tests.reference.preemption_reach import (
 
 
 def choose(scene: Scene) -> Choice:
-    """What an attempt for an ask comes to. Rules: PRE-14 to PRE-33, PRE-84."""
+    """What an attempt for an ask comes to. Rules: chapter 60 part A, PRE-84."""
     choice = Choice()
     found = [one for one in candidates(scene) if possible(scene, one.running)]
     if not found or not within(scene, scene.ask.queue, [one.running for one in found]):
@@ -131,7 +131,8 @@ def meeting(scene: Scene, one: Running) -> str:
 
 
 def node_side(scene: Scene, node: Node, found: list[Candidate]) -> Plan | None:
-    """What a node would have to give, None: it cannot give enough. Rules: PRE-20 to PRE-23."""
+    """What a node would have to give, None: it cannot give enough. Rules: PRE-20, PRE-21, PRE-22,
+    PRE-23."""
     wanted = scene.ask.resource
     if res.fits(free_without(scene, node, ()), wanted):
         return Plan(node.name, (), -1)

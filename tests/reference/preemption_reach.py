@@ -1,6 +1,7 @@
 """How far an ask reaches: fences, priorities, candidates and nodes, and how nodes are checked.
 
-What both modes of PRE-84 have in common: PRE-7 to PRE-13, PRE-18, PRE-19 and PRE-24 to PRE-29.
+What both modes of PRE-84 have in common: chapter 60 sections A.2 and A.3, PRE-18, PRE-19 and
+chapter 60 section A.6.
 """
 
 from __future__ import annotations
@@ -100,7 +101,8 @@ def leaves(scene: Scene) -> list[str]:
 
 
 def candidates(scene: Scene) -> list[Candidate]:
-    """All allocations within reach. Rules: PRE-7 to PRE-10, PRE-12, PRE-13, PRE-51, PRE-86."""
+    """All allocations within reach. Rules: PRE-7, PRE-8, PRE-9, PRE-10, PRE-12, PRE-13, PRE-51,
+    PRE-86."""
     found = []
     seen = priorities(scene)
     fence = list(seen)[-1]
@@ -159,16 +161,16 @@ def usable(scene: Scene, node: Node) -> bool:
 
 def free_for(scene: Scene, node: Node) -> bool:
     """Whether nothing but its size keeps the ask from a node. Rules: PRE-18, PRE-87."""
-    others = [c for c in node.claims if (c.app, c.key) != (scene.ask.app, scene.ask.key)]
+    others = [c for c in node.reservations if (c.app, c.key) != (scene.ask.app, scene.ask.key)]
     if not node.schedulable:
         return False
     if scene.parity:
         return not others
     return all(
-        not (claim.required or claim.standing)
-        and claim.priority < scene.ask.priority
-        and 0 < scene.limit < claim.age
-        for claim in others
+        not (reservation.required or reservation.preempting)
+        and reservation.priority < scene.ask.priority
+        and 0 < scene.limit < reservation.age
+        for reservation in others
     )
 
 
@@ -209,7 +211,8 @@ class Plan:
 
 
 def best_plan(scene: Scene, plans: list[Plan], choice: Choice) -> tuple[Plan, int] | None:
-    """The plan that is best by what the RM says, and its last victim. Rules: PRE-24 to PRE-29."""
+    """The plan that is best by what the RM says, and its last victim. Rules: PRE-24, PRE-25,
+    PRE-26, PRE-27, PRE-28, PRE-29."""
     worth = [p for p in plans if p.start >= 0 or not scene.tried]
     if scene.parity:
         worth.sort(key=lambda p: (p.start, p.node))
@@ -236,7 +239,7 @@ def best_plan(scene: Scene, plans: list[Plan], choice: Choice) -> tuple[Plan, in
 def answer(scene: Scene, plan: Plan) -> int | None:
     """The index of the last victim that has to go, None: the node will not do.
 
-    Rules: PRE-26 to PRE-28, PRE-87.
+    Rules: PRE-26, PRE-27, PRE-28, PRE-87.
     """
     if plan.start < 0:
         return -1 if scene.room is None or scene.room(plan.node) else None

@@ -10,7 +10,7 @@ from tests.reference.preemption_reach import free_without
 
 
 def choose(scene: Scene) -> Choice:
-    """Who has to go from the required node. Rules: PRE-40 to PRE-43."""
+    """Who has to go from the required node. Rules: PRE-40, PRE-41, PRE-42, PRE-43."""
     node = next(one for one in scene.nodes if one.name == scene.ask.required)
     wanted = scene.ask.resource
     chosen: list[Running] = []
@@ -54,7 +54,7 @@ def order(scene: Scene, node: Node) -> list[Running]:
         kind = 3 if one.originator else 2 if one.opted_out else 1
         parts = shares(node, one)
         size = max(parts, default=Fraction(0)), sum(parts)
-        return kind, one.priority, -one.created, size, one.key, one.identity
+        return kind, one.priority, -one.created, size, one.app, one.key, one.identity
 
     return sorted(found, key=rank)
 

@@ -20,9 +20,9 @@ from tests.reference.preemption_facts import (
     Ask,
     Check,
     Choice,
-    Claim,
     Node,
     Queue,
+    Reservation,
     Running,
     Scene,
     allocated,
@@ -61,18 +61,19 @@ class Sketch:
     waited: int = 0
 
 
-def draw(seed: int) -> Sketch:
+def draw(seed: int, *, deep: bool = False) -> Sketch:
     """The cluster of a seed: even ones in our mode, odd ones in that of parity.
 
     Of three seeds one takes what comes, one the first of a few with a victim, and one the first of
-    several with a victim for a queue, or with more than one.
+    several with a victim for a queue, or with more than one. ``deep``: the tree has all levels, and
+    most queues are guaranteed something, so that guarantees above each other decide.
     """
-    found = Painter(seed, 0).draw()
+    found = Painter(seed, 0, deep=deep).draw()
     for attempt in range(1, (1, 6, 40)[seed // 2 % 3]):
         choice = decide(found.scene)
         if choice and choice.victims and (seed // 2 % 3 == 1 or rich(choice)):
             break
-        found = Painter(seed, attempt).draw()
+        found = Painter(seed, attempt, deep=deep).draw()
     return found
 
 
@@ -84,9 +85,10 @@ def rich(choice: Choice) -> bool:
 class Painter:
     """Draws one cluster."""
 
-    def __init__(self, seed: int, attempt: int) -> None:
+    def __init__(self, seed: int, attempt: int, *, deep: bool = False) -> None:
         self.seed = seed
-        self.rng = random.Random(f"{seed} {attempt}")
+        self.deep = deep
+        self.rng = random.Random(f"{seed} {attempt} deep" if deep else f"{seed} {attempt}")
         self.asked: dict[tuple[str, str], int] = {}
         self.types = TYPES[: self.rng.choice((1, 1, 2, 2, 3))]
 
@@ -96,7 +98,7 @@ class Painter:
     def draw(self) -> Sketch:
         queues, nodes = self.queues(), self.nodes()
         ends = leaves(Scene(queues, (), (), Ask("", "", ROOT, {})))
-        home = self.rng.choice(ends)
+        home = max(ends, key=_depth) if self.deep and self.chance(60) else self.rng.choice(ends)
         count = self.rng.choice((1, 2, 3, 3))
         homes = [home, *(home if self.chance(40) else self.rng.choice(ends) for _ in range(2))]
         asks = [self.ask(number, homes[number], nodes) for number in range(count)]
@@ -120,6 +122,8 @@ class Painter:
 
     def queues(self) -> dict[str, Queue]:
         """A tree of 2 to 11 queues below root; at least two of them are leaves."""
+        if self.deep:
+            return self.deep_queues()
         paths = [ROOT, "root.a", "root.b"]
         if self.chance(50):
             paths += ["root.a.m", "root.a.n"]
@@ -128,13 +132,24 @@ class Painter:
             paths.append(f"{above}.{name}")
         return {path: self.queue(path) for path in paths}
 
+    def deep_queues(self) -> dict[str, Queue]:
+        """A tree of ``DEPTH`` levels below root, with one or two siblings on each."""
+        paths = [ROOT, "root.b"]
+        spine = ROOT
+        for _ in range(DEPTH):
+            spine += ".a"
+            paths.append(spine)
+            if self.chance(70):
+                paths.append(f"{spine.rpartition('.')[0]}.c")
+        return {path: self.queue(path) for path in paths}
+
     def queue(self, path: str) -> Queue:
         """One queue; root has neither amounts nor a place among siblings."""
         if path == ROOT:
             return Queue(path, policy="fence" if self.chance(5) else "")
         return Queue(
             path,
-            self.guarantee() if self.chance(30) else None,
+            self.guarantee() if self.chance(70 if self.deep else 30) else None,
             self.amounts(4, 30) if self.chance(15) else None,
             self.rng.choice(("default", "fence", "fence", "disabled")) if self.chance(10) else "",
             self.chance(10),
@@ -252,6 +267,10 @@ class Painter:
         return Ask(f"{queue}-asks", f"ask{number}", queue, size, priority, required)
 
 
+def _depth(path: str) -> int:
+    return path.count(".")
+
+
 class Opinions:
     """What the RM of a seed says: of each node and list of victims always the same."""
 
@@ -294,7 +313,7 @@ def takes(scene: Scene, node: Node) -> bool:
     return (
         fits
         and node.schedulable
-        and not node.claims
+        and not node.reservations
         and (scene.room is None or scene.room(node.name))
     )
 
@@ -302,7 +321,9 @@ def takes(scene: Scene, node: Node) -> bool:
 def decide_required(scene: Scene, fits: bool) -> Choice | None:
     """The same if the ask requires a node. Rules: PRE-40, CYC-14."""
     node = next(one for one in scene.nodes if one.name == scene.ask.required)
-    shared = any(claim.standing or claim.required for claim in node.claims)
+    shared = any(
+        reservation.preempting or reservation.required for reservation in node.reservations
+    )
     if shared or res.fits(available(scene, node), scene.ask.resource):
         return None
     if not fits or not res.fits(node.total, scene.ask.resource):
@@ -313,14 +334,14 @@ def decide_required(scene: Scene, fits: bool) -> Choice | None:
 def after(scene: Scene, choice: Choice) -> Scene:
     """The scene with a preemption that stands: victims marked, its node reserved, room promised."""
     ask, gone = scene.ask, choice.victims
-    claim = Claim(ask.app, ask.key, ask.priority, bool(ask.required), standing=True)
+    reservation = Reservation(ask.app, ask.key, ask.priority, bool(ask.required), preempting=True)
     return replace(
         scene,
         running=tuple(
             replace(one, state=PREEMPTING) if one in gone else one for one in scene.running
         ),
         nodes=tuple(
-            replace(node, claims=(claim,)) if node.name == choice.node else node
+            replace(node, reservations=(reservation,)) if node.name == choice.node else node
             for node in scene.nodes
         ),
         promised=(*scene.promised, (ask.queue, ask.resource)),

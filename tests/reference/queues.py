@@ -38,7 +38,7 @@ def obstacle(partition: Partition, config: PartitionConfig) -> str:
 
 
 def configure(partition: Partition, config: PartitionConfig) -> list[Record]:
-    """Put a configuration in force. Rules: RLD-4, RLD-20 to RLD-30, OBJ-2."""
+    """Put a configuration in force. Rules: RLD-4, chapter 10 section 12, OBJ-2."""
     partition.rules = config.placement_rules
     partition.node_policy = config.node_sort_policy or "fair"
     partition.node_weights = dict(config.node_sort_weights)
@@ -55,7 +55,8 @@ def configure(partition: Partition, config: PartitionConfig) -> list[Record]:
 
 
 def planned(partition: Partition, path: str, config: QueueConfig) -> Queue:
-    """A configured queue as it has to be. Rules: QUE-5, QUE-6, PRP-3, PRP-7, RLD-21 to RLD-25."""
+    """A configured queue as it has to be. Rules: QUE-5, QUE-6, PRP-3, PRP-7, RLD-21, RLD-22,
+    RLD-23, RLD-24, RLD-25."""
     root = path == "root"
     guaranteed = dict(config.guaranteed or {})
     above = {} if root else inherited(partition.queues[path.rpartition(".")[0]])
@@ -74,7 +75,7 @@ def planned(partition: Partition, path: str, config: QueueConfig) -> Queue:
 
 
 def changes(partition: Partition, old: Queue | None, new: Queue) -> list[Record]:
-    """What a queue's change is told as. Rules: EVT-62, EVT-67 to EVT-69, EVT-74."""
+    """What a queue's change is told as. Rules: EVT-62, EVT-67, EVT-68, EVT-69, EVT-74."""
     if old is None:
         return [record(partition, ev.QUEUE, new.path, ev.ADD, ev.DETAILS_NONE)]
     records = amounts_changed(partition, old, new)
@@ -174,7 +175,7 @@ def clean(partition: Partition) -> list[Record]:
 
 
 def apply_quota(partition: Partition, path: str, tags: Mapping[str, str]) -> list[Record]:
-    """What an accepted application's tags do to its dynamic leaf. Rules: PLC-80 to PLC-86."""
+    """What an accepted application's tags do to its dynamic leaf. Rules: chapter 20 section 9."""
     queue = partition.queues[path]
     if queue.managed or path == RECOVERY:
         return []

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 
 def update(reference: Reference, command: c.UpdateConfiguration) -> bool:
-    """Change everything or nothing; False: refused. Rules: SI-85 to SI-88, CHK-5, RLD-3."""
+    """Change everything or nothing; False: refused. Rules: SI-85, SI-86, SI-87, SI-88, CHK-5,
+    RLD-3."""
     rm_id, checksum = command.rm_id, command.config.checksum
     if checksum and checksum == reference.checksums[rm_id]:
         keep_extra(reference, command)

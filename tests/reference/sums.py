@@ -5,6 +5,7 @@ Each function answers one question of chapter 50 by looking at all facts again.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from tests.reference import arithmetic as res
@@ -134,7 +135,8 @@ def visible_priority(partition: Partition, queue: Queue) -> int:
 
 
 def queue_order(partition: Partition, parent: Queue) -> list[Queue]:
-    """The children worth visiting, in order. Rules: QUE-32, QUE-33, QUE-36, RES-49, KV-5."""
+    """The children worth visiting, in order. Rules: QUE-32, QUE-33, QUE-34, QUE-35, QUE-36, RES-49,
+    KV-5."""
     candidates = [
         queue
         for queue in children(partition, parent.path)
@@ -158,8 +160,23 @@ def queue_order(partition: Partition, parent: Queue) -> list[Queue]:
 
 
 def by_demand(partition: Partition, tied: list[Queue]) -> list[Queue]:
-    """Queues equal in all else: always the first by name that no other exceeds. Rules: QUE-36."""
+    """Queues equal in all else, by what they want, then by name.
+
+    With parity always the first by name that no other exceeds, if that is not too much to compare.
+    Rules: QUE-35, QUE-36, KV-5.
+    """
     wanted = {queue.path: pending(partition, queue.path) for queue in tied}
+    kinds = {tuple(sorted((t, a) for t, a in each.items() if a)) for each in wanted.values()}
+    if not partition.parity or len(kinds) > 64:
+        whole = root_maximum(partition) or {}
+
+        def demand(queue: Queue) -> tuple[Fraction, int, str]:
+            wants = wanted[queue.path]
+            parts = sum((Fraction(wants[t], whole[t]) for t in wants if whole.get(t)), Fraction(0))
+            others = sum(wants[t] for t in wants if not whole.get(t))
+            return -parts, -others, queue.path.rpartition(".")[2]
+
+        return sorted(tied, key=demand)
     left = sorted(tied, key=lambda queue: queue.path.rpartition(".")[2])
     ordered = []
     while left:
@@ -224,7 +241,7 @@ def available(partition: Partition) -> dict[str, dict[str, int]]:
 
 
 def node_score(partition: Partition, node: Node, free: res.Amounts, policy: str) -> float:
-    """The lower, the earlier. Rules: NOD-16 to NOD-19."""
+    """The lower, the earlier. Rules: NOD-16, NOD-17, NOD-18, NOD-19."""
     weights = partition.node_weights or {"vcore": 1.0, "memory": 1.0}
     weighted = whole = 0.0
     for type_name in sorted(node.capacity):

@@ -18,7 +18,7 @@ from tests.reference import configurations
 from tests.reference.manners import CROWDED, LARGE, Manner
 from tests.reference.model import SECOND, Reference
 from tests.reference.outcome import Outcome, Record
-from tests.reference.standing import Standing, expected
+from tests.reference.snapshot import Snapshot, expected
 from tests.reference.state import Allocation, Application, Node, Partition
 from tests.reference.tastes import Taste
 
@@ -69,7 +69,7 @@ Input: TypeAlias = tuple[int, "c.Command | Step"]
 class Run:
     """A recorded workload: each input with what the reference answered.
 
-    By number of an input: ``standings``, what could be seen of each partition after it;
+    By number of an input: ``snapshots``, what could be seen of each partition after it;
     ``removed``, the partitions and applications it removed. ``configs``: all that were in force,
     of each RM, the last one is still. ``moods``: by number of an input, the RM whose predicates
     changed their mind right before it, and what it is now.
@@ -78,7 +78,7 @@ class Run:
     inputs: list[Input] = field(default_factory=list)
     expected: list[list[Outcome]] = field(default_factory=list)
     records: list[list[Record]] = field(default_factory=list)
-    standings: dict[int, dict[tuple[str, str], Standing]] = field(default_factory=dict)
+    snapshots: dict[int, dict[tuple[str, str], Snapshot]] = field(default_factory=dict)
     removed: dict[int, set[tuple[str, str, str]]] = field(default_factory=dict)
     configs: dict[str, list[Configuration]] = field(default_factory=dict)
     moods: dict[int, tuple[str, int]] = field(default_factory=dict)
@@ -162,8 +162,8 @@ class Author:
         """Place all that can be placed, and note what can be seen then."""
         self.step(EVERYTHING)
         partitions = self.run.reference.partitions
-        standings = {name: expected(partition) for name, partition in partitions.items()}
-        self.run.standings[len(self.run.inputs) - 1] = standings
+        snapshots = {name: expected(partition) for name, partition in partitions.items()}
+        self.run.snapshots[len(self.run.inputs) - 1] = snapshots
 
     def register(self, rm_id: str) -> None:
         """A new or a known RM with a new configuration."""
@@ -212,6 +212,8 @@ class Author:
             change = (command.rm_id, self.rng.randint(0, 5))
             self.run.moods[len(self.run.inputs)] = change
             self.taste.change(*change)
+            again = c.UpdateNodes(command.rm_id)  # Without it the core looks again later.
+            self.note(again, self.run.reference.handle(again, self.now))
         self.note(command, self.run.reference.handle(command, self.now))
 
     def step(self, limit: int) -> None:

@@ -12,11 +12,14 @@ from typing import Any, Final
 import pytest
 
 from remuda.core.accounting import usage
-from remuda.core.apply import allocations, asks, expiry, lifecycle, pauses, releases, reservations
+from remuda.core.apply.applications import lifecycle
+from remuda.core.apply.asks import reservations
+from remuda.core.apply.requests import allocations, asks, pauses, releases
+from remuda.core.apply.timers import expiry
 from remuda.core.apply.turn import Turn
 from remuda.core.messages.commands import Ask
 from remuda.core.model import deadlines
-from remuda.core.model.application import Application
+from remuda.core.model.applications.application import Application
 from remuda.core.model.deadlines import Deadlines
 from remuda.core.model.partition import Partition
 from tests.package import replaces_functions
@@ -83,7 +86,7 @@ def placeholders_wait_for_ever(patch: pytest.MonkeyPatch) -> None:
 
 def replacements_are_not_told(patch: pytest.MonkeyPatch) -> None:
     """The RM does not hear of the allocation that took a placeholder's place. Rules: GANG-17."""
-    patch.setattr(releases, "tell_new", nothing)
+    patch.setattr(releases, "report_new", nothing)
 
 
 def dropped_asks_are_replaced_all_the_same(patch: pytest.MonkeyPatch) -> None:
@@ -93,7 +96,7 @@ def dropped_asks_are_replaced_all_the_same(patch: pytest.MonkeyPatch) -> None:
 
 def released_room_is_not_offered(patch: pytest.MonkeyPatch) -> None:
     """Nobody who waits hears of a node that got room. Rules: CYC-25."""
-    patch.setattr(releases, "offer_anew", nothing)
+    patch.setattr(releases, "node_renewed", nothing)
 
 
 def lost_connections_stop_nothing(patch: pytest.MonkeyPatch) -> None:
@@ -113,7 +116,7 @@ def victims_are_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 def rooms_are_kept_for_nobody(patch: pytest.MonkeyPatch) -> None:
     """Room stays promised to an ask whose node is gone. Rules: PRE-6, PRE-89."""
-    patch.setattr(reservations, "lose_standing", nothing)
+    patch.setattr(reservations, "lose_preemption", nothing)
 
 
 FAULTS: Iterable[Plant] = (

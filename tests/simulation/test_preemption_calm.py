@@ -14,7 +14,8 @@ from typing import Final
 
 import pytest
 
-from remuda.core.model.preemption import LOST, PLACED, QUEUE, REQUIRED_NODE
+from remuda.core.model.preemption.live import LOST, PLACED, QUEUE, REQUIRED_NODE
+from tests.long_runs import rotated
 from tests.simulation.preemption.cluster import HOUR
 from tests.simulation.preemption.workload import Quarrel
 
@@ -114,7 +115,7 @@ def test_these_runs_preempt() -> None:
 
 @pytest.mark.long
 @pytest.mark.remuda_rule("PRE-93")
-@pytest.mark.parametrize("first", THOUSAND)
+@pytest.mark.parametrize("first", rotated(THOUSAND))
 def test_a_thousand_runs_come_to_rest(first: int) -> None:
     found = block(first, losses=False)
     assert found[QUEUE] == found[PLACED]
@@ -122,6 +123,6 @@ def test_a_thousand_runs_come_to_rest(first: int) -> None:
 
 @pytest.mark.long
 @pytest.mark.remuda_rule("PRE-93")
-@pytest.mark.parametrize("first", THOUSAND)
+@pytest.mark.parametrize("first", rotated(THOUSAND))
 def test_a_thousand_runs_with_losses_come_to_rest(first: int) -> None:
     assert not block(first, losses=True)["waiting"]

@@ -15,7 +15,7 @@ import pytest
 
 from remuda.base.resources import Resource
 from remuda.config.schema import QueueConfig
-from remuda.core.model.preemption import LOST, PLACED
+from remuda.core.model.preemption.live import LOST, PLACED
 from tests.simulation.preemption.cluster import HOUR, NEW_KEY, SAME_KEY, Cluster
 from tests.unit.core.door import leaf, parent
 

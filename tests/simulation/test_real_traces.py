@@ -156,3 +156,12 @@ def test_philly_jobs_on_1024_gpus_with_a_queue_per_virtual_cluster() -> None:
     assert figures.tasks_finished == 15_264
     assert len(figures.queues) == 15
     assert round(figures.utilisation["gpu"].mean, 3) == 0.565
+
+
+@pytest.mark.remuda_rule("GANG-4")
+def test_no_philly_gang_of_a_virtual_cluster_times_out_for_the_part_another_one_has() -> None:
+    """Fifteen leaves share a quota of 1024 GPUs; a gang that began is let finish."""
+    figures = simulated(PHILLY, nodes="128xgpu=8000", queue_by="vc", gangs=True)
+    assert figures.tasks_total == figures.tasks_finished == 15_264
+    assert figures.gangs is not None
+    assert figures.gangs.started_in_part == figures.gangs.timed_out == figures.gangs.failed == 0

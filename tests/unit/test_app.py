@@ -29,7 +29,7 @@ class BrokenScheduler:
     def handle(self, command: Command, now_ns: int) -> list[Effect]:
         raise ArithmeticError("usage is negative\nsecond line")
 
-    def step(self, now_ns: int, limit: int) -> list[Effect]:
+    def step(self, now_ns: int, limit: int, *, timers: bool = True) -> list[Effect]:
         return []
 
     def next_deadline(self) -> int | None:

@@ -18,7 +18,8 @@ from typing import Final
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.interpreter import tune_interpreter
 from remuda.runtime.ports import SchedulerFactory
-from tools.gate.cases import COUNTED, TIME_PROPORTIONS, TIMED, WORK_PROPORTIONS, Case
+from tools.gate.cases import COUNTED, RELEASES, TIME_PROPORTIONS, TIMED, WORK_PROPORTIONS, Case
+from tools.gate.equal import release_work
 from tools.gate.judge import TIME, WORK, Figures, Kind, Samples, compare, weigh
 from tools.gate.plant import BURDENS, burdened
 from tools.gate.reference import calibration_digest, read, record
@@ -72,7 +73,13 @@ def _record(timed: Sequence[Case], counted: Sequence[Case], time: bool) -> None:
 
 
 def _counted(cases: Sequence[Case], make: SchedulerFactory) -> Figures:
-    return {case.name: allocation_work(case.shape, make) for case in cases}
+    """Count all that is counted, or nothing."""
+    if not cases:
+        return {}
+    found = {case.name: allocation_work(case.shape, make) for case in cases}
+    for each in RELEASES:
+        found[each.name] = release_work(each.queues, each.levels, make)
+    return found
 
 
 def _timed(
@@ -88,7 +95,7 @@ def _timed(
     for _ in range(1 + repetitions):
         measure(cases, samples, make, _dot)
         faults = _faults(TIME, samples.costs(), recorded)
-        faults |= dict(weigh(TIME, samples.seconds(), TIME_PROPORTIONS))
+        faults |= dict(weigh(TIME, samples.costs(), TIME_PROPORTIONS))
         if not faults:
             break
         bases = {each.base for each in TIME_PROPORTIONS if each.case in faults}

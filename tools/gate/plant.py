@@ -57,9 +57,9 @@ class _Burdened:
         """As that of the scheduler."""
         return self._borne(self._scheduler.handle(command, now_ns))
 
-    def step(self, now_ns: int, limit: int) -> list[Effect]:
+    def step(self, now_ns: int, limit: int, *, timers: bool = True) -> list[Effect]:
         """As that of the scheduler, but slower."""
-        return self._borne(self._scheduler.step(now_ns, limit))
+        return self._borne(self._scheduler.step(now_ns, limit, timers=timers))
 
     def view(self, query: Query) -> View:
         """As that of the scheduler."""

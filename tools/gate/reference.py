@@ -30,7 +30,7 @@ class Recorded(msgspec.Struct):
     """The figures of one build: what an allocation costs, by case; time by processor, too.
 
     The calibration costs more beside an allocation on one kind of processor than on another, by up
-    to a third. A processor is named by what its name begins with.
+    to a third. A processor is named by what its name begins with; the longest such name counts.
     """
 
     time: dict[str, dict[str, float]] = {}
@@ -38,10 +38,8 @@ class Recorded(msgspec.Struct):
 
     def time_on(self, processor: str) -> dict[str, float] | None:
         """Return the timed figures for a processor, None if there are none."""
-        for name, figures in self.time.items():
-            if processor.startswith(name):
-                return figures
-        return None
+        names = [name for name in self.time if processor.startswith(name)]
+        return self.time[max(names, key=len)] if names else None
 
 
 class Reference(msgspec.Struct):

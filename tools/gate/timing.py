@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Final
 
 from remuda.base.errors import RemudaError
-from remuda.bench.machine import this_machine
-from remuda.bench.run import MEMORY, TIMEOUT_S, Receiver, judge, prepare, request_of
-from remuda.bench.shapes import Shape
+from remuda.bench.clusters.shapes import Shape
+from remuda.bench.suites.machine import this_machine
+from remuda.bench.throughput.run import MEMORY, TIMEOUT_S, Receiver, judge, prepare, request_of
 from remuda.core.scheduler import Scheduler
 from remuda.edges.inproc import InProcessScheduler
-from remuda.runtime.clock import WallClock
+from remuda.runtime.clock import SteadyClock
 from remuda.runtime.collection import COLLECTOR
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.ports import SchedulerFactory
@@ -39,15 +39,19 @@ _MACHINE: Final = Path("/proc/stat")
 
 
 class Jumping:
-    """The wall clock, and how far it has jumped ahead."""
+    """The machine's clocks, and how far both have jumped ahead."""
 
     def __init__(self) -> None:
-        self._clock = WallClock()
+        self._clock = SteadyClock()
         self.ahead_ns = 0
 
     def now_ns(self) -> int:
         """Unix time in nanoseconds, ahead of the true one."""
         return self._clock.now_ns() + self.ahead_ns
+
+    def wall_ns(self) -> int:
+        """Unix time in nanoseconds, as far ahead."""
+        return self._clock.wall_ns() + self.ahead_ns
 
 
 class Meter:

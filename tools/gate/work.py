@@ -13,8 +13,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Final, cast
 
-from remuda.bench.run import MEMORY, Receiver, judge, prepare, request_of
-from remuda.bench.shapes import Shape
+from remuda.bench.clusters.shapes import Shape
+from remuda.bench.throughput.run import MEMORY, Receiver, judge, prepare, request_of
 from remuda.config.load import load_configuration
 from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.core.messages.effects import Effect

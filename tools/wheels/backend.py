@@ -6,7 +6,9 @@ forbids it; without either, what cannot be compiled stays plain Python, and one 
 Sources are compiled as they are, and stay in the wheel beside what became of them.
 
 Wheels are built in a copy of the sources, so that nothing that an earlier build left lying about
-gets into them. Editable installs are setuptools' alone and never compiled.
+gets into them. The same sources and programs give the same bytes, wherever and whenever: no path of
+the build, no order of a folder, no mode of a file and no time is in a wheel, but SOURCE_DATE_EPOCH
+where that is set. Editable installs are setuptools' alone and never compiled.
 """
 
 from __future__ import annotations
@@ -74,6 +76,13 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 
 # What of the repository a wheel is made of.
 _PARTS: Final = ("pyproject.toml", "README.md", "LICENSE", "NOTICE", "src/remuda")
+
+# The time of every file in a wheel if SOURCE_DATE_EPOCH does not say another: the first one that
+# the format of the archive has.
+_EPOCH: Final = "315532800"
+
+_SEED: Final = "-frandom-seed="
+
 _BUILD: Final = (
     "import sys; from setuptools import build_meta; print(build_meta.build_wheel(sys.argv[1]))"
 )
@@ -140,6 +149,22 @@ def whole_program(command: list[str]) -> list[str]:
         source.write_text("int remuda(void) { return 0; }\n")
         trial = [*command, "-shared", "-fPIC", *options, "-o", str(source.with_suffix(".so"))]
         done = subprocess.run([*trial, str(source)], capture_output=True, check=False)
+    return [] if done.returncode else options
+
+
+def without_places(command: list[str]) -> list[str]:
+    """Return the options by which no path of this machine gets into what is compiled.
+
+    None if the compiler does not know them: what it makes runs as well. The working folder is the
+    copy of the sources; mypyc's own C files lie beside its package.
+    """
+    library = find_spec("mypyc")
+    assert library is not None
+    assert library.origin is not None
+    places = {Path.cwd(): ".", Path(library.origin).parent: "mypyc"}
+    options = [f"-ffile-prefix-map={place}={name}" for place, name in places.items()]
+    trial = [*command, *options, _SEED + "trial", "-x", "c", "-fsyntax-only", "-"]
+    done = subprocess.run(trial, input="", capture_output=True, text=True, check=False)
     return [] if done.returncode else options
 
 
@@ -233,15 +258,22 @@ def set_up(files: list[str]) -> None:
         group_name="remuda",
     )
     options = whole_program(_compiler())
+    places = without_places(_compiler())
+    _SideBySide.seeded = bool(places)
     for each in extensions:
         # A warning that a newer compiler thought of is no reason against its work.
-        each.extra_compile_args += ["-Wno-error", *options]
+        each.extra_compile_args += ["-Wno-error", *options, *places]
         each.extra_link_args += ["-O3", *options] if options else []
     setup(ext_modules=extensions, cmdclass={"build_ext": _SideBySide})
 
 
 class _SideBySide(build_ext):  # type: ignore[misc]  # setuptools has no types
-    """Compiles as many files at a time as there are processors; setuptools takes one by one."""
+    """Compiles as many files at a time as there are processors; setuptools takes one by one.
+
+    ``seeded``: the compiler takes the option that makes what it makes up repeatable.
+    """
+
+    seeded = False
 
     def build_extensions(self) -> None:
         """Compile and link all extensions."""
@@ -250,7 +282,14 @@ class _SideBySide(build_ext):  # type: ignore[misc]  # setuptools has no types
             one_by_one = compiler.compile
 
             def compile_all(sources: list[str], **settings: Any) -> list[str]:
-                found = pool.map(lambda source: one_by_one([source], **settings), sources)
+                options = list(settings.pop("extra_postargs", None) or [])
+
+                def compile_one(source: str) -> list[str]:
+                    # Names that the compiler makes up come from the file's name, not by chance.
+                    seeded = [*options, f"{_SEED}{source}"] if self.seeded else options
+                    return list(one_by_one([source], extra_postargs=seeded, **settings))
+
+                found = pool.map(compile_one, sources)
                 return [each for objects in found for each in objects]
 
             compiler.compile = compile_all
@@ -275,6 +314,8 @@ def _copy(tree: Path) -> Path:
             shutil.copytree(source, target, ignore=unwanted)
         else:
             shutil.copy(source, target)
+    for path in tree.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
     return tree
 
 
@@ -283,6 +324,9 @@ def _wheel(tree: Path, directory: Path) -> str:
     done = subprocess.run(
         [sys.executable, "-c", _BUILD, str(directory.resolve())],
         cwd=tree,
+        # mypyc goes through sets of names, whose order is that of their hashes.
+        env={"SOURCE_DATE_EPOCH": _EPOCH, **os.environ, "PYTHONHASHSEED": "0"},
+        umask=0o022,
         check=True,
         capture_output=True,
         text=True,

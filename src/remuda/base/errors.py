@@ -39,8 +39,8 @@ class Problem:
 
     ``path`` names the element (``partitions[0].queues[1].name``, counted from 0), ``rule`` the
     broken rule (``CFG-61``), ``message`` what is wrong and ``hint`` what to do. ``line`` and
-    ``column`` count from 1; 0 means the position is not known. A ``warning`` is legal and mostly
-    not what was meant; an ``error`` makes the text invalid.
+    ``column`` count from 1; 0 means the position is not known. A ``warning`` is legal and mostly a
+    mistake; an ``error`` makes the text invalid.
     """
 
     path: str

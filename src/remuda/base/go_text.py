@@ -54,9 +54,9 @@ def parse_int32(text: str) -> int | None:
 
 
 def parse_whole(text: str) -> int | None:
-    """Return a number in decimal digits with an optional sign; None if it is none.
+    """Return a number from decimal digits with an optional sign; None if the text is no number.
 
-    One that fits no 64 bits is cut to one that does not either. Rules: KV-2.
+    A number beyond 64 bits is cut to one that is still beyond 64 bits. Rules: KV-2.
     """
     parts = _WHOLE.fullmatch(text)
     if parts is None:

@@ -1,7 +1,7 @@
-"""What a name from outside may look like that is kept, logged and shown as it is.
+"""The form of names from outside that are kept, logged and shown unchanged.
 
-A name without bound costs memory for as long as it is kept, and one with line breaks could pass
-for another line of a log.
+A name without a bound costs memory while it is kept, and a name with line breaks could look like
+another line of a log.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Quantities as texts of a configuration file, such as ``10Gi`` or ``500m`` (RES-5 to RES-8).
+"""Quantities as texts of a configuration file, such as ``10Gi`` or ``500m`` (chapter 40 section 2).
 
 A quantity is an unsigned whole number and an optional suffix. The type ``vcore`` is counted in
 milli-cores: its numbers are multiplied by 1000 unless the suffix ``m`` says they are milli-cores
@@ -38,7 +38,7 @@ _DIGITS_MAX: Final = 19
 
 
 class QuantityError(RemudaError):
-    """A text is not a quantity; the message is one of the texts of RES-8."""
+    """A text is not a quantity; the message is one of the texts of RES-8. Implements: RES-8."""
 
 
 def parse_quantity(name: str, text: str) -> int:
@@ -46,7 +46,7 @@ def parse_quantity(name: str, text: str) -> int:
 
     Raises QuantityError: ``invalid quantity`` (not a number with letters behind it),
     ``invalid suffix`` (letters that are no suffix of this type), ``invalid quantity: overflow``.
-    Rules: RES-4 to RES-8, QTY-1 to QTY-6.
+    Implements: RES-4, RES-5, RES-6, RES-7, QTY-1, QTY-2, QTY-3, QTY-4, QTY-5, QTY-6. Rules: RES-8.
     """
     parts = _GRAMMAR.fullmatch(text.strip())
     if parts is None:

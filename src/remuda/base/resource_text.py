@@ -16,7 +16,7 @@ class ResourceTextError(RemudaError):
 
 
 def printable(resource: Resource | None) -> str:
-    """Return the form used in event messages and error texts. Rules: RES-12."""
+    """Return the form used in event messages and error texts. Implements: RES-12, EVT-14."""
     if resource is None:
         return "nil resource"
     return f"map[{' '.join(f'{name}:{value}' for name, value in sorted(resource.items()))}]"
@@ -26,7 +26,7 @@ def parse_tag(text: str) -> dict[str, int]:
     """Read a resource from the JSON form of the wire message, as application tags carry it.
 
     Keys the message does not have are skipped, as JSON readers of the wire do. Raises
-    ResourceTextError if the text is not such a message. Rules: RES-10, RES-11.
+    ResourceTextError if the text is not such a message. Implements: RES-10. Rules: RES-11.
     """
     try:
         message = json.loads(text)

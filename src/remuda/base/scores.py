@@ -18,7 +18,7 @@ def fit_in_score(available: Resource | None, wanted: Resource | None) -> float:
     """Return how much of ``wanted`` is not covered: 0 covers all, 1 per type not covered at all.
 
     Without an available resource it is the number of wanted types, whatever their amounts.
-    Rules: RES-54.
+    Implements: RES-54.
     """
     if wanted is None:
         return 0.0
@@ -37,7 +37,7 @@ def fit_in_score(available: Resource | None, wanted: Resource | None) -> float:
 def abs_used_capacity(capacity: Resource | None, used: Resource | None) -> dict[str, int]:
     """Return the used percentage of each type that both sides have, sorted by name.
 
-    Division comes first, so 29 of 100 is 28. Rules: RES-55.
+    Division comes first, so 29 of 100 is 28. Implements: RES-55.
     """
     if capacity is None or used is None:
         return {}
@@ -58,7 +58,7 @@ def percentage(used: int, capacity: int) -> int:
 def dominant_resource_type(used: Resource | None, capacity: Resource | None) -> str:
     """Return the type with the largest used part of the capacity, "" if there is none.
 
-    Equal parts go to the name that sorts first; negative parts never win. Rules: RES-56.
+    Equal parts go to the name that sorts first; negative parts never win. Implements: RES-56.
     """
     if used is None or capacity is None:
         return ""

@@ -17,7 +17,7 @@ from remuda.base.resources import Resource
 
 
 def share(amount: int, total: int) -> float:
-    """Return one type's share; without a total it is the raw amount. Rules: RES-46."""
+    """Return one type's share; without a total it is the raw amount. Implements: RES-46."""
     if amount == 0:
         return 0.0
     if total == 0:
@@ -38,7 +38,7 @@ def _shares_of(used: Resource, total: Resource | None, types: Iterable[str]) -> 
 def compare_shares(left: Sequence[float], right: Sequence[float]) -> int:
     """Compare two ascending share lists from their largest end: -1, 0 or 1.
 
-    The rest of the longer list decides by its first share that is not 0. Rules: RES-47.
+    The rest of the longer list decides by its first share that is not 0. Implements: RES-47.
     """
     for a, b in zip(reversed(left), reversed(right), strict=False):
         if a != b:
@@ -59,7 +59,7 @@ def _sign_of_rest(rest: Sequence[float]) -> int:
 def compare_usage_ratio(
     left: Resource | None, right: Resource | None, total: Resource | None
 ) -> int:
-    """Compare two usages against one total: -1, 0 or 1. Rules: RES-48."""
+    """Compare two usages against one total: -1, 0 or 1. Implements: RES-48."""
     return compare_shares(shares(left, total), shares(right, total))
 
 
@@ -69,7 +69,7 @@ def compare_usage_ratio_separately(
     right: Resource | None,
     right_total: Resource | None,
 ) -> int:
-    """Compare two usages, each against its own total: -1, 0 or 1. Rules: RES-49, RES-50."""
+    """Compare two usages, each against its own total: -1, 0 or 1. Implements: RES-49, RES-50."""
     return compare_shares(shares(left, left_total), shares(right, right_total))
 
 
@@ -86,7 +86,7 @@ def compare_usage_ratio_specific_types(
 ) -> int:
     """Compare as ``compare_usage_ratio`` on the types of ``only``; None means all types.
 
-    Rules: RES-53.
+    Implements: RES-53.
     """
     if only is None:
         return compare_usage_ratio(left, right, total)
@@ -100,7 +100,7 @@ def compare_usage_ratio_specific_types(
 def fairness_ratio(left: Resource | None, right: Resource | None, total: Resource | None) -> float:
     """Return the largest share of left over the largest of right.
 
-    0/0 is 1, anything else over 0 is infinite. Rules: RES-51.
+    0/0 is 1, anything else over 0 is infinite. Implements: RES-51.
     """
     a = max(shares(left, total), default=0.0)
     b = max(shares(right, total), default=0.0)
@@ -115,7 +115,7 @@ def fair_share(
     """Return a queue's fair share: the largest of its types' parts of what it is meant to have.
 
     A type counts against the guaranteed amount, else against the fair maximum, else not at all;
-    negative usage does not count. Rules: RES-52, QUE-38.
+    negative usage does not count. Implements: RES-52. Rules: QUE-38.
     """
     best = 0.0
     for name, amount in (used or {}).items():

@@ -31,7 +31,7 @@ def track(
     """Return the tracked usage with one ended allocation added.
 
     ``instance_type`` is the node's attribute ``si/instance-type``, "" if it has none. Times are
-    nanoseconds; only whole seconds count. Sums saturate. Rules: RES-57.
+    nanoseconds; only whole seconds count. Sums saturate. Implements: RES-57.
     """
     seconds = max(0, released_ns - bound_ns) // _NS_PER_SECOND
     kind = instance_type or UNKNOWN_INSTANCE_TYPE

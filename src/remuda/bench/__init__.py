@@ -1,1 +1,1 @@
-"""Measures how fast the scheduler is, on fixed shapes, the way a resource manager meets it."""
+"""Measures how fast the scheduler is for a resource manager, on fixed shapes."""

@@ -9,6 +9,8 @@ from typing import Annotated, Final
 
 import typer
 
+from remuda.cli.extras import require
+
 EXAMPLES: Final = """
 Examples:
 
@@ -22,7 +24,7 @@ Examples:
 
   remuda bench --output json > now.json   figures of every run, for machines
 
-  remuda bench --compare now.json         what is faster, and decided otherwise
+  remuda bench --compare now.json         what is faster, or decided otherwise
 """
 
 
@@ -49,7 +51,7 @@ def bench(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Also print how rates and decisions compare with a file of --output json.",
+            help="Also compare rates and decisions with a file of --output json.",
         ),
     ] = None,
     plot: Annotated[
@@ -57,16 +59,16 @@ def bench(
         typer.Option(metavar="FILE", help="Draw rates and curves to a .svg or .png file."),
     ] = None,
 ) -> None:
-    """Measure allocations per second through the in-process API, and what else costs how much.
+    """Measure allocations per second through the in-process API, and other costs.
 
-    Each run has a process of its own. The time is taken from the request with
-    all asks to the last callback, with events and effects on; every run checks
-    that each ask was placed once and that all counters are right. A fixed loop
-    timed before and after each run tells whether the machine was equally fast.
+    Each run has a process of its own. The time runs from the request with all
+    asks to the last callback, with events and effects on. Every run checks that
+    each ask was placed once and that all counters are right. A fixed loop before
+    and after each run shows whether the machine was equally fast.
 
     \b
     Throughput
-      core          S1 to S10; what runs if nothing is named
+      core          S1 to S10; they run if no name is given
       S1, S2        1,000 and 5,000 nodes, 10 queues of 10 applications
       S3, S7        100 queues; 1,000 applications in fair order
       S4, S5        S1 and S2 with packed nodes
@@ -95,28 +97,36 @@ def bench(
       idle          10,000 nodes and 100,000 asks that fit none of them: the
                     CPU time of doing nothing, and how soon an ask is placed
       preemption    P1 to P10, in 5,000 nodes full of 100,000 allocations:
-                    attempts of all kinds (P1 to P8), that fruitless ones are
-                    not repeated (P9), a crowd that is owed room (P10)
-      rest          R1, R2: asks of a scheduler that is read over REST, and
-                    how long its answers take
+                    attempts of all kinds (P1 to P8), repeats of attempts in
+                    vain (P9), 1,000 asks below their guarantee (P10)
+      rest          R1, R2: scheduling while clients read over REST, and the
+                    time of the answers
       grpc          G1 to G6: a scheduler in a process of its own, asked over
-                    gRPC by one and by four others, flat out and at a pace
-      recovery      V1, V2: until it knows of 10,000 nodes with 100,000
+                    gRPC by one and by four clients, at full and at a fixed rate
+      predicates    Q1, Q2: 5,000 nodes and 50,000 asks, where the resource
+                    manager is asked about nodes over a session; without
+                    predicate classes and with ten
+      recovery      V1, V2: the time to report 10,000 nodes with 100,000
                     allocations, over gRPC
       pauses        the longest wait of an ask while 2,000 queues are loaded
                     anew, dumps are read, garbage is collected
       gang          1,000 gangs of 2 to 512 members on 5,000 nodes
-      saturated     releases in a full cluster, and what each lets in
-      events        S1 without events, with them, and with ten that follow
+      saturated     releases in a full cluster, until the next ask is placed
+      events        S1 without events, with them, and with ten streams
       memory        bytes for a node, an allocation, a pending ask
-      startup       seconds to --help and to serving, and what is held then
+      churn         whether memory grows while 9,000 asks a second come and
+                    end, for ten minutes
+      startup       seconds to --help and to serving, and memory then
     """  # noqa: D301 - the character itself keeps the lines of a paragraph apart
-    from remuda.bench.compare import as_comparison, read_session  # noqa: PLC0415 - quick help
-    from remuda.bench.session import as_json, as_table, measure_all  # noqa: PLC0415 - quick help
+    require("bench", "remuda bench", "rich")
+    if plot is not None:
+        require("plot", "--plot", "matplotlib")
+    from remuda.bench.suites.compare import as_comparison, read_session  # noqa: PLC0415 - quick help
+    from remuda.bench.suites.session import as_json, as_table, measure_all  # noqa: PLC0415 - quick help
 
     earlier = None if compare is None else read_session(compare)
     if plot is not None:
-        from remuda.bench.plot import check_target  # noqa: PLC0415 - Matplotlib only if needed
+        from remuda.bench.suites.plot import check_target  # noqa: PLC0415 - Matplotlib only if needed
 
         check_target(plot)
     session = measure_all(names or [], runs, sys.stderr)
@@ -127,6 +137,6 @@ def bench(
     if earlier is not None:
         as_comparison(session, earlier, sys.stderr if output is Output.JSON else sys.stdout)
     if plot is not None:
-        from remuda.bench.plot import draw  # noqa: PLC0415 - Matplotlib only if needed
+        from remuda.bench.suites.plot import draw  # noqa: PLC0415 - Matplotlib only if needed
 
         draw(session, plot)

@@ -10,17 +10,19 @@ from urllib.parse import urlsplit
 
 import typer
 
+from remuda.base.addresses import parse_address
 from remuda.base.errors import UsageError
-from remuda.cli.serve import parse_address, parse_seconds
+from remuda.cli.serve import parse_seconds
 
-EXAMPLES: Final = """
+EXAMPLES: Final = r"""
 Examples:
 
   remuda conformance --grpc 127.0.0.1:9079
 
   remuda conformance --grpc 127.0.0.1:9079 --rest http://127.0.0.1:9080
 
-  remuda conformance --grpc 127.0.0.1:9079 --level parity --only 'asks.*' --only SI-61
+  remuda conformance --grpc 127.0.0.1:9079 --level parity \
+      --only 'asks.*' --only SI-61
 
   remuda conformance --list
 
@@ -61,7 +63,7 @@ def conformance(
         str | None,
         typer.Option(
             metavar="URL",
-            help="Its HTTP API, for the checks that look there; else they are not applicable.",
+            help="Its HTTP API, for the checks of it; without it they are not applicable.",
         ),
     ] = None,
     only: Annotated[
@@ -81,32 +83,32 @@ def conformance(
     ] = Level.ALL,
     timeout: Annotated[
         str,
-        typer.Option(metavar="TIME", help="How long each answer is waited for; more if it is far."),
+        typer.Option(
+            metavar="TIME", help="How long to wait for each answer; more for a far scheduler."
+        ),
     ] = "5s",
-    jobs: Annotated[
-        int, typer.Option(min=1, max=64, help="Checks that run beside each other.")
-    ] = 8,
+    jobs: Annotated[int, typer.Option(min=1, max=64, help="Checks that run at the same time.")] = 8,
     output: Annotated[
         Output, typer.Option(help="A report for people, JSON, or JUnit XML for build servers.")
     ] = Output.TEXT,
     list_: Annotated[
-        bool, typer.Option("--list", help="Show what there is to check, and check nothing.")
+        bool, typer.Option("--list", help="List the checks and do not run them.")
     ] = False,
 ) -> None:
     """Check that a scheduler keeps the rules of the scheduler interface.
 
-    Talks to it as resource managers do, over gRPC, and compares every
-    answer with what the specification says. Works with any program that
-    serves si.v1.Scheduler. Each check registers resource managers of its
-    own, with names that nobody else has, and removes them at the end if
-    the other side can do that.
+    The suite talks to the scheduler over gRPC, like resource managers, and
+    compares every answer with the specification. It works with any program
+    that serves si.v1.Scheduler. Each check registers resource managers of
+    its own, with unique names, and removes them at the end if the
+    scheduler can do that.
 
-    A failed check says what was sent, what was expected by which rule,
-    and what came instead. Checks that need a service the other side has
-    not are not applicable. All of them take about 40 seconds.
+    A failed check prints what was sent, what the rule expects, and what
+    came instead. Checks of a service that the scheduler does not have are
+    not applicable. All checks take about 40 seconds.
 
-    Exit code 0: all passed; 1: some failed; 2: nobody could be checked,
-    or the command line is wrong.
+    Exit code 0: all passed; 1: some failed; 2: the scheduler could
+    not be reached, or the command line is wrong.
     """
     # The gRPC library would add lines of its own to ours; it reads this when it is imported.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")

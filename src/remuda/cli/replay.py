@@ -21,8 +21,11 @@ def replay(
 ) -> None:
     """Repeat a recording and compare all decisions.
 
-    Exit code 0: the same; 1: they differ, and where first; 2: the file cannot be read
-    or lines of it were lost, added or moved.
+    A file has a segment for each process that recorded to it. An incomplete segment is repeated as
+    far as it goes.
+
+    Exit code 0: all effects are the same; 1: they differ, and the output names the first place;
+    2: the file cannot be read, or lines of it were lost, added or moved.
     """
     from remuda.runtime import replay as recording  # noqa: PLC0415 - keeps help fast
 
@@ -30,6 +33,10 @@ def replay(
     if not result.same:
         print(f"{file}: different at {result.difference}")
         raise typer.Exit(1)
-    tail = "; the recording breaks off during one more" if result.unfinished else ""
-    print(f"{file}: {result.inputs} inputs, all effects the same{tail}")
-    print(f"digest {result.digest}")
+    several = len(result.segments) > 1
+    for number, segment in enumerate(result.segments, start=1):
+        place = f"{file}: segment {number} (line {segment.line})" if several else f"{file}"
+        torn = f"; torn {segment.torn}" if segment.torn else ""
+        during = ", during one more input" if segment.unfinished else ""
+        print(f"{place}: {segment.inputs} inputs, all effects the same{torn}{during}")
+        print(f"digest {segment.digest}")

@@ -1,7 +1,7 @@
 """The command ``remuda serve``: options to settings, nothing else.
 
-Each option has an environment variable, since a service mostly runs in a container. What an option
-means is said once, in its help; what is wrong with one is told in a line that names it.
+Each option has an environment variable, since a service mostly runs in a container. Only the help
+of an option explains it. An error of an option is one line that names it. Implements: KV-6.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from remuda.base.addresses import parse_address
 from remuda.base.duration import SECOND, parse_duration
 from remuda.base.errors import UsageError
 
@@ -24,7 +25,7 @@ Examples:
 
   remuda serve --demo --duration 30s
 
-  remuda serve --config queues.yaml --rest-address 127.0.0.1:0 --grpc-address 127.0.0.1:0
+  remuda serve --config queues.yaml --grpc-address 0.0.0.0:9079
 
   REMUDA_CONFIG=queues.yaml REMUDA_RECORD=run.journal remuda serve
 """
@@ -64,7 +65,38 @@ _RestAddress = Annotated[
 _RestCors = Annotated[
     bool,
     typer.Option(
-        envvar="REMUDA_REST_CORS", help="Let web pages of other origins read the HTTP API."
+        envvar="REMUDA_REST_CORS",
+        help="Let web pages of other origins read what front ends list: clusters, partitions,"
+        " queues, applications, nodes, history, health.",
+    ),
+]
+_RestHosts = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME,NAME",
+        envvar="REMUDA_REST_HOSTS",
+        help="Names by which clients may call the HTTP API, besides addresses, localhost and the"
+        " name of the machine; * for any. Not checked if a token is required.",
+    ),
+]
+_GrpcConnections = Annotated[
+    int,
+    typer.Option(
+        metavar="COUNT",
+        envvar="REMUDA_GRPC_CONNECTIONS_PER_ADDRESS",
+        min=0,
+        max=512,
+        help="gRPC connections that one address may have; 0 for only the limit of all, 512.",
+    ),
+]
+_RestConnections = Annotated[
+    int,
+    typer.Option(
+        metavar="COUNT",
+        envvar="REMUDA_REST_CONNECTIONS_PER_ADDRESS",
+        min=0,
+        max=512,
+        help="HTTP connections that one address may have; 0 for only the limit of all, 512.",
     ),
 ]
 _Demo = Annotated[
@@ -88,7 +120,7 @@ _Record = Annotated[
     typer.Option(
         metavar="FILE",
         envvar="REMUDA_RECORD",
-        help="Record every input to FILE, for 'remuda replay FILE'; it must not exist yet.",
+        help="Record every input to FILE, for 'remuda replay FILE'; recordings in it are kept.",
     ),
 ]
 _LdapSettings = Annotated[
@@ -138,8 +170,8 @@ _GrpcTlsClientCa = Annotated[
     typer.Option(
         metavar="FILE",
         envvar="REMUDA_GRPC_TLS_CLIENT_CA",
-        help="Authorities, in PEM, one of which must have signed the certificate that every gRPC"
-        " client then has to show.",
+        help="Authorities, in PEM. Every gRPC client then has to show a certificate that one of"
+        " them has signed.",
     ),
 ]
 _GrpcAccess = Annotated[
@@ -148,13 +180,13 @@ _GrpcAccess = Annotated[
         metavar="FILE",
         envvar="REMUDA_GRPC_ACCESS",
         help="TOML file with the identities that may call gRPC, and what each may do; without it"
-        " whoever can connect may do everything.",
+        " every client that can connect may do everything.",
     ),
 ]
 _ClusterName = Annotated[
     str,
     typer.Option(
-        metavar="NAME", envvar="REMUDA_CLUSTER_NAME", help="What the HTTP API calls the cluster."
+        metavar="NAME", envvar="REMUDA_CLUSTER_NAME", help="Name of the cluster in the HTTP API."
     ),
 ]
 _HistorySamples = Annotated[
@@ -164,7 +196,7 @@ _HistorySamples = Annotated[
         envvar="REMUDA_HISTORY_SAMPLES",
         min=0,
         max=1440,
-        help="Minutes for which the HTTP API knows how much ran; 0 for no history.",
+        help="Minutes of history in the HTTP API of how much ran; 0 for no history.",
     ),
 ]
 
@@ -173,7 +205,7 @@ _MetricsPrefix = Annotated[
     typer.Option(
         metavar="NAME",
         envvar="REMUDA_METRICS_PREFIX",
-        help="What the names of all metrics at /ws/v1/metrics begin with.",
+        help="Prefix of the names of all metrics at /ws/v1/metrics.",
     ),
 ]
 _MetricsQueueNames = Annotated[
@@ -190,7 +222,7 @@ _MetricsUsers = Annotated[
     typer.Option(
         metavar="COUNT",
         envvar="REMUDA_METRICS_USERS",
-        help="Show what each user holds, for at most that many users; the others are one series.",
+        help="Show the usage of each user, for at most that many users; the others are one series.",
     ),
 ]
 _RestTlsCert = Annotated[
@@ -214,7 +246,7 @@ _RestAccess = Annotated[
         metavar="FILE",
         envvar="REMUDA_REST_ACCESS",
         help="TOML file with the identities that may read the HTTP API, by token; without it"
-        " whoever can connect may. It can be the file of --grpc-access.",
+        " every client that can connect may. It can be the file of --grpc-access.",
     ),
 ]
 _Debug = Annotated[
@@ -241,6 +273,9 @@ def serve(
     grpc_address: _GrpcAddress = "127.0.0.1:9079",
     rest_address: _RestAddress = "127.0.0.1:9080",
     rest_cors: _RestCors = True,
+    rest_hosts: _RestHosts = "",
+    grpc_connections_per_address: _GrpcConnections = 25,
+    rest_connections_per_address: _RestConnections = 256,
     demo: _Demo = False,
     duration: _Duration = None,
     record: _Record = None,
@@ -266,10 +301,10 @@ def serve(
 
     When it is ready, stdout gets one line: listening grpc=HOST:PORT rest=HOST:PORT
 
-    SIGTERM and Ctrl-C end it cleanly, with exit code 0. SIGHUP has the file given as --config
-    read again; a file with errors changes nothing.
+    SIGTERM and Ctrl-C end it cleanly, with exit code 0. On SIGHUP it reads the file of --config
+    again; a file with errors changes nothing.
 
-    An option on the command line wins over its environment variable.
+    An option on the command line overrides its environment variable.
     """
     # Before all that takes time: a SIGHUP that comes too early would end the process.
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])
@@ -292,6 +327,9 @@ def serve(
             grpc_address=grpc,
             rest_address=rest,
             rest_cors=rest_cors,
+            rest_hosts=rest_hosts,
+            grpc_connections=grpc_connections_per_address,
+            rest_connections=rest_connections_per_address,
             demo=demo,
             duration_seconds=seconds,
             record=record,
@@ -347,20 +385,6 @@ def _delay_ns(text: str | None) -> int | None:
     from remuda.runtime.reservation import default_delay_ns, read_delay  # noqa: PLC0415 - as above
 
     return default_delay_ns(os.environ) if text is None else read_delay("--reservation-delay", text)
-
-
-def parse_address(option: str, text: str) -> tuple[str, int]:
-    """Return host and port of ``HOST:PORT`` or ``[IPV6]:PORT``.
-
-    Raises: UsageError.
-    """
-    host, colon, port = text.rpartition(":")
-    bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
-    if not (colon and bare and port.isascii() and port.isdecimal() and int(port) < 1 << 16):
-        raise UsageError(f"{option}: '{text}' is not HOST:PORT, for example 127.0.0.1:9079")
-    if ":" in bare and bare == host:
-        raise UsageError(f"{option}: write an IPv6 address in brackets, for example [::1]:9079")
-    return bare, int(port)
 
 
 def parse_seconds(option: str, text: str) -> float:

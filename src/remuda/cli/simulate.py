@@ -10,23 +10,28 @@ from typing import Annotated, Final
 import typer
 
 from remuda.base.errors import UsageError
+from remuda.cli.extras import require
 from remuda.config.schema import NODE_SORT_BINPACKING, NODE_SORT_FAIR
 from remuda.config.settings import RESERVATION_DELAY
 
-EXAMPLES: Final = """
+EXAMPLES: Final = r"""
 Examples:
 
   remuda simulate --nodes nodes.csv --workload tasks.csv --output result
 
-  remuda simulate --nodes 10xmemory=64000000000,vcore=32000 --workload tasks.csv --output result
-
   remuda simulate --workload NASA-iPSC-1993-3.1-cln.swf.gz --output result
 
-  remuda simulate --nodes nodes.csv --workload tasks.csv --config queues.yaml --output result
+  remuda simulate --nodes 10xmemory=64000000000,vcore=32000 \
+      --workload tasks.csv --output result
 
-  remuda simulate --nodes 128xgpu=8000 --workload philly_jobs.csv --gangs --output result
+  remuda simulate --nodes nodes.csv --workload tasks.csv \
+      --config queues.yaml --output result
 
-  remuda simulate --nodes nodes.csv --workload tasks.csv --preemption on --output result
+  remuda simulate --nodes 128xgpu=8000 --workload philly_jobs.csv \
+      --gangs --output result
+
+  remuda simulate --nodes nodes.csv --workload tasks.csv \
+      --preemption on --output result
 """
 
 
@@ -110,13 +115,13 @@ def simulate(
         Mode,
         typer.Option(
             help="replay: arrivals and run times of the trace. "
-            "fill: everything submitted at once, nothing ends."
+            "fill: all tasks are submitted at once, and none ends."
         ),
     ] = Mode.REPLAY,
     queue_by: Annotated[
         QueueBy | None,
         typer.Option(
-            help="What decides a task's queue; vc is also the column 'queue' of the remuda "
+            help="The column that decides a task's queue; vc is also 'queue' of the remuda "
             "format. Default: vc if the trace has it, else none."
         ),
     ] = None,
@@ -137,7 +142,7 @@ def simulate(
     seed: Annotated[
         int,
         typer.Option(
-            help="Recorded in the results. Nothing in a simulation is random today, so every "
+            help="Recorded in the results. No part of a simulation is random, so every "
             "seed gives the same schedule."
         ),
     ] = 0,
@@ -174,11 +179,13 @@ def simulate(
 ) -> int:
     """Play a trace of real or made-up work through the scheduler, on a virtual clock.
 
-    The production scheduler decides; the result says who waited how long, how full the cluster
+    The production scheduler decides. The result shows how long tasks waited, how full the cluster
     was and what each queue got. Times are seconds, amounts base units of the scheduler.
     """
     if gang_style is GangStyle.HARD and not gangs:
         raise UsageError("--gang-style: there are no gangs without --gangs")
+    if output is not None:
+        require("simulate", "the report of --output", "matplotlib")
     from remuda.sim.experiment import Options, run  # noqa: PLC0415 - keeps help fast
 
     options = Options(

@@ -2,7 +2,8 @@
 
 The answer goes to stdout, one line per problem in the form that editors and build servers jump
 to. A file that cannot be read is a mistake of the call, not of a configuration: it is reported
-on stderr, the other files are still checked, and the exit code is 2 (TOOL-1).
+on stderr, the other files are still checked, and the exit code is 2.
+Implements: TOOL-1.
 """
 
 from __future__ import annotations
@@ -83,9 +84,9 @@ def validate(
 ) -> None:
     """Check queue configurations without using them.
 
-    All problems of a file are listed, with place, rule and what to do.
-    An error makes the file invalid. A warning does not: it is about
-    something legal that is mostly not meant.
+    The command lists all problems of a file, with place, rule and what to
+    do. An error makes the file invalid. A warning does not: it is about
+    a legal setting that is mostly a mistake.
 
     Exit code 0: all files are valid; 1: some are not; 2: a file cannot
     be read, or the command line is wrong.

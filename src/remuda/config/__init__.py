@@ -1,5 +1,6 @@
 """The queue configuration: its records, and how a YAML text becomes them or is refused.
 
-Belongs here: schema, reading, checking, checksum, and what the keys of extra maps and the
-properties of queues mean. Does not: files, reloading, applying a configuration to live objects.
+This package has the schema, reading, checking, the checksum, and the meaning of the keys of extra
+maps and of the properties of queues. It does not read files, reload, or apply a configuration to
+live objects.
 """

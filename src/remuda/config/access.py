@@ -1,7 +1,7 @@
 """Access lists: one parser for what a file says about who may use a queue (chapter 30, section 3).
 
-The reference checks a list by one rule when a file is validated and reads it by another when it
-is loaded; here there is one (D-C3). Names that no user or group can have are left out, and told.
+The reference checks a list by one rule when a file is validated and reads it by another when it is
+loaded; here there is one (D-C3). Names that no user or group can have are left out with a warning.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _HINT: Final = "write users, one blank, groups, each list with commas and withou
 
 
 def access_list(draft: TextAt, owner: Callable[[], str], findings: Findings) -> AccessList:
-    """Return the list that a text describes, noting what is wrong with it.
+    """Return the list that a text describes, and note its problems.
 
     ``owner`` names the queue.
 
-    Rules: ACL-1 to ACL-6, CFG-50, CFG-51.
+    Implements: ACL-1, ACL-2, ACL-3, ACL-4, ACL-5, ACL-6, CFG-50, CFG-51.
     """
     if not draft.text:
         return NOBODY
@@ -50,7 +50,7 @@ def access_list(draft: TextAt, owner: Callable[[], str], findings: Findings) -> 
 
 
 def _warn_of_groups(draft: TextAt, owner: str, groups: str, findings: Findings) -> None:
-    """Tell of a blank next to a comma: what stands behind it are groups. Rules: ACL-1."""
+    """Warn of a blank next to a comma: the names after the blank are groups. Rules: ACL-1."""
     if groups.strip(","):
         text = f"{cut(groups.strip(','))!r} behind the blank are groups in the ACL of {owner}"
         hint = "write users without a blank after a comma, or no comma before groups"
@@ -58,7 +58,7 @@ def _warn_of_groups(draft: TextAt, owner: str, groups: str, findings: Findings) 
 
 
 def _warn(draft: TextAt, owner: str, name: str, findings: Findings) -> None:
-    """Say that a name has no effect. Rules: ACL-3, ACL-5."""
+    """Warn that a name has no effect. Rules: ACL-3, ACL-5."""
     if name == WILDCARD:
         text = f"* among other names has no effect in the ACL of {owner}"
         findings.warn(draft.node, draft.path, "ACL-3", text, "write * alone for everybody")

@@ -1,7 +1,7 @@
-"""Reading maps of quantity texts, and telling amounts in problems.
+"""Reads maps of quantity texts, and prints amounts in problems.
 
-Amounts stand in queues, limits and templates; all types that one partition names are counted
-together, because every one of them costs room in every comparison later.
+Queues, limits and templates have amounts. All types that one partition names are counted together,
+because each of them costs time in every later comparison.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _HINTS: Final = {
 
 @message
 class Fault:
-    """An amount that does not parse, to be noted when its turn comes (section 6.8)."""
+    """An amount that does not parse; it is reported later, in the order of section 6.8."""
 
     node: Node
     path: str
@@ -41,7 +41,7 @@ class Fault:
 
 @message
 class Amounts:
-    """What a map of texts means: None if nothing was given, and what is wrong with it."""
+    """The amounts of a map of texts, None if none was given, and the faults in it."""
 
     values: dict[str, int] | None
     faults: list[Fault]
@@ -56,14 +56,20 @@ NOT_GIVEN: Final = Amounts(None, [])
 
 
 class AmountReader:
-    """Reads the amounts of one partition. Rules: CFG-70, CFG-57, TPL-7, QTY-1 to QTY-6."""
+    """Reads the amounts of one partition.
+
+    Implements: CFG-70. Rules: CFG-57, TPL-7, QTY-1, QTY-2, QTY-3, QTY-4, QTY-5, QTY-6.
+    """
 
     def __init__(self) -> None:
         self._types: set[str] = set()
         self._types_reported = False
 
     def read(self, draft: AmountsDraft | None, owner: Callable[[], str]) -> Amounts:
-        """Return the amounts that parse; ``owner`` names the queue, and what of it, in a fault."""
+        """Return the amounts that parse; ``owner`` names the queue and its field in a fault.
+
+        Implements: RES-9.
+        """
         if draft is None or not draft.texts:
             return NOT_GIVEN
         values: dict[str, int] = {}
@@ -89,7 +95,7 @@ class AmountReader:
         return True
 
     def _too_many(self, draft: AmountsDraft) -> list[Fault]:
-        """Return the fault of the first type too many; it is told once."""
+        """Return the fault of the first type beyond the limit; it is reported once."""
         if self._types_reported:
             return []
         self._types_reported = True

@@ -1,7 +1,6 @@
-"""From nodes to drafts: what a document says, field by field, before it is judged.
+"""Turns nodes into drafts: the fields of a document before they are judged.
 
-Here the file's structure ends and its meaning begins: every key of ``keys`` is read, with
-the type that it has to have, and nothing is compared with anything else yet.
+Every key of ``keys`` is read with its required type. No value is compared with another one yet.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from remuda.config.drafts import (
 )
 from remuda.config.fields import FieldReader
 from remuda.config.findings import Findings, cut
-from remuda.config.keys import (
+from remuda.config.key_kinds import (
     DOCUMENT,
     FILTER,
     LIMIT,
@@ -38,17 +37,17 @@ from remuda.config.keys import (
 from remuda.config.property_check import PropertyCheck
 from remuda.config.tree import MapNode, Node, ScalarNode
 
-# Longer than any legal name (CFG-30): what is cut off cannot make a difference.
+# Longer than any legal name (CFG-30), so the part cut off makes no difference.
 _NAME_SHOWN_LIMIT: Final = 65
 
-# Names in all access lists of a document; they are no values of their own to be counted.
+# The most names in all access lists of a document, which are not counted as values.
 ACCESS_NAMES_LIMIT: Final = 100_000
 
 
 def bind_document(document: Node | None, findings: Findings) -> tuple[PartitionDraft, ...]:
     """Return the partitions that a document describes; no document means none.
 
-    Rules: CFG-12 to CFG-18.
+    Implements: CFG-12. Rules: chapter 10 section 2.
     """
     if document is None:
         return ()

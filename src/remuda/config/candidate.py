@@ -1,4 +1,4 @@
-"""A queue while it is judged: its draft, what is known of it so far, and the record in the end.
+"""A queue while it is judged: its draft, the results so far, and at the end its record.
 
 Each check of section 6 walks the tree on its own, in the order of section 6.8, and leaves what
 later ones and the record need.
@@ -20,8 +20,8 @@ class QueueCandidate:
     The path is put together when a problem needs it: under long names, the paths of all queues
     would take hundreds of megabytes.
 
-    ``limits`` and ``limit_drafts`` are of the same length; the drafts of root may be those of
-    the partition (CFG-47). ``open_below``: it or a queue below it lets somebody in.
+    ``limits`` and ``limit_drafts`` are of the same length; the drafts of root may be those of the
+    partition (CFG-47). ``open_below``: a user may submit to it or to a queue below it.
     """
 
     __slots__ = (
@@ -45,7 +45,7 @@ class QueueCandidate:
     def __init__(
         self, draft: QueueDraft, above: QueueCandidate | None, amounts: AmountReader
     ) -> None:
-        # Weak, or each configuration that was read would stay until somebody collects garbage.
+        # Weak, because otherwise each configuration would stay until garbage collection.
         self._above = None if above is None else ref(above)
         self.draft = draft
         self.name = draft.name.lower()
@@ -77,7 +77,7 @@ class QueueCandidate:
 
     @property
     def parent(self) -> bool:
-        """Whether it is written as a parent or has queues. Rules: CFG-46."""
+        """Whether it is written as a parent or has queues. Implements: CFG-46."""
         return self.draft.parent or bool(self.children)
 
     def child(self, name: str) -> QueueCandidate | None:
@@ -87,7 +87,7 @@ class QueueCandidate:
         return self._by_name.get(name)
 
     def record(self) -> QueueConfig:
-        """Return what the queue is, once nothing is wrong with it."""
+        """Return the record of the queue, once it has no errors."""
         return QueueConfig(
             name=self.name,
             parent=self.parent,

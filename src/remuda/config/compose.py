@@ -1,4 +1,4 @@
-"""From a YAML text to nodes, within bounds.
+"""Turns a YAML text into nodes, within bounds.
 
 The text may come from anyone who can reach the scheduler, so nothing is built from it before it
 is bounded: its length, how deep it nests and how many nodes it has once aliases are expanded.
@@ -18,7 +18,7 @@ from remuda.config.findings import one_line
 from remuda.config.tree import ListNode, MapNode, Node, ScalarNode
 
 TEXT_BYTES_LIMIT: Final = 10_000_000
-# More than 48 levels of queues need, with all that belongs to the last.
+# More than 48 levels of queues need, with all parts of the last one.
 DEPTH_LIMIT: Final = 110
 NODES_LIMIT: Final = 80_000
 ANCHORS_LIMIT: Final = 10_000
@@ -32,7 +32,7 @@ _Place: TypeAlias = tuple[int, int]
 
 _NOWHERE: Final = (0, 0)
 
-# What an alias stands for: the node, its nodes when expanded and how deep it nests.
+# The target of an alias: the node, its number of nodes when expanded, and its depth.
 _Anchored: TypeAlias = tuple[Node, int, int]
 
 _TAG_HINT: Final = "remove it; quotes make any value a text"
@@ -48,7 +48,7 @@ def compose(text: str, source: str) -> Node | None:
     """Return the first YAML document of a text as nodes, None if there is none.
 
     Raises: ConfigError if the text is not YAML, crosses a bound or uses a tag of its own.
-    Rules: CFG-5, CFG-10, CFG-11, CFG-17.
+    Implements: CFG-10, CFG-11. Rules: CFG-5, CFG-17.
     """
     _check_bounds(text, source)
     composer = _Composer(source)

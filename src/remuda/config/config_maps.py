@@ -43,7 +43,7 @@ def merge_config_maps(
     of another kind loses the last part of its key and its value. ``limit``: bytes that all
     unpacked entries together may have.
 
-    Raises: ConfigMapError if an entry is not what it says, or crosses the limit. Rules: KV-3.
+    Raises: ConfigMapError if an entry is not what it says, or crosses the limit. Implements: KV-3.
     """
     merged: dict[str, str] = {}
     left = limit

@@ -11,10 +11,11 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
-from remuda.config import keys
+from remuda.config import key_kinds as kinds
 from remuda.config.compose import compose
 from remuda.config.fields import FieldReader
 from remuda.config.findings import Findings
+from remuda.config.keys import KEYS
 from remuda.config.schema import BUILT_IN_TEXT, ROOT
 from remuda.config.tree import Node
 from remuda.config.validate import partition_name
@@ -25,13 +26,13 @@ _Content: TypeAlias = dict[str, object]
 def document(text: str) -> dict[str, object]:
     """Return a configuration text that was accepted, normalised, as plain dicts and lists.
 
-    The recorded checksum is left out. The empty text stands for the built-in configuration.
-    Raises: ConfigError if the text cannot be read. Rules: TOOL-3, REST-57 to REST-60, CFG-40,
-    CFG-42, CFG-46, CFG-47.
+    The recorded checksum is left out. The empty text stands for the built-in configuration. Raises:
+    ConfigError if the text cannot be read. Rules: TOOL-3, REST-57, REST-58, REST-59, REST-60,
+    CFG-40, CFG-42, CFG-46, CFG-47.
     """
     node = compose(text or BUILT_IN_TEXT, "<config>")
     findings = Findings("<config>")
-    content = {} if node is None else _Reader(findings).section(node, keys.DOCUMENT)
+    content = {} if node is None else _Reader(findings).section(node, kinds.DOCUMENT)
     findings.raise_if_any()
     content.pop("checksum", None)
     if "partitions" in content:
@@ -76,30 +77,30 @@ class _Reader:
         self._fields = FieldReader(findings)
 
     def section(self, node: Node, name: str) -> _Content:
-        known = keys.KEYS[name]
+        known = KEYS[name]
         found = self._fields.section(node, "", name)
         values = {word: self._value(known[word], value) for word, value in found.items()}
         return {word: value for word, value in values.items() if value not in ("", [], {})}
 
-    def _value(self, key: keys.Key, node: Node) -> object:
+    def _value(self, key: kinds.Key, node: Node) -> object:
         fields = self._fields
-        if key.kind == keys.SECTION:
+        if key.kind == kinds.SECTION:
             return self.section(node, key.section)
-        if key.kind == keys.SECTIONS:
+        if key.kind == kinds.SECTIONS:
             return [self.section(item, key.section) for item in fields.items(node, "", key.name)]
-        if key.kind == keys.TEXTS:
+        if key.kind == kinds.TEXTS:
             return [text for text, _ in fields.names(node, "", key.name)]
         if key.kind in _SINGLE:
             return _SINGLE[key.kind](fields, node, "")
         # What is empty in a map stays.
-        read = fields.number if key.kind == keys.WEIGHTS else fields.text
+        read = fields.number if key.kind == kinds.WEIGHTS else fields.text
         entries = fields.mapping(node, "", key.name)
         return {name: read(value, "") for name, (_, value) in entries.items()}
 
 
 # What is one value: how it is read.
 _SINGLE: Final[Mapping[str, Callable[[FieldReader, Node, str], object]]] = {
-    keys.TEXT: FieldReader.text,
-    keys.BOOLEAN: FieldReader.boolean,
-    keys.COUNT: FieldReader.unsigned,
+    kinds.TEXT: FieldReader.text,
+    kinds.BOOLEAN: FieldReader.boolean,
+    kinds.COUNT: FieldReader.unsigned,
 }

@@ -1,6 +1,6 @@
-"""Drafts: what a document says, field by field, before it is judged.
+"""Drafts: the fields of a document before they are judged.
 
-A draft keeps the nodes of what can still be wrong, so that a later problem names its place.
+A draft keeps the nodes of values that may still be wrong, so that a later problem names its place.
 Paths are those of Problem: elements of the file, counted from 0.
 """
 
@@ -15,7 +15,7 @@ from remuda.config.tree import Node
 
 @message
 class TextAt:
-    """A text and where it stands."""
+    """A text and its place."""
 
     text: str
     node: Node
@@ -41,7 +41,10 @@ class AmountsDraft:
 
 @message
 class LimitDraft:
-    """One entry of ``limits``. ``applications_node``: where its number stands, else the entry."""
+    """One entry of ``limits``.
+
+    ``applications_node``: the node of its number, or else of the entry.
+    """
 
     node: Node
     path: str

@@ -50,13 +50,13 @@ class FieldReader:
         self._findings = findings
 
     def refuse(self, node: Node, path: str, rule: str, text: str, hint: str) -> None:
-        """Note a problem with what stands at a path."""
+        """Note a problem with the value at a path."""
         self._findings.add_unread(node, path, rule, text, hint)
 
     def section(self, node: Node, path: str, name: str) -> dict[str, Node]:
-        """Return the values of a section's known keys; those that are null are left out.
+        """Return the values of a section's known keys without those that are null.
 
-        Rules: CFG-13, CFG-14, CFG-18.
+        Implements: CFG-13. Rules: CFG-14, CFG-18.
         """
         known = KEYS[name]
         found: dict[str, Node] = {}
@@ -75,7 +75,8 @@ class FieldReader:
     def mapping(self, node: Node, path: str, what: str) -> dict[str, Entry]:
         """Return a mapping's entries by key, merge keys resolved; {} for null or a wrong type.
 
-        A merged key gives way to one that is written out. Rules: CFG-11, CFG-13, CFG-14.
+        A merged key gives way to one that is written out. Implements: CFG-14. Rules: CFG-11,
+        CFG-13.
         """
         if is_null(node):
             return {}
@@ -118,7 +119,10 @@ class FieldReader:
                     self.refuse(target, path, "CFG-11", "<< merges mappings only", hint)
 
     def items(self, node: Node | None, path: str, what: str) -> list[Node]:
-        """Return a list's items; [] for null, an absent node or a wrong type. Rules: CFG-18."""
+        """Return a list's items; [] for null, an absent node or a wrong type.
+
+        Implements: CFG-18.
+        """
         if node is None or is_null(node):
             return []
         if not isinstance(node, ListNode):
@@ -148,7 +152,7 @@ class FieldReader:
         return found
 
     def text(self, node: Node | None, path: str) -> str:
-        """Return a scalar's source text, "" for null or an absent node. Rules: CFG-17."""
+        """Return a scalar's source text, "" for null or an absent node. Implements: CFG-17."""
         if node is None or is_null(node):
             return ""
         if not isinstance(node, ScalarNode):
@@ -169,7 +173,7 @@ class FieldReader:
         return found
 
     def boolean(self, node: Node | None, path: str) -> bool:
-        """Return a boolean, false for null or an absent node. Rules: CFG-15."""
+        """Return a boolean, false for null or an absent node. Implements: CFG-15."""
         if node is None or is_null(node):
             return False
         if isinstance(node, ScalarNode):
@@ -189,7 +193,7 @@ class FieldReader:
     def unsigned(self, node: Node | None, path: str) -> int:
         """Return a whole number from 0 to 2^64 - 1, 0 for null or an absent node.
 
-        Only integers are accepted, in any of YAML's notations. Rules: CFG-16 (D-C1).
+        Only integers are accepted, in any of YAML's notations. Implements: CFG-16 (D-C1).
         """
         if node is None or is_null(node):
             return 0

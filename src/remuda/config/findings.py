@@ -19,25 +19,25 @@ _WORD_LIMIT: Final = 64
 class Findings:
     """Collects errors in the order in which they are found, which is that of section 6.8.
 
-    ``warnings`` say what is legal and mostly not what was meant.
+    ``warnings`` concern legal settings that are mostly mistakes.
     """
 
     def __init__(self, source: str) -> None:
         self.source = source
         self.errors: list[Problem] = []
         self.warnings: list[Problem] = []
-        self._told: set[tuple[int, int, str, str]] = set()
+        self._reported: set[tuple[int, int, str, str]] = set()
         self._unread: list[str] = []
 
     def add(self, node: Node, path: str, rule: str, message: str, hint: str) -> None:
         """Note one error at a node; raises ConfigError when there are too many.
 
-        What is said of the same place already is not said again: an alias shows it elsewhere.
+        A repeated error at the same place is left out: an alias shows the place again.
         """
-        told = (node.line, node.column, rule, message)
-        if told in self._told:
+        reported = (node.line, node.column, rule, message)
+        if reported in self._reported:
             return
-        self._told.add(told)
+        self._reported.add(reported)
         self.errors.append(
             Problem(one_line(path), rule, one_line(message), node.line, node.column, one_line(hint))
         )
@@ -47,13 +47,13 @@ class Findings:
             self.raise_if_any()
 
     def add_unread(self, node: Node, path: str, rule: str, message: str, hint: str) -> None:
-        """Note an error that leaves what stands at a path, or a key of it, out of the draft."""
+        """Note an error that leaves the value at a path, or a key of it, out of the draft."""
         if len(self._unread) < PROBLEMS_LIMIT:
             self._unread.append(path)
         self.add(node, path, rule, message, hint)
 
     def unread(self, path: str, *keys: str) -> bool:
-        """Whether there is more at a path than its draft says, so that nothing is missing.
+        """Whether the file has more at a path than its draft, so that a missing value is no error.
 
         That is so if it could not be read, or has an unknown key, or if one of ``keys`` below
         it, or something in them, could not be read. Beyond the limit everything counts as such.

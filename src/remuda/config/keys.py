@@ -1,8 +1,9 @@
-"""Every key of the queue file, in one table: where it stands, what it holds, what it means.
+"""Every key of the queue file, in one table: its place, its type and its meaning.
 
-The table is complete and closed: any other key is an error (CFG-13). The loader looks up here which
-keys there are, and the JSON Schema for editors and the tables of the manual are generated from it.
-What a text must look like beyond its type is judged by the loader (chapter 10, section 3).
+The table is complete and closed: any other key is an error (CFG-13). The keys of a queue are in
+``queue_keys``. The loader finds the legal keys here. The JSON Schema for editors and the tables of
+the manual are generated from this table. The loader checks the rules for texts beyond their type
+(chapter 10, section 3).
 """
 
 from __future__ import annotations
@@ -10,94 +11,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from remuda.base.message import message
-from remuda.config.schema import NODE_SORTS, RESOLVERS, RULES
-
-# What a value is. Texts keep what was written, so numbers and words are texts, too (CFG-17).
-TEXT: Final = "text"
-BOOLEAN: Final = "boolean"
-COUNT: Final = "whole number"
-TEXTS: Final = "list of texts"
-QUANTITIES: Final = "map: resource to quantity"
-WEIGHTS: Final = "map: resource to number"
-PROPERTIES: Final = "map: property to text"
-SECTION: Final = "section"
-SECTIONS: Final = "list of sections"
-
-# Names of the sections, as problems name them.
-DOCUMENT: Final = "document"
-PARTITION: Final = "partition"
-QUEUE: Final = "queue"
-RESOURCES: Final = "resources"
-TEMPLATE: Final = "childtemplate"
-LIMIT: Final = "limit"
-RULE: Final = "placement rule"
-FILTER: Final = "filter"
-PREEMPTION: Final = "preemption"
-NODE_SORT: Final = "nodesortpolicy"
-RESOLVER: Final = "usergroupresolver"
-
-
-@message
-class Key:
-    """One key of a section.
-
-    ``section``: of a SECTION or SECTIONS, whose keys the value has. ``default``: what it is
-    without the key, in words. ``choices``: the only texts allowed; ``any_case``: in any case;
-    ``others``: any other is legal, too, and means the default. ``example``: the key with a
-    value, as YAML.
-    """
-
-    name: str
-    kind: str
-    default: str
-    meaning: str
-    rules: tuple[str, ...]
-    example: str
-    section: str = ""
-    required: bool = False
-    choices: tuple[str, ...] = ()
-    any_case: bool = False
-    others: bool = False
-
-
-_LIMITS: Final = Key(
-    "limits",
-    SECTIONS,
-    "none",
-    "what single users and groups may use in this queue and below it",
-    ("LIM-1", "CFG-47"),
-    "limits: [{users: [ann], maxapplications: 2}]",
-    section=LIMIT,
-)
-
-_APPLICATIONS: Final = Key(
-    "maxapplications",
-    COUNT,
-    "0: not limited",
-    "applications that may run at the same time in this queue and below it",
-    ("CFG-16", "CFG-92", "QUE-23"),
-    "maxapplications: 10",
-)
-
-_PROPERTIES: Final = Key(
-    "properties",
-    PROPERTIES,
-    "none",
-    "the queue properties, see there",
-    ("PRP-1", "PRP-3"),
-    "properties: {application.sort.policy: fair}",
-)
-
-_RESOURCES: Final = Key(
-    "resources",
+from remuda.config.key_kinds import (
+    BOOLEAN,
+    DOCUMENT,
+    FILTER,
+    LIMIT,
+    NODE_SORT,
+    PARTITION,
+    PREEMPTION,
+    QUEUE,
+    RESOLVER,
+    RULE,
     SECTION,
-    "none",
-    "what the queue is owed and what it may never exceed; not on root",
-    ("CFG-44", "CFG-70"),
-    "resources: {max: {memory: 10G}}",
-    section=RESOURCES,
+    SECTIONS,
+    TEXT,
+    TEXTS,
+    WEIGHTS,
+    Key,
 )
+from remuda.config.queue_keys import QUEUE_KEYS
+from remuda.config.schema import NODE_SORTS, RESOLVERS, RULES
 
 SECTION_KEYS: Final[Mapping[str, tuple[Key, ...]]] = {
     DOCUMENT: (
@@ -169,7 +102,7 @@ SECTION_KEYS: Final[Mapping[str, tuple[Key, ...]]] = {
             "preemption",
             SECTION,
             "enabled",
-            "whether room may be taken back for a queue that is owed it",
+            "whether the scheduler takes room back for queues below their guarantee",
             ("PAR-3",),
             "preemption: {enabled: false}",
             section=PREEMPTION,
@@ -177,150 +110,14 @@ SECTION_KEYS: Final[Mapping[str, tuple[Key, ...]]] = {
         Key(
             "usergroupresolver",
             SECTION,
-            "every user is his own group",
-            "where the groups of a user are looked up who comes without any",
+            "each user is in one group, with the user's name",
+            "where to look up the groups of a user if an application names none",
             ("UGR-20", "UGR-21"),
             "usergroupresolver: {type: os}",
             section=RESOLVER,
         ),
     ),
-    QUEUE: (
-        Key(
-            "name",
-            TEXT,
-            "",
-            "name below its parent, stored in lower case, unique in any case",
-            ("CFG-30", "CFG-61", "CFG-62"),
-            "name: science",
-            required=True,
-        ),
-        Key(
-            "parent",
-            BOOLEAN,
-            "false",
-            "whether this is a parent though it has no queues; with queues it always is",
-            ("CFG-46",),
-            "parent: true",
-        ),
-        Key(
-            "queues",
-            SECTIONS,
-            "none",
-            "the queues below",
-            ("CFG-46",),
-            "queues: [{name: nightly}]",
-            section=QUEUE,
-        ),
-        _RESOURCES,
-        _APPLICATIONS,
-        _PROPERTIES,
-        Key(
-            "submitacl",
-            TEXT,
-            "nobody",
-            "who may submit applications, here and below",
-            ("ACL-1", "ACL-10"),
-            'submitacl: "ann,bob science"',
-        ),
-        Key(
-            "adminacl",
-            TEXT,
-            "nobody",
-            "who administers the queue, and so may submit, too",
-            ("ACL-1", "ACL-11"),
-            "adminacl: carol",
-        ),
-        Key(
-            "childtemplate",
-            SECTION,
-            "that of the parent",
-            "what leaf queues get that placement makes below",
-            ("TPL-1", "TPL-4", "TPL-5"),
-            "childtemplate: {maxapplications: 3}",
-            section=TEMPLATE,
-        ),
-        _LIMITS,
-    ),
-    RESOURCES: (
-        Key(
-            "guaranteed",
-            QUANTITIES,
-            "nothing",
-            "what the queue is owed: it is served first while it has less",
-            ("CFG-71", "CFG-73", "QTY-1"),
-            "guaranteed: {vcore: 10, memory: 40Gi}",
-        ),
-        Key(
-            "max",
-            QUANTITIES,
-            "not limited",
-            "what it may never exceed; types not named are not limited, 0 is a hard zero",
-            ("CFG-72", "CFG-76", "QTY-1"),
-            "max: {vcore: 20, memory: 80Gi}",
-        ),
-    ),
-    TEMPLATE: (
-        Key(
-            "maxapplications",
-            COUNT,
-            "0: not limited",
-            "applications that may run in such a queue",
-            ("TPL-2", "TPL-4"),
-            "maxapplications: 3",
-        ),
-        Key(
-            "properties",
-            PROPERTIES,
-            "none",
-            "properties of such a queue, over those of its parent",
-            ("TPL-4", "PRP-4"),
-            "properties: {application.sort.policy: fair}",
-        ),
-        Key(
-            "resources",
-            SECTION,
-            "none",
-            "guaranteed and max of such a queue",
-            ("TPL-3", "TPL-7"),
-            "resources: {max: {memory: 8G}}",
-            section=RESOURCES,
-        ),
-    ),
-    LIMIT: (
-        Key("limit", TEXT, "none", "a remark", ("CFG-47",), "limit: students of this term"),
-        Key(
-            "users",
-            TEXTS,
-            "none",
-            "each of these users gets the full amounts; `*`: each user not named in this queue",
-            ("CFG-52", "CFG-53", "LIM-4"),
-            "users: [ann, bob]",
-        ),
-        Key(
-            "groups",
-            TEXTS,
-            "none",
-            "each of these groups shares the amounts; `*`: all groups not named, together",
-            ("CFG-53", "CFG-56", "LIM-5"),
-            "groups: [science]",
-        ),
-        Key(
-            "maxresources",
-            QUANTITIES,
-            "not limited",
-            "what may be allocated at the same time; 0 forbids a type",
-            ("CFG-57", "CFG-60", "LIM-2"),
-            "maxresources: {memory: 10G}",
-        ),
-        Key(
-            "maxapplications",
-            COUNT,
-            "0: not limited",
-            "applications that may hold something at the same time",
-            ("CFG-58", "CFG-59", "LIM-61"),
-            "maxapplications: 2",
-        ),
-    ),
+    **QUEUE_KEYS,
     RULE: (
         Key(
             "name",
@@ -337,7 +134,7 @@ SECTION_KEYS: Final[Mapping[str, tuple[Key, ...]]] = {
             "create",
             BOOLEAN,
             "false",
-            "whether a queue that does not exist is made",
+            "whether the rule creates a queue that does not exist",
             ("PLC-28", "PLC-29"),
             "create: true",
         ),
@@ -345,7 +142,7 @@ SECTION_KEYS: Final[Mapping[str, tuple[Key, ...]]] = {
             "value",
             TEXT,
             "",
-            "of `fixed` the queue, of `tag` the name of the tag; both need it",
+            "the queue for `fixed`, the name of the tag for `tag`; both need it",
             ("PLC-14", "PLC-32", "PLC-34"),
             "value: namespace",
         ),
@@ -362,7 +159,7 @@ SECTION_KEYS: Final[Mapping[str, tuple[Key, ...]]] = {
             "filter",
             SECTION,
             "everybody",
-            "whom the rule is for",
+            "the users and groups that the rule applies to",
             ("PLC-21", "PLC-45"),
             "filter: {type: deny, users: [guest]}",
             section=FILTER,
@@ -373,7 +170,7 @@ SECTION_KEYS: Final[Mapping[str, tuple[Key, ...]]] = {
             "type",
             TEXT,
             "`allow`",
-            "whether those named are let through or held back",
+            "whether the rule applies to the named users and groups, or to all others",
             ("CFG-82", "PLC-44"),
             "type: deny",
             choices=("allow", "deny"),
@@ -409,7 +206,7 @@ SECTION_KEYS: Final[Mapping[str, tuple[Key, ...]]] = {
             "quotapreemptionenabled",
             BOOLEAN,
             "false",
-            "whether a queue above a lowered max is cut down",
+            "whether allocations of a queue above a lowered max are ended",
             ("PAR-3", "PRE-63"),
             "quotapreemptionenabled: true",
         ),
@@ -428,7 +225,7 @@ SECTION_KEYS: Final[Mapping[str, tuple[Key, ...]]] = {
             "resourceweights",
             WEIGHTS,
             "`{vcore: 1, memory: 1}`",
-            "how much each type counts; types not named then count nothing",
+            "how much each type counts; types that are not named do not count then",
             ("CFG-91", "PAR-2"),
             "resourceweights: {vcore: 2.0, gpu: 1}",
         ),
@@ -437,7 +234,7 @@ SECTION_KEYS: Final[Mapping[str, tuple[Key, ...]]] = {
         Key(
             "type",
             TEXT,
-            "every user is his own group",
+            "each user is in one group, with the user's name",
             "`os`: accounts of the machine, `ldap`: a directory, `test`: fixed users",
             ("UGR-20", "UGR-23", "UGR-24", "UGR-25"),
             "type: os",

@@ -1,7 +1,7 @@
-"""Limits through the levels of a queue tree: below, nobody may be given more than above.
+"""Limits through the levels of a queue tree: a lower limit must not exceed a higher one.
 
-Walking down, a table holds what the levels so far allow each user and each group; where a queue
-ends, what it changed is taken back. Users and groups never mix (CFG-95 to CFG-100).
+On the way down, a table has what the levels above allow each user and each group; at the end of a
+queue, its changes are undone. Users and groups never mix (chapter 10 section 6.6).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from remuda.config.tree import Node
 
 V = TypeVar("V")
 
-# What a limit gives and what is allowed, where that is less.
+# The amount of a limit, and the amount allowed above, for types where the latter is less.
 _Excess: TypeAlias = tuple[str, str] | None
 
 # Amounts as a limit gives them, shared by all whom it names, and before them those that levels
@@ -37,7 +37,7 @@ _COMPARING: Final = 5
 
 @message
 class _Place:
-    """Whose limit is looked at, and where it stands."""
+    """The user or group whose limit is compared, and its place in the file."""
 
     queue: QueueCandidate
     node: Node
@@ -48,7 +48,7 @@ class _Place:
 def check_limit_levels(root: QueueCandidate, findings: Findings) -> None:
     """Check the limits of a whole tree, first resources, then applications.
 
-    Rules: CFG-95 to CFG-100.
+    Implements: CFG-99, CFG-100. Rules: CFG-95, CFG-96, CFG-97, CFG-98.
     """
     _ResourceLevels(findings).walk(root)
     _ApplicationLevels(findings).walk(root)
@@ -73,7 +73,7 @@ class _Levels(Generic[V]):
         raise NotImplementedError
 
     def node(self, draft: LimitDraft) -> Node:
-        """Return where it stands."""
+        """Return the node of the compared value."""
         raise NotImplementedError
 
     def compare(self, value: V, above: V) -> tuple[_Excess, V]:
@@ -111,8 +111,8 @@ class _Levels(Generic[V]):
     def _allowed(self, name: str, value: V, table: dict[str, V], place: _Place, index: int) -> V:
         """Check one name and return what it is allowed from here on down.
 
-        A name that no level above has is held against the wildcard, and what it gets here is
-        all that levels below see (CFG-96).
+        A name that no level above has is compared with the wildcard. Levels below see only what it
+        gets here. Implements: CFG-96.
         """
         above = table.get(name)
         wild = above is None
@@ -149,7 +149,7 @@ class _Levels(Generic[V]):
 
 
 class _ResourceLevels(_Levels[_Allowed]):
-    """Rules: CFG-95, CFG-96, CFG-97."""
+    """Implements: CFG-95, CFG-97. Rules: CFG-96."""
 
     what = "maximum resource"
 
@@ -190,7 +190,7 @@ class _ResourceLevels(_Levels[_Allowed]):
 
 
 class _ApplicationLevels(_Levels[int]):
-    """Rules: CFG-98. Not limited (0) below a limit is more than the limit."""
+    """Implements: CFG-98. Not limited (0) below a limit is more than the limit."""
 
     what = "max applications"
 

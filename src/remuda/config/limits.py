@@ -1,4 +1,4 @@
-"""The limits of one queue: whom they name and whether they limit anything (CFG-52 to CFG-60).
+"""The limits of one queue: their names and their effect (chapter 10 section 6.2).
 
 A queue's limits are judged together: a user may be named once in all of them, and who is not
 named comes last, as ``*``.
@@ -28,7 +28,10 @@ class _Named:
 
 
 class LimitCheck:
-    """Checks the limits of the queues of one partition. Rules: CFG-52 to CFG-60."""
+    """Checks the limits of the queues of one partition.
+
+    Implements: CFG-52. Rules: chapter 10 section 6.2.
+    """
 
     def __init__(self, amounts: AmountReader, findings: Findings) -> None:
         self._amounts = amounts
@@ -70,7 +73,7 @@ class LimitCheck:
         )
 
     def _names(self, draft: NamesDraft, named: _Named, queue: QueueCandidate) -> None:
-        """Check the names of one list in order. Rules: CFG-53, CFG-54, CFG-55."""
+        """Check the names of one list in order. Implements: CFG-53, CFG-54, CFG-55, CFG-56."""
         lines = named.lines
         for index, (name, node) in enumerate(draft.names):
             if not name and self._findings.unread(f"{draft.path}[{index}]"):
@@ -92,7 +95,7 @@ class LimitCheck:
             self._findings.add(node, f"{draft.path}[{index}]", rule, text, hint)
 
     def _maximum(self, draft: LimitDraft, where: Callable[[], str]) -> Amounts:
-        """Read the amounts, which must parse and not all be zero. Rules: CFG-57, CFG-58."""
+        """Read the amounts, which must parse and not all be zero. Implements: CFG-57, CFG-58."""
         amounts = self._amounts.read(draft.maximum, where)
         amounts.note(self._findings, "CFG-57")
         if amounts.faults:
@@ -118,7 +121,10 @@ class LimitCheck:
         amounts: Amounts,
         where: Callable[[], str],
     ) -> None:
-        """See that a limit stays within what its queue has. Rules: CFG-59, CFG-60."""
+        """Check that a limit does not exceed the maximum of its queue.
+
+        Implements: CFG-59, CFG-60.
+        """
         most = queue.draft.max_applications
         if most and draft.max_applications > most:
             text = (

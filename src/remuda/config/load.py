@@ -14,7 +14,7 @@ from remuda.config.validate import check_partitions
 
 @message
 class Verdict:
-    """What is to be said on a text; ``configuration`` None: it has errors.
+    """The verdict on a text; ``configuration`` None: it has errors.
 
     ``problems``: errors first, in the order of section 6.8, then warnings by place.
     """
@@ -29,7 +29,7 @@ def check_configuration(text: str, source: str = "<config>") -> Verdict:
     The empty text means the built-in configuration; a text without a document has no partitions.
     ``source`` names the text in problems, for example the file.
 
-    Rules: CFG-2, CFG-5, CFG-10 to CFG-18, CFG-40 to CFG-100, CHK-1.
+    Implements: CFG-2, CFG-5. Rules: chapter 10 sections 2 and 6, CHK-1.
     """
     if not text:
         return Verdict(built_in(), ())
@@ -51,7 +51,7 @@ def load_configuration(text: str, source: str = "<config>") -> Configuration:
     """Return the configuration that a YAML text describes, as ``check_configuration`` does.
 
     Raises: ConfigError with every error found, in the order of section 6.8.
-    Rules: CFG-2, CFG-5.
+    Rules: CFG-5, CFG-2.
     """
     verdict = check_configuration(text, source)
     if verdict.configuration is None:

@@ -1,8 +1,8 @@
 """Regular expressions of placement filters: RE2, so that matching takes linear time.
 
-Look-around, back-references and possessive forms do not exist there and are errors. A pattern
-is bounded in length and in the memory of its program, for it may come from anyone who can send
-a configuration, and is matched on every submission.
+Look-around, back-references and possessive forms do not exist there and are errors. A pattern is
+bounded in length and in the memory of its program, because anyone who can send a configuration may
+send one, and it is matched on every submission.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class PatternError(ValueError):
 def compiled(pattern: str) -> Any:
     """Return an expression ready to search in UTF-8 text; its time is linear there.
 
-    Raises: PatternError if the text is none. Rules: CFG-83, PLC-52.
+    Raises: PatternError if the text is none. Implements: PLC-52. Rules: CFG-83.
     """
     if len(pattern) > PATTERN_LENGTH_LIMIT:
         raise PatternError(f"longer than {PATTERN_LENGTH_LIMIT} characters")

@@ -1,7 +1,7 @@
-"""What is odd about the properties of a queue: told, never refused (PRP-2).
+"""Warnings about the properties of a queue, which are never refused (PRP-2).
 
-Any key is legal and any value is taken; a value that means nothing counts as the default at run
-time. Both are mostly slips, so the person who wrote them should hear of it.
+Any key is legal, and any value is accepted; instead of an invalid value the default counts at run
+time. Both are mostly mistakes, so the user gets a warning.
 """
 
 from __future__ import annotations

@@ -17,18 +17,24 @@ from remuda.config.schema import TemplateConfig
 
 
 class QueueAmountsCheck:
-    """Checks the amounts of one partition. Rules: CFG-70 to CFG-76, TPL-2, TPL-3, TPL-7."""
+    """Checks the amounts of one partition.
+
+    Implements: CFG-76. Rules: chapter 10 section 6.3, TPL-2, TPL-3, TPL-7.
+    """
 
     def __init__(self, amounts: AmountReader, findings: Findings) -> None:
         self._amounts = amounts
         self._findings = findings
 
     def check(self, root: QueueCandidate) -> None:
-        """Check a whole tree and read its templates."""
+        """Check a whole tree and read its templates. Implements: QUE-17."""
         self._queue(root, {})
 
     def _queue(self, queue: QueueCandidate, limit_above: Resource) -> Resource:
-        """Return the guaranteed amounts that the queue asks of its parent (CFG-73, CFG-75)."""
+        """Return the guaranteed amounts that the queue asks of its parent (CFG-73).
+
+        Implements: CFG-75.
+        """
         queue.maximum.note(self._findings, "CFG-70")
         queue.guaranteed.note(self._findings, "CFG-70")
         maximum, guaranteed = queue.maximum.values, queue.guaranteed.values
@@ -55,7 +61,10 @@ class QueueAmountsCheck:
     def _check_own(
         self, queue: QueueCandidate, maximum: Resource, guaranteed: Resource, limit_above: Resource
     ) -> None:
-        """Check a queue's amounts against each other and the levels above. CFG-71, CFG-72."""
+        """Check a queue's amounts against each other and the levels above.
+
+        Implements: CFG-71, CFG-72.
+        """
         draft = queue.draft
         over = excess(guaranteed, maximum)
         if over and draft.guaranteed:
@@ -72,12 +81,12 @@ class QueueAmountsCheck:
             )
             self._note(draft.maximum, "CFG-72", text, "lower it or raise max above")
         if draft.maximum and maximum and is_zero(maximum) and not queue.maximum.faults:
-            text = f"all amounts of max of queue {queue.path} are 0: nothing of them can be placed"
+            text = f"all amounts of max of queue {queue.path} are 0: no ask can be placed"
             hint = "remove what is not to be limited"
             self._findings.warn(draft.maximum.node, draft.maximum.path, "CFG-76", text, hint)
 
     def _check_sums(self, queue: QueueCandidate, promised: Resource, limit: Resource) -> None:
-        """Check what the children are promised. Rules: CFG-73, CFG-74."""
+        """Check what the children are promised. Implements: CFG-73, CFG-74."""
         guaranteed = queue.guaranteed.values or {}
         draft = queue.draft
         end = "of the children"
@@ -97,9 +106,11 @@ class QueueAmountsCheck:
             self._note(draft.maximum or draft, "CFG-74", text, "lower theirs or raise max")
 
     def _template(self, draft: TemplateDraft, queue: QueueCandidate) -> TemplateConfig | None:
-        """Return what a template gives to dynamic leaves, None for nothing. Rules: TPL-1 to TPL-3.
+        """Return what a template gives to dynamic leaves, None for nothing.
 
         Its quantities must parse (TPL-7).
+
+        Implements: TPL-1, TPL-2, TPL-7. Rules: TPL-3.
         """
 
         def owner() -> str:
@@ -123,7 +134,7 @@ class QueueAmountsCheck:
         return None if template == TemplateConfig() else template
 
     def _compare_limits(self, queue: QueueCandidate, limit_above: Resource) -> None:
-        """Tell of limits that the queues above do not allow to be used. Rules: LIM-72."""
+        """Tell of limits that the queues above do not allow to be used. Implements: LIM-72."""
         for draft, limit in zip(queue.limit_drafts, queue.limits, strict=True):
             over = excess(limit.maximum or {}, limit_above)
             if over and draft.maximum is not None:
@@ -140,5 +151,5 @@ class QueueAmountsCheck:
 
 
 def _above_zero(amounts: Amounts) -> Resource | None:
-    """Return amounts that mean something for a template, None if all are 0. Rules: TPL-3."""
+    """Return amounts that mean something for a template, None if all are 0. Implements: TPL-3."""
     return None if is_zero(amounts.values) else amounts.values

@@ -1,9 +1,8 @@
-"""Every queue property: what its values mean, what it is without, who inherits it, why it exists.
+"""Every queue property: its values, its default, its inheritance and its purpose.
 
-Whoever reads a property does it with the entry here, so a value that ``validate`` calls odd is
-the one that counts as not given at run time. The manual's table and what an editor offers are
-generated from the same entries. Any other key is legal and kept, and no value is refused
-(PRP-1, PRP-2).
+All code reads a property through its entry here, so a value that ``validate`` warns of counts as
+not given at run time. The manual's table and what an editor offers are generated from the same
+entries. Any other key is legal and kept, and no value is refused (PRP-1, PRP-2).
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ GREEDY: Final = "greedy"
 class Property(Generic[T]):
     """One queue property; ``used_on`` and ``inherited`` are those of the table in section 8.
 
-    ``parse``: what a text means, None for nothing. ``default``: the text that means what counts
-    without the property. ``choices``: what an editor may offer; other texts are legal. ``alias``:
-    a name it had, read where the right one is missing.
+    ``parse``: returns the value of a text, None if it has none. ``default``: the text of the
+    default value. ``choices``: the texts an editor may offer; other texts are legal. ``alias``: an
+    earlier name, read where the present one is missing.
     """
 
     name: str
@@ -51,7 +50,10 @@ class Property(Generic[T]):
     alias: str = ""
 
     def read(self, properties: Mapping[str, str]) -> T:
-        """Return what the merged properties of a queue say. Rules: PRP-1, PRP-2, QUE-18."""
+        """Return the value in the merged properties of a queue.
+
+        Implements: PRP-1, PRP-2. Rules: QUE-18.
+        """
         text = properties.get(self.name)
         if text is None and self.alias:
             text = properties.get(self.alias)
@@ -145,7 +147,7 @@ PRIORITY_OFFSET: Final = Property(
     "0",
     _BOTH,
     "no",
-    "added to the priority of all that is below",
+    "added to the priority of everything below",
     ("PRP-5", "QUE-18"),
     'priority.offset: "100"',
 )
@@ -157,7 +159,7 @@ PREEMPTION_POLICY: Final = Property(
     DEFAULT,
     _BOTH,
     "only `disabled`",
-    "how far preemption looks for room",
+    "where preemption may look for victims",
     ("PRP-5", "QUE-18"),
     "preemption.policy: disabled",
     choices=(DEFAULT, FENCE, DISABLED),
@@ -170,7 +172,7 @@ PREEMPTION_DELAY: Final = Property(
     "30s",
     "leaf",
     "yes",
-    "how long an ask waits before room is taken for it",
+    "how long an ask waits before it may preempt",
     ("PRP-1", "QUE-18"),
     "preemption.delay: 1m30s",
 )
@@ -182,7 +184,7 @@ BACKOFF: Final = Property(
     "0",
     "leaf",
     "yes",
-    "how many asks of an application may wait because no node takes them before it pauses",
+    "how many asks of an application may find no node before it backs off",
     ("CYC-33", "QUE-18"),
     'application.unschedasks.backoff: "5"',
 )
@@ -194,7 +196,7 @@ BACKOFF_DELAY: Final = Property(
     "30s",
     "leaf",
     "yes",
-    "how long the pause is; none of its asks is tried then",
+    "how long the back-off lasts; none of its asks is tried then",
     ("CYC-33", "QUE-18"),
     "application.unschedasks.backoff.delay: 10s",
 )

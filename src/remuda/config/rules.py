@@ -1,7 +1,7 @@
 """Placement rules and their filters: can they be built, and do they lead anywhere?
 
 First every rule's own words, then, where the queue of a rule is known without an application,
-whether that queue exists and is of the right kind (CFG-80 to CFG-89).
+whether that queue exists and is of the right kind (chapter 10 section 6.4).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class RuleCheck:
     """Checks the placement rules of one partition against its queues."""
 
     def __init__(self, root: QueueCandidate, findings: Findings, patterns: dict[str, str]) -> None:
-        """Take the ``patterns`` seen so far in the document, with what is wrong with each."""
+        """Take the ``patterns`` seen so far in the document, with the fault of each."""
         self._root = root
         self._findings = findings
         self._patterns = patterns
@@ -49,7 +49,7 @@ class RuleCheck:
     def check(self, drafts: tuple[RuleDraft, ...]) -> tuple[PlacementRuleConfig, ...]:
         """Return the rules, noting what is wrong with them.
 
-        Rules: CFG-80 to CFG-89, PLC-12, PLC-14, PLC-44 to PLC-52.
+        Rules: chapter 10 section 6.4, PLC-12, PLC-14, chapter 20 section 6.
         """
         built = []
         for number, draft in enumerate(drafts):
@@ -65,7 +65,7 @@ class RuleCheck:
         return tuple([rule for _, rule, _ in built])
 
     def _rule(self, draft: RuleDraft, number: int) -> PlacementRuleConfig:
-        """Check a rule's own words, its parent's, then its filter. Rules: CFG-80, CFG-81."""
+        """Check a rule's own words, its parent's, then its filter. Implements: CFG-80, CFG-81."""
         self._words(draft, number)
         parent = None if draft.parent is None else self._rule(draft.parent, number)
         kind = draft.name.lower()
@@ -78,7 +78,10 @@ class RuleCheck:
         )
 
     def _words(self, draft: RuleDraft, number: int) -> None:
-        """See that a rule is one that can be built. Rules: CFG-80, PLC-12, PLC-14."""
+        """Check that a rule can be built.
+
+        Implements: PLC-12, CFG-34, RLD-8, PLC-36. Rules: CFG-80, PLC-14.
+        """
         path = f"{draft.path}.name"
         shown = cut(draft.name)
         kind = draft.name.lower()
@@ -99,7 +102,7 @@ class RuleCheck:
             self._value(draft, kind, where)
 
     def _value(self, draft: RuleDraft, kind: str, where: str) -> None:
-        """See that a rule that needs a value has one. Rules: PLC-14."""
+        """Check that a rule that needs a value has one. Implements: PLC-14."""
         value = draft.value
         if value is None or not value.text:
             if self._findings.unread(draft.path, "value"):
@@ -120,7 +123,10 @@ class RuleCheck:
     # --------------------------------------------------------------------------------- filters
 
     def _filter(self, draft: FilterDraft, number: int) -> FilterConfig | None:
-        """Return whom a rule is for, None for everybody. Rules: CFG-82 to CFG-84, PLC-44."""
+        """Return the filter of a rule, None if the rule is for everybody.
+
+        Implements: CFG-82. Rules: CFG-83, CFG-84, PLC-44.
+        """
         kind = draft.kind.text.lower() if draft.kind is not None else ""
         where = f"of placement rule no. #{number}"
         if draft.kind is not None and kind not in ("", "allow", "deny"):
@@ -138,7 +144,8 @@ class RuleCheck:
     ) -> NameFilter | None:
         """Return one part of a filter: names, or one expression.
 
-        Rules: PLC-47, PLC-48, CFG-83, CFG-84; a full name with a $ at its end is a name (PLC-50).
+        Implements: CFG-83, PLC-50, PLC-51. Rules: PLC-47, PLC-48, CFG-84; a full name with a $ at
+        its end is a name (PLC-50).
         """
         if draft is None:
             return None
@@ -164,7 +171,7 @@ class RuleCheck:
         return NameFilter(pattern=first)
 
     def _list(self, draft: NamesDraft, kind: str, legal: re.Pattern[str], where: str) -> None:
-        """See that all entries of a list are names. Rules: CFG-84 (D-C9)."""
+        """Check that all entries of a list are names. Implements: CFG-84 (D-C9)."""
         for index, (name, node) in enumerate(draft.names):
             if not legal.fullmatch(name):
                 text = f"filter {kind} list {where} is not a proper list or regexp: {cut(name)!r}"
@@ -173,7 +180,10 @@ class RuleCheck:
                 self._findings.add(node, path, "CFG-84", f"{text} is no {kind} name", hint)
 
     def _pattern_fault(self, text: str) -> str:
-        """Return why a text is no expression, "" if it is one. Rules: CFG-83, PLC-52."""
+        """Return why a text is no expression, "" if it is one.
+
+        Implements: CFG-33. Rules: CFG-83, PLC-52.
+        """
         if not _SPECIAL.search(text):
             return "neither a name nor a regular expression"
         if text not in self._patterns:
@@ -190,9 +200,11 @@ class RuleCheck:
     # ------------------------------------------------------------------------------ static paths
 
     def _static_path(self, draft: RuleDraft, number: int) -> None:
-        """Follow what is known of a rule's queue without an application. Rules: CFG-85 to CFG-89.
+        """Follow what is known of a rule's queue without an application.
 
         The leading rules named exactly ``fixed`` count, outermost parent first.
+
+        Implements: CFG-85, CFG-86, CFG-88, CFG-89. Rules: CFG-87.
         """
         chain = _chain(draft)
         names = "->".join(cut(rule.name) for rule in chain)
@@ -241,7 +253,7 @@ class RuleCheck:
         return False
 
     def _end(self, rule: RuleDraft, parts: list[str], what: str, *, dynamic: bool) -> None:
-        """See that a queue that exists is of the right kind. Rules: CFG-87, D-C6."""
+        """See that a queue that exists is of the right kind. Implements: CFG-87. Rules: D-C6."""
         queue, missing = self._nearest(parts)
         if missing or queue.parent == dynamic:
             return

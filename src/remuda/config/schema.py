@@ -1,7 +1,7 @@
-"""What a queue configuration says, as plain records (rules: CFG, section 3 of chapter 10).
+"""The records of a queue configuration (rules: CFG, section 3 of chapter 10).
 
-The records hold what the loader made of the text: names lower case, amounts in base units,
-defaults filled in. What is not given is None where absent and zero differ.
+The records hold what the loader made of the text: names lower case, amounts in base units, defaults
+filled in. A value that is not given is None where absent and zero differ.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from remuda.base.message import message
 from remuda.base.resources import Resource
 from remuda.config.checksum import checksum
 
-# One element of a queue's path, configured or made by placement (CFG-30).
+# One element of a queue's path, configured or made by placement. Implements: CFG-30.
 QUEUE_NAME: Final = re.compile(r"[a-zA-Z0-9_:#/@-]{1,64}")
 
-# A user, of an application or in limits, filters and access lists (CFG-31, UGR-8).
+# A user, of an application or in limits, filters and access lists (UGR-8). Implements: CFG-31.
 USER_NAME: Final = re.compile(r"[_a-zA-Z][a-zA-Z0-9:#/_.@-]*[$]?")
 
-# A group, in limits, filters and access lists (CFG-32).
+# A group, in limits, filters and access lists. Implements: CFG-32.
 GROUP_NAME: Final = re.compile(r"[_a-zA-Z][a-zA-Z0-9:_.-]*")
 
 # The queue above all others, and the one that takes running applications without a queue (PLC-72).
@@ -47,23 +47,23 @@ RULE_TAG: Final = "tag"
 RULES: Final = (RULE_PROVIDED, RULE_USER, RULE_FIXED, RULE_TAG)
 RULE_RECOVERY: Final = "recovery"
 
-# What looks up the groups of a user who comes without any (UGR-20).
+# The resolver of groups for a user without any (UGR-20).
 RESOLVER_DEFAULT: Final = ""
 RESOLVER_OS: Final = "os"
 RESOLVER_LDAP: Final = "ldap"
 RESOLVER_TEST: Final = "test"
 RESOLVERS: Final = (RESOLVER_OS, RESOLVER_LDAP, RESOLVER_TEST)
 
-# The name that stands for every user or group not named itself (LIM-4, LIM-5).
+# The name for every user or group that is not named (LIM-4, LIM-5).
 WILDCARD: Final = "*"
 
 
 @message
 class AccessList:
-    """Who may do something with a queue; the empty list lets nobody in.
+    """The users and groups with a right to a queue; the empty list has none.
 
     ``everybody`` makes the rest irrelevant. Names are case sensitive, sorted, without duplicates.
-    Rules: ACL-1 to ACL-7.
+    Rules: chapter 30 section 3.
     """
 
     everybody: bool = False
@@ -88,7 +88,7 @@ class LimitConfig:
 
 @message
 class TemplateConfig:
-    """What a dynamic leaf takes over when it is made (TPL-1 to TPL-5).
+    """What a dynamic leaf takes over when it is made (chapter 10 section 9).
 
     Never empty: a template without any effect is no template (TPL-2). ``maximum`` and
     ``guaranteed`` None: none of its values is above zero (TPL-3).
@@ -137,7 +137,7 @@ class NameFilter:
 
 @message
 class FilterConfig:
-    """Whom a placement rule is for (PLC-44 to PLC-51).
+    """Whom a placement rule is for (chapter 20 section 6).
 
     ``deny``: those who match are refused, else all who do not. None: that part was not given;
     with neither part the filter decides by ``deny`` alone.
@@ -153,7 +153,8 @@ class PlacementRuleConfig:
     """One placement rule; ``name`` is one of RULES.
 
     ``value``: the queue of a fixed rule, lower case, or the tag's name of a tag rule, lower case.
-    ``parent`` gives the queue above, root without one. Rules: PLC-12 to PLC-15, PLC-20 to PLC-29.
+    ``parent`` gives the queue above, root without one. Rules: PLC-12, PLC-13, PLC-14, PLC-15,
+    chapter 20 section 3.
     """
 
     name: str

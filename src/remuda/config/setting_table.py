@@ -1,8 +1,8 @@
-"""Every key of the extra map, in one table: what reads it, what it means, what it is without.
+"""Every key of the extra map, in one table: its readers, its meaning and its default.
 
-Programs of three kinds share the map: the scheduler itself (``core``), the adapter between it and
-a cluster (``shim``) and what guards that cluster's door (``admission``). The scheduler acts on
-its own keys and keeps the others, so all are known here and a manual cannot fall behind
+Programs of three kinds share the map: the scheduler itself (``core``), the adapter between it and a
+cluster (``shim``) and that cluster's admission controller (``admission``). The scheduler acts on
+its own keys and keeps the others. All keys are in this table, and the manual is generated from it
 (KV, section 14 of chapter 10).
 """
 
@@ -82,8 +82,8 @@ SETTINGS: Final = (
         POSITIVE,
         (CORE,),
         True,
-        "records kept for each resource manager between two deliveries, and as many again of those "
-        "that people are shown; at most 1000000",
+        "records kept for each resource manager between two deliveries, and as many again of "
+        "those for users; at most 1000000",
         ("EVT-102", "EVT-93"),
         built=True,
     ),
@@ -117,7 +117,7 @@ SETTINGS: Final = (
         DURATION,
         (CORE,),
         False,
-        "how old records in files may get; 0: as old as room permits",
+        "how old records in files may get; 0: no limit but the size",
         ("EVT-132",),
         built=True,
     ),
@@ -135,23 +135,23 @@ SETTINGS: Final = (
         "rm.pauseTimeout",
         "5m",
         DURATION,
-        "how long a resource manager may be gone; 0: not at all, negative: for ever",
+        "how long a resource manager may be disconnected; 0: not at all, negative: for ever",
         "RM-18",
     ),
     _own(
         "rm.userEventsOnly",
         "false",
         BOOLEAN,
-        "whether the resource manager gets only the events that people are shown: those of "
-        "requests, and that a node came or went",
+        "whether the resource manager gets only the events for users: those of requests, and "
+        "that a node came or went",
         "EVT-93",
     ),
-    _own("rm.outboundLimit", "100000", NUMBER, "messages kept for one that is gone", "RM-15"),
+    _own("rm.outboundLimit", "100000", NUMBER, "messages kept for a disconnected one", "RM-15"),
     _own(
         "rm.confirmTimeout",
         "10m",
         DURATION,
-        "after which an unconfirmed order is repeated; 0: never",
+        "time after which an unconfirmed release request is repeated; 0: never",
         "SI-69",
     ),
     _own(
@@ -202,7 +202,7 @@ SETTINGS: Final = (
         BOOLEAN,
         (SHIM, ADMISSION),
         True,
-        "whether changes are followed; once off, only a restart turns it on",
+        "whether changes are read; once off, only a restart turns it on",
         ("KV-3",),
     ),
     _shim("service.placeholderImage", "pause:3.7", TEXT, "image of placeholder pods"),
@@ -216,6 +216,7 @@ SETTINGS: Final = (
         ("KV-3",),
         alias="service.instanceTypeNodeLabelKey",
     ),
+    _shim("service.schedulerNames", "yunikorn", TEXT, "scheduler names of the pods it schedules"),
     Setting("service.operatorPlugins", "general", TEXT, (NOBODY,), False, "deprecated", ("KV-1",)),
     _shim("kubernetes.qps", "1000", INT32, "requests a second to the cluster"),
     _shim("kubernetes.burst", "1000", INT32, "the same, for a moment"),

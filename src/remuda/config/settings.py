@@ -1,8 +1,8 @@
 """The service settings that come as the extra map, read into typed values.
 
-Nothing in this map can make a registration fail: a bad value means the default, and the reader
-is told. Reading is pure; who applies a setting decides what its change entails. Keys that nobody
-here knows are kept by whoever keeps the map (KV-1).
+No value of this map makes a registration fail: instead of a bad value the default counts, and the
+caller gets a fault. Reading is pure; the code that applies a setting decides what its change
+causes. The owner of the map keeps unknown keys (KV-1).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class LogLevels:
 
 @message
 class SettingFault:
-    """A setting without effect. Its value is not in it, for that may be secret (EXT-23).
+    """A setting without effect. The record leaves out its value, which may be secret (EXT-23).
 
     ``kind``: what the value should be, "" if the key itself is not known. ``default``: what is
     used instead, "" for nothing.
@@ -96,10 +96,10 @@ class SettingFault:
 
 @message
 class ServiceSettings:
-    """The settings that the scheduler itself acts on; durations are nanoseconds.
+    """The settings that the scheduler itself uses; durations are nanoseconds.
 
-    Rules: chapter 10 section 14, EVT-93, EVT-101 to EVT-106, EVT-132, RM-15, RM-18, SI-69,
-    APP-30, RSV-10, HLT-2.
+    Rules: chapter 10 section 14, EVT-93, EVT-101, EVT-102, EVT-103, EVT-104, EVT-105, EVT-106,
+    EVT-132, RM-15, RM-18, SI-69, APP-30, RSV-10, HLT-2.
     """
 
     event_tracking: bool
@@ -135,7 +135,7 @@ class ProcessSwitches:
 def read_settings(extra: Mapping[str, str]) -> tuple[ServiceSettings, tuple[SettingFault, ...]]:
     """Return the settings in a map, and a fault for each value that was not understood.
 
-    Rules: KV-1, KV-2, KV-5, EVT-100, EVT-106.
+    Implements: EVT-100, EVT-106. Rules: KV-1, KV-2, KV-5.
     """
     reader = _Reader(extra)
     settings = ServiceSettings(
@@ -165,7 +165,7 @@ def read_settings(extra: Mapping[str, str]) -> tuple[ServiceSettings, tuple[Sett
 def read_switches(environment: Mapping[str, str]) -> ProcessSwitches:
     """Return the switches in the environment of a process; a bad value is the default.
 
-    Rules: KV-4.
+    Implements: KV-4.
     """
 
     def switch(name: str) -> bool:
@@ -193,7 +193,7 @@ def shim_faults(extra: Mapping[str, str]) -> tuple[SettingFault, ...]:
 
 
 def parse_level(text: str) -> int | None:
-    """Return the level that a name in any case or a number stands for, None if it is none.
+    """Return the level of a name in any case, or of a number; None if it is no level.
 
     Numbers beyond the levels mean the last one on that side. Rules: KV-2.
     """
@@ -234,7 +234,10 @@ class _Reader:
 
 
 def _loggers(extra: Mapping[str, str], reader: _Reader) -> dict[str, int]:
-    """Return the levels of loggers that are named, notes those that mean nothing. Rules: KV-2."""
+    """Return the levels of loggers that are named, notes those that mean nothing.
+
+    Implements: KV-2.
+    """
     found: dict[str, int] = {}
     shortest = len(_LOG_PREFIX) + len(_LOG_SUFFIX)
     for key in sorted(extra):

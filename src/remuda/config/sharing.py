@@ -1,8 +1,8 @@
-"""Lets a configuration share with an earlier one what both say alike.
+"""Lets a configuration share its equal records with an earlier configuration.
 
-Putting a configuration in force compares it with the one before: thousands of queues, though often
-one number changed. Records that are the same object need no comparison and no memory of their own.
-They are looked for by whoever reads the text, so that the core need not.
+When a configuration is put in force, it is compared with the one before: thousands of queues,
+although often one number changed. Records that are the same object need no comparison and no
+further memory. The reader of the text looks for them, so that the core need not.
 """
 
 from __future__ import annotations

@@ -46,7 +46,8 @@ def check_partitions(
 ) -> tuple[PartitionConfig, ...]:
     """Return the partitions that the drafts describe, noting what is wrong with them.
 
-    The result is only meaningful if nothing was noted. Rules: CFG-40 to CFG-100, PLC-11.
+    The result is only meaningful if nothing was noted. Implements: PLC-11. Rules: chapter 10
+    section 6.
     """
     names: dict[str, int] = {}
     patterns: dict[str, str] = {}
@@ -98,7 +99,7 @@ def partition_name(written: str) -> str:
 def _partition_name(draft: PartitionDraft, seen: dict[str, int], findings: Findings) -> str:
     """Normalise the name, see that it is unique and can be told apart.
 
-    Rules: CFG-40, PAR-1 (D-C9).
+    Implements: CFG-40, PAR-1 (D-C9).
     """
     name = partition_name(draft.name)
     path = f"{draft.path}.name"
@@ -119,7 +120,7 @@ def _partition_name(draft: PartitionDraft, seen: dict[str, int], findings: Findi
 def _root(draft: PartitionDraft, partition: str, findings: Findings) -> QueueDraft:
     """Return the root queue, put on top where the file has none.
 
-    Rules: CFG-41 to CFG-45 (its name in any case, D-C2).
+    Implements: CFG-41, CFG-42, CFG-43, CFG-45 (its name in any case, D-C2). Rules: CFG-44.
     """
     path = f"{draft.path}.queues"
     if draft.queues_node is None and not findings.unread(draft.path, "queues"):
@@ -151,7 +152,7 @@ def _root(draft: PartitionDraft, partition: str, findings: Findings) -> QueueDra
 
 
 def _check_root_resources(root: QueueDraft, partition: str, findings: Findings) -> None:
-    """See that root has no amounts of its own, not even an empty map. Rules: CFG-44."""
+    """See that root has no amounts of its own, not even an empty map. Implements: CFG-44."""
     for given in (root.guaranteed, root.maximum):
         if given is not None:
             text = f"root queue of partition {cut(partition)} must not have resource limits"
@@ -162,7 +163,7 @@ def _check_root_resources(root: QueueDraft, partition: str, findings: Findings) 
 def _check_partition_limits(
     limits: tuple[LimitDraft, ...], root: QueueCandidate, partition: str, findings: Findings
 ) -> None:
-    """Give the limits of the partition to root. Rules: CFG-47."""
+    """Give the limits of the partition to root. Implements: CFG-47, LIM-6."""
     if limits and not root.limit_drafts:
         root.limit_drafts = limits
     elif limits and [_content(one) for one in limits] != [
@@ -185,7 +186,7 @@ def _content(limit: LimitDraft) -> tuple[object, ...]:
 
 
 def _resolver(given: TextAt | None, findings: Findings) -> str:
-    """Return what looks up groups; an unknown text means the default one. Rules: UGR-20."""
+    """Return the group resolver; an unknown text means the default one. Rules: UGR-20."""
     if given is None or not given.text or given.text in RESOLVERS:
         return given.text if given is not None else RESOLVER_DEFAULT
     text = f"unknown user group resolver {cut(given.text)!r}: the default one is used"
@@ -199,7 +200,7 @@ def _resolver(given: TextAt | None, findings: Findings) -> str:
 def _check_queue(queue: QueueCandidate, limits: LimitCheck, findings: Findings) -> None:
     """Check access lists, limits and the names of the children, then the children.
 
-    Rules: CFG-50 to CFG-62.
+    Rules: chapter 10 section 6.2.
     """
     if queue.draft.admin_acl is not None:
         queue.admin = access_list(queue.draft.admin_acl, queue.title, findings)
@@ -213,7 +214,7 @@ def _check_queue(queue: QueueCandidate, limits: LimitCheck, findings: Findings) 
 
 
 def _check_names(queue: QueueCandidate, findings: Findings) -> None:
-    """See that child names are legal and unique. Rules: CFG-61, CFG-62."""
+    """See that child names are legal and unique. Implements: CFG-61, CFG-62."""
     if queue.children and queue.level + 1 == QUEUE_DEPTH_LIMIT:
         first = queue.children[0]
         text = f"more than {QUEUE_DEPTH_LIMIT} levels of queues, root included: {first.path}"
@@ -243,7 +244,7 @@ def _check_names(queue: QueueCandidate, findings: Findings) -> None:
 
 
 def _check_applications(queue: QueueCandidate, findings: Findings) -> None:
-    """See that children stay within a queue's number of applications. Rules: CFG-92."""
+    """See that children stay within a queue's number of applications. Implements: CFG-92."""
     most = queue.draft.max_applications
     for child in queue.children:
         own = child.draft.max_applications
@@ -261,7 +262,8 @@ def _check_applications(queue: QueueCandidate, findings: Findings) -> None:
 def _warn_of_closed_queues(root: QueueCandidate, findings: Findings) -> None:
     """Tell of queues to which nobody can submit, once per branch. Rules: ACL-10, ACL-12.
 
-    Nothing is told where queues or access lists could not be read: one may be what is missed.
+    There is no warning if queues or access lists could not be read, because one of them may give
+    access.
     """
     broken = any(found.rule == "CFG-50" for found in findings.errors)
     if broken or findings.unread(root.draft.path.partition(".")[0], "queues"):
@@ -299,7 +301,7 @@ def _open_below(queue: QueueCandidate) -> bool:
 
 
 def _check_node_sort(draft: NodeSortDraft, findings: Findings) -> None:
-    """See that policy and weights mean something. Rules: CFG-90, CFG-91."""
+    """Check that policy and weights are valid. Implements: CFG-90, CFG-91."""
     policy = draft.policy
     if policy is not None and policy.text not in ("", *NODE_SORTS):
         text = f"undefined policy: {cut(policy.text)}"

@@ -1,6 +1,6 @@
-"""A black-box suite for the scheduler interface: what any server of si.v1 must do on the wire.
+"""A black-box suite for the scheduler interface: the rules for any server of si.v1.
 
-It knows the generated messages and the numbered rules, and nothing of how remuda works inside, so
-that it judges another implementation as it judges ours. A check says what it sends, what it
-expects by which rule, and what came instead.
+It knows only the generated messages and the numbered rules, not the code of remuda, so it judges
+every implementation in the same way. A failed check prints what it sent, what the rule expects, and
+what came instead.
 """

@@ -1,4 +1,4 @@
-"""All checks there are, and the choice of some of them."""
+"""Lists all checks, and selects some of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A conversation of one resource manager: what is said, and what has to be heard next.
+"""A conversation of one resource manager: its requests, and the answers expected next.
 
 Expectations are strict: the next element of a stream has to be the one that is expected, so what
 comes too much, twice, or too early fails like what does not come. Between the three streams there
@@ -47,12 +47,10 @@ class Conversation:
 
     Args:
         endpoint: the scheduler.
-        rm_id: who speaks.
-        rule: the rule that is named where an expectation names none.
+        rm_id: the resource manager. rule: the rule that is named where an expectation names none.
 
-    Attributes:
-        identities: what the scheduler calls the allocation ``<key>-<number>`` of an application,
-            by application and that name.
+    Attributes: identities: the identity that the scheduler gave the allocation ``<key>-<number>``,
+    by application and that name.
     """
 
     def __init__(self, endpoint: Endpoint, rm_id: str, rule: str) -> None:
@@ -74,7 +72,7 @@ class Conversation:
     def open_with(self, first: Request | None, kind: Kind | None = None) -> None:
         """Open a stream with this first message, which gets the rmID.
 
-        ``first`` None: the stream of ``kind`` is opened by metadata alone.
+        ``first`` None: only metadata opens the stream of ``kind``.
         """
         if first is None:
             assert kind is not None
@@ -87,7 +85,7 @@ class Conversation:
         self._streams[opened] = Stream(opened, self.endpoint.method(opened), first)
 
     def open_anonymously(self, kind: Kind) -> None:
-        """Open a stream whose first message names nobody."""
+        """Open a stream whose first message names no resource manager."""
         self.note(kind.value, "{}")
         first = _REQUEST_OF[kind]()
         self._streams[kind] = Stream(kind, self.endpoint.method(kind), first)
@@ -97,7 +95,7 @@ class Conversation:
         return self._streams[kind]
 
     def close(self, *kinds: Kind) -> None:
-        """Say on streams, on all three if none is named, that nothing more comes; wait for the end.
+        """Half-close streams, all three if none is named, and wait for their end.
 
         Raises: CheckFailedError if one does not end.
         """
@@ -127,10 +125,10 @@ class Conversation:
     def expect(
         self, *wanted: Expected, rule: str = "", any_order: bool = False, seconds: float = 0.0
     ) -> list[Heard]:
-        """Wait until all of this came, per stream in this order, and return it in this order.
+        """Wait until these elements came, per stream in this order; return them in this order.
 
         ``any_order``: also within a stream. ``seconds``: how much longer than usual it may take.
-        What is optional and did not come before the rest is left out.
+        Optional elements that did not come before the rest are left out.
 
         Raises: CheckFailedError as soon as something else comes, a stream ends, or time is over.
         """
@@ -154,7 +152,7 @@ class Conversation:
         return [found[n] for n in sorted(found)]
 
     def expect_end(self, kind: Kind, *codes: grpc.StatusCode, rule: str) -> None:
-        """Wait until a stream ends with one of these statuses; what came before does not count.
+        """Wait until a stream ends with one of these statuses; earlier elements are ignored.
 
         Raises: CheckFailedError.
         """
@@ -177,10 +175,10 @@ class Conversation:
             raise self.failure("SI-102", f"the older {older.kind.value} ends with ABORTED", [came])
 
     def quiet(self, rule: str = "") -> None:
-        """Wait until all that was sent is processed; nothing may have come that was not expected.
+        """Wait until all sent requests are processed; no unexpected element may have come.
 
-        A probe on each stream is answered after all that was sent there before; a second round
-        brings what the first one made for other streams.
+        A probe on each stream is answered after all earlier requests of the stream; a second round
+        collects elements that the first one caused on other streams.
 
         Raises: CheckFailedError.
         """
@@ -196,7 +194,7 @@ class Conversation:
             raise self.failure(rule, "nothing more", [each.text() for each in surplus])
 
     def failure(self, rule: str, expected: str, came: Sequence[str]) -> CheckFailedError:
-        """Return the error that says what was expected and what came instead."""
+        """Return the error with the expected elements and those that came instead."""
         sent = self._sent[self._answered :] or self._sent[-1:]
         return CheckFailedError(
             Failure(rule or self._rule, expected, _first(came), _first(sent[-_SHOWN:]))
@@ -227,7 +225,7 @@ class Conversation:
         return self.failure(rule, expected, came)
 
     def _until(self, stream: Stream, number: int, rule: str) -> list[Heard]:
-        """Return what comes before the answer to a probe. Raises: CheckFailedError."""
+        """Return the elements that come before the answer to a probe. Raises: CheckFailedError."""
         before: list[Heard] = []
         deadline = self._deadline()
         while True:
@@ -242,7 +240,7 @@ class Conversation:
             before.append(heard)
 
     def note(self, method: str, text: str) -> None:
-        """Keep what was sent for the report of a failure."""
+        """Keep a sent request for the report of a failure."""
         self._sent.append(f"{method} {text}")
 
     def _deadline(self) -> float:
@@ -250,7 +248,7 @@ class Conversation:
 
 
 def _up_to_required(choice: list[tuple[int, Expected]]) -> list[tuple[int, Expected]]:
-    """Return the first that has to come, after those before it that may."""
+    """Return the elements up to and including the first one that must come."""
     first = next(place for place, (_, each) in enumerate(choice) if not each.optional)
     return choice[: first + 1]
 

@@ -1,7 +1,7 @@
-"""What a response says, element by element, and what a check expects such an element to be.
+"""The elements of a response, and the elements that a check expects.
 
-How many elements travel in one response is mostly free, so checks compare elements; the number of
-the response an element came in is kept for the rules that do ask for one response.
+The rules mostly leave open how many elements one response has, so checks compare elements. The
+number of the response of an element is kept for the rules that require one response.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ OTHER_KIND: Final = "another kind of element"
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """One element that came: what it is, in which response of its stream (from 1), and when.
+    """One element that came: its kind, the number of its response (from 1), and the time.
 
     ``at`` is on the monotonic clock, in seconds.
     """
@@ -112,7 +112,7 @@ class OneOf:
 
 
 class Filled:
-    """Any text is right but the empty one."""
+    """Any text is right, except the empty one."""
 
     def __str__(self) -> str:
         return "any text"
@@ -120,9 +120,9 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """One element that has to come: its kind, and the fields that count with their values.
+    """One element that has to come: its kind, and the values of the fields that count.
 
-    ``optional``: it may come, before one that has to.
+    ``optional``: it may come, before an element that has to come.
     """
 
     what: What
@@ -139,7 +139,7 @@ class Expected:
         return Expected(self.what, {**self.fields, **fields}, optional)
 
     def difference(self, heard: Heard) -> str:
-        """Return "" for the element that is expected, else what of it is different."""
+        """Return "" for the expected element, else the difference."""
         if heard.what is not self.what:
             return OTHER_KIND
         for name, value in self.fields.items():

@@ -1,7 +1,7 @@
-"""The other side: how to reach it, which services it has, and its unary calls.
+"""The scheduler under test: its address, its services and its unary calls.
 
-What stands in the way of every check (nobody listens, no gRPC, no scheduler) is found out before
-the first one and told in one line.
+An obstacle for all checks (no listener, no gRPC, no scheduler) is found before the first check and
+reported in one line.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from remuda.si.pb import si_pb2 as si
 from remuda.si.pb.extension_pb2_grpc import AdminStub, SchedulerExtensionStub
 from remuda.si.pb.si_pb2_grpc import SchedulerStub
 
-# Seconds that finding out whether somebody answers may take at most.
+# The most seconds to find out whether the endpoint answers.
 _CONNECT_SECONDS: Final = 5.0
 
 # Bytes of one answer over HTTP that are read.
@@ -42,8 +42,7 @@ class Endpoint:
         rest: base address of its HTTP API, "" if there is none.
         timeout: seconds that every wait takes at most.
 
-    Attributes:
-        capabilities: what it says of itself, None if it does not serve remuda.v1.
+    Attributes: capabilities: the capabilities it reports, None if it does not serve remuda.v1.
     """
 
     def __init__(self, host: str, port: int, *, rest: str = "", timeout: float = 5.0) -> None:
@@ -63,7 +62,7 @@ class Endpoint:
         self._channel.close()
 
     def greet(self) -> None:
-        """Find out whether there is a scheduler, and what else it serves.
+        """Find out whether a scheduler answers, and which other services it has.
 
         Raises: UsageError, one line, if there is none.
         """
@@ -85,7 +84,7 @@ class Endpoint:
         return method
 
     def register(self, request: si.RegisterResourceManagerRequest) -> Ended | None:
-        """Register; return how it was refused, None if it was not."""
+        """Register; return the refusal, None if there was none."""
         try:
             self._stub.RegisterResourceManager(request, timeout=self.timeout)
         except grpc.RpcError as error:
@@ -93,7 +92,7 @@ class Endpoint:
         return None
 
     def call(self, method: Callable[..., A], request: object) -> A | Ended:
-        """Return the answer of an extension service, or how the call was refused.
+        """Return the answer of an extension service, or the refusal of the call.
 
         Raises: NotApplicableError if the other side does not serve it.
         """

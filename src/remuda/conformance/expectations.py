@@ -1,4 +1,4 @@
-"""What a scheduler sends: short ways to write the elements that a check expects."""
+"""Short ways to write the elements of a scheduler's responses that a check expects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def node_accepted(name: str) -> Expected:
 
 
 def node_rejected(name: str) -> Expected:
-    """The node, or what was to be done with it, was rejected, with a reason."""
+    """The node, or an action on it, was rejected, with a reason."""
     return Expected(What.REJECTED_NODE, {"nodeID": name, "reason": Filled()})
 
 
@@ -73,7 +73,7 @@ def known(
     *,
     group: str = "",
 ) -> Expected:
-    """An allocation with an identity is now known: both fields of it, and all it consists of."""
+    """The allocation with an identity is known: both fields of the identity, and all others."""
     fields: dict[str, object] = {
         "applicationID": app,
         "allocationKey": key,
@@ -96,7 +96,7 @@ def released(
     number: int = 0,
     identity: str = "",
 ) -> Expected:
-    """An allocation was released, or is ordered to be; in both fields its identity (SI-77)."""
+    """An allocation was released, or has to be; in both fields its identity (SI-77)."""
     wanted = identity or OneOf((f"{key}-{number}", key))
     return Expected(
         What.RELEASED,

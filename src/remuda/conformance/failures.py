@@ -1,4 +1,4 @@
-"""The two ways in which a check ends early: what it saw is wrong, or it has nothing to look at."""
+"""The two ways in which a check ends early: it saw a fault, or it cannot be applied."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What was sent, what was expected by which rule, and what came instead; all for people.
+    """The requests, the expectation with its rule, and the elements that came; all as text.
 
     ``sent`` and ``came`` have one line per message or element, oldest first.
     """

@@ -1,7 +1,7 @@
-"""Requests that change nothing and are certain to be answered: they show that a stream is through.
+"""Requests that change nothing and are always answered, to learn when a stream has been processed.
 
-Requests of one stream are processed in their order, and answers leave in theirs (SI-2, SI-7), so
-whatever an earlier request brought about has come when the answer to a probe has.
+The scheduler processes the requests of a stream in order and sends the answers in order (SI-2,
+SI-7). So when the answer to a probe arrives, the results of all earlier requests have arrived, too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ANSWER_OF: Final = {
 
 
 def probe(kind: Kind, number: int) -> Request:
-    """Return something of an unknown partition, which is rejected (SI-20, SI-31, NODE-1)."""
+    """Return a request for an unknown partition, which is rejected (SI-20, SI-31, NODE-1)."""
     name = _name(number)
     if kind is Kind.ALLOCATION:
         ask = requests.ask("no-such-application", name, {"vcore": 1}, partitionName=_NOWHERE)

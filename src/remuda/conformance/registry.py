@@ -1,4 +1,4 @@
-"""Checks by subject: what each is called, which rules it checks, and what it needs.
+"""Checks by subject: the name of each, the rules it checks, and its needs.
 
 The names are for command lines (``--only asks.*``) and for machines that compare reports, so they
 stay; the titles are for people.
@@ -17,14 +17,14 @@ Body: TypeAlias = Callable[[Any], None]
 
 
 class Level(StrEnum):
-    """Whose rule it is: of the scheduler that is re-created, or of remuda alone ([F], [S])."""
+    """The origin of a rule: the scheduler that is re-created, or remuda alone ([F], [S])."""
 
     PARITY = "parity"
     REMUDA = "remuda"
 
 
 class Needs(StrEnum):
-    """What a check needs besides the three streams."""
+    """The needs of a check besides the three streams."""
 
     EXTENSION = "extension"
     ADMIN = "admin"
@@ -51,7 +51,7 @@ class Check:
     def matches(self, pattern: str) -> bool:
         """Whether a pattern is its name, its subject, or one of its rules; ``*`` for any text.
 
-        Names have small letters and rules capital ones, so that a pattern means either.
+        Names have small letters and rules capital ones, so a pattern means only one of them.
         """
         names = (self.name, self.name.partition(".")[0], *self.rules)
         return any(fnmatchcase(name, pattern) for name in names)

@@ -1,4 +1,4 @@
-"""The report for people: what was checked, by subject, and for each failure the whole story.
+"""The report for people: the checks by subject, and for each failure its whole course.
 
 On a terminal long lines are wrapped and marks are coloured; in a pipe each check is one line.
 """
@@ -10,6 +10,7 @@ import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Final, TextIO
 
 from remuda.conformance.catalogue import SUBJECTS
@@ -48,7 +49,7 @@ class Paper:
         return f"\x1b[{code}m{text}\x1b[0m" if self._colours else text
 
     def line(self, text: str = "") -> None:
-        """Write a line; what the encoding does not have is escaped."""
+        """Write a line; characters outside the encoding are escaped."""
         encoding = self._out.encoding or "utf-8"
         self._out.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
 
@@ -90,7 +91,7 @@ def show(results: Sequence[Result], endpoint: Endpoint, seconds: float, out: Tex
 
 
 def list_checks(checks: Sequence[Check], out: TextIO) -> None:
-    """Write what there is to check: name, title, rules, and what it needs."""
+    """List all checks: name, title, rules and needs."""
     paper = Paper(out)
     chosen = {check.name for check in checks}
     for subject in SUBJECTS:
@@ -106,7 +107,7 @@ def list_checks(checks: Sequence[Check], out: TextIO) -> None:
 
 
 def target(endpoint: Endpoint) -> str:
-    """Say in one line who is judged."""
+    """Describe in one line the scheduler under test."""
     known = endpoint.capabilities
     who = f"{endpoint.address} serves si.v1.Scheduler"
     if known is not None:
@@ -125,8 +126,8 @@ def summary(results: Sequence[Result], seconds: float) -> str:
 
 @contextmanager
 def progress(total: int, err: TextIO) -> Iterator[Told]:
-    """Show on a terminal how far the run is, and what failed so far."""
-    if not err.isatty():
+    """Show on a terminal the progress of the run and the failures so far."""
+    if not err.isatty() or find_spec("rich") is None:
         yield _silent
         return
     from rich.console import Console  # noqa: PLC0415 - only terminals need it
@@ -146,7 +147,7 @@ def progress(total: int, err: TextIO) -> Iterator[Told]:
 
 
 def _silent(result: Result) -> None:
-    """Nobody is watching."""
+    """Show no progress."""
 
 
 def _show_title(paper: Paper, subject: Subject) -> None:

@@ -1,4 +1,4 @@
-"""What a resource manager sends: short ways to write the elements of requests."""
+"""Short ways to write the elements of a resource manager's requests."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def node(
     action: Action = si.NodeInfo.CREATE,
     **fields: Any,
 ) -> si.NodeInfo:
-    """Return a node and what to do with it; without ``capacity`` none is sent."""
+    """Return a node with an action; ``capacity`` None: no capacity is sent."""
     if capacity is not None:
         fields["schedulableResource"] = resource(capacity)
     return si.NodeInfo(nodeID=name, action=action, **fields)

@@ -1,4 +1,4 @@
-"""A resource manager: how it registers, short ways to send, beginnings that many checks share."""
+"""A resource manager of a check: it registers, sends requests, and has common first steps."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class RM(Conversation):
         build: dict[str, str] | None = None,
         rule: str = "RM-2",
     ) -> None:
-        """Register, which has to succeed; the streams are as they were.
+        """Register, which has to succeed; the streams stay as they are.
 
         Raises: CheckFailedError.
         """
@@ -49,7 +49,7 @@ class RM(Conversation):
         build: dict[str, str] | None = None,
         group: str = "",
     ) -> Ended | None:
-        """Register; return how it was refused, None if it was not."""
+        """Register; return the refusal, None if there was none."""
         request = si.RegisterResourceManagerRequest(
             rmID=self.rm_id,
             version="1.5.1",
@@ -90,7 +90,7 @@ class RM(Conversation):
     def release(self, *releases: si.AllocationRelease | si.AllocationAskRelease) -> None:
         """Send a request with releases of allocations and asks.
 
-        Allocations are called what the scheduler called them, if it named them at all.
+        Allocations have the identities that the scheduler gave them, if it gave any.
         """
         both = si.AllocationReleasesRequest(
             allocationsToRelease=[
@@ -118,11 +118,12 @@ class RM(Conversation):
             names = [app.applicationID for app in new]
             self.expect(*map(accepted, names), rule="SI-21", any_order=True)
 
-    def fence(self, rule: str = "", queue: str = "root.a") -> None:
-        """Wait until the scheduler had its chance to place what it can; it must not have done so.
+    def fence(self, rule: str = "", queue: str = "root.a", state: str = "Starting") -> None:
+        """Wait until the scheduler would have placed the ask, and check that it did not.
 
-        A later application of the same queue asks for what only a node of its own has; in a queue
-        that is served first come, first served, whatever could be placed goes first.
+        A later application of the same queue asks for a type that only one further node has. The
+        queue serves first come, first served, so every placeable ask comes before it. ``state``:
+        the state in the message about an application that got its first allocation.
 
         Raises: CheckFailedError.
         """
@@ -131,7 +132,7 @@ class RM(Conversation):
         self.asks(requests.ask(name, name, _FENCE))
         self.expect(
             updated(name, "Accepted"),
-            updated(name, "Starting"),
+            updated(name, state),
             placed(name, name, _FENCE, name),
             rule=rule,
         )

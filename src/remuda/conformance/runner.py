@@ -1,8 +1,8 @@
-"""Runs checks, several at a time, and says what became of each.
+"""Runs checks, several at a time, and returns the result of each.
 
-Checks wait for answers most of the time, and some for half a minute, so they run beside each
-other; those that take longest begin first. Nothing a check meets ends the run: what is not
-foreseen counts as its failure.
+Checks wait for answers most of the time, and some for half a minute, so they run beside each other;
+those that take longest begin first. No error of a check ends the run: an unexpected error counts as
+the failure of the check.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from remuda.conformance.stage import Stage
 
 
 class Outcome(StrEnum):
-    """What became of a check."""
+    """The outcome of a check."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -84,7 +84,7 @@ def _run_one(endpoint: Endpoint, check: Check, prefix: str) -> Result:
 
 
 def _missing(endpoint: Endpoint, check: Check) -> str:
-    """Return what a check needs and the other side has not, "" if nothing."""
+    """Return the need of a check that the other side does not meet, "" if there is none."""
     if Needs.REST in check.needs and not endpoint.rest:
         return "no --rest was given"
     wanted = {Needs.EXTENSION, Needs.ADMIN} & set(check.needs)

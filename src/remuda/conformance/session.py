@@ -43,7 +43,7 @@ class Options:
 def conform(options: Options, out: TextIO, err: TextIO) -> bool:
     """Run the checks, write the report, and return whether none failed.
 
-    Raises: UsageError if nobody can be checked, or nothing can.
+    Raises: UsageError if the endpoint does not answer, or no check is selected.
     """
     checks = choose(options.only, options.level)
     endpoint = Endpoint(options.host, options.port, rest=options.rest, timeout=options.timeout)

@@ -1,4 +1,4 @@
-"""Where one check plays: it hands out resource managers with names of their own, and tidies up."""
+"""The surroundings of one check: resource managers with unique names, and their removal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ A = TypeVar("A")
 
 
 class Stage:
-    """What one run of one check uses.
+    """The surroundings of one run of one check.
 
     Args:
         endpoint: the scheduler.
@@ -68,7 +68,7 @@ class Stage:
         return answer
 
     def refusal(self, method: Callable[..., A], request: Any, rule: str) -> Ended:
-        """Return how a call of an extension service was refused, which it has to be.
+        """Return the refusal of a call of an extension service; the call has to be refused.
 
         Raises: CheckFailedError, NotApplicableError.
         """
@@ -93,21 +93,24 @@ class Stage:
         return body
 
     def require(self, truth: bool, rule: str, expected: str, came: object, sent: str = "") -> None:
-        """Fail the check if something is not so. Raises: CheckFailedError."""
+        """Fail the check unless a condition holds. Raises: CheckFailedError."""
         if not truth:
             raise self.failure(rule, expected, str(came), sent)
 
     def failure(self, rule: str, expected: str, came: str, sent: str = "") -> CheckFailedError:
-        """Return the error that says what was expected and what came instead."""
+        """Return the error with the expected elements and those that came instead."""
         return CheckFailedError(Failure(rule, expected, (came,), (sent,) if sent else ()))
 
     def audit(self) -> None:
-        """Look at what was said and not expected in the whole check. Raises: CheckFailedError."""
+        """Fail the check if an unexpected element came during the whole check.
+
+        Raises: CheckFailedError.
+        """
         for rm in self._managers:
             rm.quiet(self._rules)
 
     def tidy_up(self) -> None:
-        """End what the check began, as far as the other side lets us."""
+        """Remove everything that the check added, as far as the other side allows it."""
         for rm in self._managers:
             rm.hang_up()
             if self.endpoint.capabilities is not None:

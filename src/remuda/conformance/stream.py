@@ -1,7 +1,7 @@
-"""One duplex stream: requests go in, what comes is kept element by element, every wait is bounded.
+"""One duplex stream: it sends requests and keeps answers element by element; waits are bounded.
 
-A thread of the stream reads all the time, so that the order of arrival is known and the other side
-is never held up; whoever waits is woken by it. Nothing here sleeps.
+A thread of the stream reads all the time, so the order of arrival is known and the scheduler never
+has to wait; it wakes up waiting checks. Nothing here sleeps.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Stream:
         threading.Thread(target=self._read, args=(self._call,), name=name, daemon=True).start()
 
     def send(self, request: Request) -> None:
-        """Send a request; it travels in the background."""
+        """Send a request in the background."""
         self._requests.put(request)
 
     def half_close(self) -> None:
@@ -80,7 +80,7 @@ class Stream:
         self._requests.put(None)
 
     def next(self, deadline: float) -> Heard | None:
-        """Take the next element; None if the stream ends or the deadline passes before it comes.
+        """Take the next element; None if the stream ends or the deadline passes first.
 
         ``deadline`` is on the monotonic clock, in seconds.
         """
@@ -108,7 +108,7 @@ class Stream:
         return self._ended
 
     def waiting(self) -> list[Heard]:
-        """Return what came and was not taken yet."""
+        """Return the elements that came and were not taken yet."""
         with self._changed:
             return self._heard[self._taken :]
 

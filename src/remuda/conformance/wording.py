@@ -30,7 +30,7 @@ def cut(text: str, limit: int = _LENGTH_LIMIT) -> str:
 
 
 def amounts_of(resource: si.Resource) -> dict[str, int]:
-    """Return what a resource has more or less than nothing of; absent and zero are the same."""
+    """Return the amounts of a resource that are not zero; absent and zero are the same."""
     return {name: entry.value for name, entry in resource.resources.items() if entry.value}
 
 

@@ -1,8 +1,9 @@
-"""The questions the core may ask outward: about nodes, and about victims (SI-80, SI-81, EXT-22).
+"""The questions that the core asks its caller: about nodes and victims.
 
-They are synchronous and free of side effects; whoever supplies the answers records them, so that a
-replay can give the same ones. Who cannot answer at once, because the RM is elsewhere, says so: the
-verdicts follow in a command, ``PredicateVerdicts``, and the core goes on meanwhile (EXT-14).
+A question is a synchronous call without side effects. The caller of the core records its answers,
+so that a replay can give the same ones. If the RM is remote, the caller answers with a ticket; the
+verdicts follow in a command, ``PredicateVerdicts``, and the core goes on meanwhile.
+Rules: SI-80, SI-81, EXT-22, EXT-14.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from remuda.base.message import message
 
 @message
 class NodesQuestion:
-    """Which is the first of these nodes that an ask may go to?
+    """A question for the first of some nodes that an ask may go to.
 
-    ``allocate``: to run there; False: to reserve it. ``node_ids``: in the order of preference, all
-    with room (to run) or large enough (to reserve). ``want``: so many of them are of use, since the
-    ask wants more than one allocation.
+    ``allocate``: to run there; False: to reserve the node. ``node_ids``: in the order of
+    preference, all with room (to run) or large enough (to reserve). ``want``: how many of the nodes
+    the core can use, since the ask wants more than one allocation or equal asks wait behind it.
+    ``equivalence``: the predicate class of the ask, "" if it named none (EXT-15).
     """
 
     rm_id: str
@@ -28,16 +30,17 @@ class NodesQuestion:
     allocate: bool
     node_ids: tuple[str, ...]
     want: int = 1
+    equivalence: str = ""
 
 
 @message
 class NodesAnswer:
-    """``passed``: the index of the first node that is acceptable, -1 if none is.
+    """The answer: ``passed`` is the index of the first accepted node, -1 if none is accepted.
 
-    ``refusals``: why each node before that was refused, in the order of the question.
+    ``refusals``: why each node before that one was refused, in the order of the question.
 
-    ``ticket``: 0, or the number, unique per RM, under which the verdicts follow; then nothing is
-    known yet, and ``asked`` of the nodes, from the first one on, are asked about.
+    ``ticket``: 0, or a number, unique per RM, that the later verdicts carry. Then no verdict is
+    known yet, and ``asked`` is how many nodes, from the first one on, the RM was asked about.
     """
 
     passed: int
@@ -50,19 +53,20 @@ class Predicates(Protocol):
     """Asks the owner of an ask which nodes it may go to."""
 
     def __call__(self, question: NodesQuestion) -> NodesAnswer:
-        """Return the first acceptable node of a question, with the refusals before it."""
+        """Return the first accepted node of a question, with the refusals before it."""
         ...
 
 
 def always_true(question: NodesQuestion) -> NodesAnswer:
-    """The answer for RMs without predicates: every node is acceptable (SI-106)."""
+    """Answer for RMs without predicates: every node is accepted. Implements: SI-106."""
     return NodesAnswer(0)
 
 
 def one_by_one(question: NodesQuestion, refusal: Callable[[str], str]) -> NodesAnswer:
-    """Return the answer of a judge of single nodes, asked until one passes (EXT-22).
+    """Return the answer for a predicate of single nodes; call it until one passes.
 
     ``refusal``: node ID -> why it is refused, "" if it is not.
+    Implements: EXT-22.
     """
     refusals: list[str] = []
     for index, node_id in enumerate(question.node_ids):
@@ -75,11 +79,11 @@ def one_by_one(question: NodesQuestion, refusal: Callable[[str], str]) -> NodesA
 
 @message
 class PreemptionItem:
-    """Would a node take an ask if allocations there ended?
+    """Asks whether a node would accept an ask if some allocations on it ended.
 
-    ``victims``: allocation keys in the order of removal; those up to ``start_index`` go together,
-    the others one by one (SI-81). ``application_id``: of the ask; where no victim has to go the
-    ordinary predicates are asked, and they want to know (PRE-26).
+    ``victims``: allocation keys in the order of removal; those up to ``start_index`` are removed
+    together, the others one by one (SI-81). ``application_id``: that of the ask. If no victim has
+    to end, the ordinary predicates are asked, and they need it (PRE-26).
     """
 
     allocation_key: str
@@ -91,7 +95,7 @@ class PreemptionItem:
 
 @message
 class PreemptionQuestion:
-    """Which nodes would do? Best first; with ``first_success`` nothing after the first that does.
+    """Asks about nodes, best first; ``first_success``: the RM may stop at the first success.
 
     Rules: PRE-24, PRE-25, EXT-18.
     """
@@ -103,7 +107,7 @@ class PreemptionQuestion:
 
 @message
 class PreemptionVerdict:
-    """``index``: of the last victim that has to go, -1 if none has to, or nothing helps."""
+    """``index``: that of the last victim that has to end, -1 if none has to or nothing helps."""
 
     success: bool
     index: int = -1
@@ -111,9 +115,9 @@ class PreemptionVerdict:
 
 @message
 class PreemptionAnswer:
-    """The verdicts on the items, from the first one on; those that are missing were not judged.
+    """The verdicts on the items, from the first one on; items without a verdict were not judged.
 
-    ``ticket``: 0, or the number under which the verdicts follow, as in NodesAnswer.
+    ``ticket``: 0, or the number that the later verdicts carry, as in NodesAnswer.
     """
 
     verdicts: tuple[PreemptionVerdict, ...] = ()
@@ -121,14 +125,31 @@ class PreemptionAnswer:
 
 
 class PreemptionPredicates(Protocol):
-    """Asks the owner of an ask which nodes would take it without some of what is there."""
+    """Asks the owner of an ask which nodes would accept it without some allocations."""
 
     def __call__(self, question: PreemptionQuestion) -> PreemptionAnswer:
-        """Return verdicts on a question. Rules: SI-81, EXT-18."""
+        """Return verdicts on a question. Implements: SI-81. Rules: EXT-18."""
         ...
 
 
+class AttemptWatch(Protocol):
+    """Is called when the core begins and ends a search for victims.
+
+    It returns nothing, so that no decision depends on it. The core reads no clock; the caller
+    measures with it how long an attempt takes. It is called on the core's thread and must return at
+    once.
+    """
+
+    def __call__(self, *, begins: bool) -> None:
+        """Note the begin or the end of one attempt. Rules: MET-13."""
+        ...
+
+
+def nobody_watches(*, begins: bool) -> None:
+    """Ignore attempts; the default where the caller measures nothing."""
+
+
 def first_will_do(question: PreemptionQuestion) -> PreemptionAnswer:
-    """The answer for RMs without such predicates: the first node does. Rules: PRE-28."""
+    """Answer for RMs without such predicates: the first node succeeds. Implements: PRE-28."""
     verdicts = [PreemptionVerdict(True, item.start_index) for item in question.items[:1]]
     return PreemptionAnswer(tuple(verdicts))

@@ -1,33 +1,33 @@
-"""The one door of the core: commands in, effects out.
+"""The only entrance to the core: commands in, effects out.
 
 Exactly one thread may touch a Scheduler. It reads no clock, does no I/O and draws no random
 number: the same sequence of (time, command or step) and predicate answers gives the same
 effects, byte for byte.
+Implements: REC-1.
 """
 
 from __future__ import annotations
 
-from typing import final
+from typing import Final, final
 
 from remuda.config.settings import RESERVATION_DELAY_NS
-from remuda.core.accounting.standing import settle
-from remuda.core.accounting.waiting import wake_volatile
-from remuda.core.apply.allocations import recover_allocations
-from remuda.core.apply.applications import update_applications
-from remuda.core.apply.asks import add_asks, release_asks
-from remuda.core.apply.commit import allocate
-from remuda.core.apply.decisions import carry_out
-from remuda.core.apply.expiry import expire_due
-from remuda.core.apply.nodes import update_nodes
-from remuda.core.apply.object_states import change_object_state
-from remuda.core.apply.outstanding import plan_look
-from remuda.core.apply.pauses import pause, resume, stop_overdue
-from remuda.core.apply.questions import hear
-from remuda.core.apply.quota_changes import end_runs
-from remuda.core.apply.registration import register, stop_manager
-from remuda.core.apply.releases import release_allocations
-from remuda.core.apply.reload import update_configuration
-from remuda.core.apply.reservations import review
+from remuda.core.apply.asks.outstanding import plan_look
+from remuda.core.apply.asks.questions import take_answer
+from remuda.core.apply.asks.reservations import review
+from remuda.core.apply.asks.retries import note_request, plan_retries
+from remuda.core.apply.decisions.carry_out import carry_out
+from remuda.core.apply.decisions.commit import allocate
+from remuda.core.apply.queues.quota_changes import end_runs
+from remuda.core.apply.requests.allocations import recover_allocations
+from remuda.core.apply.requests.applications import update_applications
+from remuda.core.apply.requests.asks import add_asks, release_asks
+from remuda.core.apply.requests.nodes import update_nodes
+from remuda.core.apply.requests.object_states import change_object_state
+from remuda.core.apply.requests.pauses import pause, resume, stop_overdue
+from remuda.core.apply.requests.registration import register, stop_manager
+from remuda.core.apply.requests.releases import release_allocations
+from remuda.core.apply.requests.reload import update_configuration
+from remuda.core.apply.timers.expiry import expire_due
 from remuda.core.apply.turn import Turn
 from remuda.core.cycle.decide import decide, has_work
 from remuda.core.cycle.preempt import decide_preemption, may_preempt
@@ -37,6 +37,7 @@ from remuda.core.messages.commands import (
     BindPredicates,
     ChangeObjectState,
     Command,
+    MoveWallClock,
     PauseResourceManager,
     PredicateVerdicts,
     PreemptionVerdicts,
@@ -51,19 +52,30 @@ from remuda.core.messages.commands import (
 from remuda.core.messages.effects import Effect, RequestRefused
 from remuda.core.messages.queries import Query, View
 from remuda.core.model.cluster import Cluster
-from remuda.core.model.decision import Allocate, Park, Preempt
+from remuda.core.model.decision import Allocate, NoRoom, Preempt
 from remuda.core.model.partition import Partition
-from remuda.core.ports import Predicates, PreemptionPredicates, always_true, first_will_do
+from remuda.core.pending.ordering import settle
+from remuda.core.ports import (
+    AttemptWatch,
+    Predicates,
+    PreemptionPredicates,
+    always_true,
+    first_will_do,
+)
 from remuda.core.preempt.attempt import Ports
 from remuda.core.views.answers import answer
+
+# A timer may set another one that is due at once. The limit ends the loop if a fault sets them
+# forever.
+_TIMER_ROUNDS: Final = 1_000
 
 
 @final
 class Scheduler:
-    """Partitions of all RMs, and what happens to them.
+    """The partitions of all RMs, with the methods that change and read them.
 
-    ``predicates`` and ``preemption`` are asked for RMs that registered with such predicates.
-    ``verified``: every choice of victims is checked before it is carried out, which tests want.
+    ``predicates`` and ``preemption`` ask the RMs that registered with such predicates.
+    ``verified``: every choice of victims is checked before it is carried out; tests set it.
     ``reservation_delay_ns``: how old an ask must be to reserve a node, None: never (RSV-3).
     """
 
@@ -84,48 +96,55 @@ class Scheduler:
         self._partitions: list[Partition] = []
         self._after: int = 0
 
+    def watch_attempts(self, watch: AttemptWatch) -> None:
+        """Call ``watch`` when an attempt to preempt begins and when it ends. Rules: MET-13."""
+        self._ports.watch = watch
+
     def handle(self, command: Command, now_ns: int) -> list[Effect]:
-        """Apply one command and return what it caused.
+        """Apply one command and return its effects.
 
         Each element of a request is applied wholly or changes nothing; refusals are effects.
-        Rules: SI-1 to SI-4.
+        Implements: SI-4. Rules: SI-1, SI-2, SI-3.
         """
         turn = Turn(self._cluster, now_ns)
         for partition in self._partitions:
             partition.types.begin()
         if isinstance(command, RegisterResourceManager):
             register(turn, command)
+        elif isinstance(command, MoveWallClock):
+            self._cluster.calendar.move(now_ns, command.ahead_ns)
         elif command.rm_id not in self._cluster.managers:
             reason = f"resource manager '{command.rm_id}' is not registered"
             turn.emit(RequestRefused(command.rm_id, reason, "SI-1"))
-        elif isinstance(command, UnregisterResourceManager):
-            stop_manager(turn, command.rm_id)
-        elif isinstance(command, PauseResourceManager):
-            pause(turn, command)
-        elif isinstance(command, ResumeResourceManager):
-            resume(turn, command)
+        elif isinstance(
+            command, UnregisterResourceManager | PauseResourceManager | ResumeResourceManager
+        ):
+            self._change(turn, command)
         elif isinstance(command, ChangeObjectState):
             change_object_state(turn, command)
         elif isinstance(command, UpdateConfiguration):
             update_configuration(turn, command)
         elif isinstance(command, PredicateVerdicts | BindPredicates | PreemptionVerdicts):
-            hear(turn, command)
+            take_answer(turn, command)
         else:
             self._update(turn, command)
         self._settle(turn)
         return turn.effects
 
-    def step(self, now_ns: int, limit: int) -> list[Effect]:
+    def step(self, now_ns: int, limit: int, *, timers: bool = True) -> list[Effect]:
         """Run due timers and make at most ``limit`` decisions.
 
-        A decision places one allocation or sets aside asks of which none can be placed.
-        Partitions take turns: after an allocation in one, the next is asked first. Timers that are
-        due run before the next decision. However a run is split into steps, the effects are the
-        same. Call again while ``has_work`` says so. Rules: CYC-1, CYC-3, SI-11.
+        A decision places one allocation, or blocks asks that cannot be placed, or asks the RM.
+        Partitions take turns: after an allocation in one partition, the next one is looked at
+        first. Due timers run before the next decision, unless ``timers`` is False. The effects do
+        not depend on how a run is split into steps. The caller repeats the call while ``has_work``
+        returns True.
+        Implements: CYC-1, CYC-32. Rules: CYC-3, SI-11, CYC-34.
         """
         turn = Turn(self._cluster, now_ns)
         deadlines = self._cluster.deadlines
-        self._run_timers(turn)
+        if timers:
+            self._run_timers(turn)
         for _ in range(limit):
             partition = self._next_partition()
             if partition is None:
@@ -136,26 +155,31 @@ class Scheduler:
                 alone = len(self._partitions) == 1
                 self._after = 1 if alone else self._partitions.index(partition) + 1
             else:
-                if isinstance(decision, Park) and may_preempt(partition, decision):
+                if isinstance(decision, NoRoom) and may_preempt(partition, decision):
                     decision = decide_preemption(partition, decision, self._ports, now_ns)
                     if self._verified and isinstance(decision, Preempt):
                         check_choice(partition, decision, now_ns)
                 carry_out(turn, partition, decision)
-            if partition.claims or partition.shaken or partition.candidates is not None:
+            reserving, waiting = partition.reserving, partition.waiting
+            if (
+                reserving.classes
+                or reserving.nodes_to_review
+                or partition.preempting.candidates is not None
+            ):
                 review(turn, partition)
-            if partition.outstanding.leaves:
-                plan_look(turn, partition)
+            if waiting.outstanding.leaves or waiting.retries.stale:
+                _plan(turn, partition)
             settle(partition)
-            if deadlines.due(now_ns):
+            if timers and deadlines.due(now_ns):
                 self._run_timers(turn)
         return turn.effects
 
     def next_deadline(self) -> int | None:
-        """Return when step must be called even if nothing happens, None for never."""
+        """Return when the caller must call ``step`` even without a command, None for never."""
         return self._cluster.next_deadline()
 
     def has_work(self) -> bool:
-        """Whether step would find an ask worth trying. Rules: CYC-4, CYC-5."""
+        """Whether ``step`` has something to decide. Rules: CYC-4, CYC-5."""
         return any(has_work(partition) for partition in self._partitions)
 
     def view(self, query: Query) -> View:
@@ -167,7 +191,7 @@ class Scheduler:
         check(self._cluster)
 
     def _next_partition(self) -> Partition | None:
-        """Return the partition whose turn it is among those with work."""
+        """Return the next partition that has work, None if no partition has. Implements: CYC-3."""
         partitions = self._partitions
         count = len(partitions)
         if count == 1:
@@ -178,21 +202,43 @@ class Scheduler:
         return None
 
     def _run_timers(self, turn: Turn) -> None:
-        """Do what is due by now. Rules: APP-16, RM-18."""
-        earliest = self._cluster.next_deadline()
-        if earliest is not None and earliest <= turn.now_ns:
+        """Run the timers that are due, and timers that these set for now.
+
+        Rules: APP-16, RM-18, EXT-15.
+
+        No due timer may wait for the next step: the effects must not depend on how a run is split.
+        """
+        for _ in range(_TIMER_ROUNDS):
+            earliest = self._cluster.next_deadline()
+            if earliest is None or earliest > turn.now_ns:
+                return
             stop_overdue(turn)
             expire_due(turn)
             self._settle(turn)
 
     def _settle(self, turn: Turn) -> None:
-        """Look which partitions there are now and put all they have in order."""
+        """Renew the list of partitions, review their reservations and sort their queues."""
         self._partitions = self._cluster.partitions()
         for partition in self._partitions:
             end_runs(turn, partition)
             review(turn, partition)
-            plan_look(turn, partition)
+            _plan(turn, partition)
             settle(partition)
+            if partition.waiting.gained_room.any:
+                partition.waiting.gained_room.unblocked = {}
+
+    def _change(
+        self,
+        turn: Turn,
+        command: UnregisterResourceManager | PauseResourceManager | ResumeResourceManager,
+    ) -> None:
+        """Unregister, pause or resume an RM."""
+        if isinstance(command, UnregisterResourceManager):
+            stop_manager(turn, command.rm_id)
+        elif isinstance(command, PauseResourceManager):
+            pause(turn, command)
+        else:
+            resume(turn, command)
 
     def _update(
         self, turn: Turn, command: UpdateApplications | UpdateAllocations | UpdateNodes
@@ -207,6 +253,11 @@ class Scheduler:
             add_asks(turn, rm_id, command.asks)
             release_asks(turn, rm_id, command.ask_releases)
             release_allocations(turn, rm_id, command.releases)
-        for partition in self._cluster.managers[rm_id].partitions.values():
-            if partition.predicates:
-                wake_volatile(partition)
+        note_request(turn, rm_id, command)
+
+
+def _plan(turn: Turn, partition: Partition) -> None:
+    """Set the timers for reports of waiting asks and for retries. Rules: CYC-30, EXT-15."""
+    plan_look(turn, partition)
+    if partition.waiting.retries.stale:
+        plan_retries(turn, partition)

@@ -25,7 +25,7 @@ RM_ID: Final = "demo"
 
 @message
 class Counters:
-    """Tasks since the start: asked for, placed, ended, refused; nodes accepted; live jobs."""
+    """Counts since the start: tasks asked for, placed, ended, refused; nodes; live jobs."""
 
     asked: int
     placed: int
@@ -85,7 +85,7 @@ class HollowCluster:
         self._scheduler.update_node(self._node_request())
 
     def tick(self, now: float) -> None:
-        """Let time pass until ``now``: end tasks, remove finished jobs, send new ones."""
+        """Advance to ``now``: end tasks, remove finished jobs, send new ones."""
         self._note_callbacks(now)
         releases, finished = self._end_tasks(now)
         jobs = self._workload.arrivals(now)
@@ -95,7 +95,7 @@ class HollowCluster:
         self._send(jobs, releases, finished)
 
     def counters(self) -> Counters:
-        """Return how things stand as of the last tick."""
+        """Return the counts as of the last tick."""
         return Counters(
             self._asked, self._placed, self._ended, self._refused, self._nodes, len(self._live)
         )
@@ -112,7 +112,7 @@ class HollowCluster:
         self._refusals.extend(each.applicationID for each in response.rejected)
 
     def update_node(self, response: si.NodeResponse) -> None:
-        """Count the nodes that are in."""
+        """Count the nodes that were accepted."""
         self._nodes += len(response.accepted)
 
     # ------------------------------------------------------------------------- inside
@@ -130,7 +130,7 @@ class HollowCluster:
     def _queue(self, wanted: str) -> str:
         """Return the queue for jobs meant for ``wanted``; "" leaves the choice to the scheduler.
 
-        Under somebody else's configuration the demo spreads its jobs over the leaves there are.
+        If the configuration is not the demo's own, the demo spreads its jobs over all leaves.
         """
         if wanted in self._queues or not self._queues:
             return wanted if self._queues else ""
@@ -193,7 +193,7 @@ class HollowCluster:
     def _send(
         self, jobs: Sequence[Job], releases: Iterable[si.AllocationRelease], finished: Iterable[str]
     ) -> None:
-        """Send what a tick found; each request only if there is something in it."""
+        """Send the changes of a tick; a request without content is not sent."""
         applications = si.ApplicationRequest(
             rmID=RM_ID,
             new=[self._application(job) for job in jobs],

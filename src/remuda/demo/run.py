@@ -21,17 +21,15 @@ SEED: Final = 2026
 
 
 def demo_configuration() -> str:
-    """Return the queue configuration the demo brings along."""
+    """Return the queue configuration of the demo."""
     return files("remuda.demo").joinpath("queues.yaml").read_text("utf-8")
 
 
-async def run_demo(
-    scheduler: InProcessScheduler, config: str, address: str, display: Display
-) -> None:
+async def run_demo(scheduler: InProcessScheduler, config: str, display: Display) -> None:
     """Run the hollow cluster until cancelled; the first jobs are sent at once.
 
-    ``config`` empty: the stored configuration of the scheduler counts. ``address`` is that of
-    REST, for the status line. Raises: LoopStoppedError if the scheduler ends.
+    ``config`` empty: the stored configuration of the scheduler is used. Raises: LoopStoppedError if
+    the scheduler ends.
     """
     cluster = HollowCluster(scheduler, Workload(SEED))
     cluster.start(config)
@@ -46,7 +44,7 @@ async def run_demo(
                 next_line = now + display.seconds
                 counters = cluster.counters()
                 rate = meter.per_second(now, counters.placed)
-                display.show(describe(address, counters, rate, await _utilisation(scheduler)))
+                display.show(describe(counters, rate, await _utilisation(scheduler)))
             await asyncio.sleep(TICK_SECONDS)
     finally:
         display.close()

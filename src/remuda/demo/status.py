@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Mapping
+from shutil import get_terminal_size
 from typing import Final, Protocol, TextIO
 
 from remuda.demo.cluster import Counters
@@ -12,9 +13,12 @@ from remuda.demo.cluster import Counters
 # Seconds over which the placement rate is averaged.
 RATE_SECONDS: Final = 5.0
 
+# Between two parts of the line.
+_GAP: Final = "  "
+
 
 class RateMeter:
-    """How fast a counter grew lately."""
+    """Measures how fast a counter grew lately."""
 
     def __init__(self) -> None:
         self._samples: deque[tuple[float, int]] = deque([(0.0, 0)])
@@ -28,28 +32,26 @@ class RateMeter:
         return (count - before) / (now - then) if now > then else 0.0
 
 
-def describe(address: str, counters: Counters, rate: float, utilisation: Mapping[str, int]) -> str:
+def describe(counters: Counters, rate: float, utilisation: Mapping[str, int]) -> str:
     """Return the status as one line; ``utilisation`` is in percent per resource type.
 
-    What matters most comes first and fits 80 columns: a narrow terminal cuts the end.
+    The most important parts come first, because a narrow terminal shows only those that fit.
     """
     parts = [
-        address,
-        f"nodes {counters.nodes}",
         f"running {counters.running}",
         f"pending {counters.pending}",
         f"placed {rate:.0f}/s",
     ]
-    scarcest_first = sorted(utilisation.items(), key=lambda entry: (-entry[1], entry[0]))
-    parts += [f"{name.rpartition('/')[2]} {percent}%" for name, percent in scarcest_first]
-    parts.append(f"jobs {counters.jobs}")
     if counters.refused:
         parts.append(f"refused {counters.refused}")
-    return "  ".join(parts)
+    scarcest_first = sorted(utilisation.items(), key=lambda entry: (-entry[1], entry[0]))
+    parts += [f"{name.rpartition('/')[2]} {percent}%" for name, percent in scarcest_first]
+    parts += [f"nodes {counters.nodes}", f"jobs {counters.jobs}"]
+    return _GAP.join(parts)
 
 
 class Display(Protocol):
-    """Where the status line goes; ``seconds`` is how often it wants one."""
+    """A place for the status line; ``seconds``: the time between two lines."""
 
     seconds: float
 
@@ -75,7 +77,7 @@ class PlainDisplay:
         print(line, file=self._stream, flush=True)
 
     def close(self) -> None:
-        """Nothing is held back."""
+        """Do nothing, since each line was printed at once."""
 
 
 class LiveDisplay:
@@ -84,21 +86,22 @@ class LiveDisplay:
     seconds = 0.25
 
     def __init__(self, stream: TextIO) -> None:
-        from rich.console import Console  # noqa: PLC0415 - only terminals pay for it
-        from rich.live import Live  # noqa: PLC0415
-
-        self._live = Live(console=Console(file=stream), auto_refresh=False)
-        self._live.start()
+        self._stream = stream
 
     def show(self, line: str) -> None:
-        """Draw the line, cut to the width of the terminal."""
-        from rich.text import Text  # noqa: PLC0415
-
-        self._live.update(Text(line, no_wrap=True, overflow="ellipsis"), refresh=True)
+        """Draw the parts of the line that fit the width of the terminal."""
+        # One column stays free: erasing in the last one would take what was written there.
+        room = get_terminal_size().columns - 1
+        if len(line) > room:
+            line = line[: room + len(_GAP)].rpartition(_GAP)[0]
+        # Back to the first column, the line, and whatever was longer before is erased.
+        self._stream.write(f"\r{line}\x1b[K")
+        self._stream.flush()
 
     def close(self) -> None:
-        """Give the terminal back."""
-        self._live.stop()
+        """Leave the last line, and begin a new one."""
+        self._stream.write("\n")
+        self._stream.flush()
 
 
 def display(stream: TextIO | None = None) -> Display:

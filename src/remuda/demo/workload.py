@@ -1,8 +1,8 @@
-"""What happens in the demo: its nodes, and jobs that arrive at random but reproducibly.
+"""The nodes of the demo, and its jobs, which arrive at random but reproducibly.
 
-Pure: time is an argument in seconds since the start and randomness comes from one seeded
-generator, so equal seeds give equal jobs. The load swings around what the cluster can carry,
-so that the watcher sees queues fill up and drain.
+Pure: time is an argument in seconds since the start and randomness comes from one seeded generator,
+so equal seeds give equal jobs. The load is sometimes above and sometimes below the capacity of the
+cluster, so that queues fill up and drain.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _resource(cores: int, gib: int, gpus: int = 0) -> dict[str, int]:
 
 @message
 class NodeShape:
-    """Equal nodes: how many, called what, with which capacity in base units."""
+    """Equal nodes: their number, their names and their capacity in base units."""
 
     name: str
     count: int
@@ -49,7 +49,7 @@ NODES: Final[Sequence[NodeShape]] = (
 
 @message
 class JobKind:
-    """Jobs of one sort: their queue, who sends them, how many tasks, how big, how long.
+    """Jobs of one sort: their queue and user, and the number, size and duration of their tasks.
 
     ``tasks`` and ``seconds`` are (smallest, largest); ``weight`` is the share of all jobs.
     """
@@ -137,7 +137,7 @@ class Workload:
         return jobs
 
     def task_seconds(self, job: Job) -> float:
-        """Return how long one task of a job runs: about as long as the others."""
+        """Return how long one task of a job runs; the tasks of a job run about equally long."""
         return job.seconds * self._random.uniform(0.8, 1.2)
 
     def _rate(self, now: float) -> float:

@@ -1,4 +1,4 @@
-"""The PEM files of a listener: found wrong at the start, followed while it serves (EXT-23, REST-1).
+"""The PEM files of a listener: checked at the start, read again when they change (EXT-23, REST-1).
 
 A certificate is renewed many times in the life of a service. New connections get the new one as
 soon as all files belong together; until then the old one stays in use.
@@ -34,7 +34,7 @@ class TlsFiles:
         return own if self.client_ca is None else (*own, self.client_ca)
 
     def mark(self) -> tuple[tuple[int, int, int], ...]:
-        """Return something that differs when a file differs; a missing one counts, too."""
+        """Return a mark that changes when a file changes or is removed."""
         found = []
         for path in self.paths():
             try:
@@ -47,7 +47,7 @@ class TlsFiles:
 
 
 def content(path: Path) -> bytes:
-    """Return what is in a file. Raises: UsageError."""
+    """Return the content of a file. Raises: UsageError."""
     try:
         with path.open("rb") as file:
             found = file.read(FILE_LIMIT + 1)
@@ -59,7 +59,7 @@ def content(path: Path) -> bytes:
 
 
 def server_context(files: TlsFiles) -> ssl.SSLContext:
-    """Return what a listener of the standard library needs, and see that the files go together.
+    """Return the context of a listener; check that the files belong together.
 
     Raises: UsageError, one line, if a file cannot be used now.
     """
@@ -80,7 +80,7 @@ def server_context(files: TlsFiles) -> ssl.SSLContext:
 
 
 def following_context(files: TlsFiles) -> ssl.SSLContext:
-    """Return a context whose connections get the certificate that the files have by then.
+    """Return a context whose new connections get the present certificate of the files.
 
     Raises: UsageError, one line, if a file cannot be used now. Rules: REST-1.
     """

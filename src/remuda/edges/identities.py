@@ -1,7 +1,7 @@
 """Who may call: the file of identities that gRPC and the HTTP API share (EXT-23, REST-1).
 
-It is read when the service starts, so that a mistake is told at once. It has digests of tokens
-and names in certificates, so it is no secret itself.
+It is read when the service starts, so that a mistake is reported at once. It has only digests of
+tokens and names in certificates, so it is no secret.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ANY_RM: Final = "*"
 
 @message
 class Identity:
-    """One who may call. ``name`` is for people.
+    """A known caller. ``name`` is for people.
 
     ``certificates``: names in its certificate, any of which will do. ``token_digests``: SHA-256 of
     its tokens. ``rm_ids``: the RMs it may act for, ``*`` all. ``read``: it may read the HTTP API.

@@ -67,8 +67,8 @@ class InProcessScheduler:
         core: a running loop to attach to; without it one is started, and ended by ``stop``.
         load: turns configuration text into a configuration; of the empty text it makes the
             one that counts for RMs without a configuration, unless ``core`` has documents.
-        record: file to record all inputs to, for ``remuda replay``; it must be missing or
-            empty. Only without ``core``.
+        record: file to record all inputs to, for ``remuda replay``; recordings that it
+            holds already are kept. Only without ``core``.
         ldap_settings: directory with the settings of the LDAP resolver. Only without ``core``.
         reservation_delay_ns: how old an ask must be to reserve a node (RSV-3), in nanoseconds;
             None: never. Only without ``core``.
@@ -76,8 +76,8 @@ class InProcessScheduler:
     Every method may be called from any thread; those that wait for an answer refuse to be
     called from a callback. Use as a context manager, or call ``stop``.
 
-    Rules: SI-1 to SI-9, SI-80 to SI-83, SI-85 to SI-88, PRE-26, RM-1, RM-2, RM-5, RM-9, RM-11,
-    RM-19, RM-20.
+    Rules: chapter 70 section 3, SI-80, SI-81, SI-82, SI-83, SI-85, SI-86, SI-87, SI-88, PRE-26,
+    RM-1, RM-2, RM-5, RM-9, RM-11, RM-19, RM-20.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class InProcessScheduler:
     def update_node(self, request: si.NodeRequest) -> None:
         """Add, change, drain and remove nodes.
 
-        Raises: ProtocolError, LoopStoppedError. Rules: SI-1, NODE-1 to NODE-14.
+        Raises: ProtocolError, LoopStoppedError. Rules: SI-1, chapter 70 section 9.
         """
         binding = self._binding(request.rmID)
         self._core.submit(binding.reader.nodes(request), binding.check)
@@ -194,7 +194,7 @@ class InProcessScheduler:
         empty text means the stored document of the policy group the RM registered with.
 
         Raises: ConfigError, and nothing has changed; ProtocolError.
-        Rules: SI-85 to SI-88, RM-5, CFG-3, CFG-4, CHK-5.
+        Rules: SI-85, SI-86, SI-87, SI-88, RM-5, CFG-3, CFG-4, CHK-5.
         """
         self._refuse_on_core_thread("update_configuration")
         self._binding(request.rmID)
@@ -289,18 +289,18 @@ class _Binding:
             method = getattr(callback, name, None)
             if method is not None:
                 self._calls[kind] = method
-        self._tell_state = getattr(callback, "update_container_scheduling_state", None)
+        self._report_state = getattr(callback, "update_container_scheduling_state", None)
         self.predicates = port_of(callback)
         self.preemption = preemption_port_of(callback)
-        self._tell_dump = getattr(callback, "get_state_dump", None)
-        self.dump_source: DumpSource | None = None if self._tell_dump is None else self._dump
+        self._dump_state = getattr(callback, "get_state_dump", None)
+        self.dump_source: DumpSource | None = None if self._dump_state is None else self._dump
         self._dumping: Future[str] | None = None
         send = getattr(callback, "send_event", None)
         self._feed = None if send is None else EventFeed(core.feeds, _sender(send))
         self.events = None if self._feed is None else self._feed.store
 
     def end(self) -> None:
-        """The registration is over, by whatever; what comes belongs to another one. Core thread."""
+        """The registration has ended; later messages belong to another one. Core thread."""
         self.over = True
         self._core.dumps.withdraw(self._rm_id, self.dump_source)
 
@@ -312,11 +312,11 @@ class _Binding:
     def receive(self, effects: Sequence[Effect]) -> None:
         """Call back with what these effects make, in order. Core thread. Rules: SI-7, SI-82."""
         start = 0
-        if self._tell_state is not None:
+        if self._report_state is not None:
             for place, effect in enumerate(effects):
                 if isinstance(effect, ContainerStateUpdated):
                     self._respond(effects[start:place])
-                    _call(self._tell_state, container_state(effect))
+                    _call(self._report_state, container_state(effect))
                     start = place + 1
         self._respond(effects[start:] if start else effects)
 
@@ -330,10 +330,10 @@ class _Binding:
 
     def _dump(self, _budget_seconds: float) -> Future[str]:
         """Call back for a state dump, on a thread of its own. Rules: SI-84."""
-        assert self._tell_dump is not None
+        assert self._dump_state is not None
         if self._dumping is not None and not self._dumping.done():
             raise ProtocolError("the last call of get_state_dump has not returned yet")
-        self._dumping = call_on_thread(self._tell_dump, "remuda-state-dump")
+        self._dumping = call_on_thread(self._dump_state, "remuda-state-dump")
         return self._dumping
 
     def flush_events(self) -> None:
@@ -353,7 +353,7 @@ def _never() -> bool:
 
 
 def _call(call: Callable[[Any], object], argument: object) -> None:
-    """Call back; an error is logged and otherwise ignored. Rules: SI-8."""
+    """Call back; an error is logged and otherwise ignored. Implements: SI-8."""
     try:
         call(argument)
     except Exception as error:  # noqa: BLE001 - theirs, not ours (SI-8)

@@ -1,7 +1,7 @@
-"""Everything that observes a running scheduler, put together once, and where it is shown.
+"""Builds the observers of a running scheduler and connects them with HTTP and gRPC.
 
-What is observed is the work of `telemetry`; here are the answers over HTTP and gRPC that are made
-of it. A scheduler without any of this decides the same.
+The package `telemetry` observes; this module turns its results into answers. A scheduler without
+observers makes the same decisions.
 """
 
 from __future__ import annotations
@@ -21,41 +21,42 @@ from remuda.core.messages.application_queries import (
     ApplicationKey,
     ApplicationPortionQuery,
 )
-from remuda.core.messages.queries import ApplicationView, PartitionView
+from remuda.core.messages.application_views import ApplicationView
+from remuda.core.messages.queries import PartitionView
 from remuda.edges.grpc.measured import measurements
 from remuda.edges.grpc.measurements import Measurements
-from remuda.edges.rest import dao
-from remuda.edges.rest.application_routes import PORTION, in_order
-from remuda.edges.rest.cluster_routes import CLUSTER_NAME, Clusters
-from remuda.edges.rest.debug_routes import debug_routes
-from remuda.edges.rest.dump import DumpParts, StateDump, dump_routes
-from remuda.edges.rest.endpoint import Routes
-from remuda.edges.rest.event_routes import event_routes
-from remuda.edges.rest.health_routes import (
+from remuda.edges.rest.requests.endpoint import Routes
+from remuda.edges.rest.routes.applications import PORTION, in_order
+from remuda.edges.rest.routes.cluster import CLUSTER_NAME, Clusters
+from remuda.edges.rest.routes.debug import debug_routes
+from remuda.edges.rest.routes.dump import DumpParts, StateDump, dump_routes
+from remuda.edges.rest.routes.events import event_routes
+from remuda.edges.rest.routes.health import (
     application_history,
     container_history,
     health,
     health_routes,
 )
-from remuda.edges.rest.metrics_routes import metrics_routes
+from remuda.edges.rest.routes.metrics import metrics_routes
+from remuda.edges.rest.shapes import dao
 from remuda.runtime.configuration.process_settings import finest_level
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.rows import rows
 from remuda.telemetry.events.durable.choice import StoreChoice
 from remuda.telemetry.events.pipeline import EventSystem
 from remuda.telemetry.health.checker import HealthChecker
-from remuda.telemetry.health.failures import Failures
 from remuda.telemetry.history import SAMPLES, History
 from remuda.telemetry.metrics.exposition import Metrics
 from remuda.telemetry.metrics.settings import MetricsSettings
 from remuda.telemetry.pulse import Pulse
+from remuda.telemetry.recording import RecordingWatch
 
 
 @message
 class ObservationSettings:
     """How a scheduler is observed.
 
-    ``cluster_name``: what the cluster is called (REST-56). ``history_samples`` 0: no history
+    ``cluster_name``: the name of the cluster (REST-56). ``history_samples`` 0: no history
     (MET-44). ``event_directory``: below it records may be kept in files (EVT-132); None: nowhere.
     """
 
@@ -66,7 +67,9 @@ class ObservationSettings:
 
 
 class Observation:
-    """The observers of a scheduler. Build before the core starts, ``start``, ``stop`` at the end.
+    """The observers of a scheduler.
+
+    Build before the core starts, ``start``, ``stop`` at the end.
 
     ``routes``: what HTTP shows of them; ``dump``: the state dump; ``measurements``: what gRPC
     shows. ``metrics`` wants to be told of each HTTP request.
@@ -76,13 +79,16 @@ class Observation:
         store = StoreChoice(settings.event_directory)
         core.configurations.watch(store.configure)
         self._events = EventSystem(core, choose=store.sink)
-        failures = Failures()
-        core.subscribe(failures, records=False)
-        self._checker = HealthChecker(core, failures, [store.findings])
+        recording = RecordingWatch(core.recorder)
+        self._checker = HealthChecker(core, [store.findings, recording.findings])
         core.configurations.watch(self._checker)
         self._history = History(core, settings.history_samples)
         self.metrics = Metrics(
-            core, settings.metrics, events=self._events.counters, stores=core.feeds
+            core,
+            settings.metrics,
+            events=self._events.counters,
+            stores=core.feeds,
+            more=[recording.add],
         )
         core.subscribe(self.metrics.refusals, records=False)
         self._core = core
@@ -114,9 +120,9 @@ class Observation:
         self._events.close()
 
     def _dump_parts(self) -> DumpParts:
-        """Return what a dump takes from the observers.
+        """Return the parts of a dump that come from the observers.
 
-        Rules: DMP-4, DMP-5, DMP-7, DMP-9, DMP-12, DMP-14.
+        Implements: DMP-5, DMP-7. Rules: DMP-4, DMP-9, DMP-12, DMP-14.
         """
         return DumpParts(
             application_history=lambda: application_history(self._history.samples()),
@@ -130,7 +136,7 @@ class Observation:
         )
 
     def _streams(self) -> list[dict[str, str]]:
-        """Return the open streams of events. Rules: EVT-121, DMP-12."""
+        """Return the open streams of events. Implements: DMP-12. Rules: EVT-121."""
         return [
             {"Name": each.name, "CreatedAt": dao.rfc3339(each.created_ns)}
             for each in self._events.streams()
@@ -147,7 +153,7 @@ class Observation:
         return {"lowest": found.lowest, "highest": found.highest}
 
     async def _ended(self, partition: PartitionView) -> Sequence[ApplicationView]:
-        """Return the ended applications of a partition, a portion at a time. Rules: DMP-4."""
+        """Return the ended applications of a partition, a portion at a time. Implements: DMP-4."""
         found: list[ApplicationView] = []
         for which in (COMPLETED, REJECTED):
             keys = await self._keys(partition, which)

@@ -75,7 +75,7 @@ class _OneByOne:
 class _Batched:
     """Asks about all nodes of a question at once. Rules: SI-80, EXT-22.
 
-    ``_complaint``: what was wrong with an answer last, so that the log is told once, not each time.
+    ``_complaint``: the latest fault of an answer, so it is logged once, not each time.
     """
 
     def __init__(self, ask: Callable[[list[NodesPredicatesItem]], Any]) -> None:

@@ -1,8 +1,8 @@
 """How a resource manager in this process is asked about victims (SI-81, EXT-18).
 
 A callback may have the member ``preemption_predicates(args)``: it gets a PreemptionPredicatesArgs
-and returns a PreemptionPredicatesResponse. Whatever it does, the scheduler goes on: an error, and
-an answer that makes no sense, are a failure of that node, and the log says so.
+and returns a PreemptionPredicatesResponse. No error of a callback stops the scheduler: after an
+error or an invalid answer the node counts as refused, and the error is logged.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _FAILURE: Final = PreemptionVerdict(False)
 def preemption_port_of(callback: object) -> PreemptionPredicates | None:
     """Return the port that asks a callback about victims, None if it has no member for that.
 
-    Where no victim has to go, its ordinary predicates are asked instead. The port never raises.
-    Rules: SI-81, EXT-18, PRE-26.
+    If no victim is needed, its ordinary predicates are asked instead. The port never raises. Rules:
+    SI-81, EXT-18, PRE-26.
     """
     ask = getattr(callback, "preemption_predicates", None)
     return None if ask is None else _OneByOne(ask, port_of(callback) or always_true)

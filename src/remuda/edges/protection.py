@@ -1,4 +1,4 @@
-"""What keeps strangers from the listeners, and a warning if nothing does (EXT-23, REST-1)."""
+"""The protection of the listeners, and a warning for one without (EXT-23, REST-1)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from remuda.base.message import message
 from remuda.edges.certificates import TlsFiles, following_context
 from remuda.edges.grpc.security import Security, read_security
 from remuda.edges.identities import Identity
-from remuda.edges.rest.access import read_readers
+from remuda.edges.rest.transport.access import read_readers
 
 _log = logging.getLogger("remuda.config")
 
@@ -31,7 +31,7 @@ class Files:
 
 @message
 class Protection:
-    """What the listeners are protected by. ``rest_tls`` None: clear text.
+    """The protection of the listeners. ``rest_tls`` None: clear text.
 
     ``readers``: who may use the HTTP API; nobody named: everybody. ``certified``: gRPC clients show
     a certificate.
@@ -43,7 +43,7 @@ class Protection:
     certified: bool = False
 
     def warn(self, grpc: Address, rest: Address) -> None:
-        """Say if nothing keeps strangers from one of the addresses. Rules: EXT-23, REST-1."""
+        """Warn if one of the addresses is open to everybody. Rules: EXT-23, REST-1."""
         danger = ""
         if not self.grpc.identities and not self.certified:
             danger = "whoever reaches it may do everything"

@@ -1,9 +1,9 @@
-"""Predicates of resource managers that are elsewhere: questions go out, verdicts come back later.
+"""Predicates of remote resource managers: questions are sent, verdicts come back later.
 
 The core asks through a port, about nodes or victims, and goes on at once with the number under
-which the answer follows (EXT-14), so an RM that is slow delays nobody else. What is asked in a step
-leaves after the effects of that step, so that the RM knows of every earlier allocation before it
-judges (EXT-4). The verdicts come back as a command, so that a recording holds them.
+which the answer follows (EXT-14), so an RM that is slow delays nobody else. Questions of a step are
+sent after the effects of that step, so the RM knows every earlier allocation before it judges
+(EXT-4). The verdicts come back as a command, so that a recording holds them.
 """
 
 from __future__ import annotations
@@ -32,13 +32,14 @@ from remuda.core.ports import (
 from remuda.runtime.delivery import Delivery, Session
 from remuda.runtime.errand import Errand, Send
 from remuda.runtime.ports import EffectSink
+from remuda.runtime.timings import Timings
 
 
 @message
 class OpenQuestion:
-    """A question that left the core. Of its nodes only the first ``asked`` are meant.
+    """A question that left the core; it asks only about the first ``asked`` of its nodes.
 
-    ``port``: through which it left. Each counts its tickets for itself.
+    ``port``: the port through which it left; each port numbers its own tickets.
     """
 
     ticket: int
@@ -58,14 +59,13 @@ class OpenPreemptionQuestion:
 
 Question: TypeAlias = OpenQuestion | OpenPreemptionQuestion
 
-# The same for isinstance, which takes three times as long with an alias; it is asked of all that
-# is handed out.
+# The same for isinstance, which takes three times as long with an alias; it runs for every effect.
 QUESTIONS: Final = (OpenQuestion, OpenPreemptionQuestion)
 Q = TypeVar("Q", OpenQuestion, OpenPreemptionQuestion)
 
 
 class _Later(Generic[Q]):
-    """Questions that were asked and have not left yet, and the tickets given so far."""
+    """Questions that were asked and not sent yet, and the tickets given so far."""
 
     def __init__(self, ask: Callable[[Sequence[Q]], None]) -> None:
         self._ask: Final[Callable[[Sequence[Q]], None]] = ask
@@ -73,7 +73,10 @@ class _Later(Generic[Q]):
         self._waiting: list[Q] = []
 
     def flush(self) -> None:
-        """Let what was asked leave, after the effects before it. Core thread. Rules: EXT-4."""
+        """Send the questions asked so far, after the effects before them. Core thread.
+
+        Rules: EXT-4.
+        """
         if self._waiting:
             waiting, self._waiting = self._waiting, []
             self._ask(waiting)
@@ -82,9 +85,8 @@ class _Later(Generic[Q]):
 class LaterPredicates(_Later[OpenQuestion]):
     """The predicate port of an RM that answers later. Rules: EXT-13, EXT-14.
 
-    Args:
-        ask: takes questions on the core thread; must return at once.
-        nodes_limit: candidates one question may have; may be changed between questions.
+    Args: ask: takes questions on the core thread; must return at once. nodes_limit: the most
+        candidates of one question; may be changed between questions.
     """
 
     def __init__(self, ask: Callable[[Sequence[OpenQuestion]], None], nodes_limit: int) -> None:
@@ -114,27 +116,33 @@ class LaterPreemption(_Later[OpenPreemptionQuestion]):
 
 
 class Answers:
-    """What edges bring back from RMs that are asked over a distance. Any thread.
+    """Brings the answers of remote RMs from the edges to the core. Any thread.
 
     Args:
         delivery: knows which RM is asked through which port.
         handle: applies a command on the core thread.
         send: brings an errand there.
+        timings: measures how long the answers take.
 
     Rules: EXT-5, EXT-12, EXT-17.
     """
 
     def __init__(
-        self, delivery: Delivery, handle: Callable[[Command], Sequence[Effect]], send: Send
+        self,
+        delivery: Delivery,
+        handle: Callable[[Command], Sequence[Effect]],
+        send: Send,
+        timings: Timings,
     ) -> None:
         self._delivery = delivery
+        self._timings = timings
         self._handle = handle
         self._send = send
 
     def give(
         self, rm_id: str, port: LaterPredicates, verdicts: Sequence[PredicateVerdict]
     ) -> Future[bool]:
-        """Tell the core what came of questions that went out through ``port``.
+        """Hand the core the verdicts on questions sent through ``port``.
 
         False, and nothing happens, if the RM is not asked through that port any more.
         """
@@ -148,7 +156,7 @@ class Answers:
         ticket: int,
         verdicts: Sequence[PreemptionVerdict],
     ) -> Future[bool]:
-        """Tell the core what came of a question about victims; no verdicts: no answer came.
+        """Hand the core the verdicts on a question about victims; none: no answer came.
 
         False, and nothing happens, if the RM is not asked through that port any more.
         """
@@ -164,10 +172,11 @@ class Answers:
         sink: EffectSink,
         victims: LaterPreemption | None = None,
     ) -> Future[bool]:
-        """Ask an RM through ``port`` from now on; what was asked before is over.
+        """Ask an RM through ``port`` from now on; earlier questions end.
 
-        ``sink``: of which registration the RM is. False, and nothing happens, if that is over.
-        ``victims``: through which it is asked about victims. None: it is not asked about that.
+        ``sink``: the registration of the RM; if it has ended, the call does nothing and returns
+        False. ``victims``: the port for questions about victims, None if the RM gets no such
+        questions.
         """
         work = partial(self._bind, rm_id, port, sink, victims)
         return self._send(Errand(work, touches_core=True))
@@ -175,7 +184,7 @@ class Answers:
     def unbind(
         self, rm_id: str, port: LaterPredicates | None, victims: LaterPreemption | None = None
     ) -> Future[bool]:
-        """Do not ask an RM any more. False if it is not asked through these ports any more."""
+        """Ask an RM no longer. False if it was not asked through these ports."""
         return self._send(Errand(partial(self._unbind, rm_id, port, victims), touches_core=True))
 
     def _take(
@@ -184,6 +193,7 @@ class Answers:
         session = self._delivery.session(rm_id)
         if session is None or session.predicates is not port:
             return False
+        self._timings.answered(rm_id, verdicts)
         self._handle(PredicateVerdicts(rm_id, verdicts))
         return True
 
@@ -191,6 +201,7 @@ class Answers:
         session = self._delivery.session(command.rm_id)
         if session is None or session.preemption is not port:
             return False
+        self._timings.answered_about_victims(command.rm_id, command.ticket)
         self._handle(command)
         return True
 
@@ -204,7 +215,7 @@ class Answers:
         session = self._delivery.session(rm_id)
         if session is None or session.sink is not sink:
             return False
-        # First nobody, so that what is open at another port is over.
+        # Unbound first, so that the open questions at another port end.
         self._ask_through(rm_id, session, None, None)
         self._ask_through(rm_id, session, port, victims)
         return True
@@ -226,6 +237,7 @@ class Answers:
         victims: LaterPreemption | None,
     ) -> None:
         session.predicates, session.preemption = port, victims
+        self._timings.forget(rm_id)
         self._delivery.open(rm_id, session)
         self._handle(
             BindPredicates(rm_id, predicates=port is not None, preemption=victims is not None)

@@ -1,4 +1,4 @@
-"""Which build of the core this is: plain Python, or what mypyc made of the same files."""
+"""Tells which build of the core runs: plain Python, or the same files compiled by mypyc."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib.util import find_spec
 def core_build() -> str:
     """Return which build of the core runs here: ``interpreted`` or ``compiled``.
 
-    The core is looked up, not loaded, so that asking costs next to nothing.
+    The core is looked up, not loaded, so the question costs almost nothing.
     """
     found = find_spec("remuda.core.scheduler")
     assert found is not None

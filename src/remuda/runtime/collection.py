@@ -1,20 +1,19 @@
 """When the interpreter looks for cyclic garbage in a process whose main work is scheduling.
 
-What the core keeps of asks, allocations, applications and nodes is freed by reference counting; the
-garbage that needs a collector is made by error handling and by the network libraries. But looking
-for it takes time for every live object that is looked at, some 0.2 us each, and all threads stand
-still meanwhile: with 100,000 allocations a tenth of all time, and half a second for all objects.
+Reference counting frees the core's asks, allocations, applications and nodes. Garbage that needs a
+collector comes from error handling and from the network libraries. But a collection takes some 0.2
+us for every live object it examines, and all threads stop meanwhile: with 100,000 allocations a
+tenth of all time, and half a second for all objects.
 
-So nothing is looked at twice, and not much at once. After so many new objects the interpreter looks
-at these, which takes some milliseconds; what survives is set apart for ever (``gc.freeze``), which
-costs nothing. When objects come so fast that the last look was just now, they are state that a
-burst of requests makes: they are set apart unseen. So are those that are made while something
-large runs that scheduling has to wait for (``held``). Set apart does not mean kept: reference
-counting goes on freeing such objects.
+So no object is examined twice, and only a batch at once. After a number of new objects the
+interpreter examines these, which takes some milliseconds; the survivors are frozen (``gc.freeze``),
+which costs nothing. When a batch follows very soon after the last one, its objects are state made
+by a burst of requests, and are frozen without examination. So are objects made during large work
+that scheduling waits for (``held``). Reference counting still frees frozen objects.
 
-What is lost is garbage in cycles that was made in such a moment, or that became a cycle later: what
-belonged to a resource manager that left, for one. It stays until somebody asks for a full
-collection (``/debug/pprof/heap?gc``).
+Garbage in cycles is not found if it was made in such a moment or became a cycle later, for example
+the objects of a resource manager that left. It stays until a full collection is requested
+(``/debug/pprof/heap?gc``).
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final, final
 
-# How many new objects there must be, and how long ago the last look, so that they are looked at.
+# The number of new objects, and the time since the last collection, from which they are examined.
 BATCH: Final = 5_000
 PAUSE_NS: Final = 1_000_000_000
 
-# What would be looked at after so many young collections is empty, so they hardly matter.
+# The older generations are always empty, so these numbers hardly matter.
 _RARELY: Final = 1_000_000
 
 _FULL: Final = 2
@@ -36,11 +35,11 @@ _FULL: Final = 2
 
 @final
 class Collector:
-    """What decides at the beginning of each collection whether it takes place.
+    """Decides at the beginning of each collection whether it takes place.
 
-    The interpreter calls it, on whatever thread makes the object that is one too many.
-    ``looked`` and ``passed``: how many batches of objects were looked at, and set apart unseen.
-    ``held``: nothing is to be looked at now.
+    The interpreter calls it on the thread that made the object which exceeds the threshold.
+    ``looked`` and ``passed``: how many batches of objects were examined, and frozen without
+    examination. ``held``: no object is to be examined now.
     """
 
     def __init__(self, clock: Callable[[], int] = time.monotonic_ns) -> None:
@@ -52,7 +51,7 @@ class Collector:
         self._due_ns = 0
 
     def install(self) -> None:
-        """Take over from the interpreter's own thresholds, after a full collection."""
+        """Replace the interpreter's own thresholds, after a full collection."""
         gc.collect()
         gc.freeze()
         gc.set_threshold(BATCH, _RARELY, _RARELY)
@@ -61,14 +60,14 @@ class Collector:
         self.installed = True
 
     def __call__(self, phase: str, about: Mapping[str, int]) -> None:
-        """A collection begins or has ended; one that somebody asked for is left alone."""
+        """Handle the begin or end of a collection; a requested one always takes place."""
         if about["generation"] == _FULL:
             return
         if phase == "start":
             now_ns = self._clock()
             if self.held or now_ns < self._due_ns:
                 self.passed += 1
-                gc.freeze()  # nothing is left that the collection could look at
+                gc.freeze()  # the collection finds no object to examine
             else:
                 self.looked += 1
                 self._due_ns = now_ns + PAUSE_NS
@@ -76,14 +75,14 @@ class Collector:
             gc.freeze()
 
     def collect_all(self) -> int:
-        """Look at all objects there are; return how many were garbage. All threads stand still."""
+        """Examine all objects; return how many were garbage. All threads stop meanwhile."""
         gc.unfreeze()
         found = gc.collect()
         self._set_apart()
         return found
 
     def objects(self) -> list[object]:
-        """Return all objects that may be part of a cycle, those set apart included."""
+        """Return all objects that may be part of a cycle, with the frozen ones."""
         gc.unfreeze()
         found = gc.get_objects()
         self._set_apart()
@@ -94,5 +93,5 @@ class Collector:
             gc.freeze()
 
 
-# That of this process; it does nothing until it is installed.
+# The collector of this process; it does nothing until it is installed.
 COLLECTOR: Final = Collector()

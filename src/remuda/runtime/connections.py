@@ -1,6 +1,6 @@
-"""What edges tell the scheduler about the connections to resource managers.
+"""Messages of the edges to the scheduler about connections of resource managers.
 
-Kept apart from the loop because it is about who is there, not about what is scheduled.
+It is separate from the loop because it is about connections, not about scheduling.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from remuda.runtime.roster import Roster
 
 
 class Connections:
-    """Connections that break, come back, or take nothing at the moment. Any thread.
+    """Reports of connections that break, come back, or take no messages now. Any thread.
 
-    Each call says of which registration the connection is, by the ``sink`` that this was given, so
-    that the end of an old connection does not pause a new life; None: of whichever there is. The
-    result completes with whether that registration is still in force. Repeating is harmless.
+    Each call names the registration of the connection by its ``sink``, so that the end of an old
+    connection does not pause a new registration; None: the present one. The result completes with
+    whether that registration is still in force. Repeating is harmless.
 
     Args:
         driver: pauses and resumes on the core thread.
@@ -38,11 +38,11 @@ class Connections:
 
     @contextmanager
     def arriving(self, rm_id: str, transport: str) -> Iterator[None]:
-        """Meanwhile somebody looks at a registration: the RM is in INIT, its requests are refused.
+        """A registration is being checked: the RM is in INIT, its requests are refused.
 
         Rules: RM-2.
         """
-        self._roster.announce(rm_id, transport, self._clock.now_ns())
+        self._roster.announce(rm_id, transport, self._clock.wall_ns())
         try:
             yield
         finally:
@@ -51,7 +51,7 @@ class Connections:
     def lost(
         self, rm_id: str, cause: str = "connection lost", sink: EffectSink | None = None
     ) -> Future[bool]:
-        """The connection broke: the RM is PAUSED until it is back, or given up.
+        """Note that the connection broke; the RM is PAUSED until it is back or stopped.
 
         Rules: RM-14, RM-15, RM-18.
         """
@@ -62,11 +62,11 @@ class Connections:
         return self._do(partial(self._driver.connection_back, rm_id, sink))
 
     def hold(self, rm_id: str, sink: EffectSink | None = None) -> Future[bool]:
-        """Decide nothing for an RM that takes nothing; its timers go on. Rules: EXT-6."""
+        """Stop deciding for an RM that takes no messages; its timers go on. Rules: EXT-6."""
         return self._do(partial(self._driver.hold, rm_id, sink, on=True))
 
     def release(self, rm_id: str, sink: EffectSink | None = None) -> Future[bool]:
-        """Decide for an RM again that was held. Rules: EXT-6."""
+        """Go on deciding for an RM that was held. Rules: EXT-6."""
         return self._do(partial(self._driver.hold, rm_id, sink, on=False))
 
     def _do(self, work: Callable[[], bool]) -> Future[bool]:

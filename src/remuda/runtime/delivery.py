@@ -1,8 +1,8 @@
-"""The hand-over point out of the core thread: who receives which effects.
+"""Hands effects from the core thread to their receivers.
 
 Each registered RM has one sink that gets that RM's effects in the order the core produced them
-(SI-7); observers get every effect. Sinks run on the core thread. An edge with a thread of its
-own uses ``EdgeHandover`` as its sink, the one place where effects change threads.
+(SI-7); observers get every effect. Sinks run on the core thread. An edge with its own thread uses
+``EdgeHandover`` as its sink; only there effects change threads.
 """
 
 from __future__ import annotations
@@ -32,33 +32,33 @@ _log = logging.getLogger("remuda.runtime")
 
 T = TypeVar("T")
 
-# Effects that may wait for an edge before it is given up.
+# The most effects that may wait for an edge; beyond it the edge loses all of them.
 _HANDOVER_LIMIT: Final = 1_000_000
 
 
 def no_sink(effects: Sequence[Effect]) -> None:
-    """The sink of an RM that wants no answers."""
+    """Ignore effects: the sink of an RM that wants no answers."""
 
 
 def nobody() -> None:
-    """Told of the end of a registration that nobody cares about."""
+    """Ignore the end of a registration."""
 
 
 def always() -> bool:
-    """A sink that gets event records, too."""
+    """Return True: the sink gets event records too."""
     return True
 
 
 @dataclass(slots=True)
 class Session:
-    """What the runtime knows of one registered RM.
+    """The ports and receivers of one registered RM.
 
-    ``predicates`` is asked about nodes, ``preemption`` about victims. ``events`` gets the event
-    records, if anybody takes them from there; ``sink`` gets all effects, those among them as long
-    as ``records`` says so: they are four of five effects, and most sinks have no use for them.
+    ``predicates`` answers about nodes, ``preemption`` about victims. ``events`` stores the event
+    records, if the RM reads them there. ``sink`` gets all effects; event records only while
+    ``records`` returns True, because they are four of five effects and most sinks do not use them.
 
-    ``ended`` is called once, on the core thread, when the registration is over, whatever the cause:
-    another one in its place, a shutdown, a pause that lasted too long (RM-9, RM-17).
+    ``ended`` is called once, on the core thread, when the registration ends for any cause: a newer
+    one, a shutdown, a pause that lasted too long (RM-9, RM-17).
     """
 
     sink: EffectSink = no_sink
@@ -71,18 +71,19 @@ class Session:
 
 @runtime_checkable
 class Postponing(Protocol):
-    """A predicate port that answers later, and lets what it was asked leave when it is told to."""
+    """A predicate port that answers later, and sends its questions on request."""
 
     def flush(self) -> None:
-        """Let questions leave: the effects before them were handed out. Core thread."""
+        """Send the questions; the effects before them were handed out. Core thread."""
         ...
 
 
 class Delivery:
     """Routes effects to RMs and observers, and predicate questions to the RM that owns them.
 
-    ``asks_predicates``: an RM answers them at once, so that effects must be handed out before the
-    next question (SI-9). ``feeds``: the stores of event records.
+    ``asks_predicates``: some RM answers at once, so effects must be handed out before the next
+    question. ``feeds``: the stores of event records.
+    Implements: CYC-9, SI-9.
     """
 
     def __init__(self, feeds: EventFeeds | None = None) -> None:
@@ -94,7 +95,7 @@ class Delivery:
         self._postponing: tuple[Postponing, ...] = ()
 
     def session(self, rm_id: str) -> Session | None:
-        """Return the session of an RM, whatever is on its way. Core thread."""
+        """Return the session of an RM. Core thread."""
         return self._sessions.get(rm_id)
 
     def open(self, rm_id: str, session: Session) -> None:
@@ -105,7 +106,7 @@ class Delivery:
             self._find_predicates()
 
     def close(self, rm_id: str) -> None:
-        """Stop routing to this RM; its sink hears nothing more (RM-9). Core thread."""
+        """Stop routing to this RM; its sink gets no further effects (RM-9). Core thread."""
         with self._lock:
             session = self._sessions.pop(rm_id, None)
             self._feeds.close(rm_id)
@@ -123,14 +124,14 @@ class Delivery:
         self.asks_predicates = len(ports) > len(self._postponing)
 
     def flush(self) -> None:
-        """Let the questions leave that were asked meanwhile. Core thread. Rules: EXT-4."""
+        """Send the questions asked meanwhile. Core thread. Rules: EXT-4."""
         for port in self._postponing:
             port.flush()
 
     def observe(self, observer: EffectSink, *, records: bool = True) -> Callable[[], None]:
-        """Send every effect batch to ``observer`` too; the result ends that.
+        """Send every effect batch to ``observer`` too, until the result is called.
 
-        ``records``: with the event records in it.
+        ``records``: with the event records.
         """
         entry = (observer, records)
         with self._lock:
@@ -143,7 +144,9 @@ class Delivery:
         return forget
 
     def deliver(self, effects: Sequence[Effect]) -> None:
-        """Hand a batch out: to each RM its own effects in order, to observers all. Core thread.
+        """Hand a batch out: each RM gets its own effects in order, observers get all.
+
+        Core thread.
 
         Event records are in the store of the RM before its sink is called.
 
@@ -166,7 +169,7 @@ class Delivery:
             self._call(observer, effects if whole else others)
 
     def _split(self, effects: Sequence[Effect], others: Sequence[Effect]) -> None:
-        """Hand effects out to several RMs; ``others``: those that are no event records."""
+        """Hand effects out to several RMs; ``others``: the effects that are no event records."""
         whole = {rm_id for rm_id, session in self._sessions.items() if session.records()}
         for rm_id, own in by_rm(effects if whole else others).items():
             session = self._sessions.get(rm_id)
@@ -189,14 +192,14 @@ class Delivery:
             _log.debug("traceback of the receiver's failure", exc_info=True)
 
     def predicates(self, question: NodesQuestion) -> NodesAnswer:
-        """The predicate port of the core: the owner's answer. Rules: SI-80, SI-106."""
+        """The predicate port of the core: asks the RM that owns the ask. Rules: SI-80, SI-106."""
         session = self._sessions.get(question.rm_id)
         if session is None or session.predicates is None:
             return always_true(question)
         return session.predicates(question)
 
     def preemption(self, question: PreemptionQuestion) -> PreemptionAnswer:
-        """The port of the core for victims: the owner's answer. Rules: SI-81, PRE-28."""
+        """The port of the core for victims: asks the RM that owns the ask. Rules: SI-81, PRE-28."""
         session = self._sessions.get(question.rm_id)
         if session is None or session.preemption is None:
             return first_will_do(question)
@@ -204,11 +207,12 @@ class Delivery:
 
 
 class EdgeHandover(Generic[T]):
-    """A sink that hands effects over to an asyncio loop, in order and in as few wake-ups as due.
+    """A sink that hands effects over to an asyncio loop, in order and with few wake-ups.
 
-    What else has its place among them, such as questions, goes the same way. ``limit`` bounds what
-    may wait for the asyncio loop; beyond it all is dropped and ``overflowed`` is called once there,
-    because from then on the receiver's view is incomplete.
+    Other messages that must keep their place among the effects, such as questions, go the same way.
+    At most ``limit`` effects wait for the asyncio loop. If more would wait, all are dropped and
+    ``overflowed`` is called once in that loop, because the receiver's view is incomplete from then
+    on.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A fingerprint of everything a scheduler decided.
+"""Computes a fingerprint of everything a scheduler decided.
 
 Two runs with equal digests produced the same effects in the same order. The encoding is
 canonical: it depends on neither hash seeds nor the order in which a mapping was filled.
@@ -15,14 +15,14 @@ from remuda.core.messages.effects import Effect
 
 
 class EffectDigest:
-    """A running SHA-256 over effects; how they are cut into batches does not matter."""
+    """A running SHA-256 over effects; it does not depend on their batches."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
         self._encoder = msgspec.json.Encoder(order="deterministic")
 
     def update(self, effects: Sequence[Effect]) -> None:
-        """Take in the next effects."""
+        """Add the next effects."""
         encode = self._encoder.encode
         for effect in effects:
             self._hash.update(encode((type(effect).__name__, effect)))

@@ -1,7 +1,7 @@
-"""What the core thread does with its scheduler, one act at a time, without any waiting.
+"""The steps of the core thread with its scheduler, one at a time, without any waiting.
 
-Kept apart from the loop so that threads, sleeping and stopping are in one place and the order
-of handling, recording and handing out in another. Only the core thread calls this.
+The loop has the threads, sleeping and stopping. This module has the order of handling, recording
+and handing out. Only the core thread calls this.
 """
 
 from __future__ import annotations
@@ -34,21 +34,23 @@ from remuda.core.messages.queries import (
 )
 from remuda.core.messages.rows import ApplicationRowsQuery, Rows
 from remuda.runtime.build import core_build
+from remuda.runtime.clock import CoreTime
 from remuda.runtime.configuration.configurations import Configurations
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.delivery import Delivery, Session
 from remuda.runtime.errors import NotRegisteredError
-from remuda.runtime.ports import Clock, Door, EffectSink, Recorder, SchedulerFactory
+from remuda.runtime.ports import Clock, Door, EffectSink, Recorder, SchedulerFactory, Watchable
 from remuda.runtime.roster import IN_PROCESS, Roster
 from remuda.runtime.rows import rows
 from remuda.runtime.timings import Timings
 
 _log = logging.getLogger("remuda.runtime")
 
-# A burst ends after so many decisions or so long, because inputs, queries and the receivers of
-# allocations wait for its end. Compiled, other threads wait, too: the core keeps the interpreter.
-# In plain Python they do not, so bursts are longer: each one costs a response for every RM. The
-# clock is read between slices of so many decisions; effects do not depend on these (CYC-1).
+# A burst ends after this many decisions or this time, because inputs, queries and the receivers of
+# allocations wait for its end. In the compiled build other threads wait too, because the core keeps
+# the interpreter. In plain Python they do not, so bursts are longer, as each one costs a response
+# for every RM. The clock is read between slices of this many decisions; effects do not depend on
+# the slices (CYC-1).
 BURST: Final = 256
 BURST_NS: Final = 2_000_000 if core_build() == "compiled" else 6_000_000
 SLICE: Final = 32
@@ -56,25 +58,25 @@ SLICE: Final = 32
 
 @message
 class Removed:
-    """What an RM owned when it left; of its applications only those still live (RM-19)."""
+    """The objects of an RM when it left; only live applications are counted (RM-19)."""
 
     partitions: int
     applications: int
     nodes: int
 
 
-# Hears how long a step took and what came of it, on the core thread; must return at once.
+# Called with the duration and the effects of a step, on the core thread; must return at once.
 StepWatch: TypeAlias = Callable[[int, Sequence[Effect]], None]
 
 
 def nobody_left(rm_id: str) -> None:
-    """Told of an RM that is gone, where nobody cares."""
+    """Ignore that an RM left."""
 
 
 class Driver:
     """A scheduler, its clock and its recorder, and the effects not handed out yet.
 
-    ``left`` is told of each RM that was given up because it stayed away (RM-18).
+    ``left`` is called for each RM that was stopped because it stayed away (RM-18).
     """
 
     def __init__(
@@ -99,8 +101,11 @@ class Driver:
         self._scheduler = make_scheduler(
             predicates, preemption=victims, reservation_delay_ns=reservation_delay_ns
         )
+        if isinstance(self._scheduler, Watchable):
+            self._scheduler.watch_attempts(self.timings.attempt)
         self._delivery = delivery
-        self._clock = clock
+        self._wall_ns = clock.wall_ns
+        self._time = CoreTime(clock, self.handle)
         self._recorder = recorder
         self._outgoing: list[Effect] = []
         self._roster = roster or Roster()
@@ -110,15 +115,19 @@ class Driver:
         self.configurations = Configurations(self.handle, documents)
 
     def watch_steps(self, watch: StepWatch) -> None:
-        """Tell ``watch`` of each step how long it took, in ns, and what came of it, right after it.
+        """Call ``watch`` after each step with its duration in ns and its effects.
 
         It is called on the core thread and must return at once.
         """
         self._watch_step = watch
 
-    def handle(self, command: Command) -> Sequence[Effect]:
-        """Apply one command; its effects wait for the next ``hand_out``."""
-        now_ns = self._clock.now_ns()
+    def handle(self, command: Command, now_ns: int | None = None) -> Sequence[Effect]:
+        """Apply one command and keep its effects for the next ``hand_out``.
+
+        ``now_ns`` None: now.
+        """
+        if now_ns is None:
+            now_ns = self._time.now_ns()
         if self._recorder is not None:
             self._recorder.command(now_ns, command)
         effects = self._scheduler.handle(command, now_ns)
@@ -133,15 +142,18 @@ class Driver:
             self._delivery.deliver(outgoing)
         self._delivery.flush()
 
-    def advance(self) -> bool:
-        """Step if there is a reason to, and say whether there is reason for another step.
+    def advance(self, *, timers: bool = True) -> bool:
+        """Make a step if there is work; return whether there is more.
 
         With predicates that are answered at once one decision at a time, so that the RM knows of
-        each allocation before it is asked about the next (SI-9). Every step ends or parks
+        each allocation before it is asked about the next (SI-9). Every step ends or blocks
         something, so this comes to rest; a backlog that cannot be placed is no reason (SI-10).
+        ``timers`` False: those that are due are held (CYC-34).
         """
-        now_ns = self._clock.now_ns()
+        now_ns = self._time.now_ns()
         if not self._scheduler.has_work():
+            if not timers:
+                return False
             deadline_ns = self._scheduler.next_deadline()
             if deadline_ns is None or deadline_ns > now_ns:
                 return False
@@ -150,7 +162,7 @@ class Driver:
         took_ns = 0
         effects: list[Effect] = []
         for _ in range(slices):
-            effects += self._step(now_ns, limit)
+            effects += self._step(now_ns, limit, timers=timers)
             took_ns = self.timings.read() - began
             if took_ns >= BURST_NS or not self._scheduler.has_work():
                 break
@@ -162,26 +174,28 @@ class Driver:
         self.timings.step(took_ns, effects, rests=not more)
         return more
 
-    def _step(self, now_ns: int, limit: int) -> list[Effect]:
-        """Let the core decide, and record that."""
+    def _step(self, now_ns: int, limit: int, *, timers: bool) -> list[Effect]:
+        """Make one step of the core, and record it."""
         if self._recorder is not None:
-            self._recorder.step(now_ns, limit)
-        effects = self._scheduler.step(now_ns, limit)
+            self._recorder.step(now_ns, limit, timers=timers)
+        effects = self._scheduler.step(now_ns, limit, timers=timers)
         if self._recorder is not None:
             self._recorder.effects(effects)
         return effects
 
     def rest_ns(self) -> int | None:
-        """How long nothing happens unless an input arrives; None: for ever."""
+        """Return how long the core has no work unless an input arrives; None: for ever."""
         deadline_ns = self._scheduler.next_deadline()
-        return None if deadline_ns is None else max(0, deadline_ns - self._clock.now_ns())
+        return None if deadline_ns is None else max(0, deadline_ns - self._time.now_ns())
 
     def view(self, query: Query) -> View:
-        """Answer a read-only question."""
+        """Answer a read-only question, with times by the present wall clock."""
+        self._time.now_ns()
         return self._scheduler.view(query)
 
     def views(self, queries: Sequence[Query]) -> tuple[View, ...]:
         """Answer several questions about this moment."""
+        self._time.now_ns()
         return tuple([self._scheduler.view(query) for query in queries])
 
     def change_object_state(self, command: ChangeObjectState) -> ObjectStateAnswered:
@@ -193,7 +207,7 @@ class Driver:
         return next(effect for effect in effects if isinstance(effect, ObjectStateAnswered))
 
     def check(self) -> None:
-        """Let the core recompute all it counts; raises InvariantViolation."""
+        """Recompute all counters of the core; raises InvariantViolation."""
         self._scheduler.check()
 
     def register(
@@ -204,11 +218,11 @@ class Driver:
         stored: bool = False,
         transport: str = IN_PROCESS,
     ) -> RegistrationAnswered:
-        """Replace the RM's session by a new one, or by none on failure.
+        """Register an RM: its session is replaced by a new one, or on failure by none.
 
-        ``stored``: the configuration is the document of its policy group, as it is now.
+        ``stored``: its configuration is the present document of its policy group.
 
-        Rules: RM-5, RM-9, RM-13.
+        Implements: RM-13, RM-6. Rules: RM-5, RM-9.
         """
         self._close(command.rm_id)
         if stored:
@@ -217,17 +231,17 @@ class Driver:
         answer = next(effect for effect in effects if isinstance(effect, RegistrationAnswered))
         if not answer.reason:
             self._delivery.open(command.rm_id, session)
-            now_ns = self._clock.now_ns()
+            now_ns = self._wall_ns()
             self.configurations.enter(command, now_ns, stored=stored)
             self._roster.run(command, transport, now_ns)
         else:
-            self._roster.stop(command.rm_id, answer.reason, self._clock.now_ns())
+            self._roster.stop(command.rm_id, answer.reason, self._wall_ns())
         self._roster.settle(command.rm_id)
         self.hand_out()
         return answer
 
     def unregister(self, rm_id: str) -> Removed:
-        """Remove an RM and count what it owned. Rules: RM-17, RM-19."""
+        """Remove an RM and count what it owned. Implements: RM-19. Rules: RM-17."""
         if self._delivery.session(rm_id) is None:
             raise NotRegisteredError(rm_id)
         views = rows(PartitionView, self._scheduler.view(PartitionsQuery()))
@@ -239,29 +253,29 @@ class Driver:
         )
         self._close(rm_id)
         self.handle(UnregisterResourceManager(rm_id))
-        self._roster.stop(rm_id, "unregistered", self._clock.now_ns())
+        self._roster.stop(rm_id, "unregistered", self._wall_ns())
         self.hand_out()
         return removed
 
     def connection_lost(self, rm_id: str, cause: str, sink: EffectSink | None) -> bool:
-        """Pause an RM until its connection is back; whether it is still there then.
+        """Pause an RM until its connection is back; False if it is not registered.
 
-        ``sink``: of which registration the connection was, None: of whichever there is.
-        Rules: RM-14, RM-15, RM-18.
+        ``sink``: identifies the registration of the connection, None: the present one.
+        Implements: RM-14. Rules: RM-15, RM-18.
         """
         if not self._has(rm_id, sink):
             return False
-        if self._roster.pause(rm_id, cause, self._clock.now_ns()):
+        if self._roster.pause(rm_id, cause, self._wall_ns()):
             self._away[rm_id] = None
             self.handle(PauseResourceManager(rm_id))
         self.hand_out()
         return self._has(rm_id, sink)
 
     def connection_back(self, rm_id: str, sink: EffectSink | None) -> bool:
-        """Let an RM go on; False if it is not registered any more. Rules: RM-15."""
+        """Resume an RM; False if it is no longer registered. Rules: RM-15."""
         if not self._has(rm_id, sink):
             return False
-        if self._roster.resume(rm_id, self._clock.now_ns()):
+        if self._roster.resume(rm_id, self._wall_ns()):
             del self._away[rm_id]
             self.handle(ResumeResourceManager(rm_id))
         return True
@@ -275,24 +289,25 @@ class Driver:
         return True
 
     def _has(self, rm_id: str, sink: EffectSink | None) -> bool:
-        """Whether an RM is registered, and that by the registration with this sink."""
+        """Whether an RM is registered with this sink."""
         session = self._delivery.session(rm_id)
         return session is not None and (sink is None or session.sink is sink)
 
     def _close(self, rm_id: str) -> None:
-        """End what there is of an RM outside the core."""
+        """End everything of an RM outside the core."""
         self._away.pop(rm_id, None)
         self._delivery.close(rm_id)
+        self.timings.forget(rm_id)
         self.configurations.leave(rm_id)
 
     def _give_up(self, effects: Sequence[Effect]) -> None:
-        """End the RMs that the core gave up because they stayed away. Rules: RM-17, RM-18."""
+        """End the RMs that the core stopped because they stayed away. Rules: RM-17, RM-18."""
         for effect in effects:
             if isinstance(effect, ResourceManagerStopped):
                 self._close(effect.rm_id)
                 self.left(effect.rm_id)
                 cause = "stayed away longer than rm.pauseTimeout"
-                self._roster.stop(effect.rm_id, cause, self._clock.now_ns())
+                self._roster.stop(effect.rm_id, cause, self._wall_ns())
                 _log.warning("resource manager %r is stopped: %s", effect.rm_id, cause)
 
     def close(self) -> None:

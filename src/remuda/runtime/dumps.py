@@ -1,7 +1,7 @@
-"""What resource managers say about themselves, for a state dump (SI-84).
+"""Collects the parts of resource managers for a state dump (SI-84).
 
-Every edge offers what its RMs can be asked; whoever writes a dump asks all of them. An RM that
-says nothing, something wrong or nothing in time costs the dump one line.
+Every edge offers the RMs that can be asked; the writer of a dump asks all of them. An RM without a
+valid answer in time adds one line with the reason.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ import msgspec
 
 from remuda.runtime.roster import RmState, Roster
 
-# Asks an RM for its part within so many seconds: JSON text, or an error that says why not.
+# Asks an RM for its part within a time in seconds; returns JSON text, or an error with the reason.
 DumpSource: TypeAlias = Callable[[float], Future[str]]
 
 # Characters of one RM's part; a longer one is an error.
 PART_LIMIT: Final = 16 * 1024 * 1024
 
-# How long an RM is given by default.
+# The default time for the answer of an RM.
 BUDGET_SECONDS: Final = 5.0
 
 _NOTHING: Final = {"empty": "Resource Manager did not register callback"}
 
 
 class DumpSources:
-    """Whom to ask about which RM. Any thread.
+    """The sources of the RMs' parts. Any thread.
 
     Args:
         roster: knows which RMs are registered.
@@ -44,22 +44,22 @@ class DumpSources:
         self._sources: dict[str, DumpSource] = {}
 
     def offer(self, rm_id: str, source: DumpSource | None) -> None:
-        """Ask ``source`` about an RM from now on, None: nobody."""
+        """Use ``source`` for an RM from now on; None: it has none."""
         with self._lock:
             self._sources.pop(rm_id, None)
             if source is not None:
                 self._sources[rm_id] = source
 
     def withdraw(self, rm_id: str, source: DumpSource | None) -> None:
-        """Ask ``source`` no more; nothing happens if another one is asked by now."""
+        """Remove ``source``, unless another one replaced it."""
         with self._lock:
             if source is not None and self._sources.get(rm_id) == source:
                 del self._sources[rm_id]
 
     def gather(self, budget_seconds: float = BUDGET_SECONDS) -> dict[str, object]:
-        """Ask all registered RMs at once and return what each said, by ID. Waits for them.
+        """Ask all registered RMs at once and return their answers by ID. Waits for them.
 
-        Rules: SI-84, DMP-11.
+        Implements: SI-84, DMP-11.
         """
         with self._lock:
             sources = dict(self._sources)
@@ -70,9 +70,9 @@ class DumpSources:
 
 
 def diagnostics(parts: Mapping[str, object]) -> object:
-    """Return the parts as a dump shows them: one alone as it is, several by RM ID.
+    """Return the parts as a dump shows them: a single part as it is, several by RM ID.
 
-    Rules: DMP-11, DMP-16 (Ours), SI-84.
+    Implements: DMP-16 (Ours). Rules: DMP-11, SI-84.
     """
     if not parts:
         return _NOTHING
@@ -91,7 +91,10 @@ def _ask(source: DumpSource | None, budget_seconds: float) -> Future[str] | None
 
 
 def _part(answer: Future[str] | None, deadline: float) -> object:
-    """Return what an RM said as a JSON object, or what went wrong. Rules: DMP-11."""
+    """Return the answer of an RM as a JSON object, or the reason why there is none.
+
+    Rules: DMP-11.
+    """
     if answer is None:
         return _NOTHING
     try:
@@ -111,7 +114,7 @@ def _error(text: str) -> Mapping[str, str]:
 
 
 def call_on_thread(call: Callable[[], object], name: str) -> Future[str]:
-    """Call somebody else's code on a thread of its own, which nobody waits for longer than due."""
+    """Call code of an RM on its own thread, so that a hanging call delays no other work."""
     future: Future[str] = Future()
     future.set_running_or_notify_cancel()
 

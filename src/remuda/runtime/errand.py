@@ -1,7 +1,7 @@
-"""Work that somebody outside asks of the core thread, and the promise of its result.
+"""Work that other threads request from the core thread, and the promise of its result.
 
-Requests go through the inbox as they are; everything that needs an answer (a registration, a
-query, a barrier) travels as an errand between them, so that one queue gives one order.
+Requests go through the inbox as they are. Everything that needs an answer (a registration, a query,
+a barrier) goes through it as an errand, so one queue gives one order.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def promise() -> Future[T]:
 class Errand(Generic[T_co]):
     """``work`` to run on the core thread; its result or error completes ``future``.
 
-    ``touches_core``: the work changes the scheduler, so an error other than a refusal
-    (RemudaError) means that the core is broken and is raised on the core thread as well. ``large``:
-    it may take many milliseconds, and other threads had better wait until it is done.
+    ``touches_core``: the work changes the scheduler. An error other than a refusal (RemudaError)
+    then means that the core is broken, and is raised on the core thread as well. ``large``: the
+    work may take many milliseconds, and other threads should wait until it is done.
     """
 
     __slots__ = ("future", "large", "touches_core", "work")
@@ -56,7 +56,7 @@ class Errand(Generic[T_co]):
             self.future.set_result(result)
 
     def give_up(self, error: Exception) -> None:
-        """Tell whoever waits that the work will not be done."""
+        """Fail the future, because the work will not be done."""
         self.future.set_exception(error)
 
 

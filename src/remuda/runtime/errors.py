@@ -17,7 +17,7 @@ class RecordingError(RemudaError):
 
 
 class NotRegisteredError(ProtocolError):
-    """Something was asked for a resource manager that is not registered (SI-1, RM-2)."""
+    """A call names a resource manager that is not registered (SI-1, RM-2)."""
 
     def __init__(self, rm_id: str) -> None:
         super().__init__(f"resource manager {rm_id[:300]!r} is not registered")

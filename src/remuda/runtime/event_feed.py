@@ -1,7 +1,7 @@
-"""Event records for a receiver that is called back, off the core thread.
+"""Sends event records to a receiver by callback, off the core thread.
 
-What gathered in the store of an RM is sent every two seconds with one call, on a thread of its own,
-so that a slow receiver holds up nobody but itself (SI-83, EVT-92).
+The records in the store of an RM are sent every two seconds with one call, on a separate thread, so
+a slow receiver delays only itself (SI-83, EVT-92).
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ _log = logging.getLogger("remuda.runtime")
 
 
 class EventFeed:
-    """Empties the store of one RM and sends what was in it, only when there is anything.
+    """Empties the store of one RM regularly and sends the records, if there are any.
 
     Args:
         feeds: makes the store.
         send: the receiver; an error of it is logged (SI-8).
         interval_seconds: the pause between two calls, and before the first.
 
-    ``store``: where the records go in. Rules: EVT-92, SI-83.
+    ``store``: the store that the records are put into. Implements: SI-83. Rules: EVT-92.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class EventFeed:
         self._thread.start()
 
     def flush(self) -> None:
-        """Send at once what has gathered; an error of the receiver is logged (SI-8)."""
+        """Send the stored records at once; an error of the receiver is logged (SI-8)."""
         with self._sending:
             self._something.clear()
             records = self.store.take().records
@@ -56,7 +56,7 @@ class EventFeed:
                 _log.error("the receiver of events failed, ignored: %r", error)
 
     def close(self) -> None:
-        """Send what is left and end the thread."""
+        """Send the remaining records and end the thread."""
         self._closing.set()
         self._something.set()
         if threading.current_thread() is not self._thread:

@@ -1,8 +1,8 @@
 """Event records on their way to resource managers: a bounded store for each of them.
 
-A receiver of events may be slow, and nothing waits for it. So the core thread only puts records
-down, and whoever carries them to the RM takes all of them away every two seconds. What people are
-shown has room of its own: no flood of other records costs an RM those (EVT-92, EVT-93).
+A receiver of events may be slow, and the core does not wait for it. So the core thread only stores
+records, and the carrier to the RM takes all of them every two seconds. User-facing records have
+their own room, so a flood of other records does not displace them (EVT-92, EVT-93).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _log = logging.getLogger("remuda.events")
 INTERVAL_SECONDS: Final = 2.0
 CAPACITY: Final = int(BY_KEY["event.requestCapacity"].default)
 
-# More is not kept whatever is set, for it would be memory without bound.
+# The upper bound of the setting, which bounds the memory.
 CAPACITY_LIMIT: Final = 1_000_000
 
 
@@ -49,9 +49,9 @@ def by_rm(effects: Sequence[E]) -> dict[str, list[E]]:
 
 
 def user_facing(record: EventRecord) -> bool:
-    """Whether a record is of the kind that RMs show to people. Rules: EVT-93.
+    """Whether a record is of a kind that RMs show to users. Implements: EVT-93.
 
-    These are all of requests, and the coming and going of nodes (EVT-47, EVT-48).
+    These are all records of requests, and of added and removed nodes (EVT-47, EVT-48).
     """
     if record.kind == REQUEST:
         return True
@@ -64,7 +64,7 @@ def user_facing(record: EventRecord) -> bool:
 
 @message
 class Taken:
-    """What was in a store, in order, and how many records had no room since the last time."""
+    """The records of a store, in order, and how many had no room since the last time."""
 
     records: tuple[EventRecord, ...]
     lost: int
@@ -74,14 +74,14 @@ _NOTHING: Final = Taken((), 0)
 
 
 class EventFeeds:
-    """The stores of all RMs, and what became of all records towards them.
+    """The stores of all RMs, and counters of all records for them.
 
-    ``stored``, ``not_stored`` and ``collected`` only grow, are plain numbers for any thread, and
-    every record that is handed out is in exactly one of the first two. One nobody wants is stored
-    and collected at once: of an RM that is gone or has no receiver, or asked for less. Read
-    ``collected`` before ``stored`` to never see more taken away than put down.
+    ``stored``, ``not_stored`` and ``collected`` only grow; any thread may read them. Every record
+    is counted in exactly one of the first two. A record without a receiver counts as stored and
+    collected at once: its RM is gone, has no receiver, or asked for fewer records. Read
+    ``collected`` before ``stored``, so that it is never the larger one.
 
-    ``capacity``: records of either lane that a store takes after it was emptied the next time.
+    ``capacity``: records of each kind that a store takes from its next emptying on.
     Rules: EVT-92, EVT-94, EVT-102, EVT-122, MET-39.
     """
 
@@ -98,7 +98,10 @@ class EventFeeds:
         return EventStore(self, arrived, read=read)
 
     def open(self, rm_id: str, store: EventStore | None) -> None:
-        """Put records of this RM there from now on; None: it has no receiver. Core thread."""
+        """Put records of this RM into a store from now on; None: it has no receiver.
+
+        Core thread.
+        """
         if store is None:
             self.close(rm_id)
         else:
@@ -109,7 +112,10 @@ class EventFeeds:
         self._open.pop(rm_id, None)
 
     def offer(self, records: Sequence[EventRecord]) -> None:
-        """Put each record into the store of its RM. Core thread. Rules: EVT-92, EVT-94."""
+        """Put each record into the store of its RM. Core thread.
+
+        Implements: EVT-94. Rules: EVT-92.
+        """
         names = {record.rm_id for record in records}
         if len(names) == 1:  # nearly always
             self._put(names.pop(), records)
@@ -127,9 +133,9 @@ class EventFeeds:
     def configure(
         self, rm_id: str, _configuration: Configuration, extra: Mapping[str, str] | None
     ) -> None:
-        """Take the settings of an RM over; a watcher of configurations. Core thread.
+        """Apply the settings of an RM; a watcher of configurations. Core thread.
 
-        Rules: EVT-93, EVT-102.
+        Implements: EVT-102. Rules: EVT-93.
         """
         if extra is None:
             return
@@ -151,14 +157,13 @@ class EventFeeds:
 
 
 class EventStore:
-    """What waits for one RM: two lanes with as much room each, in one order.
+    """The stored records of one RM: two kinds with equal room, in one order.
 
-    Args:
-        feeds: counts, and knows the capacity.
-        arrived: called when something is there; on the core thread, must return at once.
-        read: whether somebody takes records away; if not, none are kept.
+    Args: feeds: counts, and knows the capacity. arrived: called when there are records; on the core
+        thread, must return at once. read: whether there is a reader; without one no records are
+        kept.
 
-    ``user_facing_only``: the RM wants no others. Rules: EVT-92, EVT-93.
+    ``user_facing_only``: the RM wants only these. Rules: EVT-92, EVT-93.
     """
 
     def __init__(
@@ -171,33 +176,36 @@ class EventStore:
         self._lock = threading.Lock()
         self._records: list[EventRecord] = []
         self._lost = 0
-        # What is free in the lane of other records, and in that of user-facing ones.
+        # Free room for other records, and for user-facing ones.
         self._room = [feeds.capacity, feeds.capacity]
 
     def add(self, records: Sequence[EventRecord]) -> None:
-        """Put records down as far as there is room; never waits. Core thread. Rules: EVT-92."""
+        """Store records as far as there is room; never waits. Core thread.
+
+        Implements: EVT-92.
+        """
         unwanted = lost = 0
         with self._lock:
             if not self._read:
                 self._feeds.count(stored=len(records), collected=len(records))
                 return
             for record in records:
-                lane = user_facing(record)
-                if self.user_facing_only and not lane:
+                shown = user_facing(record)
+                if self.user_facing_only and not shown:
                     unwanted += 1
-                elif self._room[lane] > 0:
-                    self._room[lane] -= 1
+                elif self._room[shown] > 0:
+                    self._room[shown] -= 1
                     self._records.append(record)
                 else:
                     lost += 1
             self._lost += lost
-            # Before they can be taken, so that never more was collected than stored.
+            # Counted before they can be taken, so that ``collected`` never exceeds ``stored``.
             self._feeds.count(stored=len(records) - lost, not_stored=lost, collected=unwanted)
         if self._arrived is not None and unwanted < len(records):
             self._arrived()
 
     def take(self) -> Taken:
-        """Take all records away, in their order. Any thread. Rules: EVT-92."""
+        """Take all records, in their order. Any thread. Rules: EVT-92."""
         with self._lock:
             if not self._records and not self._lost:
                 self._room = [self._feeds.capacity, self._feeds.capacity]
@@ -209,12 +217,12 @@ class EventStore:
         return Taken(tuple(records), lost)
 
     def listen(self) -> None:
-        """Somebody takes records away from now on. Any thread."""
+        """Note that there is a reader from now on. Any thread."""
         with self._lock:
             self._read = True
 
     def leave(self) -> None:
-        """Nobody takes records away any more; those that wait are dropped. Any thread."""
+        """Note that there is no reader any more; stored records are dropped. Any thread."""
         with self._lock:
             self._read = False
         self.take()

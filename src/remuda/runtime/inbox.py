@@ -1,8 +1,8 @@
-"""The hand-over point into the core thread: a bounded queue that blocks its senders.
+"""Hands work to the core thread: a bounded queue that blocks its senders.
 
 Bounded by elements (asks, nodes, releases), not by requests, because one request may carry a
-hundred thousand of them. A sender waits while the queue is full (SI-6); the core thread itself
-never waits, or a callback that sends a request would block the thread that drains the queue.
+hundred thousand of them. A sender waits while the queue is full (SI-6). The core thread never
+waits, because a callback that sends a request would block the thread that drains the queue.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CAPACITY: Final = 200_000
 
 
 def anything() -> None:
-    """The check of those who have none: whatever is handed over gets in."""
+    """Accept the entry: the default check."""
 
 
 class Inbox(Generic[T]):
@@ -44,7 +44,7 @@ class Inbox(Generic[T]):
     def put(self, entry: T, weight: int = 1, check: Callable[[], None] = anything) -> None:
         """Hand ``entry`` over, waiting while the inbox is full.
 
-        ``check`` is called when there is room; nothing gets in between it and the entry.
+        ``check`` is called when there is room; no entry is added between it and this one.
 
         Raises: LoopStoppedError if the inbox is closed, also while waiting; what ``check`` raises.
         """
@@ -55,15 +55,15 @@ class Inbox(Generic[T]):
             self._append(entry, weight, hurry=True)
 
     def put_now(self, entry: T, weight: int = 1, check: Callable[[], None] = anything) -> None:
-        """Hand ``entry`` over without waiting, beyond the bound if need be; see ``put``."""
+        """Hand ``entry`` over without waiting, even beyond the bound; see ``put``."""
         with self._lock:
             check()
             self._append(entry, weight, hurry=True)
 
     def offer(self, entry: T, weight: int = 1, check: Callable[[], None] = anything) -> bool:
-        """Hand ``entry`` over if there is room, and say whether there was; see ``put``.
+        """Hand ``entry`` over if there is room; return whether there was; see ``put``.
 
-        It does not end a ``rest`` of the receiver, as what the other methods hand over does.
+        Unlike the other methods it does not end a ``rest`` of the receiver.
         """
         with self._lock:
             if self._weight >= self._capacity and not self._closed:
@@ -83,10 +83,10 @@ class Inbox(Generic[T]):
             self._filled.notify()
 
     def rest(self, seconds: float, enough: int) -> None:
-        """Let what was offered gather for so long. Only the receiver calls this.
+        """Let offered entries gather for a time. Only the receiver calls this.
 
-        Ends early when ``enough`` elements wait, or anything that was not merely offered, or the
-        inbox is closed.
+        Ends early when ``enough`` elements wait, when an entry was put, or when the inbox is
+        closed.
         """
         with self._lock:
             if self._hurry or self._closed or self._weight >= enough:
@@ -96,7 +96,10 @@ class Inbox(Generic[T]):
             self._enough = 0
 
     def room(self) -> Future[None] | None:
-        """Return what completes when there is room, or the end has come; None if there is some."""
+        """Return a future that completes when there is room or the inbox is closed.
+
+        None if there is room.
+        """
         with self._lock:
             if self._weight < self._capacity or self._closed:
                 return None
@@ -107,8 +110,8 @@ class Inbox(Generic[T]):
     def take(self, weight: int, timeout: float | None) -> deque[T]:
         """Remove entries up to ``weight`` elements in total, at least one if there is one.
 
-        Waits at most ``timeout`` seconds for the first entry, for ever if it is None. Empty if
-        nothing came in time or the inbox was closed.
+        Waits at most ``timeout`` seconds for the first entry, for ever if it is None. The result is
+        empty if no entry came in time or the inbox was closed.
         """
         with self._lock:
             if not self._entries and not self._closed and timeout != 0:
@@ -131,11 +134,11 @@ class Inbox(Generic[T]):
         return taken
 
     def empty(self) -> bool:
-        """Whether nothing waits."""
+        """Whether no entry waits."""
         return not self._entries
 
     def close(self, reason: str) -> None:
-        """Refuse further entries, giving ``reason``, and wake everybody who waits."""
+        """Refuse further entries with ``reason``, and wake all waiting threads."""
         with self._lock:
             self._closed = self._closed or reason
             self._filled.notify_all()
@@ -145,7 +148,7 @@ class Inbox(Generic[T]):
             waiter.set_result(None)
 
     def leftovers(self) -> list[T]:
-        """Remove and return all entries; for the end."""
+        """Remove and return all entries, when the loop ends."""
         with self._lock:
             left = [entry for entry, _ in self._entries]
             self._entries.clear()

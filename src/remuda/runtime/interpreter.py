@@ -1,15 +1,16 @@
 """Settings of the interpreter for a process whose main work is scheduling.
 
-They concern the whole process, so the loop, which may run inside somebody's program, does not make
-them; ``remuda serve`` and the benchmarks do, once, when everything is imported and built.
+They concern the whole process, and the loop may run inside a user's program, so the loop does not
+make them. ``remuda serve`` and the benchmarks make them once, when everything is imported and
+built.
 
 Garbage collection: see collection.py.
 
-Switch interval: for how long a thread may compute while another one waits for the interpreter.
-With the default of 5 ms, readers over REST would wait noticeably. But each switch costs some
-0.3 ms, so that large work is slowed down by half or more when somebody wants the interpreter each
-millisecond. Large work holds scheduling up in any case, so it keeps the interpreter for longer,
-and no garbage is looked for meanwhile.
+Switch interval: how long a thread may compute while another one waits for the interpreter. With the
+default of 5 ms, readers over REST would wait noticeably. But each switch costs some 0.3 ms, so
+large work slows down by half or more when another thread wants the interpreter each millisecond.
+Large work delays scheduling in any case, so it keeps the interpreter for longer, and no garbage is
+collected meanwhile.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ UNDISTURBED_SECONDS: Final = 0.02
 
 @final
 class Undisturbed:
-    """Lets the core thread keep the interpreter for longer, so that something large is over sooner.
+    """Lets the core thread keep the interpreter for longer, so that large work ends sooner.
 
     Does nothing unless the interpreter was tuned. A context manager; not to be nested.
     """
@@ -50,12 +51,12 @@ class Undisturbed:
             COLLECTOR.held = False
 
 
-# The interval belongs to the process, so there is only one.
+# The interval belongs to the process, so there is only one object.
 UNDISTURBED: Final = Undisturbed()
 
 
 def tune_interpreter() -> None:
-    """Set the thread switch interval, and when garbage is looked for."""
+    """Set the thread switch interval and the rules of garbage collection."""
     sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
     UNDISTURBED.tuned = True
     COLLECTOR.install()

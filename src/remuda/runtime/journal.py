@@ -1,20 +1,23 @@
-"""Writes down what a scheduler was given and what came out, so that it can be repeated.
+"""Records the inputs and the effects of a scheduler, so that its run can be repeated.
 
-A recording is a text file of JSON lines. The first one says what the scheduler was made with.
-Then, for each input, in order: the command or step with
-its number, from 1, and its time; the questions predicates were asked while it ran, with their
-answers; the digest of all effects up to its end. The numbers show when a line was lost, repeated
-or moved afterwards.
-Each line is handed to the operating system before the core goes on, so that a process that is
-killed, or stopped by a fault of its own, leaves a file that replay.py can repeat up to there.
+A recording is a text file of JSON lines, in segments: each process that records to the file appends
+one. The first line of a segment has the settings of the scheduler. Then there are lines for each
+input, in order: the command or step with its number, from 1, and its time; the questions to
+predicates during it, with their answers; the digest of all effects up to its end. The numbers show
+if a line was lost, repeated or moved afterwards. The last line of a segment shows that the segment
+is complete. Each line is handed to the operating system before the core goes on. So a process that
+is killed, or stopped by its own fault, leaves a file that replay.py can repeat up to there.
 
-A recording holds what the resource managers sent; the file is readable by its owner only.
+A recording has everything the resource managers sent, so only its owner can read the file.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import logging
 import os
+import stat
 from collections.abc import Sequence
 from io import FileIO
 from pathlib import Path
@@ -38,16 +41,22 @@ from remuda.runtime.errors import RecordingError
 
 _log = logging.getLogger("remuda.runtime")
 
-FORMAT: Final = 6
+FORMAT: Final = 7
 
-# The formats that can be repeated. In the older one nobody is asked about victims.
-READABLE: Final = (5, FORMAT)
+# The formats that can be repeated. The oldest one has no questions about victims; in formats before
+# the present one a segment has no last line.
+READABLE: Final = (5, 6, FORMAT)
+
+# How a segment begins, and how long its first line may be.
+HEADER_START: Final = b'["remuda-recording",'
+HEADER_BYTES_LIMIT: Final = 1_024
 
 
 class Header(msgspec.Struct, array_like=True, tag="remuda-recording"):
-    """The first line. ``reservation_delay_ns``: what the scheduler was made with (RSV-3).
+    """The first line of a segment.
 
-    -1: the line does not say, as in older formats.
+    ``reservation_delay_ns``: the setting of the scheduler (RSV-3). -1: not in the line, as in older
+    formats.
     """
 
     format: int
@@ -64,11 +73,12 @@ class CommandLine(msgspec.Struct, array_like=True, tag="command"):
 
 
 class StepLine(msgspec.Struct, array_like=True, tag="step"):
-    """A step is about to run."""
+    """A step is about to run. ``timers`` False: due timers are held."""
 
     number: int
     now_ns: int
     limit: int
+    timers: bool = True
 
 
 class AnswerLine(msgspec.Struct, array_like=True, tag="answer"):
@@ -86,21 +96,28 @@ class VictimsLine(msgspec.Struct, array_like=True, tag="victims"):
 
 
 class OutcomeLine(msgspec.Struct, array_like=True, tag="outcome"):
-    """The input before is done; ``digest`` covers all effects since the first input."""
+    """Marks the input before as processed; ``digest`` covers all effects since the first input."""
 
     digest: str
 
 
-Line: TypeAlias = Header | CommandLine | StepLine | AnswerLine | VictimsLine | OutcomeLine
+class EndLine(msgspec.Struct, array_like=True, tag="end"):
+    """The last line of a complete segment, with its number of inputs."""
+
+    inputs: int
+
+
+Line: TypeAlias = Header | CommandLine | StepLine | AnswerLine | VictimsLine | OutcomeLine | EndLine
 
 
 class JournalWriter:
-    """The recorder that writes a recording to a file.
+    """The recorder that appends a recording to a file.
 
-    An error while writing ends the recording with one log line, not the scheduling; from then
-    on ``failure`` says what happened.
+    An error while writing ends the recording with one log line; scheduling goes on. From then on
+    ``failure`` has the reason, and ``lost_inputs`` the number of missing inputs.
 
-    Raises: UsageError if the file cannot be created or holds something already.
+    Raises: UsageError if the file cannot be created, has other content than recordings, or is being
+    written by another process.
     """
 
     def __init__(self, path: Path) -> None:
@@ -108,22 +125,30 @@ class JournalWriter:
         self._encoder = msgspec.json.Encoder()
         self._digest = EffectDigest()
         self._inputs = 0
+        self._begun = False
+        self._unfinished = False
         self.failure = ""
-        self._file = _new_file(path)
+        self.lost_inputs = 0
+        self._file, self._before = _open(path)
 
     def begin(self, reservation_delay_ns: int | None) -> None:
-        """Write the first line.
+        """Write the first line of the segment.
 
-        Raises: RecordingError if not even that is possible.
+        Raises: RecordingError if that fails and the file is empty. If the file has recordings, the
+        scheduler was started again and goes on without a new one.
         """
+        line = self._encoder.encode(Header(FORMAT, reservation_delay_ns))
+        self._begun = True
         try:
-            self._append(Header(FORMAT, reservation_delay_ns))
+            self._append((b"\n" if self._before == TORN else b"") + line)
         except OSError as error:
-            self._file.close()
-            raise RecordingError(f"cannot record to {self._path}: {error.strerror}") from None
+            if self._before == NOTHING:
+                self._file.close()
+                raise RecordingError(f"cannot record to {self._path}: {error.strerror}") from None
+            self._give_up(error)
 
     def listen(self, predicates: Predicates) -> Predicates:
-        """Return a port that asks ``predicates`` and writes questions and answers down."""
+        """Return a port that asks ``predicates`` and records questions and answers."""
 
         def ask(question: NodesQuestion) -> NodesAnswer:
             answer = predicates(question)
@@ -143,58 +168,126 @@ class JournalWriter:
         return ask
 
     def command(self, now_ns: int, command: Command) -> None:
-        """Write down that ``command`` is about to be handled."""
+        """Record that ``command`` is about to be handled."""
         fields = msgspec.Raw(self._encoder.encode(command))
-        self._inputs += 1
+        self._begin_input()
         self._write(CommandLine(self._inputs, now_ns, type(command).__name__, fields))
 
-    def step(self, now_ns: int, limit: int) -> None:
-        """Write down that a step is about to run."""
-        self._inputs += 1
-        self._write(StepLine(self._inputs, now_ns, limit))
+    def step(self, now_ns: int, limit: int, *, timers: bool = True) -> None:
+        """Record that a step is about to run."""
+        self._begin_input()
+        self._write(StepLine(self._inputs, now_ns, limit, timers))
 
     def effects(self, effects: Sequence[Effect]) -> None:
-        """Write down the digest after the latest input."""
+        """Record the digest after the latest input."""
         self._digest.update(effects)
         self._write(OutcomeLine(self._digest.hexdigest()))
+        self._unfinished = False
 
     def close(self) -> None:
-        """Close the file; calling again is harmless."""
+        """Write the last line of the segment and close the file; calling again is harmless."""
+        if self._begun and not self._unfinished:
+            self._write(EndLine(self._inputs))
         self._file.close()
+
+    def _begin_input(self) -> None:
+        self._inputs += 1
+        self._unfinished = True
+        if self.failure:
+            self.lost_inputs += 1
 
     def _write(self, line: Line) -> None:
         if self._file.closed:
             return
         try:
-            self._append(line)
+            self._append(self._encoder.encode(line))
         except OSError as error:
-            self.failure = f"recording to {self._path} failed: {error.strerror}"
-            _log.error("%s; the scheduler goes on without it", self.failure)
-            self._file.close()
+            if self._unfinished:
+                self.lost_inputs += 1
+            self._give_up(error)
 
-    def _append(self, line: Line) -> None:
+    def _give_up(self, error: OSError) -> None:
+        """End the recording, and log the reason."""
+        self.failure = f"recording to {self._path} failed: {error.strerror}"
+        _log.error("%s; the scheduler goes on without it", self.failure)
+        self._file.close()
+
+    def _append(self, line: bytes) -> None:
         """Write a whole line; the operating system may take it in pieces."""
-        left = memoryview(self._encoder.encode(line) + b"\n")
+        left = memoryview(line + b"\n")
         while left:
             left = left[self._file.write(left) :]
 
 
-def _new_file(path: Path) -> FileIO:
-    """Open a file for writing that is missing or empty; recordings are never overwritten.
+# The content of a file before a segment is appended: empty, complete recordings, or recordings
+# whose last line was cut off.
+NOTHING: Final = "nothing"
+WHOLE: Final = "whole"
+TORN: Final = "torn"
+
+
+def _open(path: Path) -> tuple[FileIO, str]:
+    """Open a file to append a segment; return also the state of its content.
 
     Raises: UsageError.
     """
     try:
-        file = FileIO(path, "wb", opener=_private)
-        size = os.fstat(file.fileno()).st_size
+        file = FileIO(path, "ab", opener=_private)
     except OSError as error:
         raise UsageError(f"cannot record to {path}: {error.strerror}") from None
-    if size:
+    try:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            return file, NOTHING
+        _lock(file, path)
+        return file, _content(path) if os.fstat(file.fileno()).st_size else NOTHING
+    except OSError as error:
         file.close()
-        raise UsageError(f"cannot record to {path}: it exists already; remove it or name another")
-    return file
+        raise UsageError(f"cannot record to {path}: {error.strerror}") from None
+    except UsageError:
+        file.close()
+        raise
+
+
+def _lock(file: FileIO, path: Path) -> None:
+    """Lock a file against other recorders, if its file system supports locks.
+
+    Raises: UsageError if another process has the lock.
+    """
+    with contextlib.suppress(OSError):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            text = f"cannot record to {path}: another scheduler records to it; name another file"
+            raise UsageError(text) from None
+
+
+def _content(path: Path) -> str:
+    """Return the state of the recordings in a file that is not empty.
+
+    Raises: UsageError if it has other content; OSError.
+    """
+    with path.open("rb") as file:
+        first = file.readline(HEADER_BYTES_LIMIT)
+        file.seek(-1, os.SEEK_END)
+        shape = WHOLE if file.read() == b"\n" else TORN
+    try:
+        if msgspec.json.decode(first, type=Header).format in READABLE:
+            return shape
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        if is_header_start(first.rstrip(b"\n")):
+            return shape
+    text = f"cannot record to {path}: it exists already and is no recording that can go on"
+    raise UsageError(f"{text}; remove it or name another")
+
+
+def is_header_start(text: bytes) -> bool:
+    """Whether a text may be the beginning of a first line."""
+    return len(text) < HEADER_BYTES_LIMIT and (
+        text.startswith(HEADER_START) or HEADER_START.startswith(text)
+    )
 
 
 def _private(path: str, flags: int) -> int:
-    """Open like the built-in, but readable by the owner only and with the content kept."""
-    return os.open(path, flags & ~os.O_TRUNC, 0o600)
+    """Open like the built-in, but readable by the owner only."""
+    return os.open(path, flags, 0o600)

@@ -1,13 +1,13 @@
-"""The one loop of the product: inputs from the inbox to the core, effects from it to delivery.
+"""The main loop: takes inputs from the inbox to the core, and effects from it to delivery.
 
-A single thread, started here, touches the scheduler. It takes a bounded batch of inputs,
-handles each, steps with a limit so that no burst holds other threads up for long, hands the
-effects out, and sleeps until an input or the core's next deadline. It never polls: an idle
-scheduler costs nothing. Everything else in the process talks to it through the methods below,
-which any thread may call.
+A single thread, started here, touches the scheduler. It takes a bounded batch of inputs, handles
+each, steps with a limit so that no burst delays other threads for long, delivers the effects, and
+sleeps until an input or the core's next deadline. It never polls: an idle scheduler costs nothing.
+Everything else in the process talks to it through the methods below, which any thread may call.
 
-A fault of ours (InvariantViolation or any other exception out of the core) ends the loop: state
-that may be wrong must not schedule. It is reported in one line, and whoever waits is told.
+A fault of ours (InvariantViolation or any other exception out of the core) ends the loop: the
+scheduler must not go on with state that may be wrong. The fault is reported in one line, and
+waiting calls fail.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from remuda.core.messages.rows import ApplicationRowsQuery, NodeRowsQuery, Parti
 from remuda.core.ports import Predicates, PreemptionPredicates
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.answers import Answers
-from remuda.runtime.clock import WallClock
+from remuda.runtime.clock import SteadyClock
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.configuration.errands import ConfigurationErrands
 from remuda.runtime.connections import Connections
@@ -45,6 +45,7 @@ from remuda.runtime.pace import Pace
 from remuda.runtime.ports import Clock, EffectSink, Recorder, SchedulerFactory
 from remuda.runtime.requests import Request, weight, with_those_behind
 from remuda.runtime.roster import IN_PROCESS, Roster
+from remuda.runtime.standstill import Standstill
 from remuda.runtime.timings import Stopwatch, Timings, TimingsView
 from remuda.runtime.users.choice import Resolvers
 from remuda.runtime.users.intake import Intake
@@ -69,7 +70,7 @@ class SchedulerLoop:
 
     Args:
         make_scheduler: builds the core around the ports of predicates; called once.
-        clock: the time inputs carry; the wall clock by default.
+        clock: the time inputs carry, and that of the wall; the clocks of the machine by default.
         recorder: gets every input, predicate answer and effect, see journal.py.
         inbox_capacity: elements that may wait before ``submit`` blocks.
         documents: the configurations of RMs that register without one; the built-in by default.
@@ -77,6 +78,7 @@ class SchedulerLoop:
         line_capacity: elements per RM that may wait for such lookups before ``submit`` blocks.
         reservation_delay_ns: how old an ask must be to reserve a node; None: never (RSV-3).
         stopwatch: what measures the core, see timings.py.
+        standstill: what holds timers after the process stood still; none beside a ``clock``.
 
     ``configurations`` changes configurations while it runs, ``operations`` is for what else
     operators want. ``connections`` is told when one breaks or comes back, ``roster`` tells the
@@ -84,10 +86,11 @@ class SchedulerLoop:
     for lookups, ``answers`` takes those of predicates that come later. ``room`` returns what
     completes when ``try_submit`` may succeed again. ``timings()`` tells how long steps, cycles and
     predicates took so far; ``watch_steps`` has each step told. ``feeds`` has the event records that
-    wait for RMs, and counts them. ``running()``: whether the core thread lives, ``turns``: how
-    often it went round.
+    wait for RMs, and counts them. ``recorder``: as it was given. ``running()``: whether the core
+    thread lives, ``turns``: how often it went round.
 
-    Rules: CYC-31, SI-2, SI-6, SI-7, SI-9, SI-10, SI-24, SI-88, RM-2, RM-4, RM-9, RM-11, RM-20.
+    Implements: SI-10, RM-11. Rules: CYC-31, SI-2, SI-6, SI-7, SI-9, SI-24, SI-88, RM-2, RM-4, RM-9,
+    RM-20.
     """
 
     def __init__(
@@ -102,12 +105,17 @@ class SchedulerLoop:
         line_capacity: int = LINE_CAPACITY,
         reservation_delay_ns: int | None = RESERVATION_DELAY_NS,
         stopwatch: Stopwatch = perf_counter_ns,
+        standstill: Standstill | None = None,
     ) -> None:
         self.documents = documents or StoredDocuments()
+        self.recorder: Final[Recorder | None] = recorder
         self.resolvers = resolvers or Resolvers()
         self.feeds = EventFeeds()
         self._delivery = Delivery(self.feeds)
-        self._clock = clock or WallClock()
+        self._clock = clock or SteadyClock()
+        if standstill is None and clock is None:
+            standstill = Standstill()
+        self._standstill = standstill
         self.roster = Roster()
         self._driver = Driver(
             make_scheduler,
@@ -127,7 +135,8 @@ class SchedulerLoop:
         self.connections = Connections(self._driver, self._send, self.roster, self._clock)
         self.operations = Operations(self._driver, self._send)
         self.dumps = DumpSources(self.roster)
-        self.answers = Answers(self._delivery, self._driver.handle, self._send)
+        timings = self._driver.timings
+        self.answers = Answers(self._delivery, self._driver.handle, self._send, timings)
         self._inbox: Inbox[Request | Errand[object]] = Inbox(inbox_capacity)
         self.intake = Intake(self._inbox.put_now, self.resolvers, line_capacity)
         self._driver.left = self.intake.close
@@ -159,9 +168,10 @@ class SchedulerLoop:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the core thread and wait for it; what is still in the inbox is dropped (RM-20).
+        """End the core thread and wait for it; what is still in the inbox is dropped.
 
         ``ended`` completes, with LoopStoppedError if the loop had failed. Repeating is harmless.
+        Implements: RM-20.
         """
         self._stopping = True
         if self._thread.ident is None:
@@ -176,7 +186,7 @@ class SchedulerLoop:
         return threading.get_ident() == self._thread.ident
 
     def submit(self, request: Request, check: Callable[[], None] = anything) -> None:
-        """Queue a request; waits while there is no room, except on the core thread (SI-6).
+        """Queue a request; waits while there is no room, except on the core thread.
 
         While users are looked up, this and later requests of the RM wait in a line (SI-2, SI-24).
         ``check`` is called at the last moment, and its error keeps the request out: what was sent
@@ -184,6 +194,7 @@ class SchedulerLoop:
         than once, and must return at once.
 
         Raises: LoopStoppedError; what ``check`` raises.
+        Implements: CYC-2, SI-6.
         """
         may_wait = not self.on_core_thread()
         ready = self.intake.admit(request, check, wait=may_wait)
@@ -242,7 +253,7 @@ class SchedulerLoop:
         )
         work = partial(self._driver.register, command, session, stored=stored, transport=transport)
         errand = Errand(work, touches_core=True, large=True)
-        self.roster.announce(command.rm_id, transport, self._clock.now_ns())
+        self.roster.announce(command.rm_id, transport, self._clock.wall_ns())
         self.intake.close(command.rm_id)
         return self._send(errand)
 
@@ -311,6 +322,9 @@ class SchedulerLoop:
             self._inbox.rest(rest_ns / 1e9, _BATCH)
         self._batch = self._inbox.take(_BATCH, pause)
         came = len(self._batch)
+        still = self._standstill
+        if still is not None:
+            still.waited(came=came > 0)
         if came:
             self._pace.begin(came, monotonic_ns())
         while self._batch:
@@ -321,20 +335,25 @@ class SchedulerLoop:
             else:
                 self._driver.handle(with_those_behind(entry, self._batch))
         self._driver.hand_out()
-        self._progressing = self._driver.advance()
+        if still is not None:
+            still.look()
+        self._progressing = self._driver.advance(timers=still is None or not still.holding)
         if came:
             self._pace.end(monotonic_ns())
 
     def _pause(self) -> float | None:
         """Seconds the inbox may be waited for; None: until something arrives."""
+        still = self._standstill
         if self._progressing:
-            return 0
+            return 0 if still is None else still.plan(0)
         # In this order: what leaves a line is in the inbox before it is out of the line.
         if self._idle_waiters and self.intake.empty() and self._inbox.empty():
             waiters, self._idle_waiters[:] = list(self._idle_waiters), []
             for waiter in waiters:
                 waiter.set_result(None)
         rest_ns = self._driver.rest_ns()
+        if still is not None:
+            rest_ns = still.plan(None if rest_ns is None else max(rest_ns, _PAUSE_NS_MIN))
         if rest_ns is None:
             return None
         return min(max(rest_ns, _PAUSE_NS_MIN), _PAUSE_NS_LIMIT) / 1e9
@@ -346,7 +365,7 @@ class SchedulerLoop:
         _log.debug("traceback of the fault", exc_info=error)
 
     def _end(self) -> None:
-        """Tell everybody who waits that nothing more will come."""
+        """Fail all waiting futures, because the loop has ended."""
         error = LoopStoppedError(
             f"the scheduler failed: {self.failure}" if self.failure else STOPPED
         )

@@ -1,10 +1,10 @@
-"""How often the core thread turns to requests that come one by one, in quick succession.
+"""Limits how often the core thread turns to single requests in quick succession.
 
-Each turn wakes this thread, hands the interpreter to and fro, and makes a response of its own: that
-costs several times what a small request does. So while they come faster than turns are worth it,
-they gather for a moment: the longer, the longer turns take, because a thread that reads requests
-hardly gets on meanwhile. A lone request, and whoever waits for the answer before the next one, is
-served at once.
+Each turn wakes this thread, switches the interpreter between threads, and makes a separate
+response: that costs several times as much as a small request. So requests that come in quick
+succession are collected for a moment. The moment is longer if turns take longer, because threads
+that read requests hardly run during a turn. A single request, and one whose sender waits for the
+answer before the next, is served at once.
 """
 
 from __future__ import annotations

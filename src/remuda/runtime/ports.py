@@ -7,12 +7,12 @@ that edges can be attached without the loop knowing any of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from remuda.core.messages.commands import Command
 from remuda.core.messages.effects import Effect
 from remuda.core.messages.queries import Query, View
-from remuda.core.ports import Predicates, PreemptionPredicates
+from remuda.core.ports import AttemptWatch, Predicates, PreemptionPredicates
 
 
 class Door(Protocol):
@@ -22,8 +22,8 @@ class Door(Protocol):
         """Apply one command."""
         ...
 
-    def step(self, now_ns: int, limit: int) -> list[Effect]:
-        """Run due timers, then make at most ``limit`` decisions."""
+    def step(self, now_ns: int, limit: int, *, timers: bool = True) -> list[Effect]:
+        """Run due timers, unless they are held, then make at most ``limit`` decisions."""
         ...
 
     def next_deadline(self) -> int | None:
@@ -43,11 +43,25 @@ class Door(Protocol):
         ...
 
 
+@runtime_checkable
+class Watchable(Protocol):
+    """A scheduler that tells of its attempts to preempt, as the core does."""
+
+    def watch_attempts(self, watch: AttemptWatch) -> None:
+        """Tell ``watch`` of each attempt, as it begins and ends. Rules: MET-13."""
+        ...
+
+
 class Clock(Protocol):
     """Where the loop reads the time."""
 
     def now_ns(self) -> int:
-        """Unix time in nanoseconds, never going back. Any thread."""
+        """The scheduler's time in nanoseconds, which never jumps or goes back. Any thread."""
+        ...
+
+    @property
+    def wall_ns(self) -> Callable[[], int]:
+        """What reads the Unix time as the machine has it, in nanoseconds. Any thread."""
         ...
 
 
@@ -66,7 +80,17 @@ class SchedulerFactory(Protocol):
 
 
 class Recorder(Protocol):
-    """Who writes down what goes into the core and what comes out, see journal.py."""
+    """Records the inputs and effects of the core, see journal.py."""
+
+    @property
+    def failure(self) -> str:
+        """Why nothing is written any more; "" while all is well. Any thread."""
+        ...
+
+    @property
+    def lost_inputs(self) -> int:
+        """How many inputs are missing since then. Any thread."""
+        ...
 
     def begin(self, reservation_delay_ns: int | None) -> None:
         """Write down what the scheduler is made with; comes first."""
@@ -84,7 +108,7 @@ class Recorder(Protocol):
         """Write down that ``command`` is about to be handled."""
         ...
 
-    def step(self, now_ns: int, limit: int) -> None:
+    def step(self, now_ns: int, limit: int, *, timers: bool = True) -> None:
         """Write down that a step is about to run."""
         ...
 

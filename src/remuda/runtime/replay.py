@@ -8,97 +8,69 @@ recorded inputs leaked into them.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
-import msgspec
-
-from remuda.base.errors import UsageError
 from remuda.base.message import message
-from remuda.core.messages.commands import (
-    BindPredicates,
-    ChangeObjectState,
-    Command,
-    PauseResourceManager,
-    PredicateVerdicts,
-    PreemptionVerdicts,
-    RegisterResourceManager,
-    ResumeResourceManager,
-    UnregisterResourceManager,
-    UpdateAllocations,
-    UpdateApplications,
-    UpdateConfiguration,
-    UpdateNodes,
-)
 from remuda.core.ports import NodesAnswer, NodesQuestion, PreemptionAnswer, PreemptionQuestion
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.digest import EffectDigest
-from remuda.runtime.journal import (
-    READABLE,
-    AnswerLine,
-    CommandLine,
-    Header,
-    Line,
-    OutcomeLine,
-    StepLine,
-    VictimsLine,
-)
+from remuda.runtime.journal import AnswerLine, CommandLine, StepLine, VictimsLine
 from remuda.runtime.ports import Door, SchedulerFactory
 from remuda.runtime.question_text import AnyQuestion, named
+from remuda.runtime.recorded import Input, Segment, command_of, segments
 
-# The first line is short, so that a file of another kind is recognised by little of it.
-_HEADER_BYTES_LIMIT: Final = 1_024
 
-# A gRPC message has at most 64 MiB (SI-105), and a byte of it at most six characters in JSON.
-LINE_BYTES_LIMIT: Final = 512 * 1024 * 1024
+@message
+class SegmentResult:
+    """What the replay of one segment found.
 
-_COMMANDS: Final[dict[str, type[Command]]] = {
-    kind.__name__: kind
-    for kind in (
-        RegisterResourceManager,
-        UnregisterResourceManager,
-        PauseResourceManager,
-        ResumeResourceManager,
-        ChangeObjectState,
-        UpdateConfiguration,
-        UpdateApplications,
-        UpdateAllocations,
-        UpdateNodes,
-        PredicateVerdicts,
-        PreemptionVerdicts,
-        BindPredicates,
-    )
-}
+    ``line``: where it begins. ``inputs``: how many were repeated and compared. ``difference``: ""
+    if all effects were the same, else where and how they first differ. ``torn``: "" if the segment
+    has its end, else where it breaks off. ``unfinished``: it breaks off during one more input,
+    which was therefore not compared. ``digest``: of the repeated effects.
+    """
+
+    line: int
+    inputs: int
+    difference: str
+    torn: str
+    unfinished: bool
+    digest: str
 
 
 @message
 class ReplayResult:
-    """What a replay found.
+    """What a replay found: of each segment, up to the first that differs."""
 
-    ``inputs``: how many were repeated and compared. ``difference``: "" if all effects were the
-    same, else where and how they first differ. ``unfinished``: the recording breaks off during
-    its last input, which was therefore not compared. ``digest``: of the repeated effects.
-    """
-
-    inputs: int
-    difference: str
-    unfinished: bool
-    digest: str
+    segments: tuple[SegmentResult, ...]
 
     @property
     def same(self) -> bool:
         """Whether the scheduler decided the same again."""
         return not self.difference
 
+    @property
+    def inputs(self) -> int:
+        """How many inputs were repeated and compared."""
+        return sum(segment.inputs for segment in self.segments)
 
-@message
-class _Input:
-    """One recorded input with everything that belongs to it."""
+    @property
+    def difference(self) -> str:
+        """Where and how the effects first differ, "" if they do not."""
+        last = self.segments[-1]
+        if not last.difference or len(self.segments) == 1:
+            return last.difference
+        return f"segment {len(self.segments)} (line {last.line}), {last.difference}"
 
-    cause: CommandLine | StepLine
-    answers: deque[AnswerLine | VictimsLine]
-    outcome: OutcomeLine | None
+    @property
+    def unfinished(self) -> bool:
+        """Whether a segment breaks off during an input."""
+        return any(segment.unfinished for segment in self.segments)
+
+    @property
+    def digest(self) -> str:
+        """The digest of the repeated effects of the last segment."""
+        return self.segments[-1].digest
 
 
 class _DivergedError(Exception):
@@ -135,33 +107,43 @@ class _RecordedAnswers:
 
 
 def replay(path: Path, make_scheduler: SchedulerFactory = Scheduler) -> ReplayResult:
-    """Repeat the recording in ``path`` against a fresh scheduler.
+    """Repeat the segments of the recording in ``path``, each against a fresh scheduler.
 
     Raises: UsageError, one line, if the file cannot be read or is no recording.
     """
+    results: list[SegmentResult] = []
+    for segment in segments(path):
+        results.append(_replay(segment, make_scheduler))
+        if results[-1].difference:
+            break
+    return ReplayResult(tuple(results))
+
+
+def _replay(segment: Segment, make_scheduler: SchedulerFactory) -> SegmentResult:
     answers = _RecordedAnswers()
     digest = EffectDigest()
     compared = 0
-    lines = _lines(path)
-    _, header = next(lines)
-    assert isinstance(header, Header)
     scheduler = make_scheduler(
         answers,
         preemption=answers.about_victims,
-        reservation_delay_ns=header.reservation_delay_ns,
+        reservation_delay_ns=segment.reservation_delay_ns,
     )
-    for entry in _inputs(lines):
+    difference, unfinished = "", False
+    for entry in segment.inputs():
         difference = _repeat(scheduler, entry, answers, digest)
         if difference:
-            where = f"input {entry.cause.number} ({_describe(entry.cause)})"
-            return ReplayResult(compared, f"{where}: {difference}", False, digest.hexdigest())
+            difference = f"input {entry.cause.number} ({_describe(entry.cause)}): {difference}"
+            break
         if entry.outcome is None:
-            return ReplayResult(compared, "", True, digest.hexdigest())
-        compared += 1
-    return ReplayResult(compared, "", False, digest.hexdigest())
+            unfinished = True
+        else:
+            compared += 1
+    return SegmentResult(
+        segment.line, compared, difference, segment.torn, unfinished, digest.hexdigest()
+    )
 
 
-def _repeat(scheduler: Door, entry: _Input, answers: _RecordedAnswers, digest: EffectDigest) -> str:
+def _repeat(scheduler: Door, entry: Input, answers: _RecordedAnswers, digest: EffectDigest) -> str:
     """Feed one input and return how the result differs from the recorded one, "" if it does not.
 
     An input without outcome is one during which the recorded process ended: it is repeated,
@@ -170,9 +152,10 @@ def _repeat(scheduler: Door, entry: _Input, answers: _RecordedAnswers, digest: E
     answers.waiting = entry.answers
     try:
         if isinstance(entry.cause, StepLine):
-            effects = scheduler.step(entry.cause.now_ns, entry.cause.limit)
+            cause = entry.cause
+            effects = scheduler.step(cause.now_ns, cause.limit, timers=cause.timers)
         else:
-            effects = scheduler.handle(_command(entry.cause), entry.cause.now_ns)
+            effects = scheduler.handle(command_of(entry.cause), entry.cause.now_ns)
     except _DivergedError as error:
         return str(error) if entry.outcome is not None else ""
     except Exception as error:  # noqa: BLE001 - the core's fault is the finding
@@ -187,86 +170,5 @@ def _repeat(scheduler: Door, entry: _Input, answers: _RecordedAnswers, digest: E
     return ""
 
 
-def _command(line: CommandLine) -> Command:
-    return msgspec.json.decode(line.fields, type=_COMMANDS[line.kind])
-
-
 def _describe(cause: CommandLine | StepLine) -> str:
     return f"step of {cause.limit}" if isinstance(cause, StepLine) else cause.kind
-
-
-def _inputs(lines: Iterator[tuple[str, Line]]) -> Iterator[_Input]:
-    """Group lines into inputs; only the last one may lack its outcome.
-
-    Raises: UsageError for lines that were lost, repeated or moved since they were written.
-    """
-    due = 1
-    current: _Input | None = None
-    for where, line in lines:
-        if isinstance(line, CommandLine | StepLine):
-            if current is not None or line.number != due:
-                raise _out_of_place(where, f"input {line.number}", due, current)
-            current = _Input(line, deque(), None)
-        elif current is None:
-            raise _out_of_place(where, line.__struct_config__.tag, due, current)
-        elif isinstance(line, AnswerLine | VictimsLine):
-            current.answers.append(line)
-        elif isinstance(line, OutcomeLine):
-            yield _Input(current.cause, current.answers, line)
-            current = None
-            due += 1
-    if current is not None:
-        yield current
-
-
-def _out_of_place(where: str, found: object, due: int, current: _Input | None) -> UsageError:
-    expected = f"input {due}" if current is None else f"the outcome of input {due}"
-    return UsageError(f"{where}: {found} where {expected} was due; lines were lost, added or moved")
-
-
-def _lines(path: Path) -> Iterator[tuple[str, Line]]:
-    """Decode line by line, each with its place; the first one is the header.
-
-    A last line that was cut off is left out.
-    """
-    decoder = msgspec.json.Decoder(Line)
-    number = 0
-    try:
-        with path.open("rb") as file:
-            limit = _HEADER_BYTES_LIMIT
-            while text := file.readline(limit + 1):
-                number += 1
-                where = f"{path}:{number}"
-                if len(text) > limit:
-                    raise UsageError(f"{where}: not a recording of remuda, the line is too long")
-                line = _decode(decoder, text, where)
-                if line is None and number > 1:
-                    return
-                if line is None or (number == 1) != isinstance(line, Header):
-                    raise UsageError(f"{where}: not a recording of remuda")
-                yield where, line
-                limit = LINE_BYTES_LIMIT
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    if number == 0:
-        raise UsageError(f"{path}: empty, not a recording of remuda")
-
-
-def _decode(decoder: msgspec.json.Decoder[Line], text: bytes, where: str) -> Line | None:
-    """Decode one line; None for one without its end."""
-    try:
-        line = decoder.decode(text)
-        if isinstance(line, CommandLine):
-            _command(line)
-    except (msgspec.MsgspecError, KeyError, UnicodeDecodeError, RecursionError) as error:
-        if not text.endswith(b"\n"):
-            return None
-        raise UsageError(f"{where}: not a line of a recording: {error}") from None
-    if isinstance(line, Header) and line.format not in READABLE:
-        readable = " and ".join(map(str, READABLE))
-        raise UsageError(
-            f"{where}: a recording of format {line.format}; this version reads formats {readable}"
-        )
-    if isinstance(line, Header) and line.reservation_delay_ns == -1:
-        raise UsageError(f"{where}: not a recording of remuda, it has no reservation delay")
-    return line

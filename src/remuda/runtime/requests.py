@@ -1,4 +1,4 @@
-"""The requests of resource managers, how much of a bounded queue each takes, and several as one."""
+"""The weight of resource managers' requests in a bounded queue, and the merging of several."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def weight(request: Request) -> int:
 
 
 def with_those_behind(request: Request, behind: deque[Any]) -> Request:
-    """Return one request that means the same as this one and those right behind it; take these.
+    """Merge a request with those right behind it that may be handled together; remove these.
 
-    Where an RM sends asks one by one, what each request costs however little is in it is paid once
-    for all that wait. Rules: SI-2, SI-7.
+    If an RM sends asks one by one, the fixed cost of a request is paid once for all that wait.
+    Implements: SI-2. Rules: SI-7.
     """
     if not isinstance(request, UpdateAllocations):
         return request
@@ -49,7 +49,7 @@ def with_those_behind(request: Request, behind: deque[Any]) -> Request:
 
 
 def _continues(request: UpdateAllocations, following: object) -> TypeGuard[UpdateAllocations]:
-    """Whether what follows a request may be handled with it: no part would come earlier than so."""
+    """Whether a following request may be merged: no part of it may come earlier than it would."""
     if not isinstance(following, UpdateAllocations) or following.rm_id != request.rm_id:
         return False
     parts, after = _parts(request), _parts(following)

@@ -1,4 +1,4 @@
-"""Which resource managers there are, and what became of their connections (70, "RM states").
+"""The resource managers and the states of their connections (70, "RM states").
 
 Kept by the core thread, read by any: an edge has to know whether requests are taken, an operator
 wants to see who is away since when.
@@ -54,7 +54,8 @@ class RmStatus:
 class Roster:
     """All RMs that are registered, are about to be, or were.
 
-    Only ``announce`` and ``settle`` may change it on any thread. Rules: RM-2, RM-14 to RM-19.
+    Only ``announce`` and ``settle`` may change it on any thread. Rules: RM-2, RM-14, RM-15, RM-16,
+    RM-17, RM-18, RM-19.
     """
 
     def __init__(self) -> None:
@@ -65,7 +66,10 @@ class Roster:
     # ------------------------------------------------------------------ any thread
 
     def announce(self, rm_id: str, transport: str, now_ns: int) -> None:
-        """A registration is on its way: requests are refused until it is answered (RM-2)."""
+        """A registration is on its way: requests are refused until it is answered.
+
+        Implements: RM-2.
+        """
         with self._lock:
             count = self._coming[rm_id][0] if rm_id in self._coming else 0
             self._coming[rm_id] = (count + 1, RmStatus(rm_id, RmState.INIT, now_ns, transport))
@@ -79,7 +83,7 @@ class Roster:
                     self._coming[rm_id] = (count - 1, status)
 
     def registered(self, rm_id: str) -> bool:
-        """Whether requests of this RM are taken now. Rules: SI-1, RM-2."""
+        """Whether requests of this RM are taken now. Implements: SI-1. Rules: RM-2."""
         with self._lock:
             return rm_id not in self._coming and self._connected(rm_id)
 

@@ -1,4 +1,4 @@
-"""A client for resource managers that want everything over one stream (chapter 70, section 11).
+"""A client for resource managers that use one stream for everything (chapter 70, section 11).
 
     from remuda.session.client import SessionClient
 
@@ -8,10 +8,10 @@
 
 ``callback`` is any object with some of the methods that ``remuda.edges.inproc`` names. They are
 called on one thread, in the order in which the scheduler decided, predicates among them; they may
-send requests. A stream that breaks is resumed as long as the scheduler keeps the session; nothing
-is lost, doubled or put out of order (EXT-9). When it cannot be resumed any more, because the
-scheduler was started again or has given the resource manager up, ``on_lost`` is told why, and only
-registering again helps (RM-16).
+send requests. A stream that breaks is resumed as long as the scheduler keeps the session; no
+message is lost, doubled or reordered (EXT-9). If it cannot be resumed, because the scheduler was
+started again or has stopped the resource manager, ``on_lost`` is called with the reason, and the
+resource manager must register again (RM-16).
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from remuda.client import ClientError, Security
 from remuda.session.duties import Duties
 from remuda.session.link import Link, Start
 from remuda.session.work import Work, wait_for
+from remuda.si.generation import is_ask
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
-from remuda.si.session.terms import SessionLimits
+from remuda.si.protocol.terms import SessionLimits
 from remuda.si.wire import Request
 
 _MESSAGE_BYTES_LIMIT = 64 * 1024 * 1024
@@ -41,16 +42,14 @@ _NAMES: Mapping[type[Request], str] = {
 class SessionClient:
     """One resource manager, connected to one scheduler; safe to use from several threads.
 
-    Args:
-        address: HOST:PORT of the scheduler's gRPC listener.
-        rm_id: identity of the resource manager.
-        callback: what is called with all that comes.
-        on_lost: called once when the session is over and was not closed here, with the reason.
-        limits: what this resource manager is able to take; by default what the scheduler offers.
-        timeout: seconds that calls which wait for an answer wait at most.
-        security: files for TLS, and a token; by default neither.
+    Args: address: HOST:PORT of the scheduler's gRPC listener. rm_id: identity of the resource
+        manager. callback: the object whose methods are called for all messages. on_lost: called
+        once when the session is over and was not closed here, with the reason. limits: the limits
+        of this resource manager; by default those the scheduler offers. timeout: seconds that calls
+        which wait for an answer wait at most. security: files for TLS, and a token; by default
+        neither.
 
-    Rules: EXT-1 to EXT-21.
+    Rules: chapter 70 section 11.
     """
 
     def __init__(
@@ -114,9 +113,28 @@ class SessionClient:
         """Add and remove applications. Raises: ClientError."""
         self.send(request)
 
-    def update_allocation(self, request: si.AllocationRequest) -> None:
-        """Ask, report what runs, release and confirm. Raises: ClientError."""
-        self.send(request)
+    def update_allocation(
+        self, request: si.AllocationRequest, *, classes: Mapping[str, str] | None = None
+    ) -> None:
+        """Ask, report what runs, release and confirm.
+
+        ``classes``: the predicate classes of asks, by allocation key. Raises: ClientError.
+        Rules: EXT-15.
+        """
+        if not classes:
+            self.send(request)
+            return
+        named: dict[str, ext.PredicateClass] = {}
+        for place, entry in enumerate(request.allocations):
+            name = classes.get(entry.allocationKey, "")
+            if name and is_ask(entry):
+                named.setdefault(name, ext.PredicateClass(name=name)).allocations.append(place)
+        for place, ask in enumerate(request.asks):
+            name = classes.get(ask.allocationKey, "")
+            if name:
+                named.setdefault(name, ext.PredicateClass(name=name)).asks.append(place)
+        content = ext.ClassedAllocationRequest(request=request, classes=named.values())
+        self._current().send("classed_allocation", content, self._timeout)
 
     def update_node(self, request: si.NodeRequest) -> None:
         """Add, change, drain and remove nodes. Raises: ClientError."""
@@ -132,7 +150,7 @@ class SessionClient:
     def update_configuration(
         self, config: str, *, extra_config: Mapping[str, str] | None = None
     ) -> bool:
-        """Replace the configuration while everything runs; whether queues changed.
+        """Replace the configuration while everything runs; return whether queues changed.
 
         Not from a callback. Raises: ClientError with the reason, and nothing has changed.
         Rules: SI-85.
@@ -150,7 +168,7 @@ class SessionClient:
         return result.changed
 
     def leave(self) -> str:
-        """Leave for good: the scheduler removes the resource manager and says what it had.
+        """Leave for good: the scheduler removes the resource manager and returns what it had.
 
         Raises: ClientError. Rules: RM-19.
         """

@@ -1,7 +1,7 @@
-"""What a resource manager does about the frames of the scheduler: it calls its callback.
+"""Handles the frames of the scheduler for a resource manager, by calling its callback.
 
-The callback is the one of ``remuda.edges.inproc``. Frames are dealt with one after the other, on
-one thread, so that whatever was decided before a question is known when it is judged (EXT-4).
+The callback is the one of ``remuda.edges.inproc``. Frames are handled one after the other, on one
+thread, so the callback knows all earlier decisions when it judges a question (EXT-4).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 from remuda.session.judge import Judge
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.predicates import text_of
-from remuda.si.session.terms import (
+from remuda.si.protocol.terms import (
     CONFIGURATION,
     CONTAINER_STATES,
     EVENTS,
@@ -49,13 +49,13 @@ _RESPONSES: Final = {
 
 
 class Duties:
-    """Calls a callback, and answers for it. One thread.
+    """Calls a callback and sends its answers. One thread.
 
     Args:
         callback: an object with some of the members of ``remuda.edges.inproc``, and maybe
             ``request_error(error)`` for requests that could not be taken at all.
 
-    Rules: EXT-4, EXT-5, EXT-19, EXT-21, SI-8, SI-80 to SI-84.
+    Rules: EXT-4, EXT-5, EXT-19, EXT-21, SI-8, SI-80, SI-81, SI-82, SI-83, SI-84.
     """
 
     def __init__(self, callback: object) -> None:
@@ -72,11 +72,11 @@ class Duties:
         return tuple(found)
 
     def begin(self) -> None:
-        """A new session begins; what belonged to another one is forgotten. Rules: EXT-19."""
+        """Begin a new session and forget the earlier one. Rules: EXT-19."""
         self._nodes.clear()
 
     def do(self, frame: ext.CoreFrame) -> Iterator[Reply]:
-        """Do what a frame says and yield what to answer. Rules: EXT-4."""
+        """Carry out a frame and yield the answers. Rules: EXT-4."""
         name = frame.WhichOneof("body")
         if name in _RESPONSES:
             self._call(_RESPONSES[name], getattr(frame, name))
@@ -92,7 +92,7 @@ class Duties:
             self._take_note(name, frame)
 
     def _take_note(self, name: str | None, frame: ext.CoreFrame) -> None:
-        """Deal with what nobody answers; what is not known is left out. Rules: EXT-21."""
+        """Handle frames that need no answer; unknown ones are ignored. Rules: EXT-21."""
         if name == "events":
             self._call("send_event", list(frame.events.records))
         elif name == "container_states":
@@ -115,12 +115,12 @@ class Duties:
 
     def _dump(self, call: ext.StateDumpCall) -> Iterator[Reply]:
         """Yield the dump in pieces. Rules: SI-84."""
-        tell: Callable[[], object] | None = getattr(self._callback, "get_state_dump", None)
+        dump: Callable[[], object] | None = getattr(self._callback, "get_state_dump", None)
         try:
-            told = "{}" if tell is None else tell()
-            if not isinstance(told, str):
-                raise TypeError(f"the dump is {type(told).__name__}, not text")  # noqa: TRY301
-            data = told.encode()
+            text = "{}" if dump is None else dump()
+            if not isinstance(text, str):
+                raise TypeError(f"the dump is {type(text).__name__}, not text")  # noqa: TRY301
+            data = text.encode()
         except Exception as error:  # noqa: BLE001 - theirs, not ours (SI-8)
             part = ext.StateDumpPart(call_id=call.call_id, error=text_of(error), last=True)
             yield "state_dump", part
@@ -132,7 +132,10 @@ class Duties:
             yield "state_dump", part
 
     def _call(self, member: str, argument: object) -> None:
-        """Call back, if there is such a member; an error is logged and ignored. Rules: SI-8."""
+        """Call a member of the callback, if it has it; an error is logged and ignored.
+
+        Rules: SI-8.
+        """
         call = getattr(self._callback, member, None)
         if call is None:
             return

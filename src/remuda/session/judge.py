@@ -71,7 +71,7 @@ class Judge:
     def about_victims(self, call: ext.PreemptionPredicates) -> ext.PreemptionPredicatesResult:
         """Return a verdict for each item, best first, if wanted up to the first success.
 
-        Where nobody would have to go the predicates for nodes answer. Rules: EXT-18, SI-81.
+        If no victim is needed, the predicates for nodes answer. Rules: EXT-18, SI-81.
         """
         result = ext.PreemptionPredicatesResult(call_id=call.call_id)
         for item in call.items:
@@ -82,7 +82,7 @@ class Judge:
         return result
 
     def _victim(self, item: si.PreemptionPredicatesArgs) -> si.PreemptionPredicatesResponse:
-        """Ask about one node; an error, or what is no response, is a failure of that node."""
+        """Ask about one node; an error or an invalid response is a failure of that node."""
         if self._victims is None:
             return si.PreemptionPredicatesResponse(success=True, index=item.startIndex)
         try:
@@ -117,7 +117,7 @@ class Judge:
 
 
 def _item(item: ext.NodesPredicatesItem, nodes: Mapping[int, str]) -> NodesPredicatesItem:
-    """Return an item as callbacks know it. Raises: KeyError for a handle nobody told of."""
+    """Return an item in the form of callbacks. Raises: KeyError for an unknown handle."""
     named = tuple(item.node_ids) or tuple([nodes[handle] for handle in item.handles])
     several = item.mode != ext.NodesPredicatesItem.FIRST_FIT
     return NodesPredicatesItem(
@@ -164,7 +164,7 @@ def _checked(item: NodesPredicatesItem, result: NodesPredicatesItemResult) -> Re
 
 
 def _verdict(item: NodesPredicatesItem, fit: Sequence[int], reasons: Mapping[int, str]) -> Result:
-    """Return which nodes pass and why those before do not; later ones do not matter."""
+    """Return the nodes that pass and why those before them fail; later nodes are ignored."""
     wanted = fit[:1] if item.mode == FIRST_FIT else fit[: item.want]
     evaluated = len(item.node_ids)
     if wanted and item.mode != ext.NodesPredicatesItem.ALL:

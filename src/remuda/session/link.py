@@ -1,8 +1,8 @@
 """The stream of a session client, opened again whenever it breaks.
 
 Two threads: one opens streams and reads them, one, of the gRPC library, asks for the frames to
-write. A third one calls back (work.py). What they share is the conversation, which knows no
-threads; it is behind one lock.
+write. A third one calls back (work.py). They share the conversation, which knows no threads; one
+lock guards it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from remuda.client import ClientError
 from remuda.session.work import Stream, Work, wait_for
 from remuda.si import limits
 from remuda.si.pb import extension_pb2 as ext
-from remuda.si.session import frames
-from remuda.si.session.conversation import Conversation
-from remuda.si.session.errors import SessionError
-from remuda.si.session.handshake import hello, welcome_of
-from remuda.si.session.terms import SessionLimits, accepted
+from remuda.si.protocol import frames
+from remuda.si.protocol.conversation import Conversation
+from remuda.si.protocol.errors import SessionError
+from remuda.si.protocol.handshake import hello, welcome_of
+from remuda.si.protocol.terms import SessionLimits, accepted
 
 _log = logging.getLogger("remuda.session")
 
@@ -39,7 +39,7 @@ _PAUSE_SECONDS_LIMIT: Final = 2.0
 # How long the scheduler may take to end a stream after a goodbye.
 _PARTING_SECONDS: Final = 2.0
 
-# What stands in resume_window_millis when the scheduler waits for ever.
+# The value of resume_window_millis when the scheduler waits for ever.
 _FOR_EVER_MS: Final = 2**32 - 1
 
 # Reasons of a Goodbye after which the session may be resumed.
@@ -54,7 +54,7 @@ _PASSING: Final = (
 class Start:
     """How a session begins: as whom, by registering (encoded) or attaching, offering what.
 
-    ``metadata``: what every stream says about its caller.
+    ``metadata``: identifies the caller on every stream.
     """
 
     rm_id: str
@@ -74,7 +74,7 @@ class Link:
         work: deals with the frames that arrive.
         on_lost: told when the session is over and was not closed here.
 
-    Rules: EXT-1 to EXT-10.
+    Rules: chapter 70 section 11.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Link:
     # ------------------------------------------------------------------ the user's threads
 
     def begin(self, timeout: float) -> ext.Welcome:
-        """Open the first stream and return what is in force. Raises: ClientError."""
+        """Open the first stream and return the terms in force. Raises: ClientError."""
         self._reader.start()
         self._work.start()
         try:
@@ -146,7 +146,7 @@ class Link:
             self.close(timeout)
 
     def close(self, timeout: float) -> None:
-        """End the stream after what was sent; the session can be resumed by nobody here."""
+        """End the stream after the sent frames; this client cannot resume the session."""
         self._closing = True
         self._drain(time.monotonic() + timeout)
         with self._changed:
@@ -162,7 +162,7 @@ class Link:
             self._reader.join(timeout)
 
     def _drain(self, deadline: float) -> None:
-        """Wait until all that was sent was acknowledged, or nobody is there to do it."""
+        """Wait until all sent frames were acknowledged, or the stream has ended."""
         with self._changed:
             while self._shared.failure is None and self._is_up():
                 conversation = self._shared.conversation
@@ -273,7 +273,7 @@ class Link:
         return False
 
     def _part(self, stream: Stream) -> None:
-        """A stream is over; what was answered on it is no answer on the next one. Rules: EXT-10."""
+        """Handle the end of a stream; unsent answers of its calls are dropped. Rules: EXT-10."""
         with self._changed:
             stream.over = True
             if self._shared.conversation is not None:
@@ -286,7 +286,7 @@ class Link:
         return stream is not None and stream.up and not stream.over
 
     def _lose(self, error: ClientError) -> None:
-        """The session is over: tell everybody who waits, and whoever wants to know."""
+        """The session has ended: tell all waiting calls and the callback."""
         with self._changed:
             closed, self._shared.failure = self._shared.failure, self._shared.failure or error
             self._changed.notify_all()
@@ -309,7 +309,7 @@ class Link:
     # ------------------------------------------------------------------ the thread that writes
 
     def _frames(self, stream: Stream, first: bytes) -> Iterator[bytes]:
-        """Yield the frames of one stream as they come up. Rules: EXT-7, EXT-8."""
+        """Yield the frames of one stream when they are due. Rules: EXT-7, EXT-8."""
         yield first
         while True:
             data = self._next(stream)
@@ -319,7 +319,7 @@ class Link:
                 yield data
             else:
                 for call in self._calls:
-                    call.cancel()  # nothing was heard for too long (EXT-8)
+                    call.cancel()  # the peer was silent too long (EXT-8)
                 return
 
     def _next(self, stream: Stream) -> bytes | None:

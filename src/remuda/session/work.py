@@ -12,8 +12,8 @@ from typing import Final, TypeAlias, TypeVar
 from remuda.client import ClientError
 from remuda.session.duties import Duties
 from remuda.si.pb import extension_pb2 as ext
-from remuda.si.session import frames
-from remuda.si.session.conversation import Arrival, Conversation
+from remuda.si.protocol import frames
+from remuda.si.protocol.conversation import Arrival, Conversation
 
 T = TypeVar("T")
 
@@ -46,10 +46,12 @@ class Shared:
 
 
 class Work:
-    """Deals with frames one after the other, on a thread of its own. Rules: EXT-3 to EXT-5, EXT-10.
+    """Deals with frames one after the other, on a thread of its own.
 
     Args:
         duties: knows what to do about each.
+
+    Rules: EXT-3, EXT-4, EXT-5, EXT-10.
     """
 
     def __init__(self, duties: Duties) -> None:
@@ -67,7 +69,7 @@ class Work:
         self._thread.start()
 
     def stop(self, timeout: float) -> None:
-        """Let the thread end after what has arrived."""
+        """Let the thread end after the frames that arrived."""
         self._arrived.put(None)
         if self._thread.is_alive() and not self.on_its_thread():
             self._thread.join(timeout)
@@ -77,11 +79,11 @@ class Work:
         return threading.current_thread() is self._thread
 
     def put(self, stream: Stream, arrival: CoreArrival) -> None:
-        """Take a frame in that came on some stream."""
+        """Queue a frame that arrived on a stream."""
         self._arrived.put((stream, arrival))
 
     def cancel(self, call_id: int) -> None:
-        """A call need not be answered any more, be it that nobody has looked at it yet."""
+        """Note that a call need not be answered, even if it was not handled yet."""
         self._cancelled[call_id] = None
 
     def expect(self) -> tuple[int, Future[ext.UpdateConfigurationResponse]]:
@@ -93,7 +95,7 @@ class Work:
             return self._last_expected, answer
 
     def fail(self, error: ClientError) -> None:
-        """Nothing will come any more."""
+        """Fail all promises, because no answer will come."""
         for promise in list(self._expected.values()):
             if not promise.done():
                 promise.set_exception(error)
@@ -149,7 +151,7 @@ class Work:
 
 
 def wait_for(promise: Future[T], timeout: float, address: str) -> T:
-    """Return what the scheduler at an address promised. Raises: ClientError."""
+    """Wait for the result of a promise. Raises: ClientError."""
     try:
         return promise.result(timeout)
     except LateError:

@@ -7,6 +7,7 @@ resources: asks are mostly alike, and reading a protobuf map costs more than a d
 lookup by its bytes. Equal resources thereby share one mapping.
 
 Protobuf lists hold no unset elements in Python, so there is nothing to skip for SI-5.
+Implements: SI-3.
 """
 
 from __future__ import annotations
@@ -38,22 +39,25 @@ from remuda.core.messages.commands import (
     UpdateConfiguration,
     UpdateNodes,
 )
+from remuda.core.messages.tags import PREDICATE_CLASS
 from remuda.si.errors import MessageTooLargeError
 from remuda.si.generation import Generation, is_ask
 from remuda.si.limits import ID_LENGTH_LIMIT, TEXTS_LENGTH_LIMIT, TEXTS_LIMIT, TYPES_LIMIT
+from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
+from remuda.si.predicate_classes import put_into_classes
 
 _log = logging.getLogger("remuda.si")
 
 _NO_TAGS: Final[Tags] = {}
 
-# Different resources remembered per RM; beyond it the memory starts anew. One whose encoding
-# is longer than this many bytes, some 40 types, is not remembered: it would take kilobytes.
+# The most resources remembered per RM; beyond it the memory is cleared. One whose encoding is
+# longer than this many bytes, some 40 types, is not remembered: it would take kilobytes.
 _RESOURCES_LIMIT: Final = 4_096
 _REMEMBERED_BYTES_LIMIT: Final = 1_024
 
-# Application IDs remembered per RM, likewise.
-_APPLICATIONS_LIMIT: Final = 65_536
+# Names of applications and predicate classes remembered per RM, likewise.
+_NAMES_LIMIT: Final = 65_536
 
 
 def registration(
@@ -69,7 +73,7 @@ def registration(
 
     Raises: ConfigError from ``load`` (RM-6), ProtocolError for a policy group that is no name and
         for maps that are too large.
-    Rules: RM-1, RM-3 to RM-8.
+    Implements: RM-3, RM-8, CFG-1. Rules: RM-1, RM-4, RM-5, RM-6, RM-7.
     """
     fault = name_fault("policyGroup", request.policyGroup)
     if fault:
@@ -90,7 +94,7 @@ def configuration_update(request: si.UpdateConfigurationRequest, load: Load) -> 
     """Translate a configuration update; its policy group does not count.
 
     Raises: ConfigError from ``load``, ProtocolError for a map that is too large.
-    Rules: SI-85, CFG-3, CFG-4.
+    Implements: CFG-3. Rules: SI-85, CFG-4.
     """
     return UpdateConfiguration(
         rm_id=request.rmID,
@@ -100,16 +104,18 @@ def configuration_update(request: si.UpdateConfigurationRequest, load: Load) -> 
 
 
 class RequestReader:
-    """Translates the requests of one RM. ``level``: what it says it speaks, see generation.py.
+    """Translates the requests of one RM.
 
-    Rules: SI-3, SI-5, SI-13, SI-36, SI-61, SI-111, RES-11.
+    ``level``: the interface level it registered with, see generation.py.
+
+    Implements: SI-5. Rules: SI-3, SI-13, SI-36, SI-61, SI-111, RES-11.
     """
 
     def __init__(self, rm_id: str, level: str = "") -> None:
         self.rm_id = rm_id
         self.generation = Generation(level)
         self._resources: dict[bytes, Resource] = {}
-        self._application_ids: dict[str, str] = {}
+        self._names: dict[str, str] = {}
 
     def applications(self, request: si.ApplicationRequest) -> UpdateApplications:
         """Translate an ApplicationRequest.
@@ -127,15 +133,17 @@ class RequestReader:
             ),
         )
 
-    def allocations(self, request: si.AllocationRequest) -> UpdateAllocations:
-        """Translate an AllocationRequest.
+    def allocations(
+        self, request: si.AllocationRequest, classes: Sequence[ext.PredicateClass] = ()
+    ) -> UpdateAllocations:
+        """Translate an AllocationRequest; ``classes``: those that a session names beside it.
 
         Raises: ProtocolError for an identifier, a resource or a map that is too large.
         """
         self.generation.note(request)
         asks: list[Ask] = []
         existing: tuple[ExistingAllocation, ...] = ()
-        # Most requests are one short list of asks: what is not there must not cost anything.
+        # Most requests are one short list of asks, so empty lists must cost nothing.
         given = request.allocations
         if given:
             asks = [self._wanted(entry) for entry in given if is_ask(entry)]
@@ -143,6 +151,8 @@ class RequestReader:
                 [entry for entry in given if not is_ask(entry)] if asks else given
             )
         asks += [self._ask(entry) for entry in request.asks]
+        if classes:
+            put_into_classes(asks, request, classes)
         ended: tuple[AllocationRelease, ...] = ()
         dropped: list[AskRelease] = []
         if request.HasField("releases"):
@@ -167,10 +177,7 @@ class RequestReader:
 
     def _releases(self, entries: Sequence[si.AllocationRelease]) -> tuple[AllocationRelease, ...]:
         """Translate releases, without those that name two different identities (SI-61)."""
-        unified = self.generation.unified
-        releases = tuple(
-            [_release(entry, unified=unified) for entry in entries if not _contradicts(entry)]
-        )
+        releases = tuple([_release(entry) for entry in entries if not _contradicts(entry)])
         ignored = len(entries) - len(releases)
         if ignored:
             _log.warning(
@@ -204,8 +211,8 @@ class RequestReader:
         victim, preemptor = True, False
         if entry.HasField("preemptionPolicy"):
             victim, preemptor = _preemption(entry)
-        tags = entry.tags
-        application_id = self._application_id(application_id)
+        tags = texts(entry.tags)
+        application_id = self._shared(application_id)
         # The dictionary here and not in a call, positional arguments: each is a twentieth of it.
         resource = entry.resourceAsk
         amounts = self._resources.get(resource.SerializeToString())
@@ -216,21 +223,30 @@ class RequestReader:
             partition,
             entry.maxAllocations,
             entry.priority,
-            texts(tags) if tags else _NO_TAGS,
+            tags,
             entry.executionTimeoutMilliSeconds,
             task_group,
             entry.placeholder,
             entry.Originator,
             victim,
             preemptor,
+            self._predicate_class(tags) if tags else "",
         )
 
-    def _application_id(self, text: str) -> str:
-        """Return the one text that all asks of an application share, which spares memory."""
-        known = self._application_ids
+    def _predicate_class(self, tags: Tags) -> str:
+        """Return the predicate class that tags name, one text for all asks of it; "" for none.
+
+        Rules: EXT-15.
+        """
+        text = tags.get(PREDICATE_CLASS, "")
+        return self._shared(_id(text)) if text else ""
+
+    def _shared(self, text: str) -> str:
+        """Return one shared copy of a text, which saves memory."""
+        known = self._names
         found = known.get(text)
         if found is None:
-            if len(known) >= _APPLICATIONS_LIMIT:
+            if len(known) >= _NAMES_LIMIT:
                 known.clear()
             found = known[text] = text
         return found
@@ -239,30 +255,31 @@ class RequestReader:
         return tuple([self._existing_one(entry) for entry in entries])
 
     def _existing_one(self, entry: si.Allocation) -> ExistingAllocation:
-        """Translate a running allocation; two different identities count as none (SI-40).
-
-        In the newer form the key is the identity (SI-111).
-        """
-        identity = "" if _contradicts(entry) else _id(entry.allocationID or entry.UUID)
-        if self.generation.unified and not (entry.allocationID or entry.UUID):
-            identity = _id(entry.allocationKey)
-        return ExistingAllocation(self._wanted(entry), identity, _id(entry.nodeID))
+        """Translate a running allocation; two different identities are none (SI-40)."""
+        node_id = _id(entry.nodeID)
+        if _contradicts(entry):
+            fault = "its UUID and allocationID differ; send one of the two, or both equal"
+            return ExistingAllocation(self._wanted(entry), "", node_id, fault)
+        identity = _id(entry.allocationID or entry.UUID)
+        return ExistingAllocation(self._wanted(entry), identity, node_id)
 
     def _wanted(self, entry: si.Allocation) -> Ask:
-        """Translate what an allocation asks for, or once did: just one (SI-41, SI-111)."""
+        """Translate the ask of an allocation, for one allocation only (SI-41, SI-111)."""
         victim, preemptor = _preemption(entry)
+        tags = texts(entry.allocationTags)
         return Ask(
             application_id=_id(entry.applicationID),
             allocation_key=_id(entry.allocationKey),
             resource=self._resource(entry.resourcePerAlloc),
             partition=_id(entry.partitionName),
             priority=entry.priority,
-            tags=texts(entry.allocationTags),
+            tags=tags,
             task_group=_id(entry.taskGroupName),
             placeholder=entry.placeholder,
             originator=entry.originator,
             allow_preempt_self=victim,
             allow_preempt_other=preemptor,
+            equivalence=self._predicate_class(tags) if tags else "",
             key_is_identity=self.generation.unified,
         )
 
@@ -281,7 +298,10 @@ class RequestReader:
         )
 
     def _resource(self, resource: si.Resource) -> Resource:
-        """Return the amounts of a Resource; an unset one is empty (SI-13, RES-11)."""
+        """Return the amounts of a Resource; an unset one is empty (RES-11).
+
+        Implements: RES-3, SI-13.
+        """
         wire = resource.SerializeToString()
         amounts = self._resources.get(wire)
         if amounts is None:
@@ -312,7 +332,10 @@ def texts(entries: Mapping[str, str]) -> Tags:
 
 
 def _preemption(entry: si.AllocationAsk | si.Allocation) -> tuple[bool, bool]:
-    """May it be a victim, may it cause preemption; the default when nothing is said (SI-36)."""
+    """Return whether an ask may be a victim and may preempt; the default if not given.
+
+    Implements: SI-36.
+    """
     if not entry.HasField("preemptionPolicy"):
         return True, False
     policy = entry.preemptionPolicy
@@ -341,12 +364,11 @@ def _of_both(release: AllocationRelease) -> AskRelease:
     )
 
 
-def _release(entry: si.AllocationRelease, *, unified: bool) -> AllocationRelease:
-    """Translate a release; in the newer form the key is the identity (SI-61, SI-111)."""
-    identity = entry.allocationID or entry.UUID
+def _release(entry: si.AllocationRelease) -> AllocationRelease:
+    """Translate a release; in the newer form it names a key only (SI-61, SI-111)."""
     return AllocationRelease(
         application_id=_id(entry.applicationID),
-        allocation_id=_id(identity or (entry.allocationKey if unified else "")),
+        allocation_id=_id(entry.allocationID or entry.UUID),
         allocation_key=_id(entry.allocationKey),
         partition=_id(entry.partitionName),
         termination_type=_termination(entry.terminationType),
@@ -355,7 +377,7 @@ def _release(entry: si.AllocationRelease, *, unified: bool) -> AllocationRelease
 
 
 def _termination(number: int) -> int:
-    """Return the termination type; one we do not know is as good as UNKNOWN (SI-60)."""
+    """Return the termination type; an unknown number means UNKNOWN (SI-60)."""
     return number if 0 <= number <= PLACEHOLDER_REPLACED else UNKNOWN_TERMINATION_TYPE
 
 

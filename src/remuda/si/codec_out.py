@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, TypeAlias, assert_never
 
 from remuda.core.messages.effects import (
@@ -44,7 +45,7 @@ COALESCED_LIMIT: Final = 1_000
 class ResponseWriter:
     """Builds the responses of one RM, in the form that it speaks.
 
-    Rules: SI-4, SI-7, SI-75, SI-76, SI-77, SI-110, SI-111.
+    Implements: SI-75, SI-7. Rules: SI-4, SI-76, SI-77, SI-110, SI-111.
     """
 
     def __init__(self, generation: Generation | None = None) -> None:
@@ -52,9 +53,9 @@ class ResponseWriter:
         self._placements = PlacementEncoder()
 
     def responses(self, effects: Sequence[Effect]) -> list[Response]:
-        """Translate effects of one RM; what has no response here is left out.
+        """Translate effects of one RM, without those that have no response here.
 
-        That is event records, container states, and answers given elsewhere.
+        These are event records, container states, and answers sent by other modules.
         """
         return [
             si.AllocationResponse.FromString(piece) if isinstance(piece, bytes) else piece
@@ -98,7 +99,7 @@ class ResponseWriter:
             if isinstance(effect, AllocationNew):
                 run.append(effect)
             elif isinstance(effect, ApplicationUpdated):
-                updates.append(effect)
+                updates += self._updates(effect)
             elif (response := self._other(effect)) is not None:
                 pieces.append(response)
         if updates:
@@ -106,6 +107,16 @@ class ResponseWriter:
         if run:
             pieces.append(self._placements.encode(run))
         return pieces
+
+    def _updates(self, effect: ApplicationUpdated) -> tuple[ApplicationUpdated, ...]:
+        """Return the update for an application's state in the RM's form, None if it gets none.
+
+        Rules: SI-111.
+        """
+        state = self._generation.state_shown(effect.application_id, effect.state)
+        if state == effect.state:
+            return (effect,)
+        return (replace(effect, state=state),) if state else ()
 
     def _other(self, effect: _Single) -> Response | None:
         """Build the response for an effect that is never coalesced. Rules: SI-111."""
@@ -116,7 +127,7 @@ class ResponseWriter:
 
 
 def container_state(effect: ContainerStateUpdated) -> si.UpdateContainerSchedulingStateRequest:
-    """Build what an RM is told about an ask that its users should know of. Rules: SI-82."""
+    """Build the container state of an ask, for the RM's users. Rules: SI-82."""
     return si.UpdateContainerSchedulingStateRequest(
         applicartionID=effect.application_id,
         allocationKey=effect.allocation_key,

@@ -1,7 +1,6 @@
 """The refusal that depends on the wire and not on the state of the scheduler.
 
-It is told to the sender at once, before anything reaches the scheduler; over gRPC it has a
-status of its own.
+The sender gets it at once, before anything reaches the scheduler; over gRPC it has its own status.
 """
 
 from __future__ import annotations

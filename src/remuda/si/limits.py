@@ -1,4 +1,4 @@
-"""What one message from outside may carry, checked before it is unpacked.
+"""The limits of one message from outside, checked before it is unpacked.
 
 A legal message of 4 MiB can hold 2.1 million empty asks, which unpack to 272 MiB while nothing
 else runs. So elements are counted in the raw bytes first. Counting costs about 0.4 us per
@@ -21,8 +21,8 @@ ELEMENTS_LIMIT: Final = 100_000
 # Elements, their resources, and entries of maps (types, tags, attributes) one message may carry.
 ENTRIES_LIMIT: Final = 1_000_000
 
-# Fields of any kind that are looked at in one message; legal ones have fewer, and walking through
-# one costs 0.7 us, in which nothing else runs.
+# The most fields that are read in one message. Legal messages have fewer; reading one field costs
+# 0.7 us, and no other thread runs meanwhile.
 FIELDS_LIMIT: Final = 2_000_000
 
 # Characters an identifier may have.
@@ -47,7 +47,7 @@ _Fields: TypeAlias = Mapping[int, "_Fields"]
 
 
 class Countable(NamedTuple):
-    """What is counted in the messages of one type: its elements; these and the map entries."""
+    """The fields that are counted in messages of one type: elements; elements and map entries."""
 
     elements: _Fields
     entries: _Fields
@@ -88,8 +88,8 @@ def refuse_too_many(
 ) -> None:
     """Refuse a message with more elements or entries than allowed, wherever they are nested.
 
-    ``entries_limit`` is for elements, resources and entries of maps together. What nobody knows is
-    not counted, but there may not be more of it than of all that is known (FIELDS_LIMIT).
+    ``entries_limit`` is for elements, resources and entries of maps together. Unknown fields are
+    not counted, but all fields together are bounded (FIELDS_LIMIT).
 
     Raises: MessageTooLargeError; ProtocolError if the bytes are no protobuf message.
     """
@@ -111,7 +111,7 @@ def _refuse_beyond(data: bytes, countable: _Fields, limit: int, what: str) -> No
 
 
 def _count(data: memoryview, countable: _Fields, left: int, fields: int) -> tuple[int, int]:
-    """Return what is left of the budgets of elements and of fields; negative: one is exceeded."""
+    """Return the rest of the budgets of elements and of fields; negative: one is exceeded."""
     position, end = 0, len(data)
     while position < end and left >= 0 and fields >= 0:
         fields -= 1

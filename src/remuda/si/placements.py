@@ -1,8 +1,8 @@
-"""Placements as bytes: the one list of responses that is as long as the work is.
+"""Encodes placements as bytes: the list of responses that grows with the work.
 
 Setting the fields of a message costs 2 us per allocation and encoding it another 0.3, so the bytes
 of AllocationResponse.new are put together here from parts, most of which are the same from one
-allocation to the next: 1 us. Whoever needs a message parses them, for 0.3 us. The tests compare
+allocation to the next: 1 us. Code that needs a message parses them, for 0.3 us. The tests compare
 the bytes with those that protobuf itself makes.
 """
 
@@ -18,8 +18,8 @@ from remuda.si.pb import si_pb2 as si
 from remuda.si.wire import resource as resource_of
 from remuda.si.wire import varint
 
-# Different shapes of asks, nodes and applications remembered per RM; beyond it the memory starts
-# anew. What is longer is built each time, so that memory is bounded whatever an RM asks for.
+# The most parts of asks, nodes and applications remembered per RM; beyond it the memory is cleared.
+# Longer parts are built each time, so that an RM cannot make the memory grow.
 _SHAPES_LIMIT: Final = 4_096
 _NAMES_LIMIT: Final = 16_384
 _REMEMBERED_BYTES_LIMIT: Final = 1_024
@@ -38,7 +38,7 @@ _LENGTHS: Final = tuple([varint(length).decode("latin-1") for length in range(1_
 
 
 class PlacementEncoder:
-    """Encodes the placements of one RM. Rules: SI-76, SI-110."""
+    """Encodes the placements of one RM. Implements: SI-110. Rules: SI-76."""
 
     def __init__(self) -> None:
         # Resources are known by their identity, which the entry keeps alive: the reader gives
@@ -53,6 +53,7 @@ class PlacementEncoder:
 
         Every field an RM needs to replay it is there (SI-76), in the order of their numbers; what
         is empty, zero or false is left out, as by protobuf.
+        Implements: SI-76.
         """
         like: Resource | None = None
         victim = preemptor = False
@@ -126,7 +127,7 @@ def _remembered(memory: dict[str, str], name: str, encoded: str) -> str:
 
 
 def _is_usual(ask: Ask, key: str, identity: str) -> bool:
-    """Whether an ask has nothing but what nearly all have, and texts of one byte a character."""
+    """Whether an ask has only the usual fields, with texts of one byte a character."""
     if ask.tags or ask.task_group or ask.placeholder or ask.originator:
         return False
     short = 0 < len(key) < 1_024 and 0 < len(identity) < 1_024
@@ -151,7 +152,7 @@ def _any(ask: Ask, identity: str, known: tuple[str, str, str]) -> str:
 
 
 def _tags(tags: Tags) -> str:
-    """Return a map of texts; of an entry even what is empty is sent."""
+    """Return a map of texts; empty values are sent, too."""
     parts: list[str] = []
     for name, text in tags.items():
         inside = (_text("\x0a", name) or "\x0a\x00") + (_text("\x12", text) or "\x12\x00")
@@ -160,7 +161,7 @@ def _tags(tags: Tags) -> str:
 
 
 def _text(tag: str, text: str) -> str:
-    """Return a field of text, in characters that stand for bytes; nothing if that is empty."""
+    """Return a text field as characters that stand for bytes; "" for an empty text."""
     if not text:
         return ""
     characters = text.encode().decode("latin-1")

@@ -1,4 +1,4 @@
-"""What a callback gets and returns that judges many nodes at once, wherever it is asked from.
+"""The items and results of a callback that judges many nodes at once.
 
 A resource manager in the scheduler's process and one at the other end of a session have the same
 callback (``nodes_predicates(items)``); what it returns may be anything, and is checked here.
@@ -13,8 +13,8 @@ from typing import Final
 
 from remuda.base.message import message
 
-# NodesPredicatesItem.Mode of extension.proto: nothing after the first node that passes matters;
-# nothing after the first ``want`` of them.
+# NodesPredicatesItem.Mode of extension.proto: only the first node that passes is used; only the
+# first ``want`` of them are.
 FIRST_FIT: Final = 1
 FIRST_N: Final = 2
 
@@ -63,11 +63,11 @@ class NodesPredicatesItemResult:
 
 
 class NonsenseError(Exception):
-    """An answer of a callback that cannot be one; the text says why."""
+    """An invalid answer of a callback; the text says why."""
 
 
 def results_of(answer: object, count: int) -> Sequence[NodesPredicatesItemResult]:
-    """Return what a callback answered to so many items.
+    """Return the results of a callback for ``count`` items.
 
     Raises: NonsenseError if that is not one result for each. Rules: EXT-22.
     """
@@ -104,7 +104,7 @@ def reasons_of(result: NodesPredicatesItemResult, count: int) -> dict[int, str]:
 
 
 def text_of(error: Exception) -> str:
-    """Return what an error says, or its kind if it says nothing."""
+    """Return the text of an error, or its kind if it has none."""
     try:
         text = str(error)
     except Exception:  # noqa: BLE001 - theirs, and it is about to be replaced anyway
@@ -113,7 +113,7 @@ def text_of(error: Exception) -> str:
 
 
 def clean(text: object) -> str:
-    """Return a text that can be recorded and sent: valid, and not without end.
+    """Return a text that can be recorded and sent: valid and of bounded length.
 
     Raises: NonsenseError if it is none.
     """
@@ -123,7 +123,7 @@ def clean(text: object) -> str:
 
 
 def shown(given: object) -> str:
-    """Return a short name of an object, whatever it is."""
+    """Return a short name of any object."""
     if given is None or isinstance(given, int | str | list | tuple):
         return reprlib.repr(given)
     return type(given).__name__

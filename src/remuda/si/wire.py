@@ -1,7 +1,7 @@
-"""What both ends of the wire have in common: kinds of messages, a metadata key, amounts.
+"""Shared by both ends of the wire: kinds of messages, a metadata key, amounts.
 
-The scheduler's edges, the client and the demo's resource manager speak the same interface;
-what more than one of them needs to speak it stands here once.
+The scheduler's edges, the client and the demo's resource manager speak the same interface, and
+share this code.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _BYTES: Final = tuple([bytes((value,)) for value in range(256)])
 def resource(amounts: Mapping[str, int] | None) -> si.Resource:
     """Return amounts in base units (vcore thousandths, memory bytes) as a message.
 
-    Zeros are sent, nothing at all is an empty message (RES-11).
+    Zeros are sent, nothing at all is an empty message.
+    Implements: RES-11.
     """
     message = si.Resource()
     if amounts:

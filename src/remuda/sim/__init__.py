@@ -1,5 +1,5 @@
 """The simulator: a resource manager on a virtual clock in front of the production core.
 
-Reading traces, playing them through the scheduler's door, measuring what came out and writing
-it down belong here. Scheduling does not: every decision is the core's own.
+This package reads traces, plays them, measures the results and writes them to files. It schedules
+nothing: the core makes every decision.
 """

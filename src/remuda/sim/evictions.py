@@ -1,12 +1,11 @@
 """Allocations that the scheduler preempts, and what the resource manager does about them.
 
-A victim ends EVICTION_NS after the order, like a container that is given a moment to stop; one
-that ends by itself until then has finished. Then the resource manager confirms, and asks for the
-same work again, from its start: what it had done is lost.
-
-It asks under the same allocation key, with one more allocation in all: so the scheduler keeps the
-age of the ask, and sees how often it was evicted (SI-33, SI-34, PRE-92). Only a placeholder gets a
-new key, for the one that was preempted counts as a member that timed out (PRE-38, GANG-35).
+A victim ends EVICTION_NS after its release request, like a container that gets a moment to stop. If
+its task finishes before, the task is done. Otherwise the resource manager confirms the release and
+asks for the same work again; the work so far is lost. The new ask has the same allocation key, so
+the scheduler keeps the age of the ask and counts its evictions (SI-33, SI-34, PRE-92). Only a
+placeholder gets a new key, because the preempted one counts as a member that timed out (PRE-38,
+GANG-35).
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ EVICTION_NS: Final = SECOND_NS
 
 @message
 class Victim:
-    """One allocation that was ordered out; ``task``: its place in the workload."""
+    """One allocation whose release was requested; ``task``: its place in the workload."""
 
     task: int
     allocation_key: str
@@ -33,10 +32,7 @@ class Victim:
 
 @message
 class Preemption:
-    """One decision of the scheduler to make room.
-
-    ``task``: for whom.
-    """
+    """One decision of the scheduler to preempt. ``task``: the task that gets the room."""
 
     at_ns: int
     task: int
@@ -45,7 +41,7 @@ class Preemption:
 
 @final
 class Evictions:
-    """What was ordered out, and what of it has not ended yet.
+    """Allocations whose release was requested, and those of them that have not ended yet.
 
     ``place_of``: allocation key -> place of its task in the workload.
     """
@@ -58,7 +54,7 @@ class Evictions:
         self._known: set[tuple[str, str]] = set()
 
     def heard(self, effect: AllocationsReleased, now_ns: int) -> None:
-        """Note the orders among what is released; those that were heard before are no news."""
+        """Note new release requests of the scheduler; repeated ones are ignored."""
         victims: list[Victim] = []
         key = ""
         for each in effect.released:
@@ -78,7 +74,7 @@ class Evictions:
         return self._ordered[0][0] if self._ordered else None
 
     def due(self, now_ns: int) -> Iterator[ReleasedAllocation]:
-        """Yield the victims whose moment to stop is over, once."""
+        """Yield the victims that end now, once."""
         while self._ordered and self._ordered[0][0] == now_ns:
             victim = self._ordered.popleft()[1]
             self._known.discard((victim.application_id, victim.allocation_id))

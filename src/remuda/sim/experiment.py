@@ -20,12 +20,11 @@ from remuda.sim.gangs import Style, as_gangs
 from remuda.sim.metrics import Figures, measure
 from remuda.sim.queues import NONE, QueuePlan, given_queues, own_queues
 from remuda.sim.results import Speed
-from remuda.sim.selection import replayable, select
 from remuda.sim.simulator import Mode, Outcome, Scenario, simulate
 from remuda.sim.terminal import progress_bar, show
 from remuda.sim.traces.detect import AUTO, read_nodes, read_workload
 from remuda.sim.traces.rows import nanoseconds
-from remuda.sim.workload import VC, NodeSpec, Workload
+from remuda.sim.workload import VC, NodeSpec, Workload, replayable, select
 
 
 @message
@@ -75,7 +74,7 @@ def run(options: Options, out: TextIO, err: TextIO) -> Figures:
 
 
 def prepare(options: Options) -> tuple[Scenario, dict[str, str]]:
-    """Return what is to be played, and the names of input and options for the results.
+    """Return the workload to play, and the names of input and options for the results.
 
     Raises: UsageError, ConfigError.
     """
@@ -99,7 +98,7 @@ def prepare(options: Options) -> tuple[Scenario, dict[str, str]]:
     style = options.gang_style if options.gangs else None
     about = {
         "workload": options.workload.name,
-        "nodes": Path(options.nodes).name if options.nodes else "",
+        "nodes": _nodes_name(options.nodes or ""),
         "format": trace.format,
         "mode": options.mode,
         "config": options.config.name if options.config else "",
@@ -113,6 +112,12 @@ def prepare(options: Options) -> tuple[Scenario, dict[str, str]]:
         "preemption": "on" if options.preemption else "off",
     }
     return Scenario(nodes, trace, plan, options.mode, delay_ns, style, options.preemption), about
+
+
+def _nodes_name(text: str) -> str:
+    """Return the name of a node list's file; a shape as it is, whose types may have slashes."""
+    path = Path(text)
+    return path.name if path.is_file() else text
 
 
 def _queues(

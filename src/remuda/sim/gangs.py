@@ -1,11 +1,9 @@
-"""Tasks as gangs: each an application whose members start together, or not at all.
+"""Tasks as gangs: each is an application whose members start together, or not at all.
 
-What a resource manager does for a gang: it asks for a placeholder and for a real allocation per
-member, confirms at once what the scheduler orders to end, and calls the task started when its
-last member runs. Everything else is the scheduler's (rules: chapter 80 section 3).
-
-A task that loses a member to a preemption stops; the other members keep their room, and when the
-one that is missing has a node again it begins anew.
+The resource manager asks for a placeholder and for a real allocation per member, and confirms
+release requests at once. The task starts when its last member runs. The scheduler does the rest
+(rules: chapter 80 section 3). A task that loses a member to a preemption stops; the other members
+keep their room, and the task begins anew when the missing member has a node again.
 """
 
 from __future__ import annotations
@@ -49,13 +47,13 @@ _TIMED_OUT: Final = "ResourceReservationTimeout"
 
 @message
 class GangCounts:
-    """What became of the gangs of a run.
+    """The results of the gangs of a run.
 
     ``of_several``: those of more than one member. ``timed_out``: those whose placeholders did not
     all get room in time. ``failed``: those that therefore never ran (style Hard). ``too_large``:
-    for the maximum of their queue. ``started_in_part``: members that started while another one of
-    their gang had neither placeholder nor node, though its time had not run out and nothing of it
-    was preempted; it has to be 0.
+    those larger than the maximum of their queue. ``started_in_part``: members that started while
+    another one of their gang had neither placeholder nor node, though its time had not run out and
+    nothing of it was preempted; it has to be 0.
     """
 
     gangs: int
@@ -93,9 +91,9 @@ class _Gang:
 
     ``held``: the placeholders it has. ``swaps``: how many it gave back for a member that is about
     to begin. ``nodes``: of the members that run, by allocation ID. ``timed_out``: its time for
-    placeholders ran out. ``robbed``: something of it was preempted. ``asked``: how many allocations
-    each of its members was asked for, if more than one; ``spare``: the number of its next
-    placeholder.
+    placeholders ran out. ``robbed``: some of its allocations were preempted. ``asked``: how many
+    allocations each of its members was asked for, if more than one; ``spare``: the number of its
+    next placeholder.
     """
 
     __slots__ = ("asked", "held", "nodes", "robbed", "size", "spare", "swaps", "task", "timed_out")
@@ -122,7 +120,7 @@ class _Gang:
 
 @final
 class Gangs:
-    """All gangs of a run: what to send for them, and what is told of them."""
+    """All gangs of a run: the requests for them, and the answers about them."""
 
     def __init__(
         self,
@@ -147,11 +145,11 @@ class Gangs:
     # ---------------------------------------------------------------------------- to send
 
     def task_of(self, allocation_key: str) -> str:
-        """Return the task that a placeholder or a member is of."""
+        """Return the task of a placeholder or a member."""
         return allocation_key.rpartition("/")[0]
 
     def application(self, task: Task, path: str) -> NewApplication:
-        """Return the application of a task, with room for all its members as its wish."""
+        """Return the application of a task; its placeholder ask has the amounts of all members."""
         self._gangs[task.task_id] = _Gang(task)
         user = user_of(task)
         return NewApplication(
@@ -174,7 +172,7 @@ class Gangs:
         return (*placeholders, *(self._ask(gang, key) for key in keys))
 
     def confirmations(self) -> tuple[AllocationRelease, ...]:
-        """Return what has to be confirmed, once."""
+        """Return the allocations whose end has to be confirmed, once."""
         found = tuple(self._confirmations)
         self._confirmations.clear()
         return found
@@ -182,7 +180,7 @@ class Gangs:
     # ---------------------------------------------------------------------------- to hear
 
     def placed(self, effect: AllocationNew) -> Begun | None:
-        """Note a placeholder or a member; the start if this was the last one."""
+        """Note a placeholder or a member; return the start of the task if it was the last one."""
         gang = self._gangs[effect.ask.application_id]
         if effect.ask.placeholder:
             gang.held.add(effect.allocation_id)
@@ -198,7 +196,7 @@ class Gangs:
         return Begun(tuple(gang.nodes.values()), "") if gang.whole() else None
 
     def released(self, effect: AllocationsReleased) -> None:
-        """Note what the scheduler orders to end; answers to releases are no news."""
+        """Note release requests of the scheduler; answers to own releases are ignored."""
         for each in effect.released:
             kind = each.termination_type
             gang = self._gangs.get(each.application_id)
@@ -215,7 +213,7 @@ class Gangs:
             self._confirmations.append(release)
 
     def updated(self, effect: ApplicationUpdated) -> bool:
-        """Note the state of an application; whether its task will never run."""
+        """Note the state of an application; return whether its task will never run."""
         gang = self._gangs.get(effect.application_id)
         if gang is None:
             return False
@@ -237,14 +235,14 @@ class Gangs:
         return True
 
     def ended(self, task: Task) -> None:
-        """Note the end of a task, with all it has."""
+        """Note the end of a task with all its allocations."""
         gang = self._gangs[task.task_id]
         for _ in range(len(gang.held) + len(gang.nodes)):
             self._timeline.ended(gang.size)
         self._forget(gang)
 
     def evicted(self, victim: ReleasedAllocation) -> tuple[Ask, ...] | None:
-        """Note the end of a victim; what to ask for in its place, None if it had ended before.
+        """Note the end of a victim; return the ask for its place, None if it had ended before.
 
         A placeholder is asked for again only if its member still needs one.
         """
@@ -270,7 +268,7 @@ class Gangs:
         return self._gangs[task.task_id].whole()
 
     def counts(self) -> GangCounts:
-        """Return what became of all gangs."""
+        """Return the results of all gangs."""
         return GangCounts(
             *self._all,
             timed_out=self._timed_out,

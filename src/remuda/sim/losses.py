@@ -1,8 +1,8 @@
-"""What preemption did in a run, in figures.
+"""The effects of preemption in a run, in figures.
 
-Definitions: a victim is an allocation that was ordered out. Lost work is resource x time of the
-starts that were cut short, from the start to the end of the victim; of a gang that loses one member
-it is the work of all of them. Its share is its part of all resource x time that was given out.
+Definitions: a victim is an allocation whose release was requested. Lost work is resource x time of
+the starts that were cut short, from the start to the end of the victim; if a gang loses one member,
+the work of all its members counts. Its share is its part of all resource x time that was allocated.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class QueueLosses:
 
 @message
 class PreemptionFigures:
-    """All of a run; ``queues``: by path, those that had a part in it.
+    """The figures of a run; ``queues``: by path, the queues with preemptions or victims.
 
     ``tasks_cut_short``: tasks that had to begin anew at least once. ``asks_evicted_repeatedly``:
-    asks whose allocations were ordered out more than once; ``evictions_of_one_ask``: of the one
-    that met it most often.
+    asks that lost allocations more than once; ``evictions_of_one_ask``: the most evictions of one
+    ask.
     """
 
     preemptions: int
@@ -51,7 +51,7 @@ class PreemptionFigures:
 
 
 def measure_losses(scenario: Scenario, outcome: Outcome) -> PreemptionFigures | None:
-    """Return what preemption did, None if nothing may be preempted."""
+    """Return the effects of preemption, None if nothing may be preempted."""
     preemptions = outcome.preemptions
     if preemptions is None:
         return None
@@ -108,5 +108,5 @@ def _share(lost: Counter[tuple[str, str]], given: Counter[tuple[str, str]], name
 
 
 def by_losses(queues: Mapping[str, QueueLosses]) -> Sequence[str]:
-    """Return the queues that had most to do with preemption first."""
+    """Return the queues, those with most preemptions first."""
     return sorted(queues, key=lambda path: (-queues[path].victims - queues[path].preemptions, path))

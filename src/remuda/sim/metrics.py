@@ -1,12 +1,12 @@
-"""What a run amounts to, in figures.
+"""The figures of a run.
 
-Definitions: a task waits from its submission to its start, or if it was preempted to the last one;
-figures of waiting are over the placed tasks, the ones that did not wait included. The percentile p
-is the smallest waiting time that at least p % of them do not exceed (nearest rank), so it is always
-a time that occurred.
-Use is a share of the cluster's capacity; its mean is the integral over time from the first to
-the last instant of the run, and where no time passes (fill) the share in use at the end. A
-queue's share is its part of all resource x time that was given out, in a fill of what is in use.
+Definitions: a task waits from its submission to its start; a preempted task waits to its last
+start. Figures of waiting are over all placed tasks, including those that did not wait. The
+percentile p is the smallest waiting time that at least p % of them do not exceed (nearest rank), so
+it is always a time that occurred. Use is a share of the cluster's capacity. Its mean is the
+integral over time from the first to the last instant of the run; if no time passes (fill), it is
+the share in use at the end. A queue's share is its part of all resource x time that was allocated,
+in a fill its part of the amounts in use.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class QueueFigures:
 class Figures:
     """All figures of a run; ``utilisation`` by resource type, ``queues`` by path.
 
-    ``waiting``: what holds up the tasks that are left pending. ``gangs``: what became of them, None
-    for tasks that are none; those that failed or are too large are neither placed nor pending.
-    ``preemption``: what it did, None if nothing may be preempted.
+    ``waiting``: the obstacles of the tasks that are left pending. ``gangs``: their results, None
+    without gangs; gangs that failed or are too large are neither placed nor pending.
+    ``preemption``: its effects, None if nothing may be preempted.
     """
 
     tasks_total: int
@@ -134,7 +134,7 @@ def percentile(ordered: Sequence[int], percent: int) -> int:
 def digest(placements: Sequence[Placement], tasks: Sequence[Task]) -> str:
     """Return the SHA-256 over all starts in order: task, node, start in nanoseconds.
 
-    Of a gang each member counts.
+    Each member of a gang counts.
     """
     found = hashlib.sha256()
     for placement in placements:

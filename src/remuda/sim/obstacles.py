@@ -1,7 +1,8 @@
-"""Why tasks are left waiting when a run is over: what the scheduler says is in their way.
+"""Why tasks are still pending at the end of a run, by the scheduler's findings.
 
-Tasks are counted by the gate that holds them up; of each gate one task is shown with what it
-wants and what there is. A gate is one of the conditions that an ask must pass to be placed.
+Tasks are counted by the gate that stops them. For each gate one task is shown, with the amounts
+that it wants and the amounts that are left. A gate is one of the conditions that an ask must pass
+to be placed.
 """
 
 from __future__ import annotations
@@ -12,14 +13,9 @@ from typing import Final
 
 from remuda.base.message import message
 from remuda.core.messages import gates
-from remuda.core.messages.queries import (
-    ApplicationsQuery,
-    ApplicationView,
-    NodeTallyView,
-    PartitionsQuery,
-    PartitionView,
-    RequestView,
-)
+from remuda.core.messages.application_views import ApplicationView
+from remuda.core.messages.ask_views import NodeSummaryView, RequestView
+from remuda.core.messages.queries import ApplicationsQuery, PartitionsQuery, PartitionView
 from remuda.runtime.ports import Door
 from remuda.runtime.rows import rows
 
@@ -31,10 +27,10 @@ _ORDER: Final = (*gates.ORDER, NOT_TRIED)
 
 @message
 class Obstacle:
-    """One gate, how many tasks it holds up, and an example: the first of them by its place.
+    """One gate, how many tasks it stops, and an example: the first of them in order.
 
-    ``subject``: what is in the example's way. ``available``: what is left there, None if amounts
-    are not the reason. ``nodes``: why each node did not take it, None if none was asked.
+    ``subject``: the object in the example's way. ``available``: the amounts left there, None if
+    amounts are not the reason. ``nodes``: the reasons of the nodes, None if no node was tried.
     """
 
     gate: str
@@ -44,14 +40,14 @@ class Obstacle:
     subject: str
     requested: Mapping[str, int]
     available: Mapping[str, int] | None
-    nodes: NodeTallyView | None
+    nodes: NodeSummaryView | None
 
 
 def obstacles(door: Door, place_of: Callable[[RequestView], int]) -> tuple[Obstacle, ...]:
-    """Return what holds up the tasks that wait now, in the order in which gates are asked.
+    """Return the obstacles of the tasks that wait now, in the order in which gates are checked.
 
-    ``place_of``: where in the workload the task of an ask is. Of a task with several asks the
-    first one speaks.
+    ``place_of``: the place in the workload of the task of an ask. A task with several asks is
+    counted by its first one.
     """
     first: dict[int, tuple[int, str, RequestView]] = {}
     for queue, request in _requests(door):
@@ -96,7 +92,7 @@ def _obstacle(gate: str, tasks: int, queue: str, request: RequestView) -> Obstac
 
 
 def explained(obstacle: Obstacle) -> str:
-    """Return what is in the way of an example, for people; amounts in base units."""
+    """Describe the obstacle of an example for people; amounts are in base units."""
     if obstacle.nodes is not None:
         return _tally(obstacle.nodes)
     parts = [obstacle.subject] if obstacle.subject else []
@@ -105,7 +101,7 @@ def explained(obstacle: Obstacle) -> str:
     return " ".join(parts)
 
 
-def _tally(nodes: NodeTallyView) -> str:
+def _tally(nodes: NodeSummaryView) -> str:
     """Return how many nodes did not take an ask, for each reason that counted."""
     counts = (
         (nodes.draining, "draining"),

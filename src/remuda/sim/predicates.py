@@ -1,7 +1,7 @@
 """Answers for the core's one outward question: may this task go to that node?
 
-A trace that names node models says more than amounts can. The scheduler asks its RM through
-the predicate port; here the RM is a table of models.
+A trace may name the node models on which a task can run. The scheduler asks its RM through the
+predicate port; here the answers come from a table of models.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ ANY_MODEL: Final = "any"
 
 
 def equivalence(task: Task) -> str:
-    """Return what makes two tasks get equal answers: the models they accept."""
+    """Return the key under which tasks get equal answers: the models they accept."""
     return task.models or ANY_MODEL
 
 
 def predicates_for(
     nodes: Iterable[NodeSpec], tasks: Iterable[Task], *, gangs: bool = False
 ) -> Predicates:
-    """Return the port for a run; without constraints nothing ever has to be asked.
+    """Return the port for a run; without constraints it is never asked.
 
     ``gangs``: a task is an application, not an ask.
     """
@@ -48,7 +48,7 @@ class ModelPredicates:
             self._accepted[task.task_id] = models
 
     def __call__(self, question: NodesQuestion) -> NodesAnswer:
-        """Return the first node with an acceptable model, and why those before are not."""
+        """Return the first node with an acceptable model, and why the earlier nodes are refused."""
         task_id = question.application_id if self._gangs else question.allocation_key
         accepted = self._accepted.get(task_id)
         if accepted is None:

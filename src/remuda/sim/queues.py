@@ -1,9 +1,9 @@
-"""Which queue each task of a trace goes to, and the configuration that has these queues.
+"""Chooses the queue of each task of a trace, and the configuration that has these queues.
 
-Without a configuration of the user's there is one first-in-first-out leaf per value of the
-chosen label and nothing limits anything, so that results show the order of the queues and the
-nodes alone. All resource types weigh 1 in the node order, because the scheduler's default
-(vcore and memory) would not see GPUs.
+Without a configuration of the user there is one first-in-first-out leaf per value of the chosen
+label and no limit, so that results show the order of the queues and the nodes alone. All resource
+types weigh 1 in the node order, because the scheduler's default (vcore and memory) would not see
+GPUs.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def own_queues(
     """Return one FIFO leaf per value of a label, or a single one for NONE.
 
     ``preemption``: each leaf is guaranteed an equal share of the cluster, because without
-    guarantees nobody is owed anything (PRE-85). ``gangs``: they are below a parent whose maximum is
-    the size of the cluster, because a gang takes room as soon as the maxima above it leave enough
-    for all its members (GANG-4).
+    guarantees no ask may preempt (PRE-85). ``gangs``: they are below a parent whose maximum is the
+    size of the cluster, because a gang takes room as soon as the maxima above it leave enough for
+    all its members (GANG-4).
 
     Raises: UsageError, when the trace does not have the label.
     """
@@ -91,8 +91,8 @@ def given_queues(
     A label is a full path, with or without ``root.``. With NONE all tasks go to the one leaf
     the configuration has. ``node_sort`` overrides the configuration's node order.
 
-    Raises: UsageError, when a task has no queue that is a leaf of the configuration, or when there
-    is to be ``preemption`` and the configuration lets none happen.
+    Raises: UsageError, when a task has no queue that is a leaf of the configuration, or when
+    ``preemption`` is wanted and the configuration allows none.
     """
     partition = _partition(configuration)
     if preemption and not partition.preemption:
@@ -157,7 +157,7 @@ def _plan(configuration: Configuration, workload: Workload, paths: tuple[str, ..
 
 
 def _total(nodes: Sequence[NodeSpec]) -> dict[str, int]:
-    """The size of the cluster, without types of which there is nothing."""
+    """Return the size of the cluster, without types that no node has."""
     total: dict[str, int] = {}
     for node in nodes:
         for name, amount in node.capacity.items():
@@ -185,7 +185,7 @@ def _leaves(queue: QueueConfig, path: str) -> list[str]:
 
 
 def _guarantees(queue: QueueConfig) -> bool:
-    """Whether anything is guaranteed in or below a queue, or may be in one that is made later."""
+    """Whether a queue or one below has a guarantee, or one that is made later may have it."""
     template = queue.template
     if queue.guaranteed or (template is not None and template.guaranteed):
         return True

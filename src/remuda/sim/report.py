@@ -1,7 +1,7 @@
-"""One page that shows a run: key figures, four charts, tables. Opens offline, as it is.
+"""One page that shows a run: key figures, four charts, tables. It needs no other file.
 
-Everything is inside the page, nothing is fetched, and nothing of it depends on when or where it
-was made: the same run gives the same bytes.
+The page fetches nothing. It does not depend on when or where it was made, so the same run gives the
+same bytes.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Final
 
 from remuda.sim import charts, series
+from remuda.sim.charts import Chart, Key
 from remuda.sim.losses import PreemptionFigures
 from remuda.sim.metrics import Figures
 from remuda.sim.simulator import Outcome, Scenario
@@ -20,6 +21,9 @@ from remuda.sim.wording import Table, count, duration, percent, tables
 QUEUES_IN_CHART: Final = 12
 TYPES_IN_CHART: Final = 4
 QUEUES_IN_TABLE: Final = 500
+
+# Columns that a phone has room for.
+MOST_COLUMNS: Final = 4
 
 
 def page(scenario: Scenario, outcome: Outcome, figures: Figures, run: Mapping[str, str]) -> str:
@@ -77,7 +81,7 @@ def _tiles(scenario: Scenario, figures: Figures) -> str:
 
 
 def _preemption_tile(figures: PreemptionFigures) -> tuple[str, str, str]:
-    """Return how much was preempted, and the largest part of a resource that was lost with it."""
+    """Return the number of preempted tasks, and the largest lost share of a resource."""
     worst = max(figures.lost_work.items(), key=lambda item: item[1].share, default=None)
     note = "" if worst is None else f"{percent(worst[1].share)} of all {worst[0]} lost"
     return ("Preempted", count(figures.victims), note)
@@ -123,7 +127,7 @@ def _preemption_charts(
 ) -> list[str]:
     over_time = _card(
         "Preempted",
-        "Allocations that were ordered out, so far.",
+        "Allocations whose release was requested, from the beginning up to each time.",
         charts.victims_over_time(series.victims(scenario, outcome)),
         kind="card wide",
     )
@@ -140,11 +144,21 @@ def _preemption_charts(
     return [over_time, f'<div class="pair">{by_queue}{lost}</div>']
 
 
-def _card(title: str, text: str, svg: str, kind: str = "card") -> str:
+def _card(title: str, text: str, chart: Chart, kind: str = "card") -> str:
+    keys = "".join(map(_key, chart.legend))
+    legend = f'<ul class="legend">{keys}</ul>' if keys else ""
     return (
-        f'<section class="{kind}"><h2>{escape(title)}</h2><p>{escape(text)}</p>'
-        f'<div class="chart">{svg}</div></section>'
+        f'<section class="{kind}"><h2>{escape(title)}</h2><p>{escape(text)}</p>{legend}'
+        f'<div class="chart for-wide">{chart.wide}</div>'
+        f'<div class="chart for-narrow">{chart.narrow}</div></section>'
     )
+
+
+def _key(key: Key) -> str:
+    """Return an entry of a legend: a line as in the chart, and its name."""
+    line = f'<path d="M0 4H24" style="stroke: {key.colour}" stroke-dasharray="{key.dashes}"/>'
+    picture = f'<svg class="key" viewBox="0 0 24 8" aria-hidden="true">{line}</svg>'
+    return f"<li>{picture}{escape(key.name)}</li>"
 
 
 def _tables(figures: Figures) -> str:
@@ -159,16 +173,24 @@ def _tables(figures: Figures) -> str:
 
 
 def _table(table: Table, note: str = "") -> str:
+    """Return a table; on a phone the rows of one with many columns become lists."""
     head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in table.header)
-    body = "".join(_table_row(row) for row in table.rows)
+    body = "".join(_table_row(row, table.header) for row in table.rows)
+    kind = ' class="many"' if len(table.header) > MOST_COLUMNS else ""
     return (
-        f'<section class="card"><h2>{escape(table.title)}</h2><div class="table"><table>'
+        f'<section class="card"><h2>{escape(table.title)}</h2><div class="table"><table{kind}>'
         f"{f'<thead><tr>{head}</tr></thead>' if head else ''}<tbody>{body}</tbody>"
         f"</table></div>{note}</section>"
     )
 
 
-def _table_row(row: Sequence[str]) -> str:
+def _table_row(row: Sequence[str], header: Sequence[str]) -> str:
     first, *others = row
-    cells = "".join(f"<td>{escape(cell)}</td>" for cell in others)
+    labels = header[1:] or [""] * len(others)
+    cells = "".join(
+        f'<td data-label="{escape(label)}">{escape(cell)}</td>'
+        if label
+        else f"<td>{escape(cell)}</td>"
+        for label, cell in zip(labels, others, strict=True)
+    )
     return f'<tr><th scope="row">{escape(first)}</th>{cells}</tr>'

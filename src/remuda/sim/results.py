@@ -24,6 +24,8 @@ SUMMARY: Final = "summary.json"
 ALLOCATIONS: Final = "allocations.csv"
 REPORT: Final = "report.html"
 COLUMNS: Final = ("task", "queue", "application", "node", "submit", "start", "end")
+# What a spreadsheet takes for the beginning of a formula; the last two hide one.
+_BEGINNINGS: Final = ("=", "+", "-", "@", "\t", "\r")
 # Where tasks may be preempted there is one more column.
 PREEMPTED: Final = "preempted"
 
@@ -85,8 +87,8 @@ def summary_text(content: dict[str, object]) -> str:
 def allocations_text(scenario: Scenario, outcome: Outcome) -> str:
     """Return one CSV row per start, in the order of the decisions; times in seconds.
 
-    A gang has a row for each of its members. A start that was cut short is told from the others if
-    tasks may be preempted.
+    Names that a spreadsheet would take for formulas have an apostrophe before them. A gang has a
+    row for each of its members. If tasks may be preempted, a start that was cut short is marked.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -94,14 +96,17 @@ def allocations_text(scenario: Scenario, outcome: Outcome) -> str:
     writer.writerow((*COLUMNS, PREEMPTED) if tells else COLUMNS)
     for placement in outcome.placements:
         task = scenario.workload.tasks[placement.task]
-        what = (task.task_id, scenario.queues.paths[placement.task], task.application_id)
+        names = (task.task_id, scenario.queues.paths[placement.task], task.application_id)
+        what = [plain_cell(each) for each in names]
         when = (
             seconds_text(placement.submit_ns),
             seconds_text(placement.start_ns),
             "" if placement.end_ns is None else seconds_text(placement.end_ns),
         )
         more = ("yes" if placement.preempted else "no",) if tells else ()
-        writer.writerows((*what, node_id, *when, *more) for node_id in placement.node_ids)
+        writer.writerows(
+            (*what, plain_cell(node_id), *when, *more) for node_id in placement.node_ids
+        )
     return text.getvalue()
 
 
@@ -109,3 +114,8 @@ def seconds_text(time_ns: int) -> str:
     """Return nanoseconds as exact decimal seconds, without needless zeros."""
     seconds, rest = divmod(time_ns, SECOND_NS)
     return f"{seconds}.{rest:09}".rstrip("0") if rest else str(seconds)
+
+
+def plain_cell(text: str) -> str:
+    """Return a text, with an apostrophe before it if a spreadsheet would take it for a formula."""
+    return f"'{text}" if text.startswith(_BEGINNINGS) else text

@@ -1,4 +1,4 @@
-"""What runs in a simulation, and until when."""
+"""The tasks that run in a simulation, and when they end."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from remuda.base.message import message
 class Placement:
     """One task (its place in the workload) began: the last of its members got a node.
 
-    ``node_ids``: one for each member, in the order they began; of a plain task the only one.
-    ``end_ns`` None: the task never ends. ``preempted``: it was cut short then, and begins anew.
+    ``node_ids``: one for each member, in the order they began; a plain task has one. ``end_ns``
+    None: the task never ends. ``preempted``: it was cut short at that time, and begins anew.
     """
 
     task: int
@@ -28,7 +28,7 @@ class Placement:
 
 @final
 class Running:
-    """All starts so far, in the order of the decisions, and when what is under way ends."""
+    """All starts so far, in the order of the decisions, and the ends of the running tasks."""
 
     def __init__(self) -> None:
         self.placements: list[Placement] = []
@@ -39,7 +39,10 @@ class Running:
         self._under_way: dict[int, int] = {}
 
     def start(self, placement: Placement, allocation_id: str) -> None:
-        """Note a start. ``allocation_id``: what ends with it, "" for all of its application."""
+        """Note a start.
+
+        ``allocation_id``: the allocation that ends with it, "" for all of its application.
+        """
         number = len(self.placements)
         self.placements.append(placement)
         if placement.end_ns is not None:
@@ -63,7 +66,7 @@ class Running:
             yield task, allocation_id
 
     def cut(self, task: int, now_ns: int) -> bool:
-        """Cut a task short; whether it was under way."""
+        """Cut a task short; return whether it was running."""
         number = self._under_way.pop(task, None)
         if number is None:
             return False

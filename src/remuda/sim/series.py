@@ -49,11 +49,16 @@ class History:
 
 @message
 class Bars:
-    """Named bars, each with one value per series."""
+    """Named bars, each with one value per series.
+
+    ``resources``: the resource types that the series are, or if there is one series, the bars, by
+    their place among all types; so each has its colour everywhere. Empty if they are none.
+    """
 
     series: tuple[str, ...]
     names: list[str]
     values: list[list[float]]
+    resources: tuple[int, ...] = ()
 
 
 def history(scenario: Scenario, timeline: Timeline) -> History:
@@ -105,22 +110,28 @@ def _means(starts: Sequence[int], values: Sequence[float], edges: Sequence[float
 
 
 def victims(scenario: Scenario, outcome: Outcome) -> History:
-    """Return how many allocations had been preempted at each time, in the place of pending."""
+    """Return how many allocations had been preempted so far, in the place of pending.
+
+    A piece of time has the count at its end: the mean of a count that only grows says nothing.
+    """
     past = history(scenario, outcome.timeline)
     first = outcome.timeline.samples[0].at
-    counts: dict[int, int] = {first: 0}
-    total = 0
-    for preemption in outcome.preemptions or ():
-        total += len(preemption.victims)
-        counts[preemption.at_ns] = total
     unit = unit_of((outcome.timeline.samples[-1].at - first) / SECOND_NS).seconds * SECOND_NS
-    edges = [first + edge * unit for edge in past.axis]
-    so_far = _means(list(counts), [float(count) for count in counts.values()], edges)
+    waiting = sorted((each.at_ns, len(each.victims)) for each in outcome.preemptions or ())
+    place, total = 0, 0
+    so_far: list[float] = []
+    for edge in past.axis[1:]:
+        # To a nanosecond, which an edge does not keep as a fraction of its unit.
+        end = round(first + edge * unit)
+        while place < len(waiting) and (waiting[place][0] < end or edge == past.axis[-1]):
+            total += waiting[place][1]
+            place += 1
+        so_far.append(float(total))
     return replace(past, pending=so_far)
 
 
 def roles(queues: Mapping[str, QueueLosses], limit: int) -> Bars:
-    """Return for which queues room was made, and which gave it; the first ``limit`` of them."""
+    """Return the queues that got room by preemption and those that lost it; at most ``limit``."""
     shown = list(by_losses(queues))[:limit]
     values = [[float(queues[path].preemptions), float(queues[path].victims)] for path in shown]
     return Bars(("preemptions for it", "victims in it"), shown, values)
@@ -129,7 +140,8 @@ def roles(queues: Mapping[str, QueueLosses], limit: int) -> Bars:
 def losses(figures: PreemptionFigures, limit: int) -> Bars:
     """Return the part of all use that was lost, of the first ``limit`` resource types."""
     names = list(figures.lost_work)[:limit]
-    return Bars(("lost",), names, [[figures.lost_work[name].share] for name in names])
+    values = [[figures.lost_work[name].share] for name in names]
+    return Bars(("lost",), names, values, tuple(range(len(names))))
 
 
 def waits(scenario: Scenario, outcome: Outcome) -> Bars:
@@ -168,4 +180,5 @@ def shares(figures: Figures, types: Sequence[str], limit: int) -> Bars:
         names.append(f"{len(others)} other queues")
         rest = [sum(figures.queues[path].share[name] for path in others) for name in types]
         values.append(rest)
-    return Bars(tuple(types), names, values)
+    places = list(figures.utilisation)
+    return Bars(tuple(types), names, values, tuple(places.index(name) for name in types))

@@ -1,13 +1,12 @@
 """Plays a trace through the scheduler's one door, on a clock that jumps from event to event.
 
-The simulator is a resource manager like any other: it registers, adds nodes, submits each task
-as an ask of its application, and releases what it was given when the task's run time is over.
-It never decides anything, so what it shows is what the served scheduler would do.
-
-At one instant ends come before arrivals, and deciding takes no time. A task without run time
-ends right after the decisions of its instant, and the scheduler decides again. The same holds for
-the members of gangs: what the scheduler orders to end has ended at once. Only what it preempts
-takes a moment (see evictions).
+The simulator is a resource manager like any other: it registers, adds nodes, submits each task as
+an ask of its application, and releases its allocation when the task's run time is over. It never
+decides anything, so its results are those of the served scheduler. At one instant ends come before
+arrivals, and decisions take no time. A task without run time ends right after the decisions of its
+instant, and the scheduler decides again. The same holds for the members of gangs: an allocation
+ends at once when the scheduler requests its release. Only preempted allocations end a moment later
+(see evictions).
 """
 
 from __future__ import annotations
@@ -313,7 +312,7 @@ class _Run:
             working = self._door.has_work()
 
     def _confirm(self, now_ns: int) -> None:
-        """End what the scheduler ordered to end."""
+        """End what the scheduler asked to release."""
         while releases := self._asking.confirmations():
             self._moves += len(releases)
             self._tell(UpdateAllocations(RM_ID, releases=releases), now_ns)

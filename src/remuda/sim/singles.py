@@ -1,6 +1,6 @@
-"""Tasks as single asks, each of which one node has to hold.
+"""Tasks as single asks, each of which needs room on one node.
 
-The counterpart of gangs: what to send for a task, and what is told of it.
+The counterpart of gangs: the requests for a task, and the answers about it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from remuda.sim.predicates import equivalence
 from remuda.sim.timeline import Timeline
 from remuda.sim.workload import USER, Task
 
-# Who submits tasks of nobody, and what stands before users a scheduler would not take.
+# The user of tasks without a user, and the prefix of users a scheduler would refuse.
 ANYBODY: Final = "simulated"
 USER_PREFIX: Final = "user-"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Final, TextIO
 
 from remuda.sim.metrics import Figures
@@ -17,7 +18,7 @@ QUEUE_ROWS_LIMIT: Final = 20
 def show(figures: Figures, speed: Speed, out: TextIO) -> None:
     """Write the figures of a run."""
     for table in tables(figures, QUEUE_ROWS_LIMIT):
-        if out.isatty():
+        if _is_rich(out):
             _show_rich(table, out)
         else:
             _show_plain(table, out)
@@ -30,7 +31,7 @@ def show(figures: Figures, speed: Speed, out: TextIO) -> None:
 @contextmanager
 def progress_bar(total: int, err: TextIO) -> Iterator[Progress]:
     """Show how many tasks are through, on a terminal only."""
-    if not err.isatty():
+    if not _is_rich(err):
         yield _silent
         return
     from rich.console import Console  # noqa: PLC0415 - only terminals need it
@@ -39,6 +40,11 @@ def progress_bar(total: int, err: TextIO) -> Iterator[Progress]:
     with Bar(console=Console(file=err), transient=True) as bar:
         line = bar.add_task("simulating", total=total)
         yield lambda done: bar.update(line, completed=done)
+
+
+def _is_rich(stream: TextIO) -> bool:
+    """Whether people watch, and the library for them is there: it is in the extra ``simulate``."""
+    return stream.isatty() and find_spec("rich") is not None
 
 
 def _silent(done: int) -> None:

@@ -64,7 +64,7 @@ class Timeline:
             self._used[place] -= resource.get(name, 0)
 
     def settle(self, at: int) -> None:
-        """Take the present state as the one from ``at`` on; the last word of an instant counts."""
+        """Take the present state as the one from ``at`` on; a later call for ``at`` replaces it."""
         if self.samples and self.samples[-1].at == at:
             self.samples.pop()
         self.samples.append(Sample(at, self.pending, tuple(self._used)))

@@ -25,7 +25,11 @@ class Unit:
 WAITING_HEADER: Final = ("waits because of", "tasks", "for example", "in its way")
 
 _SECOND: Final = Unit(1, "s", "seconds")
-_UNITS: Final = (Unit(86_400, "d", "days"), Unit(3_600, "h", "hours"), Unit(60, "min", "minutes"))
+_HOUR: Final = Unit(3_600, "h", "hours")
+_UNITS: Final = (Unit(86_400, "d", "days"), _HOUR, Unit(60, "min", "minutes"))
+
+# Resource type -> base units in the unit of people, and its symbol.
+_AMOUNTS: Final = {"memory": (2**30, "GiB"), "vcore": (1_000, "core")}
 
 
 @message
@@ -43,16 +47,32 @@ def unit_of(seconds: float) -> Unit:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration in its unit."""
+    """Return a duration in its unit, with one decimal; a shorter one is shown as "less than"."""
     unit = unit_of(seconds)
-    if unit is not _SECOND:
-        return f"{seconds / unit.seconds:,.1f} {unit.symbol}"
-    return f"{seconds:.3f}".rstrip("0").rstrip(".") + f" {unit.symbol}"
+    return f"{_decimal(seconds / unit.seconds)} {unit.symbol}"
 
 
 def percent(share: float) -> str:
     """Return a share of 1 as a percentage with one decimal."""
-    return f"{share * 100:.1f} %"
+    return f"{_decimal(share * 100)} %"
+
+
+def work(name: str, unit_seconds: float, most: float = 0.0) -> str:
+    """Return resource x time, given in base units x seconds, in the units that people use.
+
+    Memory is told in GiB, vcore in whole cores; other types have no unit that is known here.
+    ``most``: the largest of those that it is compared with, so that all have the same unit.
+    """
+    size, symbol = _AMOUNTS.get(name, (1, "unit"))
+    unit = unit_of(max(unit_seconds, most) / size)
+    if unit.seconds > _HOUR.seconds:
+        unit = _HOUR
+    return f"{_decimal(unit_seconds / size / unit.seconds)} {symbol} {unit.symbol}"
+
+
+def _decimal(number: float) -> str:
+    """Return a number with one decimal; 0 only for nothing at all."""
+    return "< 0.1" if 0 < number < 0.05 else f"{number:,.1f}"
 
 
 def count(number: int) -> str:
@@ -130,17 +150,22 @@ def _preemption_tables(figures: PreemptionFigures, queues_limit: int) -> list[Ta
         ("most evictions of one ask", count(figures.evictions_of_one_ask)),
     ]
     for name, lost in figures.lost_work.items():
-        amount = count(round(lost.unit_seconds))
-        rows.append((f"lost {name}", f"{amount} x s, {percent(lost.share)} of all use"))
+        amount = work(name, lost.unit_seconds)
+        rows.append((f"lost {name}", f"{amount}, {percent(lost.share)} of all use"))
     found = [Table("Preemption", (), rows)]
     if figures.queues:
-        header = ("queue", "preemptions for it", "victims in it", *figures.lost_work)
+        lost_of = (f"lost {name}" for name in figures.lost_work)
+        most = {
+            name: max(queue.lost[name] for queue in figures.queues.values())
+            for name in figures.lost_work
+        }
+        header = ("queue", "preemptions for it", "victims in it", *lost_of)
         by_queue = [
             (
                 path,
                 count(figures.queues[path].preemptions),
                 count(figures.queues[path].victims),
-                *(count(round(lost)) for lost in figures.queues[path].lost.values()),
+                *(work(name, lost, most[name]) for name, lost in figures.queues[path].lost.items()),
             )
             for path in by_losses(figures.queues)
         ]

@@ -1,5 +1,5 @@
-"""What is told about a running scheduler: a fold over its effects and answers to questions.
+"""Reports on a running scheduler, made from its effects and its answers to queries.
 
-Nothing here is needed to schedule: the core and the loop know nothing of this package, so without
-it every decision would be the same (chapters 90, 95 and 97).
+The core and the loop do not know this package, so without it every decision would be the same
+(chapters 90, 95 and 97).
 """

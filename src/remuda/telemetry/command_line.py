@@ -1,4 +1,4 @@
-"""The command line of the process, without what may be secret in it (REST-55)."""
+"""The command line of the process, without secrets (REST-55)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ _IN_ADDRESS: Final = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*://)[^/@\s]*@", re
 
 
 def shown_arguments(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments with secrets replaced: values of options that are called like one.
+    """Return the arguments with secrets replaced: the values of options named like a secret.
 
-    A value stands after ``=`` or is the next argument. Users and passwords in addresses go, too.
+    A value follows ``=`` or is the next argument. Users and passwords in addresses are replaced
+    too.
     """
     shown: list[str] = []
     hide = False

@@ -1,4 +1,4 @@
-"""How many applications and containers ran, once a minute for a day (rules: MET-43 to MET-46).
+"""How many applications and containers ran, once a minute for a day (rules: chapter 97 section 5).
 
 A thread takes the samples from the live counters of the partitions; readers get copies.
 """
@@ -29,7 +29,7 @@ _MINUTE_SECONDS: Final = 60.0
 # How long the core may take to answer before the sample counts as failed.
 _ANSWER_SECONDS: Final = 30.0
 
-# What a sample says that could not be taken (MET-45).
+# The value of a sample that could not be taken (MET-45).
 FAILED: Final = -1
 
 # Partitions that have a history of their own, the first by name and RM; memory is bounded.
@@ -65,7 +65,7 @@ class History:
         now_ns: reads the clock, Unix nanoseconds.
         every_seconds: time between samples; the first comes after that time.
 
-    Any thread may read. Rules: MET-43 to MET-46.
+    Any thread may read. Rules: MET-43, MET-44, MET-45, MET-46.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class History:
         self.enabled: Final = size > 0
 
     def start(self) -> None:
-        """Take samples from now on, the first after a minute. Rules: MET-43."""
+        """Take samples from now on, the first after a minute. Implements: MET-43."""
         if self.enabled:
             self._thread.start()
 
@@ -111,13 +111,17 @@ class History:
             self._moments.append(moment)
 
     def samples(self) -> list[Sample]:
-        """Return the samples of the whole cluster, oldest first. Rules: MET-44, MET-46."""
+        """Return the samples of the whole cluster, oldest first.
+
+        Implements: MET-44. Rules: MET-46.
+        """
         return [each.whole for each in self._copy()]
 
     def samples_of(self, rm_id: str, partition: str) -> list[Sample]:
-        """Return those of one partition, from the times when it was there, oldest first.
+        """Return the samples of one partition, as far as it existed, oldest first.
 
-        ``rm_id`` empty: of the first RM by ID that had it. Rules: MET-46 (Ours), REST-21.
+        ``rm_id`` empty: the partition of the first RM by ID that had it. Implements: MET-46 (Ours).
+        Rules: REST-21.
         """
         moments = self._copy()
         places = {place for each in moments for place in each.parts or ()}
@@ -143,7 +147,7 @@ class History:
 
 
 def _moment(taken_ns: int, counts: Sequence[PartitionCountsView]) -> _Moment:
-    """Add up what partitions count. Rules: MET-45 (Ours)."""
+    """Add up the counts of partitions. Implements: MET-45 (Ours)."""
     running = sum(each.running for each in counts)
     allocations = sum(each.allocations for each in counts)
     parts = {

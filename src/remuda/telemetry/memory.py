@@ -1,4 +1,4 @@
-"""What memory the process has and what it is full of (REST-55)."""
+"""Reports the memory of the process and the objects in it (REST-55)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TYPES: Final = 200
 
 
 def memory_summary() -> str:
-    """Return figures that cost nothing: of the system, the allocator and the collector."""
+    """Return figures of the system, the allocator and the collector, which cost no time."""
     lines = [f"allocated blocks: {sys.getallocatedblocks()}"]
     if COLLECTOR.installed:
         lines.append(f"batches looked at {COLLECTOR.looked}, set apart unseen {COLLECTOR.passed}")
@@ -33,7 +33,7 @@ def memory_summary() -> str:
 def type_counts() -> str:
     """Return how many objects of which type the collector follows, most first.
 
-    All threads stand still while it lists them: some 35 ms per million. Rules: REST-55.
+    All threads stop while it lists them: some 35 ms per million. Rules: REST-55.
     """
     kinds = [type(each) for each in COLLECTOR.objects()]
     seen = Counter(f"{kind.__module__}.{kind.__qualname__}" for kind in kinds)
@@ -42,15 +42,15 @@ def type_counts() -> str:
 
 
 def collected() -> str:
-    """Look at all objects there are and return how many were garbage.
+    """Examine all objects and return how many were garbage.
 
-    All threads stand still meanwhile: some 0.4 s per million objects. Rules: REST-55.
+    All threads stop meanwhile: some 0.4 s per million objects. Rules: REST-55.
     """
     return f"garbage collected: {COLLECTOR.collect_all()}\n"
 
 
 def memory_over_time(window: Window, stop: threading.Event) -> str:
-    """Return how the number of allocated blocks went, and what the collector did meanwhile.
+    """Return the changes of the number of allocated blocks, and the collector's runs meanwhile.
 
     Rules: REST-55.
     """
@@ -66,7 +66,7 @@ def memory_over_time(window: Window, stop: threading.Event) -> str:
 
 
 def _system() -> list[str]:
-    """Return what the system says about the process, nothing where it does not."""
+    """Return the system's figures about the process, empty where it has none."""
     try:
         text = _STATUS.read_text()
     except OSError:

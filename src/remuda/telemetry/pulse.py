@@ -1,7 +1,7 @@
-"""Whether the core thread lives, told at once and even if it does not (rules: REST-123).
+"""Tells at once whether the core thread lives, even if it does not (rules: REST-123).
 
-Asking the core would take as long as it is busy. So a question is only left with it as a reason to
-wake up, and what is looked at is whether the loop goes round meanwhile.
+A query to the core would take as long as the core is busy. So the check only gives the core a
+reason to wake up, and looks whether the loop goes round meanwhile.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ _LINES: Final = 100_000
 
 @message
 class Window:
-    """How long to look, and how often. ``seconds`` is bounded by whoever asks for it."""
+    """How long to look, and how often. The caller bounds ``seconds``."""
 
     seconds: float
     rate_hz: int = 100
@@ -49,6 +49,7 @@ class Window:
             if passed >= self.seconds:
                 return
             yield passed
+            passed = monotonic() - start
             # What was missed because the process was busy is not made up for.
             count = max(count + 1, int(passed * self.rate_hz) + 1)
             if stop.wait(max(min(count / self.rate_hz, self.seconds) - passed, 0.0)):
@@ -56,7 +57,10 @@ class Window:
 
 
 def thread_stacks() -> str:
-    """Return the stacks of all threads as text, by thread name, innermost call last (REST-47)."""
+    """Return the stacks of all threads as text, by thread name, innermost call last.
+
+    Implements: REST-47.
+    """
     frames = sys._current_frames()  # noqa: SLF001 - the documented way to see other threads
     out = StringIO()
     for thread in _threads():

@@ -242,7 +242,7 @@ class _WithoutTraceback(logging.Formatter):
 
 
 def _quieten() -> None:
-    """Let the library say in a line what it would say in a traceback, as when nobody listens."""
+    """Make the library log one line instead of a traceback, for example if no collector listens."""
     logger = logging.getLogger("opentelemetry")
     if not logger.handlers:
         handler = logging.StreamHandler()

@@ -83,7 +83,7 @@ class Manners:
 
         ``since`` None: it has an execution timeout of its own, which comes when it comes (SI-37).
         """
-        self.counts["order repeated"] += 1
+        self.counts["release requested again"] += 1
         if since is not None:
             early = f"{name} is ordered out again after {now - since} ns"
             assert now - since >= self.patience[name[0]], early

@@ -7,6 +7,8 @@ Asks that wait for a reason that is hard to see from outside are let pass.
 from __future__ import annotations
 
 from remuda.core.messages import queries as q
+from remuda.core.messages.application_views import ApplicationView
+from remuda.core.messages.ask_views import RequestView
 from remuda.core.messages.tags import REQUIRED_NODE
 from remuda.core.scheduler import Scheduler
 from tests.simulation.faults.shim import Shim
@@ -72,7 +74,7 @@ class _Limits:
         assert isinstance(found, tuple)
         return {view.name: view for view in found if isinstance(view, q.UsageView)}
 
-    def left(self, app: q.ApplicationView) -> list[dict[str, int]]:
+    def left(self, app: ApplicationView) -> list[dict[str, int]]:
         """What is left at each limit that may concern an application."""
         trees = [self.users[app.user].queues] if app.user in self.users else []
         trees += [self.groups[name].queues for name in app.groups if name in self.groups]
@@ -87,7 +89,7 @@ class _Limits:
         return found
 
 
-def _takes(shim: Shim, node: q.NodeView, request: q.RequestView) -> bool:
+def _takes(shim: Shim, node: q.NodeView, request: RequestView) -> bool:
     """Whether a node would take an ask right now."""
     required = request.tags.get(REQUIRED_NODE, "")
     if required not in ("", node.node_id) or node.reservations:

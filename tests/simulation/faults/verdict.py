@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from remuda.base.resources import Resource
 from remuda.core.messages import queries as q
-from remuda.core.model.preemption import WAITING
+from remuda.core.model.preemption.live import WAITING
 from remuda.core.scheduler import Scheduler
 from tests.simulation.faults.host import Host
 from tests.simulation.faults.room import check_no_room
@@ -187,8 +187,8 @@ def check_nothing_half_done(scheduler: Scheduler, shim: Shim, home: str) -> None
         for reservation in node.reservations:
             assert reservation in asks, f"{node.node_id} is reserved for {reservation}"
         for each in node.allocations:
-            open_order = each.ordered or each.replacement
-            assert not open_order, f"{each.allocation_id}: {each.ordered} {each.replacement}"
+            open_order = each.release_type or each.replacement
+            assert not open_order, f"{each.allocation_id}: {each.release_type} {each.replacement}"
     for container in shim.truth.containers.values():
         assert not container.ordered, f"{container.name} was ordered out and never ended"
 
@@ -199,7 +199,7 @@ def check_preemptions(scheduler: Scheduler, shim: Shim, home: str) -> None:
         assert not any(queue.preempting.values()), f"{queue.path}: {queue.preempting}"
     partition = scheduler._cluster.partition(shim.rm_id, home)
     assert partition is not None
-    for record in partition.preemptions.values():
+    for record in partition.preempting.made.values():
         shim.counts[f"preemption {record.outcome} {record.cause}".strip()] += 1
         shim.counts[f"preempted for {record.kind}"] += 1
         assert not record.left, f"preemption {record.number} waits for {record.left} victims"

@@ -16,6 +16,7 @@ from remuda.base.resources import Resource
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.messages import queries as q
+from remuda.core.messages.application_views import ApplicationView
 from remuda.core.messages.commands import Command, ExistingAllocation
 from remuda.core.messages.effects import Effect
 from remuda.core.messages.tags import EXECUTION_TIMEOUT
@@ -350,11 +351,11 @@ def home_of(update: c.NodeUpdate) -> str:
     return update.attributes.get("si/node-partition", "") or "default"
 
 
-def applications(scheduler: Scheduler, rm_id: str, home: str) -> list[q.ApplicationView]:
+def applications(scheduler: Scheduler, rm_id: str, home: str) -> list[ApplicationView]:
     """The live applications of a partition."""
     found = scheduler.view(q.ApplicationsQuery(home, "", rm_id))
     views = found if isinstance(found, tuple) else ()
-    return [view for view in views if isinstance(view, q.ApplicationView)]
+    return [view for view in views if isinstance(view, ApplicationView)]
 
 
 def node_views(scheduler: Scheduler, rm_id: str, home: str) -> list[q.NodeView]:

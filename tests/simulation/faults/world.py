@@ -12,11 +12,11 @@ from remuda.core.messages.effects import Effect
 from tests.port import one_by_one
 from tests.simulation.faults import configurations
 from tests.simulation.faults.clock import MINUTE, Clock
-from tests.simulation.faults.hearing import hear
 from tests.simulation.faults.host import Host
 from tests.simulation.faults.link import Link
 from tests.simulation.faults.mishaps import Mishaps, is_known
 from tests.simulation.faults.profiles import Profile, draw, milder, stream
+from tests.simulation.faults.reactions import hear
 from tests.simulation.faults.shim import TICK, Shim
 from tests.simulation.faults.taste import picky, picky_about_victims
 from tests.simulation.faults.verdict import agree, nothing_left

@@ -23,7 +23,7 @@ from remuda.core.messages import queries as q
 from remuda.core.messages.commands import Ask, Command
 from remuda.core.messages.effects import Effect
 from remuda.core.model.partition import Partition
-from remuda.core.model.preemption import WAITING, Preemption
+from remuda.core.model.preemption.live import WAITING, Preemption
 from remuda.core.scheduler import Scheduler
 from tests.unit.core.door import EVERYBODY, PROVIDED, SECOND, START, parent
 
@@ -215,9 +215,9 @@ class Cluster:
 
     def records(self) -> list[Preemption]:
         """All preemptions that are remembered, oldest first."""
-        return list(self.partition().preemptions.values())
+        return list(self.partition().preempting.made.values())
 
-    def standing(self) -> list[Preemption]:
+    def live(self) -> list[Preemption]:
         """The preemptions whose asks have not got their room."""
         return [each for each in self.records() if each.outcome == WAITING]
 

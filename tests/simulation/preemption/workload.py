@@ -176,16 +176,16 @@ class Quarrel:
 
     def take_back(self) -> None:
         """An ask whose preemption stands is not wanted any more."""
-        standing = [each.request for each in self.cluster.standing() if each.request is not None]
-        if standing:
-            request = self.dice.choice(standing)
+        live = [each.request for each in self.cluster.live() if each.request is not None]
+        if live:
+            request = self.dice.choice(live)
             app, key = request.application.application_id, request.ask.allocation_key
             release = c.AskRelease(app, key)
             self.cluster.send(c.UpdateAllocations("rm", ask_releases=(release,)))
 
     def lose_node(self) -> None:
         """The node goes to which somebody is to go; what ran there is not asked for again."""
-        nodes = sorted({each.node_id for each in self.cluster.standing()})
+        nodes = sorted({each.node_id for each in self.cluster.live()})
         if nodes and len(self.nodes) > 1:
             name = self.dice.choice(nodes)
             if name in self.nodes:

@@ -1,4 +1,4 @@
-"""Quantity texts: the tables of RES-5 to RES-8 and QTY-1 to QTY-6."""
+"""Quantity texts: the tables of chapter 40 section 2 and chapter 10 section 5."""
 
 from __future__ import annotations
 

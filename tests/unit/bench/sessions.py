@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 
-from remuda.bench.calibration import Calibration
-from remuda.bench.machine import Machine
-from remuda.bench.session import Measured, Run, Session, as_table
-from remuda.bench.suites import Figures
+from remuda.bench.suites.calibration import Calibration
+from remuda.bench.suites.catalogue import Figures
+from remuda.bench.suites.machine import Machine
+from remuda.bench.suites.session import Measured, Run, Session, as_table
 
 MACHINE = Machine("a processor", 2, "Linux 6", "CPython 3.11.7", "interpreted", "1.0")
 STEADY = Calibration(50.0, 51.0)

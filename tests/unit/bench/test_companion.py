@@ -6,7 +6,7 @@ from multiprocessing.connection import Connection
 
 import pytest
 
-from remuda.bench.companion import start_beside
+from remuda.bench.services.companion import start_beside
 
 
 def say_and_end(what: str, pipe: Connection) -> None:

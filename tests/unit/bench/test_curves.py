@@ -6,9 +6,9 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from remuda.bench.curves import CURVES, CurveResult, exponent, measure_point
-from remuda.bench.run import configuration
-from remuda.bench.suites import chosen
+from remuda.bench.suites.catalogue import chosen
+from remuda.bench.throughput.curves import CURVES, CurveResult, exponent, measure_point
+from remuda.bench.throughput.run import configuration
 from remuda.config.load import load_configuration
 from tests.unit.bench.sessions import session_of, shown
 

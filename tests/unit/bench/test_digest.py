@@ -13,10 +13,10 @@ import pytest
 
 import remuda
 from remuda.base.errors import UsageError
-from remuda.bench.compare import Comparison, as_comparison, compared, read_session
-from remuda.bench.run import Percentiles, Receiver, Result, decisions_digest, measure
-from remuda.bench.session import as_json
-from remuda.bench.shapes import SHAPES, WIDE, Shape
+from remuda.bench.clusters.shapes import SHAPES, WIDE, Shape
+from remuda.bench.suites.compare import Comparison, as_comparison, compared, read_session
+from remuda.bench.suites.session import as_json
+from remuda.bench.throughput.run import Percentiles, Receiver, Result, decisions_digest, measure
 from remuda.runtime.build import core_build
 from tests.unit.bench.sessions import session_of
 
@@ -30,7 +30,7 @@ COMPILED = Path(__file__).parents[3] / "build" / "compiled"
 
 # Prints the digest of each of those shapes, in a process of another build.
 OTHER_BUILD = """
-from remuda.bench.run import measure
+from remuda.bench.throughput.run import measure
 from remuda.runtime.build import core_build
 from tests.unit.bench.test_digest import SMALL
 print(core_build(), *(measure(shape).digest for shape in SMALL))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from remuda.bench.events import EVENTS, EventShape, measure_events
-from remuda.bench.shapes import Shape
+from remuda.bench.clusters.shapes import Shape
+from remuda.bench.services.events import EVENTS, EventShape, measure_events
 
 SMALL = EventShape("small", Shape("small", 20, 2, 2, 300), streams=3, rounds=1)
 

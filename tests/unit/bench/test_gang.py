@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from remuda.base.errors import RemudaError
-from remuda.bench.gang import GANG, Answers, GangManager, GangShape, measure_gangs
-from remuda.bench.run import RM_ID, configuration
+from remuda.bench.throughput.gang import GANG, Answers, GangManager, GangShape, measure_gangs
+from remuda.bench.throughput.run import RM_ID, configuration
 from remuda.edges.inproc import InProcessScheduler
 from remuda.si.pb import si_pb2 as si
 

@@ -8,11 +8,11 @@ import json
 import pytest
 
 from remuda.base.errors import UsageError
-from remuda.bench.idle import IdleResult, Reaction, measure_idle
-from remuda.bench.run import Percentiles, Result
-from remuda.bench.session import as_json, measure_all
-from remuda.bench.shapes import IDLE, SHAPES, Shape
-from remuda.bench.suites import chosen
+from remuda.bench.clusters.shapes import IDLE, SHAPES, Shape
+from remuda.bench.suites.catalogue import chosen
+from remuda.bench.suites.session import as_json, measure_all
+from remuda.bench.throughput.idle import IdleResult, Reaction, measure_idle
+from remuda.bench.throughput.run import Percentiles, Result
 from tests.unit.bench.sessions import session_of, shown
 
 SMALL = Shape("small", 20, 2, 2, 25, backlog=300)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from remuda.bench.memory import MEMORY_SHAPE, MemoryShape, measure_memory
-from remuda.bench.shapes import Shape
+from remuda.bench.clusters.shapes import Shape
+from remuda.bench.throughput.memory import MEMORY_SHAPE, MemoryShape, measure_memory
 
 SMALL = MemoryShape("small", Shape("small", 200, 4, 2, 2_000, backlog=1_500))
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 
 from remuda.base.errors import RemudaError
-from remuda.bench.idle import Reaction
-from remuda.bench.over_grpc import GRPC, GrpcResult, GrpcShape, measure_grpc
-from remuda.bench.recovery import RECOVERY, RecoveryResult, RecoveryShape, measure_recovery
-from remuda.bench.run import configuration, nodes_of
-from remuda.bench.served import Served
-from remuda.bench.shapes import Shape
-from remuda.bench.suites import chosen
-from remuda.bench.wire import Wire, encoded
+from remuda.bench.clusters.shapes import Shape
+from remuda.bench.services.over_grpc import GRPC, GrpcResult, GrpcShape, measure_grpc
+from remuda.bench.services.recovery import RECOVERY, RecoveryResult, RecoveryShape, measure_recovery
+from remuda.bench.services.served import Served
+from remuda.bench.services.wire import Wire, encoded
+from remuda.bench.suites.catalogue import chosen
+from remuda.bench.throughput.idle import Reaction
+from remuda.bench.throughput.run import configuration, nodes_of
 from tests.unit.bench.sessions import session_of, shown
 
 FLAT_OUT = GrpcShape("g1", 20, clients=2, asks=600, per_message=7)

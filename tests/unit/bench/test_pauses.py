@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from remuda.bench.pauses import PAUSES, PauseShape, measure_pauses
-from remuda.bench.shapes import Shape
+from remuda.bench.clusters.shapes import Shape
+from remuda.bench.services.pauses import PAUSES, PauseShape, measure_pauses
 
 SMALL = PauseShape("small", Shape("small", 20, 20, 1, 3_000), 300, 0.2)
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from remuda.base.errors import UsageError
-from remuda.bench.curves import CURVES, CurveResult
-from remuda.bench.idle import IdleResult, Reaction
-from remuda.bench.plot import AXES, GO_RATES, check_target, draw
-from remuda.bench.run import Percentiles, Result
-from remuda.bench.shapes import SHAPES
+from remuda.bench.clusters.shapes import SHAPES
+from remuda.bench.suites.plot import AXES, GO_RATES, check_target, draw
+from remuda.bench.throughput.curves import CURVES, CurveResult
+from remuda.bench.throughput.idle import IdleResult, Reaction
+from remuda.bench.throughput.run import Percentiles, Result
 from tests.unit.bench.sessions import session_of
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "benchmarks.md"

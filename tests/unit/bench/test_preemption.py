@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 
 from remuda.base.errors import RemudaError, UsageError
-from remuda.bench.attempts import AttemptResult, AttemptShape, measure_attempts
-from remuda.bench.crowd import CrowdResult, CrowdShape, Moment, measure_crowd
-from remuda.bench.full_cluster import FullCluster, Obedient
-from remuda.bench.idle import Reaction
-from remuda.bench.preemption import PREEMPTION
-from remuda.bench.repeats import RepeatResult, RepeatShape, measure_repeats
-from remuda.bench.session import as_json
-from remuda.bench.suites import chosen
+from remuda.bench.clusters.full_cluster import FullCluster, Obedient
+from remuda.bench.preemption.attempts import AttemptResult, AttemptShape, measure_attempts
+from remuda.bench.preemption.crowd import CrowdResult, CrowdShape, Moment, measure_crowd
+from remuda.bench.preemption.repeats import RepeatResult, RepeatShape, measure_repeats
+from remuda.bench.preemption.shapes import PREEMPTION
+from remuda.bench.suites.catalogue import chosen
+from remuda.bench.suites.session import as_json
+from remuda.bench.throughput.idle import Reaction
 from remuda.core.messages.queries import QueuesQuery, QueueView
 from tests.unit.bench.sessions import session_of, shown
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from remuda.bench.saturated import SATURATED, SaturatedShape, measure_saturated
-from remuda.bench.shapes import Shape
+from remuda.bench.clusters.shapes import Shape
+from remuda.bench.throughput.saturated import SATURATED, SaturatedShape, measure_saturated
 
 SMALL = SaturatedShape("small", Shape("small", 20, 4, 2, 200), waiting=150, releases=60, batch=20)
 

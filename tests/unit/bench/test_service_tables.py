@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from remuda.bench.events import EVENTS, EventResult, Tracked, measure_events
-from remuda.bench.gang import GANG, GangResult, measure_gangs
-from remuda.bench.idle import Reaction
-from remuda.bench.memory import MEMORY_SHAPE, Held, MemoryResult, measure_memory
-from remuda.bench.pauses import PAUSES, Disturbance, PauseResult, measure_pauses
-from remuda.bench.saturated import SATURATED, Released, SaturatedResult, measure_saturated
-from remuda.bench.startup import STARTUP, StartupResult, measure_startup
-from remuda.bench.suites import Figures, chosen
+from remuda.bench.services.events import EVENTS, EventResult, Tracked, measure_events
+from remuda.bench.services.pauses import PAUSES, Disturbance, PauseResult, measure_pauses
+from remuda.bench.services.startup import STARTUP, StartupResult, measure_startup
+from remuda.bench.suites.catalogue import Figures, chosen
+from remuda.bench.throughput.churn import ChurnResult
+from remuda.bench.throughput.gang import GANG, GangResult, measure_gangs
+from remuda.bench.throughput.idle import Reaction
+from remuda.bench.throughput.memory import MEMORY_SHAPE, Held, MemoryResult, measure_memory
+from remuda.bench.throughput.saturated import (
+    SATURATED,
+    Released,
+    SaturatedResult,
+    measure_saturated,
+)
 from tests.unit.bench.sessions import session_of, shown
 
 TIMES = Reaction(0.5, 2.25, 9.0)
@@ -26,6 +32,10 @@ CASES = [
     (
         MemoryResult("memory", (Held("node", 10_000, 1_557.3, 1_478.6),), 2**21, BUILD),
         "memory node 10,000 1,557 1,479 2",
+    ),
+    (
+        ChurnResult("churn", 5_000, 99.6, 2**21, 2**22, 3 * 2**20, BUILD),
+        "churn 5,000 100 2.0 4.0 3.0 100.0 %",
     ),
     (
         GangResult("gang", 9, 90, 15.25, 1_722.5, 80.5, TIMES, TIMES, 2**20, BUILD),

@@ -8,13 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from remuda.bench import session, suites
-from remuda.bench.calibration import Calibration, calibrate
-from remuda.bench.machine import this_machine
-from remuda.bench.run import Percentiles, Result
-from remuda.bench.session import measure_all, warnings
-from remuda.bench.shapes import SHAPES, WIDE
-from remuda.bench.suites import CORE
+from remuda.bench.clusters.shapes import SHAPES, WIDE
+from remuda.bench.suites import catalogue as suites
+from remuda.bench.suites import session
+from remuda.bench.suites.calibration import Calibration, calibrate
+from remuda.bench.suites.catalogue import CORE
+from remuda.bench.suites.machine import this_machine
+from remuda.bench.suites.session import measure_all, warnings
+from remuda.bench.throughput.run import Percentiles, Result
 from remuda.cli.bench import bench
 from remuda.runtime.build import core_build
 from tests.unit.bench.sessions import session_of, shown

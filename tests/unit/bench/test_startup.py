@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from remuda.bench.startup import StartupShape, measure_startup
+from remuda.bench.services.startup import StartupShape, measure_startup
 
 
 def test_the_program_helps_and_serves() -> None:

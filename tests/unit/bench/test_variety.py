@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from remuda.bench import variety
-from remuda.bench.run import Percentiles, Result, measure, request_of
-from remuda.bench.shapes import SHAPES, WIDE
+from remuda.bench.clusters import variety
+from remuda.bench.clusters.shapes import SHAPES, WIDE
+from remuda.bench.throughput.run import Percentiles, Result, measure, request_of
 from tests.unit.bench.sessions import session_of, shown
 
 S10 = SHAPES[9]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from remuda.bench.witness import Witness, witness
+from remuda.bench.services.witness import Witness, witness
 from tests.waiting import wait
 
 

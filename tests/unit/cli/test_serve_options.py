@@ -12,10 +12,13 @@ from typer.testing import CliRunner
 
 import remuda.app
 from remuda.app import Settings
+from remuda.base.addresses import parse_address
 from remuda.base.errors import UsageError
-from remuda.cli.serve import parse_address, parse_seconds, serve
+from remuda.cli.serve import parse_seconds, serve
 from remuda.edges.certificates import TlsFiles
+from remuda.edges.grpc.settings import GrpcSettings
 from remuda.edges.protection import Files
+from remuda.edges.rest.transport.server import ADDRESS_LIMIT, CONNECTIONS_LIMIT
 
 
 @pytest.mark.parametrize(
@@ -165,3 +168,16 @@ def test_the_name_of_the_cluster_and_the_size_of_the_history(served: list[Settin
     assert CliRunner().invoke(app, ["--history-samples", "1441"]).exit_code == 2
     chosen = [(each.observation.cluster_name, each.observation.history_samples) for each in served]
     assert chosen == [("blue", 0), ("red", 1440)]
+
+
+@pytest.mark.remuda_rule("REST-3", "SI-105")
+def test_connections_of_one_address(served: list[Settings]) -> None:
+    words = ["--grpc-connections-per-address", "0", "--rest-connections-per-address", "512"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert CliRunner().invoke(app, []).exit_code == 0
+    assert CliRunner().invoke(app, ["--grpc-connections-per-address", "513"]).exit_code == 2
+    assert CliRunner().invoke(app, ["--rest-connections-per-address", "513"]).exit_code == 2
+    chosen = [(each.grpc_connections, each.rest_connections) for each in served]
+    assert chosen == [(0, 512), (25, 256)]
+    assert (GrpcSettings().address_connections_limit, ADDRESS_LIMIT) == (25, 256)
+    assert (GrpcSettings().connections_limit, CONNECTIONS_LIMIT) == (512, 512)

@@ -227,7 +227,7 @@ def test_a_bad_row_ends_the_program_with_one_line_and_code_2(tmp_path: Path) -> 
 
 def test_help_says_that_no_seed_changes_anything_today() -> None:
     text = " ".join(invoke("--help").output.replace("│", " ").split())
-    assert "Nothing in a simulation is random today" in text
+    assert "No part of a simulation is random" in text
 
 
 @pytest.mark.parametrize(

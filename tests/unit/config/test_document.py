@@ -1,4 +1,4 @@
-"""The configuration as it counts, as GET /ws/v1/config shows it: chapter 95, REST-57 to REST-60."""
+"""The configuration as it counts, as GET /ws/v1/config shows it: chapter 95 section 5."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters of placement rules: chapter 10, CFG-82 to CFG-84, and chapter 20, PLC-44 to PLC-52."""
+"""Filters of placement rules: chapter 10, CFG-82, CFG-83, CFG-84, and chapter 20 section 6."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits through the levels of the queue tree: chapter 10, CFG-95 to CFG-100, and LIM-72."""
+"""Limits through the levels of the queue tree: chapter 10 section 6.6, and LIM-72."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The limits of one queue, and of the partition: chapter 10, CFG-47 and CFG-52 to CFG-60."""
+"""The limits of one queue, and of the partition: chapter 10, CFG-47 and chapter 10 section 6.2."""
 
 from __future__ import annotations
 

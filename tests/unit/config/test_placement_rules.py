@@ -1,4 +1,4 @@
-"""Placement rules of a file: chapter 10, CFG-80 to CFG-89, and chapter 20, section 2."""
+"""Placement rules of a file: chapter 10 section 6.4, and chapter 20, section 2."""
 
 from __future__ import annotations
 

@@ -246,6 +246,13 @@ def test_an_explicit_zero_binds_and_nothing_given_does_not(
     assert broken(f"partitions: [{{queues: [{above}]}}]") == ["CFG-73"]
 
 
+@pytest.mark.remuda_rule("CFG-73", "CFG-75")
+def test_a_guarantee_of_nothing_does_not_hide_what_is_guaranteed_below() -> None:
+    middle: Tree = ("m", "", "vcore: 0", [("a", "", "memory: 5", [])])
+    assert rules(("g", "", "memory: 5", [middle])) == []
+    assert rules(("g", "", "memory: 4", [middle])) == ["CFG-73"]
+
+
 @pytest.mark.remuda_rule("CFG-73", "RES-25")
 def test_sums_saturate() -> None:
     most = 9223372036854775807

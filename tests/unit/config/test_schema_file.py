@@ -14,8 +14,9 @@ import pytest
 import yaml
 
 from remuda.base.errors import ConfigError
-from remuda.config import keys
-from remuda.config.keys import SECTION_KEYS, Key
+from remuda.config import key_kinds as kinds
+from remuda.config.key_kinds import Key
+from remuda.config.keys import SECTION_KEYS
 from remuda.config.load import load_configuration
 from tests.property.configuration_texts import sample
 from tools.gen_schema import schema
@@ -79,19 +80,19 @@ def in_rule(content: Section) -> Section:
 AMOUNTS: Section = {"maxapplications": 1, "maxresources": {"memory": 1}}
 
 AROUND: dict[str, Callable[[Section], Section]] = {
-    keys.DOCUMENT: lambda content: {"partitions": []} | content,
-    keys.PARTITION: in_partition,
-    keys.QUEUE: in_queue,
-    keys.RESOURCES: lambda content: in_queue({"resources": content}),
-    keys.TEMPLATE: lambda content: in_queue({"parent": True, "childtemplate": content}),
-    keys.LIMIT: lambda content: in_queue(
+    kinds.DOCUMENT: lambda content: {"partitions": []} | content,
+    kinds.PARTITION: in_partition,
+    kinds.QUEUE: in_queue,
+    kinds.RESOURCES: lambda content: in_queue({"resources": content}),
+    kinds.TEMPLATE: lambda content: in_queue({"parent": True, "childtemplate": content}),
+    kinds.LIMIT: lambda content: in_queue(
         {"limits": [{"users": ["u"], "groups": ["g"]} | AMOUNTS | content]}
     ),
-    keys.RULE: in_rule,
-    keys.FILTER: lambda content: in_rule({"filter": content}),
-    keys.PREEMPTION: lambda content: in_partition({"preemption": content}),
-    keys.NODE_SORT: lambda content: in_partition({"nodesortpolicy": content}),
-    keys.RESOLVER: lambda content: in_partition({"usergroupresolver": content}),
+    kinds.RULE: in_rule,
+    kinds.FILTER: lambda content: in_rule({"filter": content}),
+    kinds.PREEMPTION: lambda content: in_partition({"preemption": content}),
+    kinds.NODE_SORT: lambda content: in_partition({"nodesortpolicy": content}),
+    kinds.RESOLVER: lambda content: in_partition({"usergroupresolver": content}),
 }
 
 EVERY_KEY = [(section, key) for section, found in SECTION_KEYS.items() for key in found]
@@ -132,7 +133,7 @@ def test_a_key_without_value_is_the_same_in_both(section: str, key: Key) -> None
 @pytest.mark.remuda_rule("CFG-13")
 @pytest.mark.parametrize("section, key", EVERY_KEY, ids=IDS)
 def test_a_wrong_type_fails_in_both(section: str, key: Key) -> None:
-    lists = (keys.TEXTS, keys.SECTIONS)
+    lists = (kinds.TEXTS, kinds.SECTIONS)
     wrong: object = {"x": {"y": 1}} if key.kind in lists else [[1]]
     text = document_with(section, {key.name: wrong})
     assert in_loader(text) != []
@@ -214,12 +215,12 @@ def test_many_real_files_load() -> None:
 def test_another_schema_of_such_files_has_no_key_that_is_missing_here() -> None:
     other = json.loads((CONFIGS / "yunikorn-schema.json").read_text())["$defs"]
     sections = {
-        "ChildTemplate": keys.TEMPLATE,
-        "Filter": keys.FILTER,
-        "Limit": keys.LIMIT,
-        "PartitionConfig": keys.PARTITION,
-        "QueueConfig": keys.QUEUE,
-        "Resources": keys.RESOURCES,
+        "ChildTemplate": kinds.TEMPLATE,
+        "Filter": kinds.FILTER,
+        "Limit": kinds.LIMIT,
+        "PartitionConfig": kinds.PARTITION,
+        "QueueConfig": kinds.QUEUE,
+        "Resources": kinds.RESOURCES,
     }
     for name, section in sections.items():
         own = {key.name for key in SECTION_KEYS[section]}

@@ -21,6 +21,7 @@ from remuda.config.schema import (
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.messages import queries as q
+from remuda.core.messages.application_views import ApplicationView
 from remuda.core.messages.effects import Effect
 from remuda.core.messages.events import USERGROUP
 from remuda.core.ports import (
@@ -238,11 +239,11 @@ class Caller:
         assert isinstance(found, tuple)
         return {node.node_id: node for node in found if isinstance(node, q.NodeView)}
 
-    def apps(self) -> dict[str, q.ApplicationView]:
+    def apps(self) -> dict[str, ApplicationView]:
         """The live applications of the default partition."""
         found = self.scheduler.view(q.ApplicationsQuery("default", "", self.rm))
         assert isinstance(found, tuple)
-        return {a.application_id: a for a in found if isinstance(a, q.ApplicationView)}
+        return {a.application_id: a for a in found if isinstance(a, ApplicationView)}
 
     def usage(self, *, of_groups: bool = False, home: str = "default") -> dict[str, q.UsageView]:
         """What users, or groups, use and may use, by name."""

@@ -11,7 +11,7 @@ from remuda.core.messages import effects as e
 from remuda.core.messages import events as ev
 from remuda.core.messages import queries as q
 from remuda.core.messages.effects import Effect
-from remuda.core.model.application import Application
+from remuda.core.model.applications.ended import EndedApplication
 from tests.unit.core.door import Caller, of
 
 FORCE = {"application.create.force": "true"}
@@ -89,11 +89,11 @@ def refused(door: Caller, queue: str = "", **who: Any) -> bool:
     return "no placement rule matched" in place(door, queue, **who)
 
 
-def rejected(door: Caller) -> list[Application]:
+def rejected(door: Caller) -> list[EndedApplication]:
     """The rejected applications that are kept, oldest first."""
     partition = door.scheduler._cluster.partition(door.rm, "default")
     assert partition is not None
-    return list(partition.rejected.applications.values())
+    return list(partition.kept.rejected.applications.values())
 
 
 def made(effects: Sequence[Effect]) -> list[str]:

@@ -35,7 +35,7 @@ def test_refused_allocations_are_answered_together_after_the_accepted(door: Call
     request = (
         one("nobody", "x1", "n1"),
         one("app", "good", "n2"),
-        one("app", "", "n1"),
+        c.ExistingAllocation(c.Ask("app", "key-", {"vcore": 1}), "", "n1", "it has two IDs"),
         one("app", "x2", "nowhere"),
         one("app", "x3", "n1", placeholder=True),
         one("app", "x4", "n1", partition="nowhere"),

@@ -130,9 +130,9 @@ def test_what_re2_refuses_matches_nobody(pattern: str) -> None:
 def test_no_expression_takes_long(pattern: str) -> None:
     # A backtracking engine would need 2 ** 1000 steps for such names.
     door = Caller(leaf("a"), placement_rules=(rule("fixed", "root.a", only=searching(pattern)),))
-    started = time.perf_counter()
+    started = time.process_time()
     place(door, user="a" * 1000)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 @pytest.mark.remuda_rule("PLC-46", "PLC-47")

@@ -353,3 +353,25 @@ def test_one_release_in_a_full_cluster_takes_few_decisions_however_many_users_wa
         assert door.queue("root").allocated == {"vcore": 199}
         assert decisions(door) <= 5
         assert door.queue("root").allocated == {"vcore": 200}
+
+
+@pytest.mark.remuda_rule("QUE-26", "EVT-23", "EVT-24", "EVT-32")
+@pytest.mark.parametrize(
+    "kind, detail",
+    [("queue", APP_CANNOTRUN_QUEUE), ("user", APP_CANNOTRUN_QUOTA), ("group", APP_CANNOTRUN_QUOTA)],
+)
+def test_one_that_comes_while_a_place_is_taken_by_another_is_told_that_it_cannot_run(
+    kind: str, detail: int
+) -> None:
+    door = caller(**ONE_AT_A_TIME[kind])
+    submit(door, "running", ONE)
+    submit(door, "small", ONE)
+    submit(door, "large", {"vcore": 2})
+    # The place is for the first of each size; one more of the large size comes before that.
+    door.remove("running")
+    door.app("late")
+    door.ask("late", "late", {"vcore": 2})
+    told = events(door.step())
+    assert door.state("small") in ("Starting", "Running")
+    assert ("late", detail) in [(name, what) for _, name, _, what in told]
+    assert ("large", detail) not in [(name, what) for _, name, _, what in told]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from remuda.core.messages.commands import Ask, NewApplication
 from remuda.core.model.allocation import Allocation
-from remuda.core.model.application import Application
-from remuda.core.model.node import Node
+from remuda.core.model.applications.application import Application
+from remuda.core.model.applications.submission import Submission
+from remuda.core.model.nodes.node import Node
+from remuda.core.model.queues.queue import Queue
 from remuda.core.model.vectors import Amounts, ResourceTypes
 
 TYPES = ResourceTypes()
@@ -13,7 +15,9 @@ ONE, TWO = TYPES.amounts({"vcore": 1}), TYPES.amounts({"vcore": 2})
 
 
 def application() -> Application:
-    return Application(1, NewApplication("app", "root.a"), 0)
+    return Application(
+        Submission(1, NewApplication("app", "root.a"), 0), Queue("a", None, leaf=True, managed=True)
+    )
 
 
 def node() -> Node:

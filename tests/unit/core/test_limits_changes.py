@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from remuda.config.schema import LimitConfig, PartitionConfig, QueueConfig
@@ -19,6 +21,7 @@ from tests.unit.core.tracking import (
 )
 
 Limits = tuple[LimitConfig, ...]
+Limited = Callable[..., LimitConfig]
 VCORE = {"vcore": 1}
 
 
@@ -68,6 +71,22 @@ def test_example_x5_lowered_below_usage() -> None:
     door.release("a1", "a1.k-0")
     door.existing("a1", "y", "n1", memory(30))
     assert has_room(door, "a1", 10)
+
+
+@pytest.mark.remuda_rule("LIM-60", "LIM-61", "LIM-63")
+@pytest.mark.parametrize("limited", [users, groups])
+def test_a_number_of_applications_may_be_limited_where_an_amount_was(limited: Limited) -> None:
+    name = "ann" if limited is users else "staff"
+    door = caller(p(limited(name, memory(80))))
+    assert start(door, "1", "root.p.l", memory(1))
+    change(door, p(limited(name, memory(80), 1)))
+    assert not start(door, "2", "root.p.l", memory(1))
+    door.release("1")
+    assert door.order() == ["2.k"]
+    # And back: the amount is limited, the number no more.
+    assert not start(door, "3", "root.p.l", memory(1))
+    change(door, p(limited(name, memory(80))))
+    assert door.order() == ["3.k"]
 
 
 @pytest.mark.remuda_rule("LIM-63")

@@ -18,7 +18,7 @@ from remuda.core.messages.measures import (
     QueueMeasuresPage,
     QueueMeasuresQuery,
 )
-from remuda.core.model.tally import KEPT, Tallies, Tally
+from remuda.core.model.totals import KEPT, KeptCounts, LeafCounts
 from tests.unit.core.door import Caller, leaf, parent, partition
 
 
@@ -120,14 +120,14 @@ def test_nodes_are_looked_at_in_parts_until_none_is_behind(two: Caller) -> None:
 
 @pytest.mark.remuda_rule("MET-27")
 def test_counts_of_queues_that_are_gone_are_bounded() -> None:
-    tallies = Tallies()
+    counts = KeptCounts()
     for number in range(KEPT + 5):
-        tally = Tally()
-        tally.completed = number + 1
-        tallies.leave(("rm", "default", f"root.{number}"), tally)
-    assert tallies.enter(("rm", "default", "root.4")).completed == 0
-    assert tallies.enter(("rm", "default", "root.5")).completed == 6
-    assert tallies.enter(("rm", "default", "root.5")).completed == 0
+        counted = LeafCounts()
+        counted.completed = number + 1
+        counts.leave(("rm", "default", f"root.{number}"), counted)
+    assert counts.enter(("rm", "default", "root.4")).completed == 0
+    assert counts.enter(("rm", "default", "root.5")).completed == 6
+    assert counts.enter(("rm", "default", "root.5")).completed == 0
 
 
 @pytest.mark.remuda_rule("MET-20", "MET-9")

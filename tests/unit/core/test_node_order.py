@@ -1,4 +1,4 @@
-"""Scores and order of nodes, seen in where the next ask goes (NOD-15 to NOD-19)."""
+"""Scores and order of nodes, seen in where the next ask goes (chapter 50 part C)."""
 
 from __future__ import annotations
 

@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from remuda.core.model.node import Node
-from remuda.core.model.node_blocks import CREDIT, CREDIT_EARNED, REFUSED_LIMIT, Part
-from remuda.core.model.node_order import NodeOrder
+from remuda.core.model.nodes.node import Node
+from remuda.core.model.nodes.node_blocks import CREDIT, CREDIT_EARNED, REFUSED_LIMIT, Part
+from remuda.core.model.nodes.node_order import NodeOrder
 from remuda.core.model.vectors import Amounts, ResourceTypes, fits, move, shortage
 from remuda.core.policy.node_score import effective_weights, score_weights, scorer
 
@@ -20,7 +20,7 @@ SIZES = (
     {"memory": 8, "vcore": 16, "gpu": 2},
     {"memory": 64, "vcore": 64},
 )
-SHAPES: tuple[dict[str, int], ...] = (
+ASK_SIZES: tuple[dict[str, int], ...] = (
     {"memory": 1, "vcore": 1},
     {"memory": 7, "vcore": 2},
     {"vcore": 9},
@@ -37,7 +37,7 @@ class Nodes:
         self.draw = random.Random(seed)
         self.types = ResourceTypes()
         self.order = NodeOrder(scorer(policy))
-        self.shapes = [self.types.amounts(shape) for shape in SHAPES]
+        self.wanted = [self.types.amounts(size) for size in ASK_SIZES]
         self.nodes = [self.node(number, SIZES[number % sizes]) for number in range(COUNT)]
         self.draw.shuffle(self.nodes)
         for node in self.nodes:
@@ -107,7 +107,7 @@ def test_the_first_that_fits_is_that_of_plain_sorting(policy: str, sizes: int) -
     draw = nodes.draw
     for turn in range(4_000):
         # Mostly equal asks, one after the other, as applications have them.
-        amounts = nodes.shapes[0] if draw.random() < 0.8 else draw.choice(nodes.shapes)
+        amounts = nodes.wanted[0] if draw.random() < 0.8 else draw.choice(nodes.wanted)
         chance = draw.random()
         if chance < 0.15 and nodes.placed:
             nodes.release()
@@ -141,7 +141,7 @@ def test_nodes_fill_up_and_leave_one_by_one(policy: str) -> None:
     nodes = Nodes(4, policy, 1)
     for node in nodes.nodes[40:]:
         nodes.come_or_go(node)
-    amounts = nodes.shapes[0]
+    amounts = nodes.wanted[0]
     while (found := nodes.order.first_fit(amounts)) is not None:
         assert found is nodes.fitting(amounts)[0]
         nodes.place(found, amounts)
@@ -150,7 +150,7 @@ def test_nodes_fill_up_and_leave_one_by_one(policy: str) -> None:
     while nodes.inside:
         nodes.come_or_go(nodes.draw.choice(list(nodes.inside)))
         nodes.check()
-    assert nodes.order.first_fit(nodes.shapes[-1]) is None
+    assert nodes.order.first_fit(nodes.wanted[-1]) is None
     nodes.come_or_go(nodes.nodes[0])
     nodes.check()
 
@@ -161,13 +161,13 @@ def test_unequal_asks_on_packed_nodes_go_where_plain_sorting_says(kinds: int, la
     """Most nodes have some room left, of this type or of that, and few have enough of both."""
     nodes = Nodes(7, "binpacking", 3)
     draw = nodes.draw
-    shapes = [
+    wanted = [
         nodes.types.amounts({name: draw.randint(1, largest) for name in ("memory", "vcore")})
         for _ in range(kinds)
     ]
     refused = fullest = 0
     for turn in range(6_000):
-        amounts = draw.choice(shapes)
+        amounts = draw.choice(wanted)
         found = nodes.order.first_fit(amounts)
         if turn % 100 == 0:
             fitting = nodes.fitting(amounts)
@@ -250,10 +250,10 @@ def puts_until_forgotten(nodes: Nodes, part: Part, amounts: Amounts) -> int:
 @pytest.mark.parametrize("policy", ["fair", "binpacking"])
 def test_a_node_that_left_is_not_found_again(policy: str) -> None:
     nodes = Nodes(9, policy, 1)
-    found = nodes.order.first_fit(nodes.shapes[0])
+    found = nodes.order.first_fit(nodes.wanted[0])
     assert found is not None
     nodes.come_or_go(found)
-    assert nodes.order.first_fit(nodes.shapes[0]) is nodes.fitting(nodes.shapes[0])[0]
+    assert nodes.order.first_fit(nodes.wanted[0]) is nodes.fitting(nodes.wanted[0])[0]
 
 
 @pytest.mark.remuda_rule("RSV-3", "RSV-5")
@@ -261,7 +261,7 @@ def test_the_nearest_is_the_one_that_lacks_least() -> None:
     nodes = Nodes(5, "fair", 3)
     for node in nodes.nodes:
         nodes.place(node, nodes.types.amounts({"memory": nodes.draw.randrange(9), "vcore": 7}))
-    for amounts in nodes.shapes:
+    for amounts in nodes.wanted:
         large = [node for node in nodes.sorted() if node.holds(amounts)]
         nearest = min(large, key=lambda node: shortage(node.available, amounts), default=None)
         assert nodes.order.nearest(amounts) is nearest
@@ -275,7 +275,7 @@ def test_many_moves_leave_no_empty_blocks_behind() -> None:
         if nodes.draw.random() < 0.5 and nodes.placed:
             nodes.release()
         else:
-            nodes.place(node, nodes.shapes[0])
+            nodes.place(node, nodes.wanted[0])
     shelves = nodes.order._shelves
     assert all(block.entries for shelf in shelves for block in shelf.blocks)
     highs = [block.high for shelf in shelves for block in shelf.blocks]

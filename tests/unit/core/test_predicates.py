@@ -65,7 +65,6 @@ def test_a_refusal_of_an_ask_without_class_lasts_until_the_next_request(moods: M
 def test_a_refusal_of_a_class_lasts_until_the_node_changes(moods: Moods) -> None:
     assert moods.ask("k", ONE, classed=True) == []
     moods.accepted.add(("k", "n1"))
-    moods.door.send(c.UpdateNodes(moods.door.rm))
     moods.door.node("n2", ONE, c.CREATE_DRAIN)
     assert moods.ask("k again", {"vcore": 2}, classed=True) == []
     assert moods.asked == [("k", "n1")]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from remuda.config.schema import TemplateConfig
-from remuda.core.model.queue import QueueSettings
+from remuda.core.model.queues.queue import QueueSettings
 from remuda.core.policy.properties import inherited, settings
 from tests.unit.core.door import CREATING, MINUTE, SECOND, Caller, leaf, parent, partition
 

@@ -7,6 +7,7 @@ import pytest
 from tests.unit.core.door import Caller, leaf, parent
 
 BIG = {"vcore": 100_000, "memory": 100_000}
+PARITY = {"scheduler.parity": "1.5"}
 
 
 def both(amount: int) -> dict[str, int]:
@@ -130,9 +131,9 @@ def test_more_pending_comes_first_among_equals() -> None:
     assert door.order() == ["b", "a"]
 
 
-@pytest.mark.remuda_rule("QUE-35", "QUE-36")
-def test_incomparable_pending_leaves_the_name_to_decide() -> None:
-    door = Caller(leaf("b"), leaf("a"))
+@pytest.mark.remuda_rule("QUE-35", "QUE-36", "KV-5")
+def test_with_parity_incomparable_pending_leaves_the_name_to_decide() -> None:
+    door = Caller(leaf("b"), leaf("a"), extra_config=PARITY)
     door.node("n1", BIG)
     for name, resource in (("a", {"vcore": 1}), ("b", {"memory": 100})):
         door.app(name, f"root.{name}")
@@ -140,11 +141,11 @@ def test_incomparable_pending_leaves_the_name_to_decide() -> None:
     assert door.order() == ["a", "b"]
 
 
-@pytest.mark.remuda_rule("QUE-36")
-def test_ties_never_run_in_a_circle() -> None:
+@pytest.mark.remuda_rule("QUE-36", "KV-5")
+def test_with_parity_ties_never_run_in_a_circle() -> None:
     # By name a < b < c; by demand c exceeds a, and b compares with neither. The first by name
     # that no other exceeds is b, then c, then a.
-    door = Caller(leaf("c"), leaf("a"), leaf("b"))
+    door = Caller(leaf("c"), leaf("a"), leaf("b"), extra_config=PARITY)
     door.node("n1", BIG)
     for name, resource in (("a", {"vcore": 1}), ("b", {"memory": 1}), ("c", {"vcore": 2})):
         door.app(name, f"root.{name}")

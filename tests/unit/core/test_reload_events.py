@@ -1,4 +1,4 @@
-"""Records of a changed configuration: exactly the differences (EVT-62 to EVT-76)."""
+"""Records of a changed configuration: exactly the differences (chapter 90 section 2.4)."""
 
 from __future__ import annotations
 

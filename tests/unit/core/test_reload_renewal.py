@@ -6,6 +6,7 @@ import pytest
 
 from remuda.config.schema import LimitConfig, QueueConfig
 from remuda.core.messages import queries as q
+from remuda.core.messages.application_views import ApplicationView
 from tests.unit.core.door import Caller, leaf, parent
 from tests.unit.core.reloading import ONE, caller, change, start
 from tests.unit.core.rules.gang import FAIR, Gang
@@ -20,7 +21,7 @@ def looks(door: Caller, application: str) -> list[int]:
     (own,) = [
         each
         for each in found
-        if isinstance(each, q.ApplicationView) and each.application_id == application
+        if isinstance(each, ApplicationView) and each.application_id == application
     ]
     return [sum(entry.count for entry in each.log) for each in own.requests if each.pending_count]
 

@@ -10,6 +10,7 @@ import pytest
 
 from remuda.core.messages import commands as c
 from remuda.core.messages import queries as q
+from remuda.core.messages.application_views import ApplicationView
 from remuda.core.messages.effects import Effect
 from remuda.core.messages.rows import (
     ApplicationRowsQuery,
@@ -25,10 +26,10 @@ from tests.unit.core.rules.preempting import Evictor
 from tests.unit.core.rules.test_cyc_back_off import PAUSE, crowd_with
 from tests.unit.core.rules.test_foreign import foreign
 
-Shown = tuple[tuple[q.NodeView, ...], tuple[q.ApplicationView, ...]]
+Shown = tuple[tuple[q.NodeView, ...], tuple[ApplicationView, ...]]
 
 
-def whole(views: Sequence[q.ApplicationView]) -> tuple[q.ApplicationView, ...]:
+def whole(views: Sequence[ApplicationView]) -> tuple[ApplicationView, ...]:
     """Applications with everything made that is made when it is read."""
     return tuple(
         replace(view, requests=tuple(view.requests), allocations=tuple(view.allocations))
@@ -60,7 +61,7 @@ class Witness:
     def look(self) -> None:
         view, rm = self.caller.scheduler.view, self.caller.rm
         nodes = cast("Rows[q.NodeView]", view(NodeRowsQuery("default", rm)))
-        apps = cast("Rows[q.ApplicationView]", view(ApplicationRowsQuery("default", "", rm)))
+        apps = cast("Rows[ApplicationView]", view(ApplicationRowsQuery("default", "", rm)))
         shown = (view(q.NodesQuery("default", rm)), view(q.ApplicationsQuery("default", "", rm)))
         every = cast("q.PartitionRows", view(PartitionRowsQuery("default", rm)))
         partitions = cast("tuple[q.PartitionView, ...]", view(q.PartitionsQuery()))

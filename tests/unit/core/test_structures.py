@@ -5,16 +5,20 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Collection
+from fractions import Fraction
 
 import pytest
 
 from remuda.core.messages.commands import Ask, NewApplication
-from remuda.core.model.application import Application
-from remuda.core.model.ask_order import AskOrder
-from remuda.core.model.child_order import ChildOrder
-from remuda.core.model.priorities import MIN_PRIORITY, PriorityCount
+from remuda.core.model.applications.application import Application
+from remuda.core.model.applications.submission import Submission
+from remuda.core.model.asks.ask_order import AskOrder
+from remuda.core.model.asks.request import Request
+from remuda.core.model.queues.child_order import ChildOrder
+from remuda.core.model.queues.demand import Scale
+from remuda.core.model.queues.priorities import MIN_PRIORITY, PriorityCount
+from remuda.core.model.queues.queue import Queue
 from remuda.core.model.ranking import Ranking
-from remuda.core.model.request import Request
 from remuda.core.model.vectors import ResourceTypes, Vector, exceeds, same_limit, vector_of
 
 
@@ -44,7 +48,8 @@ def test_a_ranking_does_not_grow_with_its_history() -> None:
 
 def waiting(number: int, created_ns: int) -> Request:
     """An ask that came at a time."""
-    application = Application(1, NewApplication("app"), 0)
+    leaf = Queue("a", None, leaf=True, managed=True)
+    application = Application(Submission(1, NewApplication("app"), 0), leaf)
     resource = {"vcore": 1}
     amounts = ResourceTypes().amounts(resource)
     return Request(number, Ask("app", f"ask-{number}", resource), amounts, application, created_ns)
@@ -72,10 +77,10 @@ def test_many_allocations_of_a_key_may_end_in_the_order_they_came() -> None:
         request = waiting(1, 0)
         for number in range(count):
             request.note_allocation(f"k-{number}")
-        began = time.perf_counter()
+        began = time.process_time()
         for number in range(count):
             request.forget_allocation(f"k-{number}")
-        return time.perf_counter() - began
+        return time.process_time() - began
 
     few, many = (min(seconds(count) for _ in range(5)) for count in (2_000, 20_000))
     assert many < 40 * few
@@ -158,28 +163,56 @@ def put(
     order.put(name, (*numbers, name), vector, ready)
 
 
-@pytest.mark.remuda_rule("QUE-36")
-def test_equal_children_are_served_by_name_unless_another_has_more_pending() -> None:
+def scale_of(*totals: int, parity: bool = False) -> Scale:
+    """What demands are measured by in a cluster that has so much of each type."""
+    vector = Vector()
+    vector.amounts = list(totals)
+    return Scale(vector, parity=parity)
+
+
+EVEN = scale_of(100, 100, 100)
+PARITY = scale_of(100, 100, 100, parity=True)
+
+
+@pytest.mark.remuda_rule("QUE-36", "KV-5")
+def test_with_parity_equal_children_are_served_by_name_unless_another_has_more_pending() -> None:
     order = ChildOrder()
     put(order, "a", (0, 0.5), (1,), ready=True)
     put(order, "b", (0, 0.5), (0, 5), ready=True)
     put(order, "c", (0, 0.5), (2,), ready=True)
-    assert order.first() == "b"  # c has more than a, b and c cannot be compared
+    assert order.first(PARITY) == "b"  # c has more than a, b and c cannot be compared
     put(order, "b", (0, 0.5), (0, 5), ready=False)
-    assert order.first() == "c"
+    assert order.first(PARITY) == "c"
     order.drop("c")
-    assert order.first() == "a"
+    assert order.first(PARITY) == "a"
     put(order, "d", (0, 0.4), (1,), ready=True)
-    assert order.first() == "d"
+    assert order.first(PARITY) == "d"
 
 
-def test_children_that_cannot_be_served_still_count_in_the_order() -> None:
+@pytest.mark.remuda_rule("QUE-36", "KV-5")
+def test_with_parity_children_that_cannot_be_served_still_count_in_the_order() -> None:
     order = ChildOrder()
     put(order, "a", (0, 0.0), (1,), ready=True)
     put(order, "x", (0, 0.0), (3, 0, 1), ready=False)
     put(order, "c", (0, 0.0), (0, 9), ready=True)
     # Served in this order: c (nobody exceeds it, before x by name), x, a.
-    assert order.first() == "c"
+    assert order.first(PARITY) == "c"
+
+
+@pytest.mark.remuda_rule("QUE-35", "QUE-36")
+def test_equal_children_are_served_by_the_part_of_the_cluster_they_want() -> None:
+    order = ChildOrder()
+    put(order, "a", (0, 0.5), (20, 5), ready=True)
+    put(order, "b", (0, 0.5), (5, 20), ready=True)
+    put(order, "c", (0, 0.5), (0, 0, 0, 9), ready=True)
+    even, more_of_the_first = scale_of(100, 100), scale_of(1000, 100)
+    assert order.first(even) == "a"  # 25 % each
+    assert order.first(more_of_the_first) == "b"  # 7 %, 20.5 %
+    put(order, "b", (0, 0.5), (5, 20), ready=False)
+    assert order.first(more_of_the_first) == "a"
+    assert order.first_among("abc", more_of_the_first) == "b"
+    order.drop("a")
+    assert order.first(even) == "c"  # there is nothing of what it wants
 
 
 def incomparable(number: int, count: int) -> tuple[int, ...]:
@@ -187,7 +220,7 @@ def incomparable(number: int, count: int) -> tuple[int, ...]:
     return (20 * number + 10, 20 * (count - number) + 10)
 
 
-def seconds_per_choice(count: int) -> float:
+def seconds_per_choice(count: int, scale: Scale) -> float:
     """Processor time of a choice and the change after it, among so many equal children.
 
     They come last name first. The best of some rounds, so that what else the machine does
@@ -200,8 +233,8 @@ def seconds_per_choice(count: int) -> float:
     for _ in range(5):
         begun = time.process_time()
         for _ in range(3):
-            name = order.first()
-            place = order.place(name)
+            name = order.first(scale)
+            place = order.sort_data(name)
             assert place is not None
             _, pending, ready = place
             fewer = tuple(amount - 1 for amount in pending)
@@ -210,23 +243,39 @@ def seconds_per_choice(count: int) -> float:
     return min(rounds) / 3
 
 
-@pytest.mark.remuda_rule("QUE-36")
-def test_a_choice_among_many_equal_children_does_not_compare_all_pairs() -> None:
-    few, many = seconds_per_choice(100), seconds_per_choice(1_600)
-    # 16 times the children: linear would be 16, comparing all pairs 256.
-    assert many < 40 * max(few, 5e-6), f"{few * 1e6:.0f} us among 100, {many * 1e6:.0f} among 1,600"
+@pytest.mark.remuda_rule("QUE-35", "QUE-36", "KV-5")
+@pytest.mark.parametrize("scale", [EVEN, PARITY])
+def test_a_choice_among_many_equal_children_hardly_looks_at_them(scale: Scale) -> None:
+    few, many = seconds_per_choice(100, scale), seconds_per_choice(10_000, scale)
+    # 100 times the children: linear would be 100, comparing all pairs 10,000.
+    assert many < 20 * max(few, 5e-6), f"{few * 1e6:.0f} and {many * 1e6:.0f} us"
 
 
-@pytest.mark.remuda_rule("QUE-36")
-def test_incomparable_children_are_served_by_name() -> None:
+@pytest.mark.remuda_rule("QUE-36", "KV-5")
+@pytest.mark.parametrize("count", [50, 64])
+def test_with_parity_incomparable_children_are_served_by_name(count: int) -> None:
     order = ChildOrder()
-    for number in range(50):
-        put(order, f"q{number:05}", (0, 0.5), incomparable(number, 50), ready=number % 3 == 2)
+    for number in range(count):
+        put(order, f"q{number:05}", (0, 0.5), incomparable(number, count), ready=number % 3 == 2)
     served = []
     while order.ready:
-        served.append(order.first())
+        served.append(order.first(PARITY))
         order.drop(served[-1])
-    assert served == [f"q{number:05}" for number in range(2, 50, 3)]
+    assert served == [f"q{number:05}" for number in range(2, count, 3)]
+
+
+@pytest.mark.remuda_rule("QUE-35", "QUE-36", "KV-5")
+def test_with_parity_more_than_64_different_wishes_are_compared_by_their_parts() -> None:
+    order = ChildOrder()
+    for number in range(65):
+        put(order, f"q{number:05}", (0, 0.5), incomparable(number, 65), ready=True)
+    # The cluster has ten times as much of the second type: who wants most of the first is first.
+    scale = scale_of(1_000, 10_000, parity=True)
+    assert order.first(scale) == "q00064"
+    assert order.first_among(["q00003", "q00002"], scale) == "q00003"
+    order.drop("q00064")  # that leaves 64, none of which exceeds another
+    assert order.first(scale) == "q00000"
+    assert order.first_among(["q00003", "q00002"], scale) == "q00002"
 
 
 class Plain:
@@ -236,7 +285,7 @@ class Plain:
         self.places: dict[str, tuple[tuple[float, float], tuple[int, ...], bool]] = {}
 
     def served(self, names: Collection[str]) -> list[str]:
-        """All children in the order of QUE-36, of these only those named."""
+        """All children in the order of QUE-36 with parity, of these only those named."""
         left = dict(self.places)
         found: list[str] = []
         while left:
@@ -251,15 +300,32 @@ class Plain:
             found.append(name)
         return [name for name in found if name in names]
 
+    def by_parts(self, names: Collection[str], totals: tuple[int, ...]) -> list[str]:
+        """Those named by their numbers, then by what they want (QUE-35), then by name."""
 
-@pytest.mark.remuda_rule("QUE-33", "QUE-35", "QUE-36", "CYC-19")
+        def rank(name: str) -> tuple[tuple[float, float], Fraction, str]:
+            numbers, pending, _ = self.places[name]
+            parts = sum((Fraction(*pair) for pair in zip(pending, totals, strict=True)), Fraction())
+            return numbers, -parts, name
+
+        return sorted([name for name in names if name in self.places], key=rank)
+
+
+@pytest.mark.remuda_rule("QUE-33", "QUE-35", "QUE-36", "CYC-19", "KV-5")
+@pytest.mark.parametrize("parity", [False, True])
 @pytest.mark.parametrize("seed", range(20))
-def test_children_are_served_in_the_order_of_their_definition(seed: int) -> None:
+def test_children_are_served_in_the_order_of_their_definition(seed: int, parity: bool) -> None:
     """Few different numbers, so that children meet, stay together and part again."""
     draw = random.Random(seed)
     order, plain = ChildOrder(), Plain()
+    totals = (3, 7)
+    scale = scale_of(*totals, parity=parity)
     pending: dict[str, Vector] = {}
     names = [f"q{number}" for number in range(draw.choice((2, 5, 12)))]
+
+    def served(wanted: Collection[str]) -> list[str]:
+        return plain.served(wanted) if parity else plain.by_parts(wanted, totals)
+
     for _ in range(600):
         name = draw.choice(names)
         if draw.random() < 0.1:
@@ -274,14 +340,32 @@ def test_children_are_served_in_the_order_of_their_definition(seed: int) -> None
             pending.setdefault(name, Vector()).amounts = [*amounts, 0]
             plain.places[name] = (numbers, amounts, ready)
             order.put(name, (*numbers, name), pending[name], ready)
+        if draw.random() < 0.1:  # nodes come and go
+            totals = (draw.randint(1, 9), draw.randint(1, 9))
+            scale = scale_of(*totals, parity=parity)
         able = [each for each, place in plain.places.items() if place[2]]
         if draw.random() < 0.5:
-            assert order.first() == next(iter(plain.served(able)), "")
+            assert order.first(scale) == next(iter(served(able)), "")
         if draw.random() < 0.2:
             some = draw.sample(names, draw.randint(1, len(names)))
-            assert order.first_among(some) == next(iter(plain.served(some)), "")
+            assert order.first_among(some, scale) == next(iter(served(some)), "")
         assert order.names() == sorted(plain.places)
-        assert all(order.place(each) == place for each, place in plain.places.items())
+        assert all(order.sort_data(each) == place for each, place in plain.places.items())
+        assert not order.misplaced()
+
+
+@pytest.mark.remuda_rule("QUE-35")
+def test_what_children_want_is_compared_exactly() -> None:
+    # 10**17 of 10**18 and of 10**18 + 1: floating point sees no difference.
+    order, scale = ChildOrder(), scale_of(10**18 + 1, 10**18)
+    put(order, "a", (0, 0.5), (10**17, 0), ready=True)
+    put(order, "b", (0, 0.5), (0, 10**17), ready=True)
+    assert order.first(scale) == "b"
+    # A third and two sixths are the same, whatever floating point makes of them.
+    order, scale = ChildOrder(), scale_of(3 * 10**17, 6 * 10**17 + 6)
+    put(order, "b", (0, 0.5), (10**17, 0), ready=True)
+    put(order, "a", (0, 0.5), (0, 2 * 10**17 + 2), ready=True)
+    assert order.first(scale) == "a"
 
 
 @pytest.mark.remuda_rule("RES-31", "RES-32", "EVT-74")

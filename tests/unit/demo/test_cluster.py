@@ -8,12 +8,8 @@ import pytest
 
 from remuda.config.load import load_configuration
 from remuda.config.schema import Configuration, built_in
-from remuda.core.messages.queries import (
-    ApplicationsQuery,
-    ApplicationView,
-    PartitionsQuery,
-    PartitionView,
-)
+from remuda.core.messages.application_views import ApplicationView
+from remuda.core.messages.queries import ApplicationsQuery, PartitionsQuery, PartitionView
 from remuda.demo.cluster import HollowCluster
 from remuda.demo.run import demo_configuration
 from remuda.demo.workload import Workload

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from remuda.core.messages import queries as q
+from remuda.core.messages.application_views import ApplicationView
 from remuda.edges.inproc import InProcessScheduler
 from remuda.si.pb import si_pb2 as si
 from tests.unit.edges.cluster import Rm, application, asks, nodes, registering, start
@@ -157,10 +158,10 @@ def node_sums(scheduler: InProcessScheduler) -> dict[str, int]:
     return dict(total)
 
 
-def applications(scheduler: InProcessScheduler) -> list[q.ApplicationView]:
+def applications(scheduler: InProcessScheduler) -> list[ApplicationView]:
     found = scheduler.core.query(q.ApplicationsQuery("default", "", "rm")).result(SECONDS)
     assert isinstance(found, tuple)
-    return [view for view in found if isinstance(view, q.ApplicationView)]
+    return [view for view in found if isinstance(view, ApplicationView)]
 
 
 def user_usage(scheduler: InProcessScheduler) -> object:

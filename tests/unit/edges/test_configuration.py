@@ -12,9 +12,9 @@ import pytest
 from remuda.base.errors import ConfigError, ProtocolError
 from remuda.config.load import load_configuration
 from remuda.config.schema import BUILT_IN_TEXT, built_in
+from remuda.core.messages.application_views import ApplicationView
 from remuda.core.messages.queries import (
     ApplicationsQuery,
-    ApplicationView,
     ConfigurationsQuery,
     ConfigurationView,
     PartitionsQuery,

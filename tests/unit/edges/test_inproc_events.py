@@ -1,4 +1,4 @@
-"""Events for resource managers in this process (EVT-92 to EVT-94, EVT-122)."""
+"""Events for resource managers in this process (EVT-92, EVT-93, EVT-94, EVT-122)."""
 
 from __future__ import annotations
 

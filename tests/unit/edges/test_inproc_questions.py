@@ -150,7 +150,7 @@ class StateRm(Rm):
 class Telling(FakeScheduler):
     """Finds the cluster too small for asks whose key begins with "big"; places all others."""
 
-    def step(self, now_ns: int, limit: int) -> list[Effect]:
+    def step(self, now_ns: int, limit: int, *, timers: bool = True) -> list[Effect]:
         return [
             ContainerStateUpdated("rm", "a", effect.ask.allocation_key, FAILED, "no room")
             if isinstance(effect, AllocationNew) and effect.ask.allocation_key.startswith("big")

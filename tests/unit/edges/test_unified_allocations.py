@@ -17,6 +17,7 @@ class Shim:
     def __init__(self, scheduler: InProcessScheduler, **build_info: str) -> None:
         self.scheduler = scheduler
         self.heard: list[si.AllocationResponse] = []
+        self.states: list[str] = []
         request = si.RegisterResourceManagerRequest(rmID="rm", buildInfo=build_info)
         scheduler.register_resource_manager(request, self)
         node = si.NodeInfo(
@@ -34,6 +35,10 @@ class Shim:
     def update_allocation(self, response: si.AllocationResponse) -> None:
         """Note it."""
         self.heard.append(response)
+
+    def update_application(self, response: si.ApplicationResponse) -> None:
+        """Note the states."""
+        self.states += [each.state for each in response.updated]
 
     def send(self, *allocations: si.Allocation, **other: object) -> si.AllocationResponse:
         """One request; everything that was answered, in one message."""
@@ -117,8 +122,110 @@ def test_the_older_form_is_answered_as_ever() -> None:
         answer = shim.send(asks=[ask, bad])
         assert [new.allocationID for new in answer.new] == ["k-0"]
         assert [each.allocationKey for each in answer.rejected] == ["bad"]
-        answer = shim.send(wanted("x", nodeID="n1"))
+        answer = shim.send(wanted("x", nodeID="n1", UUID="1", allocationID="2"))
         assert [each.allocationKey for each in answer.rejectedAllocations] == ["x"]
+
+
+LEVELS = pytest.mark.parametrize("build_info", [{}, {"si_level": "1.6.3"}, {"si_level": "1.7"}])
+
+
+@LEVELS
+@pytest.mark.remuda_rule("SI-40", "SI-41", "SI-111", "REC-1", "REC-3", "APP-1")
+def test_an_rm_that_comes_back_reports_by_key_and_releases_by_key(
+    build_info: dict[str, str],
+) -> None:
+    """As the Kubernetes shim does since 1.6, which says no level."""
+    with InProcessScheduler() as scheduler:
+        shim = Shim(scheduler, **build_info)
+        answer = shim.send(wanted("a", nodeID="n1"), wanted("b", nodeID="n1"))
+        assert not answer.rejectedAllocations
+        assert [(new.allocationKey, new.nodeID) for new in answer.new] == [("a", "n1"), ("b", "n1")]
+        assert shim.states == ["Accepted", "Running"]
+        assert not shim.send(wanted("c")).new  # the node is full
+        answer = shim.release("a")
+        assert [each.allocationKey for each in answer.released] == ["a"]
+        assert [new.allocationKey for new in answer.new] == ["c"]
+        # The release dropped ask and allocation, so the key may come back as a new ask.
+        shim.release("b")
+        assert [new.allocationKey for new in shim.send(wanted("b")).new] == ["b"]
+        assert shim.states == ["Accepted", "Running"]
+
+
+@LEVELS
+@pytest.mark.remuda_rule("SI-40", "SI-64", "GANG-40", "GANG-14", "SI-111")
+def test_placeholders_that_are_reported_by_key_are_replaced_by_key(
+    build_info: dict[str, str],
+) -> None:
+    with InProcessScheduler() as scheduler:
+        shim = Shim(scheduler, **build_info)
+        held = {"nodeID": "n1", "placeholder": True, "taskGroupName": "g"}
+        assert len(shim.send(wanted("p", **held)).new) == 1
+        (order,) = shim.send(wanted("r", taskGroupName="g")).released
+        assert (order.allocationKey, order.terminationType) == ("p", si.PLACEHOLDER_REPLACED)
+        (real,) = shim.release("p", si.PLACEHOLDER_REPLACED).new
+        assert real.allocationKey == "r"
+
+
+@pytest.mark.remuda_rule("CYC-29", "NODE-17", "SI-40")
+def test_foreign_pods_come_and_go_by_key_alone() -> None:
+    """As the shim of 1.7 does, whatever it runs itself."""
+    with InProcessScheduler() as scheduler:
+        shim = Shim(scheduler)
+        theirs = si.Allocation(
+            allocationKey="theirs",
+            nodeID="n1",
+            resourcePerAlloc=resource({"vcore": 2}),
+            allocationTags={"foreign": "default"},
+        )
+        assert not shim.send(theirs).rejectedAllocations
+        assert not shim.send(wanted("k")).new
+        gone = si.AllocationRelease(allocationKey="theirs", terminationType=si.STOPPED_BY_RM)
+        releases = si.AllocationReleasesRequest(allocationsToRelease=[gone])
+        assert [new.allocationKey for new in shim.send(releases=releases).new] == ["k"]
+
+
+@pytest.mark.remuda_rule("SI-111", "SI-40")
+def test_asks_of_the_older_form_tell_more_than_reports_by_key() -> None:
+    with InProcessScheduler() as scheduler:
+        shim = Shim(scheduler)
+        assert [new.allocationID for new in shim.send(wanted("x", nodeID="n1")).new] == ["x"]
+        ask = si.AllocationAsk(
+            applicationID="app", allocationKey="k", resourceAsk=ONE, maxAllocations=1
+        )
+        bad = si.AllocationAsk(applicationID="app", allocationKey="bad", maxAllocations=1)
+        answer = shim.send(asks=[ask, bad])
+        assert [new.allocationID for new in answer.new] == ["k-0"]
+        assert [each.allocationKey for each in answer.rejected] == ["bad"]
+        assert [each.allocationKey for each in shim.release("k").released] == ["k"]
+
+
+@pytest.mark.remuda_rule("SI-43", "SI-111", "SI-61")
+def test_what_an_rm_learned_by_id_it_may_name_by_key() -> None:
+    with InProcessScheduler() as scheduler:
+        shim = Shim(scheduler, si_level="1.6")
+        shim.send(wanted("k", nodeID="n1", UUID="u", allocationID="u"))
+        (again,) = shim.send(wanted("k", nodeID="n1")).new
+        assert again.allocationID == "u"
+        assert [each.allocationKey for each in shim.release("k").released] == ["k"]
+
+
+@pytest.mark.remuda_rule("SI-111", "APP-1", "APP-4")
+@pytest.mark.parametrize(
+    "level, told",
+    [
+        ("1.6", ["Accepted", "Running", "Completing"]),
+        ("1.7.0", ["Accepted", "Running", "Completing"]),
+        ("1.5.2", ["Accepted", "Starting", "Running", "Completing"]),
+    ],
+)
+def test_the_newer_form_knows_no_starting(level: str, told: list[str]) -> None:
+    with InProcessScheduler() as scheduler:
+        shim = Shim(scheduler, si_level=level)
+        shim.send(wanted("a"))
+        shim.send(wanted("b"))
+        shim.release("a")
+        shim.release("b")
+        assert shim.states == told
 
 
 @pytest.mark.remuda_rule("SI-111", "GANG-14", "GANG-17", "GANG-23")

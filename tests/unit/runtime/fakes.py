@@ -99,7 +99,7 @@ class FakeScheduler:
             self.configured[command.rm_id] = (command.config, old if extra is None else extra)
         return ConfigurationAnswered(command.rm_id, "")
 
-    def step(self, now_ns: int, limit: int) -> list[Effect]:
+    def step(self, now_ns: int, limit: int, *, timers: bool = True) -> list[Effect]:
         self.limits.append(limit)
         if self.deadline_ns is not None and self.deadline_ns <= now_ns:
             self.expired.append(now_ns)

@@ -40,6 +40,9 @@ class SetClock:
     def now_ns(self) -> int:
         return self.time_ns
 
+    def wall_ns(self) -> int:
+        return self.now_ns()
+
 
 @pytest.fixture
 def clock() -> SetClock:

@@ -1,4 +1,4 @@
-"""The stores of event records towards RMs: two lanes, one order, nothing lost without a count."""
+"""The stores of event records towards RMs: two kinds, one order, nothing lost without a count."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def counts(feeds: EventFeeds) -> tuple[int, int, int]:
     return feeds.stored, feeds.not_stored, feeds.collected
 
 
-# ------------------------------------------------------------------------------------ lanes
+# ------------------------------------------------------------------------------------ kinds
 
 
 @pytest.mark.remuda_rule("EVT-93")
@@ -128,7 +128,7 @@ def test_what_people_are_shown_survives_a_flood_of_other_records() -> None:
 
 
 @pytest.mark.remuda_rule("EVT-92", "EVT-93")
-def test_the_records_of_one_delivery_keep_their_order_over_both_lanes() -> None:
+def test_the_records_of_one_delivery_keep_their_order_over_both_kinds() -> None:
     feeds = EventFeeds()
     store = opened(feeds)
     feeds.offer([plain(1), shown(2), plain(3), plain(4), shown(5), plain(6)])
@@ -295,14 +295,14 @@ def test_every_record_is_stored_or_not_and_no_more_are_collected_than_stored(
             assert feeds.collected == feeds.stored
             continue
         records = [
-            (shown if lane else plain)(processed + place, rm_id)
-            for place, (rm_id, lane) in enumerate(offer)
+            (shown if facing else plain)(processed + place, rm_id)
+            for place, (rm_id, facing) in enumerate(offer)
         ]
         feeds.offer(records)
-        for place, (rm_id, lane) in enumerate(offer):
-            wanted = rm_id != "gone" and (lane or not (few and rm_id == "b"))
-            if wanted and room[rm_id][lane]:
-                room[rm_id][lane] -= 1
+        for place, (rm_id, facing) in enumerate(offer):
+            wanted = rm_id != "gone" and (facing or not (few and rm_id == "b"))
+            if wanted and room[rm_id][facing]:
+                room[rm_id][facing] -= 1
                 kept[rm_id].append(processed + place)
         processed += len(records)
         assert feeds.stored + feeds.not_stored == processed

@@ -169,6 +169,9 @@ class SetClock:
     def now_ns(self) -> int:
         return self.ns
 
+    def wall_ns(self) -> int:
+        return self.now_ns()
+
 
 @pytest.mark.remuda_rule("RSV-3")
 def test_reservations_are_repeated_and_a_replay_without_their_delay_differs(tmp_path: Path) -> None:
@@ -195,8 +198,8 @@ def test_reservations_are_repeated_and_a_replay_without_their_delay_differs(tmp_
     loop.stop()
     assert replay(path).same
     header = lines(path)[0]
-    assert header == b'["remuda-recording",6,5000000000]\n'
-    path.write_bytes(path.read_bytes().replace(header, b'["remuda-recording",6,null]\n'))
+    assert header == b'["remuda-recording",7,5000000000]\n'
+    path.write_bytes(path.read_bytes().replace(header, b'["remuda-recording",7,null]\n'))
     assert "effects differ from the recorded ones" in replay(path).difference
 
 
@@ -293,11 +296,11 @@ def test_a_fault_during_the_last_input_shows_again(tmp_path: Path) -> None:
         (b'["step",1,1,2]\n', ":1: not a recording of remuda"),
         (
             b'["remuda-recording",99]\n',
-            ":1: a recording of format 99; this version reads formats 5 and 6",
+            ":1: a recording of format 99; this version reads formats 5, 6 and 7",
         ),
         (
             b'["remuda-recording",3]\n',
-            ":1: a recording of format 3; this version reads formats 5 and 6",
+            ":1: a recording of format 3; this version reads formats 5, 6 and 7",
         ),
         (b'["remuda-recording",6]\n', ":1: not a recording of remuda, it has no reservation"),
         (b'["remuda-recording",6,null]\nrubbish\n', ":2: not a line of a recording"),
@@ -306,7 +309,14 @@ def test_a_fault_during_the_last_input_shows_again(tmp_path: Path) -> None:
             b'["remuda-recording",6,null]\n["command",1,1,"UpdateNodes",{"rm_id":3}]\n',
             ":2: not a line",
         ),
-        (b'["remuda-recording",6,null]\n["remuda-recording",5,null]\n', ":2: not a recording"),
+        (b'["remuda-recording",7,null]\nrubbish\n["step",1,1,2]\n', ":2: not a line"),
+        (b'["remuda-recording",7,null]\n["end",0]\n["step",1,1,2]\n', ":3: a line after the end"),
+        (b'["remuda-recording",7,null]\n["end",3]\n', ":2: the end of 3 inputs where input 1 was"),
+        (
+            b'["remuda-recording",7,null]\n["remuda-recording",4,null]\n',
+            ":2: a recording of format",
+        ),
+        (b'["remuda-rec', ":1: torn in its first line, nothing was recorded"),
         pytest.param(
             b'["remuda-recording",6,null]\n' + b"[" * 1_000_000 + b"\n", ":2: not a line", id="deep"
         ),
@@ -329,9 +339,9 @@ def test_a_line_without_an_end_is_not_read_to_its_end(
     recording: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     longest = max(map(len, lines(recording)))
-    monkeypatch.setattr("remuda.runtime.replay.LINE_BYTES_LIMIT", longest)
+    monkeypatch.setattr("remuda.runtime.recorded.LINE_BYTES_LIMIT", longest)
     assert replay(recording).same
-    monkeypatch.setattr("remuda.runtime.replay.LINE_BYTES_LIMIT", longest - 1)
+    monkeypatch.setattr("remuda.runtime.recorded.LINE_BYTES_LIMIT", longest - 1)
     with pytest.raises(UsageError, match="the line is too long"):
         replay(recording)
 
@@ -389,15 +399,86 @@ def test_an_input_without_effects_is_missed_doubled_or_moved(tmp_path: Path) -> 
             replay(path)
 
 
-def test_a_recording_is_never_overwritten_but_an_empty_file_is_taken(tmp_path: Path) -> None:
+def test_a_recording_is_never_overwritten_but_goes_on_with_a_segment(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     path.touch()
     record(path, predicates=False)
-    before = path.read_bytes()
-    with pytest.raises(UsageError, match="exists already; remove it or name another"):
+    first = path.read_bytes()
+    record(path, predicates=True)
+    assert path.read_bytes().startswith(first)
+    result = replay(path)
+    assert result.same
+    assert [segment.torn for segment in result.segments] == ["", ""]
+    assert [segment.line for segment in result.segments] == [1, first.count(b"\n") + 1]
+    alone = path.read_bytes()[len(first) :]
+    path.write_bytes(alone)
+    assert replay(path).digest == result.digest
+
+
+def test_after_a_crash_the_next_segment_follows_what_was_cut_off(recording: Path) -> None:
+    whole = recording.read_bytes()
+    header = len(lines(recording)[0])
+    for cut in (1, 10, header - 1, header, header + 1, *range(header + 2, len(whole), 400)):
+        recording.write_bytes(whole[:cut])
+        record(recording, predicates=False)
+        result = replay(recording)
+        assert result.same, (cut, result.difference)
+        *torn, complete = result.segments
+        assert len(torn) == (cut >= header - 1)
+        for segment in torn:
+            assert segment.torn.startswith(("in the middle of line ", "after line "))
+        assert (complete.torn, complete.unfinished) == ("", False)
+        assert complete.inputs > len(inputs())
+        assert complete.digest.encode() in lines(recording)[-2]
+
+
+@pytest.mark.parametrize("removed, torn", [(1, "after line"), (5, "in the middle of line")])
+def test_a_torn_recording_is_said_to_be_torn(recording: Path, removed: int, torn: str) -> None:
+    assert [segment.torn for segment in replay(recording).segments] == [""]
+    written = lines(recording)
+    end = f'["end",{replay(recording).inputs}]\n'.encode()
+    assert written[-1] == end
+    kept = b"".join(written[:-1]) + (end[:-removed] if removed > 1 else b"")
+    recording.write_bytes(kept)
+    (segment,) = replay(recording).segments
+    number = len(written) - (removed == 1)
+    assert segment.torn == f"{torn} {number}"
+    assert not segment.unfinished
+
+
+def test_a_difference_in_a_later_segment_names_it(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    record(path, predicates=False)
+    count = len(lines(path))
+    record(path, predicates=False)
+    written = lines(path)
+    written[count:] = [
+        line.replace(b'"node_id":"n3"', b'"node_id":"n9"') for line in written[count:]
+    ]
+    path.write_bytes(b"".join(written))
+    result = replay(path)
+    place = f"segment 2 (line {count + 1}), input 2 (UpdateNodes): its "
+    assert result.difference.startswith(place)
+
+
+def test_a_file_that_is_recorded_to_is_not_recorded_to_by_another(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    writer = JournalWriter(path)
+    with pytest.raises(UsageError, match="another scheduler records to it"):
         JournalWriter(path)
-    assert path.read_bytes() == before
-    assert replay(path).same
+    writer.close()
+    JournalWriter(path).close()
+
+
+@pytest.mark.parametrize("content", [b"hello", b"hello\n", b'["step",1,1,2]\n', b"[]\n", bytes(9)])
+def test_what_is_no_recording_is_kept_and_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_bytes(content)
+    with pytest.raises(
+        UsageError, match=r"exists already and is no recording .* remove it or name"
+    ):
+        JournalWriter(path)
+    assert path.read_bytes() == content
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from remuda.core.ports import NodesAnswer, NodesQuestion
+from remuda.core.messages.commands import PredicateVerdict
+from remuda.core.messages.effects import Effect
+from remuda.core.ports import AttemptWatch, NodesAnswer, NodesQuestion
+from remuda.runtime.answers import LaterPredicates
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.timings import BOUNDS_NS, Histogram, Timings, TimingsView
-from tests.unit.runtime.fakes import Factory, asks, registration
+from tests.unit.runtime.fakes import Factory, FakeScheduler, Sink, asks, registration
 
 MS = 1_000_000
 
@@ -118,3 +121,113 @@ def test_a_cycle_lasts_until_nothing_more_can_be_placed() -> None:
     view = timings.view()
     assert (view.cycles.count, view.cycles.total_ns) == (2, 15)
     assert (view.steps.count, view.steps.total_ns) == (4, 15)
+
+
+class Slow:
+    """A clock that tests set."""
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def __call__(self) -> int:
+        return self.now
+
+
+@pytest.fixture
+def slow() -> Slow:
+    return Slow()
+
+
+@pytest.fixture
+def distant(slow: Slow) -> Iterator[SchedulerLoop]:
+    """A loop that measures with a clock that tests set."""
+    running = SchedulerLoop(Factory(), stopwatch=slow)
+    running.start()
+    yield running
+    running.stop()
+
+
+@pytest.mark.remuda_rule("MET-12", "MET-15", "CYC-31")
+def test_a_question_that_is_answered_later_is_measured_until_its_answer(
+    distant: SchedulerLoop, slow: Slow
+) -> None:
+    port = LaterPredicates(lambda _: None, nodes_limit=1)
+    distant.register(registration(predicates=True), None, port).result(10)
+    distant.submit(asks("k0", "k1", "k2"))
+    asked = measured(distant)
+    assert (asked.questions.count, asked.tries.count, asked.nodes_asked) == (0, 0, 3)
+    slow.now = 5 * MS
+    refused = PredicateVerdict(1, refused=(("n", "no"),))
+    assert distant.answers.give("rm", port, [refused]).result(10)
+    slow.now = 40 * MS
+    # The second node is acceptable; the third question was given up, and one was never asked.
+    verdicts = [PredicateVerdict(2, passed=("n",)), PredicateVerdict(3), PredicateVerdict(9)]
+    assert distant.answers.give("rm", port, verdicts).result(10)
+    assert distant.answers.give("rm", port, verdicts).result(10)
+    view = measured(distant)
+    assert view.questions.counts == (0, 0, 1, 2, 0, 0, 0, 0, 0)
+    assert view.questions.total_ns == 85 * MS
+    assert view.tries.counts == (0, 0, 0, 1, 0, 0, 0, 0, 0)
+    assert view.tries.total_ns == 40 * MS
+
+
+@pytest.mark.remuda_rule("EXT-12", "MET-15")
+@pytest.mark.parametrize("how", ["another port", "another life", "no life"])
+def test_what_is_over_with_its_session_is_not_measured(
+    distant: SchedulerLoop, slow: Slow, how: str
+) -> None:
+    old, new = (LaterPredicates(lambda _: None, nodes_limit=1) for _ in range(2))
+    sink = Sink()
+    distant.register(registration(predicates=True), sink, old).result(10)
+    distant.submit(asks("k0", "k1"))
+    measured(distant)
+    if how == "another port":
+        assert distant.answers.bind("rm", new, sink).result(10)
+    else:
+        if how == "no life":
+            distant.unregister("rm").result(10)
+        distant.register(registration(predicates=True), sink, new).result(10)
+    slow.now = 1_000 * MS
+    distant.submit(asks("k3"))
+    measured(distant)
+    slow.now = 1_005 * MS
+    # What was asked through the new port has the number 1 again; nothing else is open there.
+    verdicts = [PredicateVerdict(number, passed=("n",)) for number in (1, 2)]
+    assert distant.answers.give("rm", new, verdicts).result(10)
+    view = measured(distant)
+    assert (view.questions.count, view.questions.total_ns) == (1, 5 * MS)
+
+
+@pytest.mark.remuda_rule("MET-12")
+def test_a_try_counts_if_a_node_was_acceptable() -> None:
+    timings = Timings(Watch(2 * MS))
+    answers = [NodesAnswer(-1, ("no", "no")), NodesAnswer(1, ("no",))]
+    ask = timings.listen(lambda _: answers.pop())
+    for _ in range(2):
+        ask(NodesQuestion("rm", "a", "k", True, ("n1", "n2")))
+    view = timings.view()
+    assert (view.questions.count, view.nodes_asked) == (2, 4)
+    assert (view.tries.count, view.tries.total_ns) == (1, 2 * MS)
+
+
+class Searching(FakeScheduler):
+    """Tells of an attempt to preempt in each of its steps."""
+
+    def watch_attempts(self, watch: AttemptWatch) -> None:
+        self.watch = watch
+
+    def step(self, now_ns: int, limit: int, *, timers: bool = True) -> list[Effect]:
+        self.watch(begins=True)
+        self.watch(begins=False)
+        return super().step(now_ns, limit, timers=timers)
+
+
+@pytest.mark.remuda_rule("MET-13")
+def test_attempts_to_preempt_are_measured_inside_their_step(watch: Watch) -> None:
+    loop = SchedulerLoop(Factory(Searching), stopwatch=watch)
+    loop.start()
+    loop.register(registration()).result(10)
+    loop.submit(asks("k0"))
+    view = measured(loop)
+    loop.stop()
+    assert (view.attempts.count, view.attempts.total_ns) == (view.steps.count, 2 * MS)

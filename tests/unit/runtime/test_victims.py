@@ -179,6 +179,28 @@ def test_verdicts_through_a_port_that_is_not_asked_any_more_do_nothing() -> None
     loop.stop()
 
 
+@pytest.mark.remuda_rule("MET-5", "EXT-18")
+def test_a_question_about_victims_is_measured_until_its_answer() -> None:
+    now = [0]
+    loop = SchedulerLoop(Evicting, stopwatch=lambda: now[0])
+    loop.start()
+    rm = Later(loop)
+    loop.register(victims(), rm.sink, preemption=rm.port).result(SECONDS)
+    loop.submit(asks("a", "b"))
+    first, second = rm.questions()
+    assert loop.timings().victim_questions.count == 0
+    now[0] = 30_000_000
+    assert rm.give(second.ticket, YES)
+    assert rm.give(second.ticket, YES)
+    view = loop.timings().victim_questions
+    assert (view.count, view.total_ns) == (1, 30_000_000)
+    now[0] = 70_000_000
+    assert rm.give(first.ticket)
+    view = loop.timings().victim_questions
+    assert (view.count, view.total_ns) == (2, 100_000_000)
+    loop.stop()
+
+
 # ---------------------------------------------------------------------- recordings
 
 

@@ -231,6 +231,11 @@ def test_a_running_allocation_with_two_different_identities_has_none(
     ]
     command = reader.allocations(si.AllocationRequest(allocations=entries))
     assert [entry.allocation_id for entry in command.allocations] == ["", "1", "2"]
+    assert [entry.identity_fault for entry in command.allocations] == [
+        "its UUID and allocationID differ; send one of the two, or both equal",
+        "",
+        "",
+    ]
 
 
 def test_a_running_allocation_becomes_an_ask_for_one_with_its_place(
@@ -508,3 +513,31 @@ def test_many_large_resources_leave_nothing_behind(reader: RequestReader) -> Non
     kept = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert kept < 100_000
+
+
+@pytest.mark.remuda_rule("SI-111", "SI-60")
+@pytest.mark.parametrize(
+    "level, kind, dropped",
+    [
+        ("1.6", "STOPPED_BY_RM", ["k"]),
+        ("1.6", "UNKNOWN_TERMINATION_TYPE", ["k"]),
+        # Confirmations of an order leave the ask as it is; so does everything in the older form.
+        ("1.6", "TIMEOUT", []),
+        ("1.6", "PREEMPTED_BY_SCHEDULER", []),
+        ("1.6", "PLACEHOLDER_REPLACED", []),
+        ("1.5", "STOPPED_BY_RM", []),
+        ("", "STOPPED_BY_RM", []),
+    ],
+)
+def test_only_in_the_newer_form_a_release_by_the_rm_drops_the_ask_too(
+    level: str, kind: str, dropped: list[str]
+) -> None:
+    release = si.AllocationRelease(
+        applicationID="a", allocationKey="k", terminationType=si.TerminationType.Value(kind)
+    )
+    request = si.AllocationRequest(
+        releases=si.AllocationReleasesRequest(allocationsToRelease=[release])
+    )
+    command = RequestReader("rm-1", level).allocations(request)
+    assert [each.allocation_key for each in command.releases] == ["k"]
+    assert [each.allocation_key for each in command.ask_releases] == dropped

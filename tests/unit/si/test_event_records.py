@@ -1,4 +1,4 @@
-"""Event records on the wire of the scheduler interface (EVT-1 to EVT-10)."""
+"""Event records on the wire of the scheduler interface (chapter 90 section 1)."""
 
 from __future__ import annotations
 

@@ -193,3 +193,14 @@ def test_what_nobody_knows_is_not_looked_at_without_end() -> None:
     releases = b"\x12" + size + unknown * 1_000_001
     with pytest.raises(MessageTooLargeError, match="more than 2000000 fields"):
         limits.refuse_too_many(releases * 2, limits.ALLOCATION_REQUEST)
+
+
+@pytest.mark.parametrize("size, allowed", [(10, True), (11, False)])
+def test_a_number_has_at_most_ten_bytes(size: int, allowed: bool) -> None:
+    # Field 15, which nobody knows; ten bytes of seven bits hold 64 bits, as -1 needs them.
+    data = b"\x78" + b"\xff" * (size - 1) + b"\x01"
+    if allowed:
+        limits.refuse_too_many(data, limits.ALLOCATION_REQUEST, limit=1)
+    else:
+        with pytest.raises(ProtocolError, match="more than 64 bits"):
+            limits.refuse_too_many(data, limits.ALLOCATION_REQUEST, limit=1)

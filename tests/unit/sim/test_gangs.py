@@ -80,7 +80,7 @@ class Checked:
         self._core.check()
         return effects
 
-    def step(self, now_ns: int, limit: int) -> list[Effect]:
+    def step(self, now_ns: int, limit: int, *, timers: bool = True) -> list[Effect]:
         effects = self._core.step(now_ns, limit)
         self._core.check()
         return effects

@@ -9,22 +9,20 @@ from pathlib import Path
 import pytest
 
 from remuda.core.messages import gates
+from remuda.core.messages.application_views import ApplicationView
+from remuda.core.messages.ask_views import FindingView, NodeSummaryView, RequestView
 from remuda.core.messages.queries import (
     ApplicationsQuery,
-    ApplicationView,
-    FindingView,
-    NodeTallyView,
     PartitionsQuery,
     PartitionView,
     Query,
-    RequestView,
     View,
 )
 from remuda.sim.experiment import Options, run
 from remuda.sim.obstacles import NOT_TRIED, Obstacle, explained, obstacles
 from tests.unit.runtime.fakes import FakeScheduler
 
-TALLY = NodeTallyView(
+TALLY = NodeSummaryView(
     total=1_204, draining=1, reserved=0, too_small=3, no_room=1_000, refused=200,
     reasons=(("wrong model", 200),),
 )  # fmt: skip
@@ -34,7 +32,7 @@ def finding(
     gate: str,
     subject: str = "",
     available: dict[str, int] | None = None,
-    nodes: NodeTallyView | None = None,
+    nodes: NodeSummaryView | None = None,
 ) -> FindingView:
     return FindingView(gate, subject, {"gpu": 4}, available, nodes, 5, 6, looks=2)
 
@@ -128,7 +126,7 @@ def test_tasks_are_counted_by_gate_in_the_order_of_the_gates_with_the_first_as_e
     "found, text",
     [
         (None, ""),
-        (finding(gates.STOPPED), ""),
+        (finding(gates.ENDING), ""),
         (finding(gates.MAX_APPLICATIONS, "root.a"), "root.a"),
         (
             finding(gates.USER_QUOTA, "user ann at root.a", {"vcore": 1_500, "gpu": 0}),
@@ -139,7 +137,7 @@ def test_tasks_are_counted_by_gate_in_the_order_of_the_gates_with_the_first_as_e
             finding(gates.NODES, nodes=TALLY),
             "of 1,204 nodes 1 draining, 3 too small, 1,000 without room, 200 refused",
         ),
-        (finding(gates.NODES, nodes=NodeTallyView(0, 0, 0, 0, 0, 0)), "0 nodes"),
+        (finding(gates.NODES, nodes=NodeSummaryView(0, 0, 0, 0, 0, 0)), "0 nodes"),
     ],
 )
 def test_an_example_is_explained_in_few_words(found: FindingView | None, text: str) -> None:
@@ -204,7 +202,7 @@ def test_text_summary_and_report_say_why_tasks_wait(tmp_path: Path) -> None:
     ] in told
     page = (tmp_path / "result" / "report.html").read_text()
     assert "<h2>Waiting</h2>" in page
-    assert "<td>big in root.default</td>" in page
+    assert ">big in root.default</td>" in page
 
 
 def test_a_run_that_leaves_nothing_says_nothing_of_waiting(tmp_path: Path) -> None:

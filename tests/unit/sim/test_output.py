@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from remuda.base.errors import UsageError
-from remuda.sim import sample
+from remuda.sim import charts, sample
 from remuda.sim.experiment import Options, run
 from remuda.sim.metrics import Figures
 from remuda.sim.results import seconds_text
+from remuda.sim.series import Bars, History
 from remuda.sim.terminal import progress_bar
-from remuda.sim.wording import duration, percent
+from remuda.sim.wording import duration, percent, work
 
 Result = tuple[Path, Figures, str]
 
@@ -101,7 +102,7 @@ class Page(HTMLParser):
         attributes = dict(attrs)
         self.ids += [value or "" for name, value in attrs if name == "id"]
         self.links += [value or "" for name, value in attrs if name in LINKING]
-        if tag == "svg":
+        if tag == "svg" and "aria-label" in attributes:
             self.charts.append(attributes["aria-label"] or "")
         if tag not in ("meta", "br"):
             self.open.append(tag)
@@ -124,12 +125,13 @@ def test_the_report_is_one_offline_page_with_four_charts(result: Result) -> None
     page = Page()
     page.feed(html)
     assert page.open == []
-    assert page.charts == [
+    titles = [
         "Share of each resource in use",
         "Pending tasks",
         "Share of each queue",
         "Number of tasks by waiting time",
     ]
+    assert page.charts == [title for title in titles for _ in ("wide", "narrow")]
     assert all(link.startswith("#") for link in page.links)
     assert {link[1:] for link in page.links} <= set(page.ids)
     assert len(page.ids) == len(set(page.ids))
@@ -146,6 +148,81 @@ def test_charts_take_every_colour_from_the_page(result: Result) -> None:
     assert not re.findall(r"#[0-9a-f]{6}\b", charts)
     used = set(re.findall(r"var\((--[a-z0-9-]+)\)", html))
     assert used <= set(re.findall(r"(--[a-z0-9-]+):", html))
+
+
+LONG = "nvidia.com/gpu-a100-80gb-sxm4-with-nvlink-and-a-name-that-has-no-end-in-sight"
+
+
+def test_names_in_legends_are_text_of_the_page_and_whole(tmp_path: Path) -> None:
+    workload = tmp_path / "w.csv"
+    workload.write_text(f"task,submit,duration,{LONG},gpu\na,0,9,1,1\nb,1,9,1,1\n")
+    simulated(tmp_path / "out", workload=workload, nodes=f"1x{LONG}=2,gpu=2")
+    html = (tmp_path / "out" / "report.html").read_text()
+    legends = re.findall(r'<ul class="legend">(.*?)</ul>', html)
+    assert len(legends) == 2
+    for legend in legends:
+        assert re.findall(r"</svg>([^<]+)</li>", legend) == ["gpu", LONG]
+    drawn = "".join(re.findall(r'<div class="chart.*?</div>', html, re.DOTALL))
+    assert LONG not in drawn
+    assert f"1x{LONG}=2,gpu=2" in html
+
+
+def test_a_resource_has_the_same_colour_in_every_chart_and_nothing_else_has_it() -> None:
+    past = History("h", [0, 1], [0.0], {"cpu": [1.0], "gpu": [1.0], "mem": [1.0]})
+    use = charts.use_over_time(past)
+    colours = {key.name: key.colour for key in use.legend}
+    assert len(set(colours.values())) == 3
+    share = charts.share_per_queue(Bars(("gpu", "mem"), ["q"], [[1.0, 0.5]], (1, 2)))
+    assert {key.name: key.colour for key in share.legend} == {
+        name: colours[name] for name in ("gpu", "mem")
+    }
+    lost = charts.lost_work(Bars(("lost",), ["cpu", "gpu"], [[0.5], [0.1]], (0, 1)))
+    assert list(lost.legend) == []
+    for drawing in (lost.wide, lost.narrow):
+        found = re.findall(r"fill: (var\(--series-\d\))", drawing)
+        assert found == [colours["cpu"], colours["gpu"]]
+    others = (
+        charts.pending_over_time(past),
+        charts.victims_over_time(past),
+        charts.wait_distribution(Bars(("tasks",), ["x"], [[1.0]])),
+        charts.preemption_per_queue(Bars(("for it", "in it"), ["q"], [[1.0, 2.0]])),
+    )
+    for chart in others:
+        assert "--series-" not in chart.wide + chart.narrow
+        assert "--other-1" in chart.wide
+
+
+def test_a_chart_for_phones_is_drawn_at_their_size() -> None:
+    """Text is as large there as in the wide one, which made small would be less than half."""
+    past = History("h", [0, 1], [0.0], {"cpu": [1.0]})
+    for chart in (
+        charts.use_over_time(past),
+        charts.wait_distribution(Bars(("n",), ["x"], [[1.0]])),
+    ):
+        sizes = [re.search(r'viewBox="0 0 ([\d.]+) ', each) for each in (chart.wide, chart.narrow)]
+        wide, narrow = (float(found[1]) for found in sizes if found)
+        assert narrow <= 3.5 * 72 < wide
+        fonts = [
+            set(re.findall(r"font: (\d+)px|font-size: (\d+)px", each))
+            for each in (chart.wide, chart.narrow)
+        ]
+        assert fonts[0] == fonts[1]
+
+
+def test_tables_of_many_columns_name_each_cell_for_phones(result: Result) -> None:
+    directory, _, _ = result
+    html = (directory / "report.html").read_text()
+    (queues,) = re.findall(r'<table class="many">(.*?)</table>', html, re.DOTALL)
+    assert queues.count("<td") == queues.count('<td data-label="')
+    assert '<td data-label="mean wait">' in queues
+
+
+def test_names_from_a_trace_cannot_become_formulas(tmp_path: Path) -> None:
+    workload = tmp_path / "w.csv"
+    workload.write_text("task,submit,duration,cpu\n=1+1,0,1,1\n@x,0,1,1\n")
+    simulated(tmp_path / "out", workload=workload, nodes="2xcpu=1")
+    with (tmp_path / "out" / "allocations.csv").open(newline="") as file:
+        assert {row["task"] for row in csv.DictReader(file)} == {"'=1+1", "'@x"}
 
 
 def test_names_from_a_trace_cannot_become_markup(tmp_path: Path) -> None:
@@ -230,5 +307,15 @@ def test_times_are_written_exactly(ns: int, text: str) -> None:
 
 def test_durations_and_shares_in_words() -> None:
     words = [duration(seconds) for seconds in (0, 1.5, 119, 120, 7_200, 172_800, 3.7e6)]
-    assert words == ["0 s", "1.5 s", "119 s", "2.0 min", "2.0 h", "2.0 d", "42.8 d"]
-    assert percent(0.5649) == "56.5 %"
+    assert words == ["0.0 s", "1.5 s", "119.0 s", "2.0 min", "2.0 h", "2.0 d", "42.8 d"]
+    assert (duration(0.004), duration(0.05)) == ("< 0.1 s", "0.1 s")
+    assert (percent(0.5649), percent(1e-6), percent(0)) == ("56.5 %", "< 0.1 %", "0.0 %")
+
+
+def test_work_is_told_in_the_units_of_people() -> None:
+    assert work("memory", 270_011_708_997_632) == "69.9 GiB h"
+    assert work("memory", 2**30 * 90) == "90.0 GiB s"
+    assert work("vcore", 82_000) == "82.0 core s"
+    assert work("vcore", 1_000 * 3_600 * 1_234.5) == "1,234.5 core h"
+    assert work("nvidia.com/gpu", 600) == "10.0 unit min"
+    assert work("memory", 2**30 * 90, most=2**30 * 7_200) == "< 0.1 GiB h"

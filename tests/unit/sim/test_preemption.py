@@ -30,6 +30,7 @@ from remuda.sim.queues import given_queues, own_queues
 from remuda.sim.results import allocations_text
 from remuda.sim.series import losses, roles, victims
 from remuda.sim.simulator import EPOCH_NS, Outcome, Scenario, play, simulate
+from remuda.sim.timeline import Timeline
 from remuda.sim.wording import tables
 from remuda.sim.workload import NodeSpec, Task, Workload
 
@@ -53,7 +54,7 @@ class Preemptor:
         self.commands.append(((now_ns - EPOCH_NS) / S, command))
         return self._seen(self.core.handle(command, now_ns))
 
-    def step(self, now_ns: int, limit: int) -> list[Effect]:
+    def step(self, now_ns: int, limit: int, *, timers: bool = True) -> list[Effect]:
         effects = self._seen(self.core.step(now_ns, limit))
         while self.orders and self.orders[0][0] <= now_ns:
             _, wanted, names = self.orders.pop(0)
@@ -236,12 +237,13 @@ def test_the_results_tell_of_it() -> None:
         ("tasks that begin anew", "1"),
         ("asks evicted repeatedly", "0"),
         ("most evictions of one ask", "1"),
-        ("lost gpu", "164 x s, 28.1 % of all use"),
+        ("lost gpu", "2.7 unit min, 28.1 % of all use"),
     ]
     assert found["Preemption by queue"].rows == [
-        ("root.a", "0", "1", "164"),
-        ("root.b", "1", "0", "0"),
+        ("root.a", "0", "1", "2.7 unit min"),
+        ("root.b", "1", "0", "0.0 unit min"),
     ]
+    assert found["Preemption by queue"].header[-1] == "lost gpu"
 
 
 def test_the_charts_show_the_same() -> None:
@@ -256,6 +258,31 @@ def test_the_charts_show_the_same() -> None:
     bars = roles(figures.queues, 12)
     assert (bars.names, bars.values) == (["root.a", "root.b"], [[0, 1], [1, 0]])
     assert losses(figures, 1).values == [[164 / 584]]
+
+
+def test_what_was_preempted_so_far_is_a_count_in_every_piece_of_a_long_run() -> None:
+    """A piece of time has the count at its end, and the last one has all."""
+    played = two_queues()
+    outcome = play(played, Preemptor((40, "y", ("x-0",))), lambda done: None)
+    timeline = Timeline([{"gpu": 10}])
+    for second in range(4_001):
+        timeline.arrived(1)
+        timeline.settle(second * S)
+    victim = outcome.preemptions[0].victims[0] if outcome.preemptions else None
+    assert victim is not None
+    times = [5 * S, 1_234 * S + 1, 4_000 * S]
+    preemptions = (
+        tuple(replace(outcome.preemptions[0], at_ns=at, victims=(victim,) * 3) for at in times)
+        if outcome.preemptions
+        else ()
+    )
+    past = victims(played, replace(outcome, timeline=timeline, preemptions=preemptions))
+    assert len(past.pending) == 400
+    assert set(past.pending) == {3.0, 6.0, 9.0}
+    assert past.pending == sorted(past.pending)
+    assert past.pending[0] == 3
+    assert (past.pending[122], past.pending[123]) == (3, 6)
+    assert past.pending[-1] == 9
 
 
 def test_without_preemption_there_is_nothing_to_tell() -> None:

@@ -17,9 +17,8 @@ from remuda.core.ports import NodesAnswer, NodesQuestion
 from remuda.core.scheduler import Scheduler
 from remuda.sim.predicates import ModelPredicates, equivalence, predicates_for
 from remuda.sim.queues import given_queues, own_queues
-from remuda.sim.selection import replayable, select
 from remuda.sim.simulator import EPOCH_NS, Mode, Scenario, play, simulate
-from remuda.sim.workload import NodeSpec, Task, Workload
+from remuda.sim.workload import NodeSpec, Task, Workload, replayable, select
 
 S = 1_000_000_000
 ONE_NODE = (NodeSpec("n1", {"gpu": 4}),)
@@ -197,7 +196,7 @@ class Watched:
     def handle(self, command: Command, now_ns: int) -> list[Effect]:
         return self._seen(now_ns, self.core.handle(command, now_ns))
 
-    def step(self, now_ns: int, limit: int) -> list[Effect]:
+    def step(self, now_ns: int, limit: int, *, timers: bool = True) -> list[Effect]:
         return self._seen(now_ns, self.core.step(now_ns, limit))
 
     def next_deadline(self) -> int | None:
@@ -231,7 +230,7 @@ class Hesitant(Watched):
         self.again = again
         self.due_ns: int | None = EPOCH_NS + 50 * S
 
-    def step(self, now_ns: int, limit: int) -> list[Effect]:
+    def step(self, now_ns: int, limit: int, *, timers: bool = True) -> list[Effect]:
         if self.again and self.due_ns == now_ns:
             self.due_ns = now_ns + S
         if self.again or now_ns < EPOCH_NS + 50 * S:

@@ -17,7 +17,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from remuda.base.errors import UsageError
 from remuda.client import Client
-from remuda.edges.rest.app import build_app
+from remuda.edges.rest.transport.app import build_app
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb.extension_pb2_grpc import AdminStub, SchedulerExtensionStub
 from remuda.telemetry.tracing import Tracing, open_tracing

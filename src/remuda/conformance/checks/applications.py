@@ -1,6 +1,6 @@
-"""Adding and removing applications (SI-20 to SI-30).
+"""Adding and removing applications (chapter 70 section 4).
 
-Reasons of rejections are free texts, so only that there is one is looked at.
+The reason of a rejection is a free text, so a check only requires that it is not empty.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Asks: what is refused, what replaces what, who is first, how long it lasts (SI-31 to SI-39).
+"""Asks: refusals, replacements, order and lifetime (chapter 70).
 
-An accepted ask is not answered; that it is there, or is not, shows when there is room for it.
+An accepted ask gets no answer; a check sees whether it exists when there is room for it.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ def _order(rm: RM, app: str, key: str) -> Heard:
 
 @SUBJECT.check(
     "time-limit",
-    "after its execution timeout an allocation is ordered out, again and again until confirmed",
+    "after its execution timeout the release of an allocation is requested until it is confirmed",
     "SI-37",
     "SI-69",
     level=Level.REMUDA,
@@ -249,7 +249,7 @@ def _time_limit(stage: Stage) -> None:
 
 @SUBJECT.check(
     "time-limit-stopped",
-    "an allocation that is ordered out may be released; the later confirmation is ignored",
+    "an allocation that has to be released may be released; the later confirmation is ignored",
     "SI-67",
     "SI-62",
     level=Level.REMUDA,

@@ -1,6 +1,6 @@
-"""A configuration that changes while everything runs (SI-85 to SI-88), as far as the wire shows it.
+"""A configuration that changes while everything runs, as far as the wire shows it (chapter 70).
 
-The call is one of remuda.v1; what it brings about is looked at through the three streams.
+The call belongs to remuda.v1; its consequences are checked through the three streams.
 """
 
 from __future__ import annotations

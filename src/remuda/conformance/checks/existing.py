@@ -1,4 +1,8 @@
-"""Allocations that exist already (SI-40 to SI-45), and what others run (CYC-29)."""
+"""Allocations that exist already (chapter 70 section 6), and what others run (CYC-29).
+
+They are reported by identity or, without one, by key. Checks see from outside whether they count:
+others cannot get their room until they end.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +88,7 @@ def _one_name(stage: Stage) -> None:
 
 
 @SUBJECT.check(
-    "rejected", "of unknown partition, node or application, or without identity: rejected", "SI-40"
+    "rejected", "of unknown partition, node or application, or without a name: rejected", "SI-40"
 )
 def _rejected(stage: Stage) -> None:
     rm = stage.rm({"n": vcores(4)}, ["app"])
@@ -92,13 +96,13 @@ def _rejected(stage: Stage) -> None:
         existing("app", "partition", "n", vcores(1), partitionName="none"),
         existing("app", "node", "none", vcores(1)),
         existing("none", "application", "n", vcores(1)),
-        existing("app", "identity", "n", vcores(1), UUID="", allocationID=""),
+        existing("app", "", "n", vcores(1), UUID="", allocationID=""),
     )
     rm.expect(
         allocation_rejected("app", "partition"),
         allocation_rejected("app", "node"),
         allocation_rejected("none", "application"),
-        allocation_rejected("app", "identity"),
+        allocation_rejected("app", ""),
         any_order=True,
     )
     rm.place("app", "k", vcores(4), "n")
@@ -120,6 +124,40 @@ def _rejected_ours(stage: Stage) -> None:
         allocation_rejected("app", "group"), allocation_rejected("app", "negative"), any_order=True
     )
     rm.place("app", "k", vcores(4), "n")
+
+
+@SUBJECT.check(
+    "two-names",
+    "one with two different identities is rejected",
+    "SI-40",
+    "SI-61",
+    level=Level.REMUDA,
+)
+def _two_names(stage: Stage) -> None:
+    rm = stage.rm({"n": vcores(4)}, ["app"])
+    rm.existing(existing("app", "k", "n", vcores(1), UUID="u1", allocationID="u2"))
+    rm.expect(allocation_rejected("app", "k"))
+    rm.place("app", "k", vcores(4), "n")
+
+
+@SUBJECT.check(
+    "by-key",
+    "without an identity its key is one, also of what the scheduler named itself",
+    "SI-40",
+    "SI-43",
+    level=Level.REMUDA,
+)
+def _by_key(stage: Stage) -> None:
+    rm = stage.rm({"n": vcores(4)}, ["app"])
+    rm.place("app", "k", vcores(2), "n")
+    rm.existing(existing("app", "k", "n", vcores(2), UUID="", allocationID=""))
+    rm.expect(known("app", "k", vcores(2), "n", "k-0"))
+    rm.existing(existing("app", "x", "n", vcores(1), UUID="", allocationID=""))
+    rm.expect(known("app", "x", vcores(1), "n", "x"), updated("app", "Running"))
+    rm.asks(ask("app", "waits", vcores(2)))
+    rm.fence()
+    rm.release(release("app", allocationKey="x"))
+    rm.expect(released("app", "x", identity="x"), placed("app", "waits", vcores(2), "n"))
 
 
 @SUBJECT.check(

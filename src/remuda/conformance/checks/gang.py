@@ -1,6 +1,6 @@
-"""Gangs: who is admitted, and what waits until a reservation is complete (GANG-1 to GANG-12).
+"""Gangs: which are admitted, and which asks wait for the whole gang (chapter 80 section 3).
 
-A placeholder is an allocation like any other, and is looked at as one.
+A placeholder is an allocation like any other, and is checked as one.
 """
 
 from __future__ import annotations

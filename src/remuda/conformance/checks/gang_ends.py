@@ -1,4 +1,4 @@
-"""How reservations of gangs end, and how gangs complete (GANG-20 to GANG-33).
+"""How reservations of gangs end, and how gangs complete (chapter 80 section 3).
 
 The reservation timeout, 15 minutes by default, is 1.5 s in each application here.
 """
@@ -69,7 +69,7 @@ def _over(rm: RM, state: str) -> None:
 
 
 def _over_ours(rm: RM, state: str, *dropped: str) -> None:
-    """Wait until the reservation is over; dropped asks are told first, and no others (GANG-24)."""
+    """Wait until the reservation ends; dropped asks come first, and no others (GANG-24)."""
     rm.expect(updated("app", state, _CAUSE), rule="GANG-23", seconds=_SECONDS)
     asks = [ask_dropped("app", key) for key in dropped]
     rm.expect(*asks, rule="GANG-23", any_order=True)
@@ -78,7 +78,7 @@ def _over_ours(rm: RM, state: str, *dropped: str) -> None:
 
 @SUBJECT.check(
     "hard",
-    "Hard: Failing, asks dropped, placeholders ordered out; Failed after the last confirmation",
+    "Hard: Failing, asks dropped, placeholders to be released; Failed after the last confirmation",
     "GANG-23",
     "GANG-24",
     "GANG-25",
@@ -197,7 +197,7 @@ def _any_order(stage: Stage) -> None:
 
 @SUBJECT.check(
     "while-starting",
-    "in Starting placeholders that are left are ordered out, those in replacement are not",
+    "in Starting placeholders that are left have to be released, not those in replacement",
     "GANG-22",
     seconds=_SECONDS,
 )
@@ -285,7 +285,7 @@ def _left_over(stage: Stage) -> tuple[RM, str]:
 
 @SUBJECT.check(
     "left-over",
-    "a placeholder that was never used is ordered out after 30 s, then: Completed",
+    "a placeholder that was never used has to be released after 30 s, then: Completed",
     "GANG-30",
     "GANG-31",
     "GANG-32",

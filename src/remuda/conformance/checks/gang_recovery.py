@@ -1,6 +1,7 @@
-"""How gangs come back after a restart (GANG-40 to GANG-43).
+"""How gangs come back after a restart (chapter 80 section 3).
 
-The scheduler keeps nothing, so it knows of a gang what its resource manager replays.
+The scheduler stores nothing, so it knows only the parts of a gang that its resource manager
+reports.
 """
 
 from __future__ import annotations

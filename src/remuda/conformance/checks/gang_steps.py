@@ -15,7 +15,7 @@ REPLACED: Final = si.PLACEHOLDER_REPLACED
 
 
 def reserve(rm: RM, count: int, size: Amounts | None = None, app: str = "app") -> None:
-    """Ask for all placeholders of a gang, p1 and so on, and wait until they are there."""
+    """Ask for all placeholders of a gang, p1 and so on, and wait until they are placed."""
     each = size or vcores(1)
     keys = [f"p{number}" for number in range(1, count + 1)]
     rm.asks(*(placeholder(app, key, each) for key in keys))
@@ -28,7 +28,7 @@ def reserve(rm: RM, count: int, size: Amounts | None = None, app: str = "app") -
 
 
 def reserved(stage: Stage, count: int, cores: int = 8) -> RM:
-    """Return a resource manager with a node and a gang whose placeholders are all there."""
+    """Return a resource manager with a node and a gang whose placeholders are all placed."""
     rm = stage.rm({"n": vcores(cores)}, [gang("app", vcores(count))])
     reserve(rm, count)
     return rm
@@ -44,7 +44,7 @@ def replace(rm: RM, real: str, *keys: str) -> str:
 
 
 def ordered_out(*keys: str) -> Expected:
-    """One of these placeholders is ordered out to be replaced (any of them: GANG-10)."""
+    """The release of one of these placeholders is requested, to replace it (any one: GANG-10)."""
     if len(keys) == 1:
         return released("app", keys[0], REPLACED)
     identities = OneOf(tuple(form for key in keys for form in (f"{key}-0", key)))

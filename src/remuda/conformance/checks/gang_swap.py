@@ -1,4 +1,4 @@
-"""Replacements of placeholders by the members of a gang, and what disturbs them (GANG-10 to 19).
+"""Replacements of placeholders by members of a gang, also disturbed ones (chapter 80).
 
 Over the three streams predicates always pass, so a replacement is always on the same node.
 """
@@ -66,7 +66,7 @@ def _smaller(stage: Stage) -> None:
 
 @SUBJECT.check(
     "too-small",
-    "placeholders smaller than the member are ordered out; then it is placed like any ask",
+    "placeholders smaller than the member have to be released; then it is placed like any ask",
     "GANG-15",
     "SI-112",
     level=Level.REMUDA,

@@ -51,7 +51,6 @@ def _ask(stage: Stage) -> None:
         _placed("app", "k1", vcores(1), "n"),
         _placed("app", "k2", vcores(1), "n"),
         updated("app", "Accepted"),
-        updated("app", "Starting"),
         updated("app", "Running"),
     )
 
@@ -75,7 +74,7 @@ def _rejected(stage: Stage) -> None:
         allocation_rejected("app", "k2"),
         _placed("app", "k3", vcores(1), "n"),
         updated("app", "Accepted"),
-        updated("app", "Starting"),
+        updated("app", "Running"),
         any_order=True,
     )
 
@@ -93,29 +92,44 @@ def _release(stage: Stage) -> None:
     rm.expect(
         _placed("app", "k1", vcores(1), "n"),
         updated("app", "Accepted"),
-        updated("app", "Starting"),
+        updated("app", "Running"),
     )
     rm.existing(_entry("app", "gone", vcores(1)), _entry("app", "k2", vcores(1)))
     rm.release(release("app", allocationKey="gone"))
     rm.quiet("SI-50")
     rm.release(release("app", allocationKey="k1"))
-    rm.expect(
-        released("app", "k1", identity="k1"),
-        _placed("app", "k2", vcores(1), "n"),
-        updated("app", "Running"),
-    )
-    rm.fence()
+    rm.expect(released("app", "k1", identity="k1"), _placed("app", "k2", vcores(1), "n"))
+    rm.fence(state="Running")
 
 
 @SUBJECT.check(
     "level",
-    "who registers with si_level 1.6 reports allocations by key from the beginning",
+    "who registers with si_level 1.6 hears of states in that form from the beginning",
     "SI-111",
+    "APP-1",
     level=Level.REMUDA,
 )
 def _level(stage: Stage) -> None:
+    _comes_back(stage, {"si_level": "1.6"})
+
+
+@SUBJECT.check(
+    "restart",
+    "what runs is reported by key and node, whatever was said of the level, and released by key",
+    "SI-111",
+    "SI-40",
+    "SI-61",
+    "REC-1",
+    level=Level.REMUDA,
+)
+def _restart(stage: Stage) -> None:
+    _comes_back(stage, {})
+
+
+def _comes_back(stage: Stage, build: dict[str, str]) -> None:
+    """Report a running allocation by key and node, and end it by key."""
     rm = stage.unregistered()
-    rm.register(build={"si_level": "1.6"})
+    rm.register(build=build)
     rm.open()
     rm.nodes(node("n", vcores(2)))
     rm.expect(node_accepted("n"))
@@ -124,7 +138,7 @@ def _level(stage: Stage) -> None:
     rm.expect(
         _placed("app", "k", vcores(1), "n"),
         updated("app", "Accepted"),
-        updated("app", "Starting"),
+        updated("app", "Running"),
     )
     rm.release(release("app", allocationKey="k"))
     rm.expect(released("app", "k", identity="k"), updated("app", "Completing"))

@@ -1,6 +1,7 @@
-"""Nodes: every cell of the table of chapter 70, and what a node may take (NODE-1 to NODE-17).
+"""Nodes: every cell of the table of chapter 70, and what a node may take (chapter 70 section 9).
 
-Most actions are not answered when they succeed; what became of the node shows in what it takes.
+Most actions are not answered when they succeed; the state of the node shows in the asks that it
+takes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What operators can do over remuda.v1.Admin, as resource managers see it (OBJ-4, OBJ-8, RM-17).
 
-Nobody else's queues or resource managers are touched: every call names those of the check.
+Every call names the queues and resource managers of the check, and touches no others.
 """
 
 from __future__ import annotations

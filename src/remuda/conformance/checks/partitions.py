@@ -1,7 +1,7 @@
-"""Names of partitions, and that each resource manager has its own (RM-21 to RM-25).
+"""Names of partitions, and that each resource manager has its own (chapter 70 section 2).
 
-Inside the scheduler a name has the rmID in front; on the wire only its own resource manager may
-write it so, and nobody ever reads it.
+Inside the scheduler a name has the rmID in front. On the wire only its own resource manager may
+write it so, and the scheduler never does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What happens while all streams of a resource manager are closed (RM-14 to RM-18, SI-103)."""
+"""What happens while all streams of a resource manager are closed (chapter 70 section 2)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STOPPED_AFTER: Final = 0.3
 
 
 def _wait(seconds: float) -> None:
-    """Let time go by in which nothing can be heard, since no stream is open."""
+    """Wait for a while; nothing can arrive, since no stream is open."""
     threading.Event().wait(seconds)
 
 

@@ -1,6 +1,6 @@
-"""In which order requests are processed, and what responses look like (SI-1 to 13, SI-75 to 79).
+"""The order of requests, and the form of responses (chapter 70 sections 3 and 8).
 
-Between streams there is no order (SI-104), so only orders within one stream are looked at.
+Streams have no order between them (SI-104), so only orders within one stream are checked.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _CLOCKS: Final = 24 * 3600
 
 
 def _one_response(rm: RM, heard: Sequence[Heard], rule: str) -> None:
-    """Require that all of this came in one response."""
+    """Require that all these elements came in one response."""
     numbers = {each.response for each in heard}
     if len(numbers) > 1:
         came = [f"response {each.response}: {each.text()}" for each in heard]

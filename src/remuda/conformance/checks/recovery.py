@@ -1,6 +1,6 @@
-"""The sequences of chapter 70, and how a resource manager comes back (REC-1 to REC-15).
+"""The sequences of chapter 70, and how a resource manager comes back (chapter 80 section 4).
 
-Where two ways lead to the same end, the end is compared.
+If two ways lead to the same result, the results are compared.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _bulk(rm: RM) -> None:
 
 
 def _by_node(rm: RM) -> None:
-    """Replay applications, then nodes with what runs on them."""
+    """Replay applications, then nodes with their running allocations."""
     rm.start(apps=["a1", application("a2", "root.gone", tags=_FORCE)])
     runs = {
         "n1": [existing("a1", "x1", "n1", vcores(2))],
@@ -172,7 +172,7 @@ def _same_end(stage: Stage) -> None:
 
 
 def _totals(stage: Stage, rm: RM) -> dict[str, object]:
-    """Return what queues and nodes have allocated, by name."""
+    """Return the allocated amounts of queues and nodes, by name."""
     partition = "/ws/v1/partition/default"
     totals: dict[str, object] = {}
     waiting: list[dict[str, Any]] = [stage.get(f"{partition}/queues", rm, "REST-29")]

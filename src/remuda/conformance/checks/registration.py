@@ -1,7 +1,7 @@
-"""Registration and its faults, and several resource managers (RM-1 to RM-19).
+"""Registration and its faults, and several resource managers (chapter 70 section 2).
 
-A failed registration is followed by an attempt to use it, since what counts is that nothing of it
-is there.
+Each check of a failed registration also tries to use it, because a failed registration must leave
+nothing behind.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _group(stage: Stage) -> None:
 
 
 def _life(rm: RM) -> None:
-    """Go through the beginning of a life, in which everything is new."""
+    """Go through the first steps of a registration, in which everything is new."""
     rm.start({"n": vcores(4)}, ["app"])
     rm.place("app", "k", vcores(4), "n")
 

@@ -1,4 +1,4 @@
-"""Releases of asks and allocations, and confirmations (SI-50 to SI-70)."""
+"""Releases of asks and allocations, and confirmations (chapter 70 section 7)."""
 
 from __future__ import annotations
 

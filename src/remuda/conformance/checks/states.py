@@ -1,6 +1,6 @@
-"""The states of applications, as `updated` tells them (APP-1 to APP-30).
+"""The states of applications, as `updated` tells them (chapter 80 section 1).
 
-Timers of minutes are not waited for; the 30 seconds of Completing are.
+The checks wait for the 30 seconds of Completing, but not for timers of minutes.
 """
 
 from __future__ import annotations

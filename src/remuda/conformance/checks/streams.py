@@ -1,4 +1,4 @@
-"""The three streams over gRPC (SI-100 to SI-104)."""
+"""The three streams over gRPC (chapter 70 section 11)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The only place where usage changes, and with it the orders that rest on usage.
+"""The only place where usage changes.
 
-``usage`` adds and subtracts along the queue path, ``resize`` for what runs already; ``accounts``
-does so where users and groups are limited; ``lanes`` keeps asks in their lanes and strands,
-``waiting`` sets these aside and wakes them; ``standing`` keeps queues and applications in order,
-``renewal`` puts them in order after settings changed. Nothing here chooses.
+``usage`` adds and subtracts along the queue path. ``resize`` changes running allocations, and
+``replacement`` puts real allocations in the place of placeholders. ``gangs`` counts placeholders
+and members of task groups, ``victims`` the allocations that preemption is about to end, and
+``history`` the allocations that ended. ``renewal`` recomputes orders after settings changed.
+Nothing here makes a choice.
 """

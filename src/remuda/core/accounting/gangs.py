@@ -1,7 +1,8 @@
-"""Counts placeholders and members of task groups, and lets asks through accordingly.
+"""Counts placeholders and members of task groups, and admits asks accordingly.
 
-A placeholder is an allocation like any other for queues, users and nodes (GANG-7); here is what
-its application keeps of it besides.
+For queues, users and nodes a placeholder is an allocation like any other (GANG-7). This module
+keeps what its application knows about it in addition.
+Rules: GANG-7.
 """
 
 from __future__ import annotations
@@ -9,39 +10,40 @@ from __future__ import annotations
 from collections import Counter
 
 from remuda.config.queue_properties import GREEDY
-from remuda.core.accounting.lanes import move_group, regroup, regroup_members, restage
-from remuda.core.accounting.swaps import place_swaps
 from remuda.core.accounting.victims import forget_candidate
 from remuda.core.model.allocation import Allocation
-from remuda.core.model.application import Application
-from remuda.core.model.gang import Gang
+from remuda.core.model.applications.application import Application
+from remuda.core.model.applications.gang import Gang
+from remuda.core.model.asks.request import Request
 from remuda.core.model.partition import Partition
-from remuda.core.model.request import Request
 from remuda.core.model.vectors import Amounts, add, subtract
+from remuda.core.pending.asks import move_group, reclassify, regroup, regroup_members
+from remuda.core.pending.gang_lacks import renew_lack
+from remuda.core.pending.swaps import renew_swaps
 
 
 def gang_of(application: Application) -> Gang:
-    """Return what an application has of placeholders; it begins with the first task group."""
+    """Return the gang of an application; create it if it is missing."""
     if application.gang is None:
         application.gang = Gang(None)
     return application.gang
 
 
 def add_placeholder(partition: Partition, allocation: Allocation) -> None:
-    """Note a placeholder that was allocated. Rules: GANG-7, GANG-10, GANG-37."""
+    """Add an allocated placeholder to its gang. Implements: GANG-7, GANG-37. Rules: GANG-10."""
     application = allocation.application
     gang = gang_of(application)
     gang.placeholders[allocation.allocation_id] = allocation
     add(gang.usage, allocation.amounts)
     group = gang.group(allocation.ask.task_group)
-    if not allocation.ordered:
+    if not allocation.release_type:
         group.free[allocation.allocation_id] = allocation
     partition.placeholder_count += 1
     _renew_group(partition, application, group.name)
 
 
 def drop_placeholder(partition: Partition, allocation: Allocation) -> None:
-    """Note that a placeholder is no more. Rules: GANG-7, GANG-37."""
+    """Remove a placeholder that ended from its gang. Rules: GANG-7, GANG-37."""
     application = allocation.application
     gang = gang_of(application)
     del gang.placeholders[allocation.allocation_id]
@@ -53,7 +55,7 @@ def drop_placeholder(partition: Partition, allocation: Allocation) -> None:
 
 
 def add_member(partition: Partition, request: Request) -> None:
-    """Note a real ask of a task group that has something pending now. Rules: GANG-10."""
+    """Add a pending real ask to its task group. Rules: GANG-10."""
     application = request.application
     group = gang_of(application).group(request.ask.task_group)
     group.order.put(request)
@@ -61,7 +63,7 @@ def add_member(partition: Partition, request: Request) -> None:
 
 
 def drop_member(partition: Partition, request: Request) -> None:
-    """Note that nothing of a real ask of a task group is pending any more. Rules: GANG-10."""
+    """Remove a real ask that has nothing pending from its task group. Rules: GANG-10."""
     application = request.application
     group = gang_of(application).group(request.ask.task_group)
     group.order.drop(request)
@@ -69,7 +71,7 @@ def drop_member(partition: Partition, request: Request) -> None:
 
 
 def await_placeholders(partition: Partition, application: Application, change: int) -> None:
-    """Count placeholders that are asked for and not placed. Rules: GANG-6, GANG-32."""
+    """Add ``change`` to the number of pending placeholders. Rules: GANG-6, GANG-32."""
     gang_of(application).pending += change
     renew_gang(partition, application)
 
@@ -84,13 +86,16 @@ def enlist(
 
 
 def lose(partition: Partition, application: Application, task_group: str, members: int) -> None:
-    """Count members that went without being replaced. Rules: GANG-35, SI-60, SI-112."""
+    """Count members that ended without being replaced.
+
+    Implements: PRE-38. Rules: GANG-35, SI-60, SI-112.
+    """
     gang_of(application).group(task_group).lose(members)
     _renew_group(partition, application, task_group)
 
 
 def count_replaced(partition: Partition, placeholder: Allocation) -> None:
-    """Count a member whose placeholder made room for it. Rules: GANG-17, GANG-35."""
+    """Count a member that replaced its placeholder. Rules: GANG-17, GANG-35."""
     application = placeholder.application
     group = gang_of(application).group(placeholder.ask.task_group)
     group.replace()
@@ -98,7 +103,7 @@ def count_replaced(partition: Partition, placeholder: Allocation) -> None:
 
 
 def give_up_members(partition: Partition, application: Application) -> None:
-    """Count all members that were neither replaced nor are about to be. Rules: GANG-23."""
+    """Count as lost all members that are neither replaced nor in flight. Rules: GANG-23."""
     gang = gang_of(application)
     coming = Counter([real.ask.task_group for real in gang.replacing.values()])
     for group in list(gang.groups.values()):
@@ -106,14 +111,16 @@ def give_up_members(partition: Partition, application: Application) -> None:
         _renew_group(partition, application, group.name)
 
 
-def order_out(partition: Partition, allocation: Allocation, termination_type: int) -> None:
-    """Note that the RM was told to end an allocation; a placeholder is not replaced any more.
+def note_release_request(
+    partition: Partition, allocation: Allocation, termination_type: int
+) -> None:
+    """Note a release request; a placeholder with a release request is not replaced any more.
 
-    Rules: SI-69, GANG-10, GANG-22, MET-16.
+    Implements: MET-16. Rules: SI-69, GANG-10, GANG-22.
     """
-    if not allocation.ordered:
+    if not allocation.release_type:
         partition.totals.released += 1
-    allocation.ordered = termination_type
+    allocation.release_type = termination_type
     partition.leaving[allocation] = None
     forget_candidate(partition, allocation)
     if allocation.ask.placeholder:
@@ -124,31 +131,34 @@ def order_out(partition: Partition, allocation: Allocation, termination_type: in
 
 
 def renew_gang(partition: Partition, application: Application) -> None:
-    """Let the asks of an application through as its placeholders and its state now say.
+    """Admit the asks of an application according to its placeholders and its state.
 
     Rules: GANG-4, GANG-6, GANG-10, APP-12.
     """
     gang = application.gang
     leaf = application.queue
-    if gang is None or leaf is None:
+    if gang is None:
         return
     greedy = leaf.settings.gang_admission == GREEDY
-    gate_changed, hold_changed = gang.renew(application.state, greedy=greedy)
-    if gate_changed:
+    quota_changed, wait_changed = gang.renew(application.state, greedy=greedy)
+    if quota_changed:
         for group in list(application.request_groups.values()):
-            if group.strand.lane.shape.placeholder and not move_group(partition, group):
+            if group.limit_group.class_queue.ask_class.placeholder and not move_group(
+                partition, group
+            ):
                 for request in group.order.asks():
-                    restage(partition, request)
-    if hold_changed:
+                    reclassify(partition, request)
+    if wait_changed:
         regroup(partition, application)
-    place_swaps(partition, application)
+    renew_lack(partition, application)
+    renew_swaps(partition, application)
 
 
 def _renew_group(partition: Partition, application: Application, name: str) -> None:
-    """Take note of a change in one task group: what failed before may work now."""
+    """Recompute one task group after a change, and let a failed swap be tried again."""
     gang = gang_of(application)
-    partition.stuck.pop(application.number, None)
-    gang.stuck = False
+    partition.waiting.failed_swaps.pop(application.number, None)
+    gang.swap_failed = False
     gang.looked_until = ()
     group = gang.group(name)
     if gang.note(group):

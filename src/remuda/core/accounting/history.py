@@ -1,4 +1,4 @@
-"""Adds what ends to the history of its application (rules: RES-57)."""
+"""Adds allocations that end to the history of their application (rules: RES-57)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from typing import Final
 from remuda.base.tracked import UNKNOWN_INSTANCE_TYPE, tracker_of
 from remuda.core.messages.tags import INSTANCE_TYPE
 from remuda.core.model.allocation import Allocation
-from remuda.core.model.history import History
+from remuda.core.model.applications.application import History
 from remuda.core.model.vectors import Vector, add_times
 
 _SECOND_NS: Final = 1_000_000_000
 
 
 def book_history(allocation: Allocation, now_ns: int) -> None:
-    """Book an allocation that ends now: what it holds, times the whole seconds since it began.
+    """Add an allocation that ends now: its amounts, times the whole seconds since it began.
 
-    Must be called before its preemption lets go of it. Rules: RES-57.
+    The caller must call this before ``victim_gone``, which removes the preemption of the
+    allocation. Rules: RES-57.
     """
     application = allocation.application
     history = application.history

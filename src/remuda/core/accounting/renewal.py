@@ -1,25 +1,26 @@
-"""Works orders out again after limits or settings of queues changed."""
+"""Recomputes orders after limits or settings of queues changed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from remuda.core.accounting.gangs import renew_gang
-from remuda.core.accounting.lanes import note_turn, regroup, restage
-from remuda.core.accounting.standing import place_group, update_application
-from remuda.core.accounting.usage import await_ripeness
-from remuda.core.accounting.waiting import release, wake, wake_at, wake_held
-from remuda.core.model.application import Application
-from remuda.core.model.child_order import ChildOrder
+from remuda.core.accounting.usage import await_preempt_age
+from remuda.core.model.applications.application import Application
+from remuda.core.model.asks.request import Request
 from remuda.core.model.partition import Partition
-from remuda.core.model.queue import Queue
-from remuda.core.model.request import Request
+from remuda.core.model.queues.child_order import ChildOrder
+from remuda.core.model.queues.queue import Queue
+from remuda.core.pending.asks import note_turn, reclassify, regroup
+from remuda.core.pending.blocking import leave_waitlist
+from remuda.core.pending.changes import place_free, queue_gained_room, settings_changed
+from remuda.core.pending.ordering import sort_group, update_application
 
 
 def renew_leaf(partition: Partition, leaf: Queue) -> None:
-    """Take note that the limits of one dynamic leaf changed. Rules: QUE-7, PLC-81, PLC-85."""
-    wake_at(partition, leaf)
-    wake_held(partition, leaf)
+    """Apply changed limits of one dynamic leaf to its asks. Rules: QUE-7, PLC-81, PLC-85."""
+    queue_gained_room(partition, leaf)
+    place_free(partition, leaf)
     for application in leaf.applications.values():
         update_application(application)
         regroup(partition, application)
@@ -27,9 +28,9 @@ def renew_leaf(partition: Partition, leaf: Queue) -> None:
 
 
 def renew_bounds(partition: Partition, queues: Sequence[Queue]) -> None:
-    """Let everything try again below queues whose limits changed, whatever it waits for.
+    """Unblock all asks below queues whose limits changed, whatever blocked them.
 
-    It may not fit now either, but what is told of why it waits is of the new limits.
+    Asks may not fit the new limits either, but then their findings name the new limits.
     Rules: RLD-21, RLD-22, CYC-24.
     """
     below: dict[str, Queue] = {}
@@ -37,32 +38,32 @@ def renew_bounds(partition: Partition, queues: Sequence[Queue]) -> None:
         if top.path not in below:
             for queue in partition.queues(top):
                 below[queue.path] = queue
-        wake_held(partition, top)
+        place_free(partition, top)
     for queue in below.values():
-        for lane in queue.lanes.values():
-            wake(partition, lane)
+        for class_queue in queue.class_queues.values():
+            settings_changed(partition, class_queue)
 
 
-def renew_gates(partition: Partition, top: Queue) -> None:
-    """Let applications be asked whether they may start, or no more. Rules: RLD-22, QUE-25."""
+def renew_admission(partition: Partition, top: Queue) -> None:
+    """Recompute which applications must be checked before they start. Rules: RLD-22, QUE-25."""
     for queue in partition.queues(top):
         for application in queue.applications.values():
             regroup(partition, application)
 
 
 def renew_order(partition: Partition, leaf: Queue) -> None:
-    """Put the applications of a leaf where the settings now in force want them.
+    """Sort the applications of a leaf by the settings now in force.
 
-    Places by one policy cannot be compared with those by another, so its orders begin empty.
-    Each of its lanes is tried again, and every ask is in the lane it belongs to now.
+    Sort keys of different policies cannot be compared, so all orders of the leaf are emptied first.
+    Each class queue is unblocked, and each ask is moved to the class queue it belongs to now.
     Rules: QUE-21 (Ours), QUE-30 (Ours), QUE-41, RLD-23, CYC-33, GANG-4, KV-5, PRE-2, PRE-5.
     """
-    for lane in list(leaf.lanes.values()):
-        wake(partition, lane)
-        lane.order.clear()
-        for strand in lane.strands.values():
-            release(strand)
-            strand.order.clear()
+    for class_queue in list(leaf.class_queues.values()):
+        settings_changed(partition, class_queue)
+        class_queue.order.clear()
+        for limit_group in class_queue.limit_groups.values():
+            leave_waitlist(limit_group)
+            limit_group.order.clear()
     leaf.ready.clear()
     leaf.urgent.clear()
     leaf.turns.clear()
@@ -71,7 +72,7 @@ def renew_order(partition: Partition, leaf: Queue) -> None:
     for application in applications:
         update_application(application)
         for group in application.request_groups.values():
-            place_group(group)
+            sort_group(group)
     for application in applications:
         note_turn(partition, application)
         renew_gang(partition, application)
@@ -80,9 +81,9 @@ def renew_order(partition: Partition, leaf: Queue) -> None:
 
 
 def renew_child_orders(partition: Partition, queues: Iterable[Queue]) -> None:
-    """Put the children of queues in order as settings now in force want, before the next decision.
+    """Sort the children of queues by the settings now in force, before the next decision.
 
-    Places that were worked out otherwise cannot be compared, so the orders begin empty.
+    Sort keys of different settings cannot be compared, so the orders are emptied.
     Rules: QUE-21 (Ours), QUE-33, KV-5.
     """
     for queue in queues:
@@ -91,20 +92,20 @@ def renew_child_orders(partition: Partition, queues: Iterable[Queue]) -> None:
 
 
 def renew_stages(partition: Partition, applications: Iterable[Application]) -> None:
-    """Put pending asks into the lanes they belong to by the settings now in force.
+    """Put pending asks into the class queues they belong to by the settings now in force.
 
     Rules: CYC-33, PRE-2, PRE-5, RLD-23.
     """
     for application in applications:
         for group in list(application.request_groups.values()):
             for request in group.order.asks():
-                _ripen_anew(partition, request)
-                restage(partition, request)
+                _restart_preempt_age(partition, request)
+                reclassify(partition, request)
 
 
-def _ripen_anew(partition: Partition, request: Request) -> None:
-    """Let a pending ask wait until it may preempt by the settings now in force. Rules: PRE-5."""
+def _restart_preempt_age(partition: Partition, request: Request) -> None:
+    """Restart the time until a pending ask may preempt, by the new settings. Rules: PRE-5."""
     if request.ask.allow_preempt_other:
-        request.ripe = False
-        request.ripens = False
-        await_ripeness(partition, request)
+        request.preempt_due = False
+        request.preempt_timed = False
+        await_preempt_age(partition, request)

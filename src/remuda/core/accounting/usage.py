@@ -1,12 +1,11 @@
-"""Adds to and takes from what applications and queues use and want (rules: QUE-8 to QUE-12).
+"""Changes usage and pending of applications and queues (rules: chapter 50 section A.2).
 
-Every change goes up the whole queue path in one call, so no observer sees half of it.
+Each call changes the whole queue path, so no observer sees half of a change.
 """
 
 from __future__ import annotations
 
 from remuda.config.queue_properties import FAIR, STATEAWARE
-from remuda.core.accounting.accounts import account_of, count_application
 from remuda.core.accounting.gangs import (
     add_member,
     add_placeholder,
@@ -14,34 +13,39 @@ from remuda.core.accounting.gangs import (
     drop_member,
     drop_placeholder,
 )
-from remuda.core.accounting.lanes import dequeue, enqueue, note_turn, regroup, restage
-from remuda.core.accounting.standing import first_ask_changed, update_application
 from remuda.core.accounting.victims import forget_candidate, index_candidates, victim_gone
-from remuda.core.accounting.waiting import (
-    hold_again,
-    pass_on,
-    wake_held,
-    wake_rebuffed_by,
-    wake_within,
-)
 from remuda.core.model import states
 from remuda.core.model.allocation import Allocation
-from remuda.core.model.application import Application
+from remuda.core.model.applications.application import Application
+from remuda.core.model.asks.request import Request
 from remuda.core.model.partition import Partition
-from remuda.core.model.priorities import MIN_PRIORITY
-from remuda.core.model.queue import Queue
-from remuda.core.model.request import Request
+from remuda.core.model.queues.priorities import MIN_PRIORITY
+from remuda.core.model.queues.queue import Queue
 from remuda.core.model.vectors import Amounts, add, add_times, define, move, subtract
+from remuda.core.pending.asks import add_ask, note_turn, reclassify, regroup, remove_ask
+from remuda.core.pending.blocking import pass_on
+from remuda.core.pending.changes import (
+    node_lost_room,
+    path_gained_room,
+    place_free,
+    place_taken,
+)
+from remuda.core.pending.limit_sets import count_application, limit_set_of
+from remuda.core.pending.marks import leaf_changed, usage_changed
+from remuda.core.pending.ordering import first_ask_changed, update_application
 
 
 def set_pending(partition: Partition, request: Request, pending: int) -> None:
-    """Change how many allocations an ask still wants, up the whole path. Rules: QUE-11, QUE-27."""
+    """Set how many allocations of an ask are pending, up the whole path.
+
+    Implements: QUE-11. Rules: QUE-27.
+    """
     application = request.application
     leaf = application.queue
-    assert leaf is not None
     before = request.pending
     request.pending = pending
     amounts = request.amounts
+    application.wanted += pending - before
     add_times(application.pending, amounts, pending - before)
     for queue in leaf.path_up:
         add_times(queue.pending, amounts, pending - before)
@@ -52,28 +56,28 @@ def set_pending(partition: Partition, request: Request, pending: int) -> None:
     elif before > 0 and pending == 0:
         _unlist(partition, request, used_more=False)
     elif request.reservations:
-        restage(partition, request)
+        reclassify(partition, request)
     if leaf.settings.application_sort == STATEAWARE:
         note_turn(partition, application)
-    partition.unsettled[leaf.path] = leaf
+    leaf_changed(partition, leaf)
 
 
-def charge(  # noqa: C901 - a call less where every allocation comes
+def charge(  # noqa: C901 - one call less for every allocation
     partition: Partition, allocation: Allocation, request: Request
 ) -> None:
-    """Book an allocation on its application, queues, user, group and node; limits do not count.
+    """Add an allocation to the usage of application, queues, user, group and node.
 
-    What the ask has pending shrinks by one in the same step.
-    Rules: QUE-8, QUE-9, NOD-2, LIM-7, LIM-32, LIM-33.
+    Limits are not checked. The pending count of the ask shrinks by one in the same step.
+    Implements: QUE-9, LIM-7, LIM-33, REC-5. Rules: QUE-8, NOD-2, LIM-32.
     """
     application = allocation.application
     leaf = application.queue
-    assert leaf is not None
     amounts = allocation.amounts
     placeholder = allocation.ask.placeholder
     plain = not placeholder and not request.ask.placeholder
     _charge_quota(partition, application, amounts)
     if plain and request.pending and request.amounts is amounts:
+        application.wanted -= 1
         move(application.pending, application.allocated, amounts)
         _move_up(leaf, amounts)
         request.pending -= 1
@@ -89,11 +93,9 @@ def charge(  # noqa: C901 - a call less where every allocation comes
         add_placeholder(partition, allocation)
     partition.allocation_count += 1
     partition.totals.allocated += 1
-    leaf.tally.allocated += 1
-    partition.claims_stale = True
-    partition.revision += 1
-    if partition.candidates is not None:
-        partition.candidates.add(allocation)
+    leaf.counts.allocated += 1
+    if partition.preempting.candidates is not None:
+        partition.preempting.candidates.add(allocation)
     group = request.group
     if request.pending == 0 and group is not None:
         _unlist(partition, request, used_more=True)
@@ -101,30 +103,28 @@ def charge(  # noqa: C901 - a call less where every allocation comes
             note_turn(partition, application)
     elif leaf.settings.application_sort == FAIR:
         update_application(application)
-    if group is not None and group.strand.account.limited:
-        pass_on(partition, group.strand)
-    partition.unsettled[leaf.path] = leaf
-    take_room(partition, allocation)
+    if group is not None and group.limit_group.limit_set.limited:
+        pass_on(partition, group.limit_group)
+    usage_changed(partition, leaf)
+    # The same as take_room, without a call.
+    node = allocation.node
+    node.put(allocation)
+    node_lost_room(partition, node)
 
 
 def take_room(partition: Partition, allocation: Allocation) -> None:
-    """Let an allocation take room on its node, be there some or not. Rules: NOD-2, NOD-14."""
-    node = allocation.node
-    node.put(allocation)
-    if node.verdicts:
-        node.verdicts.clear()
-    if node.reservations:
-        partition.shaken[node.node_id] = node
-    if partition.rebuffed:
-        wake_rebuffed_by(partition, node)
-    if node.schedulable and not node.held:
-        partition.put_node(node)
+    """Add an allocation to its node; whether it fits is not checked.
+
+    Implements: NOD-10. Rules: NOD-2, NOD-14.
+    """
+    allocation.node.put(allocation)
+    node_lost_room(partition, allocation.node)
 
 
 def _move_up(leaf: Queue, amounts: Amounts) -> None:
-    """Turn what is pending into what is allocated, up the whole path. Rules: QUE-9, QUE-11.
+    """Move amounts from pending to allocated, up the whole path. Rules: QUE-9, QUE-11.
 
-    As ``move`` for each queue, without a call for each.
+    The same as ``move`` for each queue, without the calls.
     """
     types = amounts.types
     pairs = amounts.pairs
@@ -142,26 +142,28 @@ def _move_up(leaf: Queue, amounts: Amounts) -> None:
 
 
 def _charge_quota(partition: Partition, application: Application, amounts: Amounts) -> None:
-    """Book an allocation where its user and group are limited. Rules: LIM-32, LIM-36."""
-    account = account_of(partition, application)
-    for tracker in account.trackers:
+    """Add an allocation to the trackers of its user and group.
+
+    Implements: LIM-32. Rules: LIM-36.
+    """
+    limit_set = limit_set_of(partition, application)
+    for tracker in limit_set.trackers:
         add(tracker.allocated, amounts)
     if not application.counted:
         count_application(application, 1)
-        for tracker in account.gates:
-            hold_again(partition, tracker)
+        for tracker in limit_set.application_limits:
+            place_taken(partition, tracker)
 
 
 def refund(partition: Partition, allocation: Allocation) -> None:
-    """Give back an allocation's part of application, queues, user and group, not the node's.
+    """Subtract an allocation from application, queues, user and group, but not from its node.
 
-    Rules: QUE-10, LIM-34, LIM-35.
+    Implements: QUE-10, LIM-34, LIM-38. Rules: LIM-35.
     """
     application = allocation.application
     leaf = application.queue
-    assert leaf is not None
     amounts = allocation.amounts
-    trackers = account_of(partition, application).trackers
+    trackers = limit_set_of(partition, application).trackers
     for queue in leaf.path_up:
         subtract(queue.allocated, amounts)
     for tracker in trackers:
@@ -177,64 +179,69 @@ def refund(partition: Partition, allocation: Allocation) -> None:
     elif allocation.preemption is not None:
         victim_gone(partition, allocation)
     partition.allocation_count -= 1
-    leaf.tally.released += 1
-    if allocation.ordered:
+    leaf.counts.released += 1
+    if allocation.release_type:
         del partition.leaving[allocation]
+        allocation.release_timer = None
     else:
         partition.totals.released += 1
-    partition.claims_stale = True
-    partition.revision += 1
     if leaf.settings.application_sort == FAIR:
         update_application(application)
-    partition.unsettled[leaf.path] = leaf
-    wake_within(partition, leaf, trackers)
+    usage_changed(partition, leaf)
+    path_gained_room(partition, leaf, trackers)
 
 
 def count_running(partition: Partition, application: Application, change: int) -> None:
-    """Count an application as running or no longer, on every level. Rules: QUE-23.
+    """Add ``change`` (1 or -1) to the running applications, on every level. Implements: QUE-23.
 
-    The count is exact: it may exceed the maximum, by applications that went on after a pause.
+    The count may exceed the maximum: applications that run again after they were idle are not
+    stopped.
     """
     leaf = application.queue
-    if leaf is not None:
-        for queue in leaf.path_up:
-            queue.running += change
-            wake_held(partition, queue)
-            hold_again(partition, queue)
+    for queue in leaf.path_up:
+        queue.running += change
+        place_free(partition, queue)
+        place_taken(partition, queue)
 
 
-def count_starter(partition: Partition, application: Application) -> None:
-    """Count an application in Accepted at its queues while it holds room.
+def count_early(partition: Partition, application: Application) -> None:
+    """Count an application in Accepted at its queues early, while it holds room.
 
-    That is a reservation or a placeholder. Rules: QUE-24 (Ours), APP-19, LIM-70.
+    It holds room if it has a reservation or a placeholder. Implements: QUE-24 (Ours), APP-19,
+    LIM-70.
     """
     leaf, gang = application.queue, application.gang
     holds = bool(application.reservations) or (gang is not None and bool(gang.placeholders))
-    starter = application.state == states.ACCEPTED and holds
-    if leaf is None or starter == application.starter:
+    counts = application.state == states.ACCEPTED and holds
+    if counts == application.counted_early:
         return
-    application.starter = starter
+    application.counted_early = counts
     for queue in leaf.path_up:
-        queue.starters += 1 if starter else -1
-        wake_held(partition, queue)
-        hold_again(partition, queue)
+        queue.counted_early += 1 if counts else -1
+        place_free(partition, queue)
+        place_taken(partition, queue)
     regroup(partition, application)
 
 
 def uncount(partition: Partition, application: Application) -> None:
-    """Let an application without asks and allocations no longer count. Rules: LIM-36, LIM-61."""
-    account = account_of(partition, application)
+    """Stop counting an application that has neither asks nor allocations.
+
+    Implements: LIM-36. Rules: LIM-61.
+    """
+    limit_set = limit_set_of(partition, application)
     count_application(application, -1)
-    for tracker in account.gates:
-        wake_held(partition, tracker)
+    for tracker in limit_set.application_limits:
+        place_free(partition, tracker)
 
 
 def grow_capacity(partition: Partition, amounts: Amounts, sign: int) -> None:
-    """Add a node's capacity to the partition, or take it away. Rules: NODE-4, QUE-6, RES-15.
+    """Add a node's capacity to the partition, or take it away.
 
-    A type of which nothing is left is not there any more, as if no node had ever had it.
+    A type with amount zero is removed, as if no node had ever had it.
+
+    Implements: QUE-6, PAR-4. Rules: NODE-4, RES-15.
     """
-    capacity = partition.capacity
+    capacity = partition.pool.capacity
     define(capacity, amounts.types)
     add_times(capacity, amounts, sign)
     for index, _ in amounts.pairs:
@@ -243,50 +250,52 @@ def grow_capacity(partition: Partition, amounts: Amounts, sign: int) -> None:
 
 
 def _list(partition: Partition, request: Request) -> None:
-    """Put an ask that has something pending now into its lane and its application's priorities."""
+    """Add a pending ask to its class queue, and its priority to its application."""
     application = request.application
-    if not request.ages and partition.reservation_delay_ns is not None:
+    if not request.ages and partition.settings.reservation_delay_ns is not None:
         request.ages = True
-        partition.ages.add(request.created_ns + partition.reservation_delay_ns + 1, request)
+        partition.reserving.ages.add(
+            request.created_ns + partition.settings.reservation_delay_ns + 1, request
+        )
     if request.ask.allow_preempt_other:
-        await_ripeness(partition, request)
+        await_preempt_age(partition, request)
     application.priorities.add(request.ask.priority)
     if application.priority != application.priorities.highest:
         _set_priority(application)
         update_application(application)
-    enqueue(partition, request)
+    add_ask(partition, request)
     if request.ask.task_group and request.is_member():
         add_member(partition, request)
     if request.attempted:
-        partition.outstanding.add(request)
+        partition.waiting.outstanding.add(request)
 
 
-def await_ripeness(partition: Partition, request: Request) -> None:
-    """Note when a pending ask may preempt others; from now on it is known whom. PRE-1, PRE-5."""
-    if partition.config.preemption and request.may_preempt():
+def await_preempt_age(partition: Partition, request: Request) -> None:
+    """Note when a pending ask may preempt, and index the candidates. Rules: PRE-1, PRE-5."""
+    if partition.settings.config.preemption and request.may_preempt():
         index_candidates(partition)
-        if not request.ripe and not request.ripens:
-            request.ripens = True
-            partition.ripening.add(request.ripe_ns(), request)
+        if not request.preempt_due and not request.preempt_timed:
+            request.preempt_timed = True
+            partition.preempting.ages.add(request.preempt_due_ns(), request)
 
 
 def _unlist(partition: Partition, request: Request, *, used_more: bool) -> None:
-    """Take an ask without pending out of its lane and its application's priorities.
+    """Remove an ask with nothing pending from its class queue and its application's priorities.
 
-    ``used_more``: the application's usage changed as well, which moves it where that counts.
+    ``used_more``: the application's usage grew, too. With the fair policy that changes its sort
+    key.
     """
     application = request.application
     if request.unplaced:
         request.unplaced = False
         application.unplaced -= 1
     if request.outstanding:
-        partition.outstanding.discard(request)
+        partition.waiting.outstanding.discard(request)
     if request.ask.task_group and request.is_member():
         drop_member(partition, request)
-    group = dequeue(partition, request)
+    group = remove_ask(partition, request)
     application.priorities.remove(request.ask.priority)
     leaf = application.queue
-    assert leaf is not None
     moved = used_more and leaf.settings.application_sort == FAIR
     if application.priority != application.priorities.highest:
         _set_priority(application)
@@ -304,9 +313,11 @@ def count_unplaced(request: Request) -> None:
 
 
 def _set_priority(application: Application) -> None:
-    """Take over an application's new highest priority and count it in its leaf. Rules: QUE-28."""
+    """Take over an application's new highest priority and count it in its leaf.
+
+    Implements: QUE-28.
+    """
     leaf = application.queue
-    assert leaf is not None
     if application.priority != MIN_PRIORITY:
         leaf.priorities.remove(application.priority)
     application.priority = application.priorities.highest

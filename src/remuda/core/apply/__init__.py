@@ -1,4 +1,4 @@
-"""Carries out commands, decisions and timers, and says what happened as effects.
+"""Carries out commands, decisions and timers, and emits what happened as effects.
 
-Nothing here searches, orders or scores: what to do is in the command or the decision.
+This package does not search, order or score: the command or the decision says what to do.
 """

@@ -1,26 +1,28 @@
-"""Tells observers what users and groups use and which limits hold (rules: EVT-78 to EVT-83).
+"""Emits events about the usage of users and groups, and about the limits that hold.
 
-The counting itself is ``accounting``'s; here is what goes with it: the events, and the end of an
-application's account when nothing of it is left.
+``accounting`` counts the usage. This module emits the events, and ends an application's limit set
+when the application has nothing left.
+
+Rules: chapter 90 section 2.5.
 """
 
 from __future__ import annotations
 
 from remuda.base.resources import Resource
-from remuda.core.accounting.accounts import close_account
 from remuda.core.accounting.usage import uncount
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.messages.effects import EventRecord
-from remuda.core.model.application import Application
+from remuda.core.model.applications.application import Application
 from remuda.core.model.partition import Partition
-from remuda.core.model.trackers import TrackerKey
+from remuda.core.model.queues.trackers import TrackerKey
+from remuda.core.pending.limit_sets import close_limit_set
 
 
 def look(turn: Turn, partition: Partition, application: Application) -> None:
-    """Note that an application was looked at: from now on its group is fixed.
+    """Note that an application was examined; from now on its group is fixed.
 
-    Rules: LIM-20, LIM-24, EVT-80.
+    Implements: LIM-20, LIM-24, EVT-80.
     """
     application.seen = True
     if application.group and not application.linked:
@@ -31,29 +33,35 @@ def look(turn: Turn, partition: Partition, application: Application) -> None:
 def usage_grew(
     turn: Turn, partition: Partition, application: Application, resource: Resource
 ) -> None:
-    """Tell that an allocation was booked. Rules: EVT-78, EVT-79, EVT-83 (wildcards)."""
-    account = application.account
-    if account is not None and account.trackers:
-        for tracker in account.trackers:
+    """Emit the events of usage for a booked allocation.
+
+    Implements: EVT-78, LIM-40. Rules: EVT-79, EVT-83 (wildcards).
+    """
+    limit_set = application.limit_set
+    if limit_set is not None and limit_set.trackers:
+        for tracker in limit_set.trackers:
             if tracker.wildcard and not tracker.announced:
                 tracker.announced = True
-                tell_wildcard(turn, partition, tracker.key, events.SET)
+                report_wildcard(turn, partition, tracker.key, events.SET)
     if not turn.cluster.tracking:
         return
-    # Built here and not by turn.event: every allocation comes this way.
+    # This function builds the record itself, as every allocation comes here.
     emit = turn.effects.append
     rm_id, name, path = partition.rm_id, partition.name, application.queue_path
-    kind, detail, now_ns = events.USERGROUP, events.UG_USER_RESOURCE, turn.now_ns
+    kind, detail, at_ns = events.USERGROUP, events.UG_USER_RESOURCE, turn.wall_ns
     user = application.user
-    emit(EventRecord(rm_id, name, kind, user, path, events.ADD, detail, now_ns, resource, "", path))
+    emit(EventRecord(rm_id, name, kind, user, path, events.ADD, detail, at_ns, resource, "", path))
     if application.group:
         _group_usage_event(turn, partition, application, events.ADD, resource)
 
 
-def tell_group_usage(
+def report_group_usage(
     turn: Turn, partition: Partition, application: Application, change: int
 ) -> None:
-    """Tell that all an application uses came to, or went from, its group. Rules: EVT-79, D-U7."""
+    """Emit the event that an application's whole usage was added to, or taken off, its group.
+
+    Implements: EVT-79. Rules: D-U7.
+    """
     held = partition.types.resource(application.usage())
     _group_usage_event(turn, partition, application, change, held)
 
@@ -61,19 +69,22 @@ def tell_group_usage(
 def usage_shrank(
     turn: Turn, partition: Partition, application: Application, resource: Resource
 ) -> None:
-    """Tell that usage was given back, and end what depends on there being some.
+    """Emit the events of decreased usage, and stop counting an application that became idle.
 
-    Rules: LIM-36, EVT-78 to EVT-80, EVT-87.
+    Rules: LIM-36, EVT-78, EVT-79, EVT-80, EVT-87.
     """
     _user_usage_event(turn, partition, application, events.REMOVE, resource)
     end_if_idle(turn, partition, application)
     _group_usage_event(turn, partition, application, events.REMOVE, resource)
 
 
-def tell_usage(
+def report_usage(
     turn: Turn, partition: Partition, application: Application, change: int, resource: Resource
 ) -> None:
-    """Tell one side of a swap, by which an application does not become idle. Rules: EVT-88."""
+    """Emit the events of one side of a swap, after which the application is never idle.
+
+    Rules: EVT-88.
+    """
     _user_usage_event(turn, partition, application, change, resource)
     _group_usage_event(turn, partition, application, change, resource)
 
@@ -81,7 +92,7 @@ def tell_usage(
 def end_if_idle(turn: Turn, partition: Partition, application: Application) -> None:
     """Stop counting an application that has nothing pending and nothing allocated.
 
-    Its group is chosen anew should it go on. Rules: LIM-20, LIM-36, EVT-80.
+    Its group is chosen anew if it goes on. Rules: LIM-20, LIM-36, EVT-80.
     """
     if not application.idle():
         return
@@ -93,21 +104,24 @@ def end_if_idle(turn: Turn, partition: Partition, application: Application) -> N
         _link_event(turn, partition, application, events.REMOVE)
     application.seen = False
     application.unlinked = False
-    close_account(partition, application)
+    close_limit_set(partition, application)
 
 
 def _end_wildcards(turn: Turn, partition: Partition, application: Application) -> None:
-    """Tell which wildcard limits hold for a user no more, now that nothing counts there."""
-    account = application.account
-    assert account is not None
-    for tracker in account.trackers:
+    """Emit events for wildcard limits that no longer hold, as no application counts there."""
+    limit_set = application.limit_set
+    assert limit_set is not None
+    for tracker in limit_set.trackers:
         if tracker.announced and tracker.running == 0:
             tracker.announced = False
-            tell_wildcard(turn, partition, tracker.key, events.REMOVE)
+            report_wildcard(turn, partition, tracker.key, events.REMOVE)
 
 
-def tell_wildcard(turn: Turn, partition: Partition, key: TrackerKey, change: int) -> None:
-    """Tell that a wildcard limit holds for a user now, or no more. Rules: EVT-83."""
+def report_wildcard(turn: Turn, partition: Partition, key: TrackerKey, change: int) -> None:
+    """Emit the event that a wildcard limit holds for a user now, or no longer.
+
+    Implements: EVT-83.
+    """
     _, name, path = key
     turn.event(partition, events.USERGROUP, name, change, events.UG_USER_LIMIT, path)
 

@@ -1,4 +1,4 @@
-"""One turn at the door: the state, the time, and the effects collected so far."""
+"""The state, the time and the collected effects of one call of ``handle`` or ``step``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import final
 from remuda.core.messages import events
 from remuda.core.messages.effects import Effect, EventRecord
 from remuda.core.model.allocation import Allocation
-from remuda.core.model.application import Application
+from remuda.core.model.applications.application import Application
 from remuda.core.model.cluster import Cluster
 from remuda.core.model.deadlines import Deadline
 from remuda.core.model.partition import Partition
@@ -16,13 +16,19 @@ from remuda.core.model.partition import Partition
 
 @final
 class Turn:
-    """What one call of ``handle`` or ``step`` works with."""
+    """The context of one call of ``handle`` or ``step``.
 
-    __slots__ = ("cluster", "effects", "now_ns")
+    ``now_ns``: the scheduler's time; ``wall_ns``: the same moment by the wall clock (CYC-34).
+
+    Rules: CYC-34.
+    """
+
+    __slots__ = ("cluster", "effects", "now_ns", "wall_ns")
 
     def __init__(self, cluster: Cluster, now_ns: int) -> None:
         self.cluster = cluster
         self.now_ns = now_ns
+        self.wall_ns: int = now_ns + cluster.calendar.ahead_ns()
         self.effects: list[Effect] = []
 
     def emit(self, effect: Effect) -> None:
@@ -41,7 +47,10 @@ class Turn:
         message: str = "",
         queue: str = "",
     ) -> None:
-        """Add an event record, unless none are made. Rules: EVT-1, EVT-11 to 13, EVT-130."""
+        """Add an event record, unless none are made.
+
+        Implements: EVT-12, EVT-13, EVT-7. Rules: EVT-1, EVT-11, EVT-130.
+        """
         if not self.cluster.tracking:
             return
         record = EventRecord(
@@ -52,7 +61,7 @@ class Turn:
             reference_id,
             change,
             detail,
-            self.now_ns,
+            self.wall_ns,
             resource,
             events.cut_message(message),
             queue,
@@ -69,7 +78,7 @@ class Turn:
         resource: Mapping[str, int] | None = None,
         message: str = "",
     ) -> None:
-        """Add an event about an application. Rules: EVT-15 to EVT-22."""
+        """Add an event about an application. Implements: EVT-15. Rules: chapter 90 section 2.1."""
         application_id = application.record.application_id
         self.event(
             partition,
@@ -86,13 +95,19 @@ class Turn:
     def allocation_event(
         self, partition: Partition, allocation: Allocation, change: int, detail: int
     ) -> None:
-        """Tell that an allocation came to its application, or left it. Rules: EVT-20, EVT-21."""
+        """Add the event that an allocation came to its application, or left it.
+
+        Implements: EVT-20, EVT-21.
+        """
         identity, resource = allocation.allocation_id, allocation.amounts.resource
         application = allocation.application
         self.application_event(partition, application, change, detail, identity, resource)
 
     def node_event(self, partition: Partition, allocation: Allocation, change: int) -> None:
-        """Tell that an allocation came to its node, or left it. Rules: EVT-49, EVT-50."""
+        """Add the event that an allocation came to its node, or left it.
+
+        Implements: EVT-49, EVT-57. Rules: EVT-50.
+        """
         identity, resource = allocation.allocation_id, allocation.amounts.resource
         node_id, detail = allocation.node.node_id, events.NODE_ALLOC
         queue = allocation.application.queue_path
@@ -107,7 +122,7 @@ class Turn:
         *,
         allocation: Allocation | None = None,
     ) -> Deadline:
-        """Set a timer that far from now, and return it. Rules: APP-16."""
+        """Set a timer that runs out after ``delay_ns``, and return it. Rules: APP-16."""
         deadline = Deadline(partition, what, application)
         deadline.allocation = allocation
         self.cluster.deadlines.set(self.now_ns, delay_ns, deadline)

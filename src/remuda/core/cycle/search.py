@@ -1,17 +1,24 @@
-"""Looks for a node that takes an ask, or that should be kept free for it."""
+"""Looks for a node to place an ask on, or to reserve for it.
+
+If the RM answers later, the nodes keep its verdicts. The search asks about nodes without a verdict:
+as many as the whole class queue can use, after the nodes that earlier asks will take (EXT-13,
+EXT-14).
+"""
 
 from __future__ import annotations
 
 from typing import Final, final
 
-from remuda.core.model.decision import Await, Refusals
-from remuda.core.model.node import Node
+from remuda.core.model.asks.class_queue import ClassQueue
+from remuda.core.model.asks.request import Request
+from remuda.core.model.asks.verdicts import ASKED, PASSED, UNUSABLE, reason_of
+from remuda.core.model.decision import AwaitPredicates, Refusals
+from remuda.core.model.nodes.node import Node
+from remuda.core.model.nodes.node_order import NodeOrder
 from remuda.core.model.partition import Partition
-from remuda.core.model.request import Lane, Request
-from remuda.core.model.verdicts import ASKED, PASSED, UNUSABLE, key_of, reason_of
 from remuda.core.ports import NodesAnswer, NodesQuestion, Predicates
 
-# Nodes an RM is asked about at once: at first, and at most (EXT-13).
+# How many nodes the first question names, and how many a question names at most (EXT-13).
 BATCH: Final = 16
 BATCH_LIMIT: Final = 1_024
 
@@ -20,19 +27,20 @@ NO_ANSWER: Final = "no answer"
 
 @final
 class Search:
-    """The search for a node for one ask; ``refusals`` is what it met on the way.
+    """The search for a node for one ask; ``refusals``: the nodes that predicates refused.
 
-    ``waits``: what was asked and is answered later, None if there is nothing. ``skipped``: nodes
-    were left out because there was no answer about them (EXT-17). ``reasons``: why nodes of
-    placeholders were refused.
+    ``waits``: the question that the RM answers later, None if there is none. ``skipped``: some
+    nodes were skipped because the RM gave no answer about them (EXT-17). ``reasons``: why nodes of
+    placeholders were refused. ``ahead``: how many nodes the waiting asks before this one will take.
     """
 
     __slots__ = (
+        "_ask_class",
         "_partition",
         "_predicates",
         "_request",
-        "_shape",
-        "lane",
+        "ahead",
+        "class_queue",
         "reasons",
         "refusals",
         "skipped",
@@ -40,32 +48,40 @@ class Search:
     )
 
     def __init__(
-        self, partition: Partition, lane: Lane, request: Request, predicates: Predicates
+        self,
+        partition: Partition,
+        class_queue: ClassQueue,
+        request: Request,
+        predicates: Predicates,
     ) -> None:
         self._partition = partition
-        self.lane = lane
-        self._shape = lane.shape
+        self.class_queue = class_queue
+        self._ask_class = class_queue.ask_class
         self._request = request
         self._predicates = predicates
         self.refusals = Refusals()
         self.reasons: list[str] = []
-        self.waits: Await | None = None
+        self.waits: AwaitPredicates | None = None
         self.skipped: bool = False
+        self.ahead: int = 0
 
     def open_node(self) -> Node | None:
-        """Return the first open node in order that fits and is acceptable, None if there is none.
+        """Return the first open node that has room and that predicates accept, else None.
 
-        Nodes are asked about in batches. Rules: CYC-15, CYC-17, CYC-21, NOD-23, EXT-13, EXT-14.
+        Nodes are asked about in batches. Implements: CYC-17. Rules: CYC-15, CYC-21, NOD-23, EXT-13,
+        EXT-14.
         """
-        order = self._partition.order_of(self._shape.node_policy)
-        if not self._partition.predicates:
-            return order.first_fit(self._shape.amounts)
+        order = self._partition.pool.order_of(self._ask_class.node_policy)
+        if not self._partition.settings.predicates:
+            return order.first_fit(self._ask_class.amounts)
         last: Node | None = None
         size = BATCH
         while True:
-            batch = order.fitting(self._shape.amounts, last, size)
-            found = self.first_accepted(batch)
-            if found is not None or self.waits is not None or len(batch) < size:
+            # The waiting asks before this one take the first ``ahead`` nodes.
+            limit = size if last is not None else size + self.ahead
+            batch = order.fitting(self._ask_class.amounts, last, limit)
+            found = self._first_of(batch, order)
+            if found is not None or self.waits is not None or len(batch) < limit:
                 return found
             last = batch[-1]
             size = min(size * 4, BATCH_LIMIT)
@@ -73,31 +89,45 @@ class Search:
     def first_accepted(self, nodes: list[Node]) -> Node | None:
         """Return the first of some nodes that the predicates accept, noting those they refuse.
 
-        None as well while that is asked. Rules: SI-80, NOD-13, EXT-22.
+        The result is None, too, while the answer of the RM is missing. Implements: NOD-13. Rules:
+        SI-80, EXT-22.
         """
-        if not self._partition.predicates:
+        if not self._partition.settings.predicates:
             return nodes[0] if nodes else None
+        return self._first_of(nodes, None)
+
+    def _first_of(self, nodes: list[Node], order: NodeOrder | None) -> Node | None:
+        """Return the first of some nodes that is accepted; ``order``: where to find more nodes.
+
+        If earlier asks wait and an accepted node is known, the nodes before it are not asked about:
+        the earlier asks may take them. Implements: EXT-14.
+        """
         unknown, accepted = self._sift(nodes)
-        if not unknown:
+        if not unknown or (accepted is not None and self.ahead):
             return accepted
-        answer = self._ask(unknown, allocate=True)
+        answer = self._ask(self._candidates(unknown, nodes[-1], order), allocate=True)
         if answer.ticket:
             return None
         passed = answer.passed if 0 <= answer.passed < len(unknown) else len(unknown)
         for index in range(passed):
-            told = index < len(answer.refusals)
-            reason = answer.refusals[index] if told else NO_ANSWER
+            given = index < len(answer.refusals)
+            reason = answer.refusals[index] if given else NO_ANSWER
             self.refusals.now.append((unknown[index], reason))
         return unknown[passed] if passed < len(unknown) else None
 
     def _sift(self, nodes: list[Node]) -> tuple[list[Node], Node | None]:
-        """Return the nodes without a verdict before the first accepted one, and that one."""
-        constraint = self._shape.constraint
-        own = key_of(self.lane, allocate=True) if self.lane.judged else ""
+        """Return the nodes without a verdict up to the first accepted node, and that node."""
+        predicate_class = self._ask_class.predicate_class
+        lasting = predicate_class.refused() if predicate_class.lasting else ""
+        own = predicate_class.key_of(allocate=True) if predicate_class.judged else ""
         unknown: list[Node] = []
         for node in nodes:
-            reason = node.verdicts.get(constraint)
-            verdict = node.verdicts.get(own) if own else None
+            verdicts = node.verdicts
+            if not verdicts:
+                unknown.append(node)
+                continue
+            reason = verdicts.get(lasting) if lasting else None
+            verdict = verdicts.get(own) if own else None
             if reason is not None:
                 self.refusals.known.append((node, reason))
             elif verdict is None or verdict == ASKED:
@@ -110,16 +140,49 @@ class Search:
                 self.refusals.now.append((node, reason_of(verdict)))
         return unknown, None
 
-    def node_to_reserve(self) -> Node | None:
-        """Return the node to keep free for an ask that fits none, None if there is none.
+    def _candidates(self, unknown: list[Node], last: Node, order: NodeOrder | None) -> list[Node]:
+        """Return the nodes to ask about, given the first nodes without a verdict.
 
-        Only the best is asked about. Rules: CYC-15, RSV-3, RSV-4 (Ours), RSV-5, NOD-13.
+        If the RM answers later, each round trip takes time. So one question names as many nodes as
+        the class queue can use, and starts after the nodes that earlier asks will take. Rules:
+        EXT-13, EXT-14, EXT-15.
         """
-        order = self._partition.order_of(self._shape.node_policy)
-        node = order.nearest(self._shape.amounts)
-        if node is None or not self._partition.predicates:
+        questions = self._partition.waiting.questions
+        if order is None or not questions.later:
+            return unknown
+        wanted = self._wanted()
+        if questions.together:
+            wanted += self.ahead
+        elif self.ahead:
+            start = min(self.ahead, len(unknown) - 1)
+            return (unknown[start:] + unknown[:start])[: max(wanted, BATCH)]
+        if wanted > len(unknown):
+            own = self._ask_class.predicate_class.key_of(allocate=True)
+            more = order.fitting(self._ask_class.amounts, last, wanted - len(unknown))
+            unknown += [node for node in more if own not in node.verdicts]
+        return unknown
+
+    def _wanted(self) -> int:
+        """Return how many allocations its class queue still wants, at most BATCH_LIMIT. EXT-13."""
+        wanted = self._request.pending - 1
+        class_queue = self.class_queue
+        for number in class_queue.order.keys:
+            for group in class_queue.limit_groups[number].groups.values():
+                wanted += group.order.count
+                if wanted >= BATCH_LIMIT:
+                    return BATCH_LIMIT
+        return wanted
+
+    def node_to_reserve(self) -> Node | None:
+        """Return the node to reserve for an ask that fits no node, None if there is none.
+
+        The RM is asked only about the best node. Rules: CYC-15, RSV-3, RSV-4 (Ours), RSV-5, NOD-13.
+        """
+        order = self._partition.pool.order_of(self._ask_class.node_policy)
+        node = order.nearest(self._ask_class.amounts)
+        if node is None or not self._partition.settings.predicates:
             return node
-        verdict = node.verdicts.get(key_of(self.lane, allocate=False)) or ASKED
+        verdict = node.verdicts.get(self._ask_class.predicate_class.key_of(allocate=False)) or ASKED
         if verdict == PASSED:
             return node
         if verdict == UNUSABLE:
@@ -142,9 +205,10 @@ class Search:
     def first_agreeing(self, nodes: list[Node]) -> int:
         """Return the index of the first node where an ask may take a placeholder's place, else -1.
 
-        Room is no question there. -1 as well while that is asked. Rules: GANG-13, SI-80, EXT-14.
+        Room is not checked, since the placeholder already takes it. The result is -1, too, while
+        the answer of the RM is missing. Implements: GANG-13. Rules: SI-80, EXT-14.
         """
-        if not self._partition.predicates:
+        if not self._partition.settings.predicates:
             return 0 if nodes else -1
         for start in range(0, len(nodes), BATCH_LIMIT):
             found = self._agreeing(nodes, range(start, min(start + BATCH_LIMIT, len(nodes))))
@@ -153,8 +217,9 @@ class Search:
         return -1
 
     def _agreeing(self, nodes: list[Node], places: range) -> int:
-        """Return the first of some places whose node agrees, -1 if none does."""
-        own = key_of(self.lane, allocate=False) if self.lane.judged else ""
+        """Return the first of some indexes whose node is accepted, -1 if none is."""
+        predicate_class = self._ask_class.predicate_class
+        own = predicate_class.key_of(allocate=False) if predicate_class.judged else ""
         unknown: list[int] = []
         for place in places:
             verdict = nodes[place].verdicts.get(own, ASKED) if own else ASKED
@@ -179,16 +244,19 @@ class Search:
         self.refusals.to_reserve = reason
 
     def _ask(self, nodes: list[Node], *, allocate: bool) -> NodesAnswer:
-        """Ask about nodes; asks before this one may take some. Rules: EXT-13, EXT-14."""
-        ask = self._request.ask
+        """Ask the RM about nodes; earlier asks may take some of them. Rules: EXT-13, EXT-14."""
+        ask, rm_id = self._request.ask, self._partition.rm_id
         node_ids = tuple([node.node_id for node in nodes])
-        rm_id, key = self._partition.rm_id, ask.allocation_key
-        ahead = self._partition.questions.waiting()
-        want = min(self._request.pending + ahead, len(nodes))
-        question = NodesQuestion(rm_id, ask.application_id, key, allocate, node_ids, want)
+        key = ask.allocation_key
+        wanted = self._wanted()
+        behind = self.ahead if self._partition.waiting.questions.together else 0
+        want = min(wanted + behind, len(nodes))
+        question = NodesQuestion(
+            rm_id, ask.application_id, key, allocate, node_ids, want, ask.equivalence
+        )
         answer = self._predicates(question)
         if answer.ticket:
-            self.waits = Await(self.lane)
+            self.waits = AwaitPredicates(self.class_queue, wanted=wanted)
             self.waits.ticket = answer.ticket
             self.waits.nodes = nodes[: answer.asked]
             self.waits.allocate = allocate

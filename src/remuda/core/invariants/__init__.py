@@ -1,1 +1,1 @@
-"""Works every counter and index out from scratch and compares (the meaning of ``check``)."""
+"""Recomputes every counter and index and compares: this is what ``check`` does."""

@@ -1,4 +1,4 @@
-"""Checks that queues are what their configuration says, whatever a reload left alone."""
+"""Checks that queues have the settings of their configuration, also after a reload."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from remuda.config.schema import WILDCARD, QueueConfig
 from remuda.core.invariants.require import require
 from remuda.core.model import states
 from remuda.core.model.partition import Partition
-from remuda.core.model.queue import Queue
-from remuda.core.model.trackers import USER, Limit
+from remuda.core.model.queues.queue import Queue
+from remuda.core.model.queues.trackers import USER, Limit
 from remuda.core.model.vectors import Vector, value_of
 from remuda.core.policy.properties import inherited, settings
 
@@ -15,9 +15,9 @@ from remuda.core.policy.properties import inherited, settings
 def check_configured(partition: Partition) -> None:
     """Every queue has the settings, limits and amounts of the configuration in force.
 
-    Rules: RLD-3, RLD-21 to RLD-25, PRP-7 (Ours), LIM-63.
+    Rules: RLD-3, RLD-21, RLD-22, RLD-23, RLD-24, RLD-25, PRP-7 (Ours), LIM-63.
     """
-    _queue(partition, partition.root, partition.config.root)
+    _queue(partition, partition.root, partition.settings.config.root)
     for key, tracker in partition.trackers.items():
         kind, name, path = key
         users, groups = tracker.queue.user_limits, tracker.queue.group_limits
@@ -64,7 +64,7 @@ def _queue(partition: Partition, queue: Queue, config: QueueConfig) -> None:
 
 
 def _above_zero(config: QueueConfig) -> dict[str, int] | None:
-    """Return the guarantee that counts: one without a value above zero is none. Rules: QUE-5."""
+    """Return the guaranteed amounts in effect: None without a value above zero. Rules: QUE-5."""
     amounts = config.guaranteed
     return dict(amounts) if amounts and max(amounts.values()) > 0 else None
 

@@ -1,4 +1,4 @@
-"""Works out anew what is kept of placeholders and their replacement (part of ``check``)."""
+"""Works out anew the indexes of placeholders and their replacement (part of ``check``)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from remuda.config.queue_properties import GREEDY
 from remuda.core.invariants.require import require, same
 from remuda.core.model import states
 from remuda.core.model.allocation import Allocation
-from remuda.core.model.application import Application
-from remuda.core.model.gang import Gang, TaskGroup
+from remuda.core.model.applications.application import Application
+from remuda.core.model.applications.gang import Gang, TaskGroup
 from remuda.core.model.partition import Partition
 
 
 def check_gangs(partition: Partition) -> None:
-    """Placeholders, replacements and who may go on are those of the allocations and asks.
+    """Placeholders, replacements and admissions agree with the allocations and asks.
 
     Rules: GANG-4, GANG-6, GANG-7, GANG-10, GANG-11, GANG-14, GANG-35, GANG-37, APP-19.
     """
@@ -30,26 +30,47 @@ def check_gangs(partition: Partition) -> None:
         _gang(partition, application, gang, name)
         if gang.may_replace(application.state):
             able.setdefault(application.queue_path, []).append(application.number)
-        stuck = partition.stuck.get(application.number) is application
-        require(stuck == gang.stuck, partition, f"{name} is stuck, or not")
+        failed = partition.waiting.failed_swaps.get(application.number) is application
+        require(failed == gang.swap_failed, partition, f"{name} has the wrong mark of failed swaps")
     require(count == partition.placeholder_count, partition, "placeholders are miscounted")
     live = {each.number: each for each in partition.applications.values()}
-    lost = [number for number in partition.stuck if number not in live]
-    require(not lost, partition, f"stuck applications {lost} are gone")
+    lost = [number for number in partition.waiting.failed_swaps if number not in live]
+    require(not lost, partition, f"failed swaps of applications {lost} are gone")
+    _lacks(partition)
     for queue in partition.queues(partition.root):
         expected = sorted(able.get(queue.path, []))
         require(queue.swaps.numbers() == expected, partition, f"swaps of {queue.path} are wrong")
         for number, key in queue.swaps.order.keys.items():
-            right = number in live and live[number].standing == key
-            require(right, partition, f"swaps of {queue.path} stand wrong")
+            right = number in live and live[number].sort_key == key
+            require(right, partition, f"swaps of {queue.path} have wrong sort keys")
         stopped = any(each.state == states.STOPPED for each in queue.path_up)
-        listed = queue.path in partition.swapping
+        listed = queue.path in partition.waiting.swapping
         right = listed == (bool(expected) and not stopped)
-        require(right, partition, f"{queue.path} may replace placeholders, or not")
+        require(right, partition, f"{queue.path} has the wrong mark of possible swaps")
+
+
+def _lacks(partition: Partition) -> None:
+    """Each queue below root keeps the amounts that gangs started below it still lack."""
+    expected: dict[str, dict[int, int]] = {}
+    for application in partition.applications.values():
+        gang, leaf = application.gang, application.queue
+        if gang is None:
+            continue
+        lack = gang.still_lacks(application.state)
+        require(gang.lacks == lack, partition, f"{application.application_id} lacks {lack}")
+        for queue in leaf.path_up[:-1]:
+            for index, amount in lack:
+                kept = expected.setdefault(queue.path, {})
+                kept[index] = kept.get(index, 0) + amount
+    for queue in partition.queues(partition.root):
+        lacking = queue.lacking.amounts if queue.lacking is not None else []
+        kept = {index: amount for index, amount in enumerate(lacking) if amount}
+        right = kept == expected.get(queue.path, {})
+        require(right, partition, f"{queue.path} keeps {kept} for gangs that began")
 
 
 def _gang(partition: Partition, application: Application, gang: Gang, name: str) -> None:
-    """One application's placeholders, what is in flight, and what its asks are let through by."""
+    """One application's placeholders, its allocations in flight, and the admission of its asks."""
     placeholders = [each for each in application.allocations.values() if each.ask.placeholder]
     kept = list(gang.placeholders.values())
     require(kept == placeholders, partition, f"{name} lists wrong placeholders")
@@ -61,9 +82,11 @@ def _gang(partition: Partition, application: Application, gang: Gang, name: str)
     for identity, real in gang.replacing.items():
         _in_flight(partition, gang, identity, real, name)
     leaf = application.queue
-    greedy = leaf is not None and leaf.settings.gang_admission == GREEDY
-    right = (gang.gated, gang.holding) == gang.gates(application.state, greedy=greedy)
-    require(right, partition, f"{name} is let through wrongly")
+    greedy = leaf.settings.gang_admission == GREEDY
+    right = (gang.needs_gang_quota, gang.real_asks_wait) == gang.conditions(
+        application.state, greedy=greedy
+    )
+    require(right, partition, f"{name} has the wrong admission")
     for group in gang.groups.values():
         _group(partition, application, gang, group, f"{name} task group {group.name}")
 
@@ -71,9 +94,11 @@ def _gang(partition: Partition, application: Application, gang: Gang, name: str)
 def _in_flight(
     partition: Partition, gang: Gang, identity: str, real: Allocation, name: str
 ) -> None:
-    """A real allocation in flight has one ordered placeholder, and is in no list but a node's."""
+    """A real allocation in flight has one placeholder being released; only its node lists it."""
     placeholder = gang.placeholders.get(identity)
-    linked = placeholder is not None and real.replaces is placeholder and placeholder.ordered > 0
+    linked = (
+        placeholder is not None and real.replaces is placeholder and placeholder.release_type > 0
+    )
     require(linked, partition, f"{name}: {real.allocation_id} replaces no placeholder")
     request = real.application.requests.get(real.ask.allocation_key)
     require(request is not None, partition, f"{name}: {real.allocation_id} has no ask")
@@ -89,7 +114,7 @@ def _group(
 ) -> None:
     """The counters and lists of one task group."""
     mine = [each for each in gang.placeholders.values() if each.ask.task_group == group.name]
-    free = [each.allocation_id for each in mine if not each.ordered]
+    free = [each.allocation_id for each in mine if not each.release_type]
     require(sorted(group.free) == sorted(free), partition, f"{name} lists wrong free ones")
     asks = [
         each.number
@@ -104,6 +129,6 @@ def _group(
     fair = group.timed_out >= 0 and group.replaced + group.timed_out <= group.count
     require(fair, partition, f"{name} counts more than it has")
     right = (group.name in gang.able) == bool(group.free and asks)
-    require(right, partition, f"{name} may replace, or not")
+    require(right, partition, f"{name} has the wrong list of possible swaps")
     right = (group.name in gang.expecting) == group.expects()
-    require(right, partition, f"{name} expects placeholders, or not")
+    require(right, partition, f"{name} is wrong about pending placeholders")

@@ -1,4 +1,4 @@
-"""Works out anew what nodes hold and how they are ordered (part of ``check``)."""
+"""Works out anew what nodes hold and how they are sorted (part of ``check``)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from remuda.core.model.vectors import Vector, add, equal, positive, subtract, su
 
 
 def check_nodes(partition: Partition) -> None:
-    """Nodes hold what their allocations say, and are counted and in order accordingly.
+    """The amounts, counts and order of nodes agree with their allocations.
 
     Rules: NOD-2, NOD-15, NODE-4, MET-9, SI-69, CYC-29.
     """
@@ -17,6 +17,15 @@ def check_nodes(partition: Partition) -> None:
     _counts(partition)
     _foreign(partition)
     _node_order(partition)
+
+
+def check_utilisation(partition: Partition) -> None:
+    """Every node that did not change since is in the right tenth for each resource type.
+
+    Rules: NOD-22.
+    """
+    wrong = partition.pool.utilisation.faults(partition.nodes)
+    require(not wrong, partition, f"nodes in wrong tenths: {wrong}")
 
 
 def _allocations(partition: Partition) -> None:
@@ -39,7 +48,7 @@ def _allocations(partition: Partition) -> None:
                 partition,
                 f"{name}: an allocation holds something else",
             )
-            if allocation.ordered:
+            if allocation.release_type:
                 leaving.append(allocation)
             if allocation.replaces is not None:
                 continue  # checked with its placeholder
@@ -47,24 +56,28 @@ def _allocations(partition: Partition) -> None:
             require(kept is allocation, partition, f"{name}: an allocation without application")
             count += 1
     require(count == partition.allocation_count, partition, "the allocation count is wrong")
-    told = set(leaving) == set(partition.leaving)
-    require(told, partition, "what leaves is not what the RM was told to end")
+    right = set(leaving) == set(partition.leaving)
+    require(right, partition, "release requests and leaving allocations differ")
 
 
 def _counts(partition: Partition) -> None:
-    """The nodes are counted, and what they have summed up."""
+    """The counts of nodes and the sum of their capacities are right."""
     draining = sum(not node.schedulable for node in partition.nodes.values())
-    require(draining == partition.draining_nodes, partition, "draining nodes are miscounted")
+    require(draining == partition.pool.draining_nodes, partition, "draining nodes are miscounted")
     unready = sum(not node.ready() for node in partition.nodes.values())
-    require(unready == partition.unready_nodes, partition, "nodes not ready are miscounted")
-    same(partition, "capacity", partition.capacity, [n.total for n in partition.nodes.values()])
+    require(unready == partition.pool.unready_nodes, partition, "nodes not ready are miscounted")
+    same(
+        partition, "capacity", partition.pool.capacity, [n.total for n in partition.nodes.values()]
+    )
     maximum = partition.root.maximum
-    limited = maximum is partition.capacity if positive(partition.capacity) else maximum is None
+    limited = (
+        maximum is partition.pool.capacity if positive(partition.pool.capacity) else maximum is None
+    )
     require(limited, partition, "root's maximum is not the capacity")
 
 
 def _foreign(partition: Partition) -> None:
-    """What others use of a node is the sum of their allocations, once there was one (CYC-29)."""
+    """A node's occupied amount is the sum of its foreign allocations, once it had one (CYC-29)."""
     listed: list[str] = []
     for node in partition.nodes.values():
         name = f"node {node.node_id}"
@@ -73,20 +86,20 @@ def _foreign(partition: Partition) -> None:
             same(partition, f"{name} occupied", node.occupied, parts)
         require(node.itemised or not parts, partition, f"{name} does not sum up others' usage")
         for identity, foreign in node.foreign.items():
-            right = foreign.node is node and partition.foreign.get(identity) is foreign
+            right = foreign.node is node and partition.pool.foreign.get(identity) is foreign
             require(right, partition, f"{name}: foreign allocation {identity} is elsewhere")
-            named = partition.foreign.named("", foreign.ask.allocation_key)
+            named = partition.pool.foreign.named("", foreign.ask.allocation_key)
             require(foreign in named, partition, f"{name}: {identity} has another key")
         listed += node.foreign
-    kept = sorted([foreign.identity for foreign in partition.foreign.all()])
+    kept = sorted([foreign.identity for foreign in partition.pool.foreign.all()])
     require(kept == sorted(listed), partition, "a foreign allocation is on no node")
 
 
 def _node_order(partition: Partition) -> None:
     """The order holds each schedulable node once, by its current score, under its bound."""
-    order = partition.node_order
+    order = partition.pool.node_order
     usable = [node for node in partition.nodes.values() if node.schedulable and not node.held]
-    for each in [order, *partition.node_orders.values()]:
+    for each in [order, *partition.pool.node_orders.values()]:
         expected = sorted((each.score(node), node.node_id) for node in usable)
         require(each.entries() == expected, partition, "the node order is wrong")
         missed = each.missed()

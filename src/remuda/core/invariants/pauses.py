@@ -1,4 +1,4 @@
-"""Works out anew who rests and which timers stand still (part of ``check``)."""
+"""Works out anew which partitions rest and which timers stand still (part of ``check``)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from remuda.core.model.cluster import Cluster, ResourceManager
 
 
 def check_pauses(cluster: Cluster) -> None:
-    """Partitions rest with their RM, and timers stand still while it is away. Rules: RM-15, RM-18.
+    """Partitions rest with their RM, and timers stand still while it is away.
 
     Raises: InvariantViolation.
+
+    Rules: RM-15, RM-18.
     """
     away = [rm_id for rm_id, each in cluster.managers.items() if each.away_since_ns is not None]
     frozen = cluster.deadlines.frozen
@@ -21,11 +23,13 @@ def check_pauses(cluster: Cluster) -> None:
         if manager.stop_ns != _stop_ns(manager):
             raise InvariantViolation(f"{manager.record.rm_id} is given up at another time")
         for partition in manager.own():
-            rests = manager.resting() or (partition.resting and len(partition.questions.asked) > 0)
+            rests = manager.resting() or (
+                partition.resting and len(partition.waiting.questions.asked) > 0
+            )
             require(partition.resting == rests, partition, "it rests, or it does not")
     for deadline in cluster.deadlines.running():
         partition = deadline.partition
-        runs = partition.rm_id not in frozen or not deadline.stands_still()
+        runs = partition.rm_id not in frozen or not deadline.freezes()
         require(runs, partition, f"a timer for {deadline.what} does not stand still")
         require(cluster.has(partition), partition, "a timer of a partition that is gone")
 

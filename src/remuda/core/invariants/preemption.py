@@ -1,4 +1,4 @@
-"""What must hold of victims and of the room that is kept for those they went for.
+"""Works out anew the indexes of victims and of the room kept for the asks that preempted.
 
 Rules: PRE-34, PRE-35, PRE-59, PRE-60, PRE-89 (I11, I12 of the invariants).
 """
@@ -10,11 +10,11 @@ from typing import TypeAlias
 from remuda.core.invariants.require import require, same
 from remuda.core.messages.commands import PREEMPTED_BY_SCHEDULER
 from remuda.core.model.allocation import Allocation
-from remuda.core.model.application import Application
-from remuda.core.model.candidates import Candidates, is_candidate
+from remuda.core.model.applications.application import Application
+from remuda.core.model.asks.request import Request
 from remuda.core.model.partition import Partition
-from remuda.core.model.preemption import WAITING
-from remuda.core.model.request import Request
+from remuda.core.model.preemption.candidates import Candidates, is_candidate
+from remuda.core.model.preemption.live import WAITING
 from remuda.core.model.vectors import Amounts, Vector
 
 # By path of a queue, or name of a tracker.
@@ -22,7 +22,10 @@ _Parts: TypeAlias = dict[str, list[Amounts]]
 
 
 def check_preemption(partition: Partition) -> None:
-    """Victims and promises are counted where they belong. Rules: QUE-2, PRE-34, PRE-89."""
+    """Victims and promised room are counted at the right queues and trackers.
+
+    Rules: QUE-2, PRE-34, PRE-89.
+    """
     victims: _Parts = {}
     promises: _Parts = {}
     for application in partition.applications.values():
@@ -35,13 +38,12 @@ def check_preemption(partition: Partition) -> None:
     for key, tracker in partition.trackers.items():
         held = tracker.promised or Vector()
         same(partition, f"{key} promised", held, promises.get(str(key), []))
-    if partition.candidates is not None:
-        _index(partition, partition.candidates)
+    if partition.preempting.candidates is not None:
+        _index(partition, partition.preempting.candidates)
 
 
 def _victims(partition: Partition, application: Application, victims: _Parts) -> None:
-    """Collect the victims of an application that are still to go. Rules: PRE-34."""
-    assert application.queue is not None
+    """Collect the victims of an application that have not ended yet. Rules: PRE-34."""
     for allocation in application.allocations.values():
         _indexed(partition, allocation)
         if allocation.preemption is not None:
@@ -51,18 +53,17 @@ def _victims(partition: Partition, application: Application, victims: _Parts) ->
 
 
 def _promises(partition: Partition, application: Application, promises: _Parts) -> None:
-    """Collect what is promised to the asks of an application. Rules: PRE-89."""
-    assert application.queue is not None
+    """Collect the room promised to the asks of an application. Rules: PRE-89."""
     promised: list[Amounts] = []
     for request in application.requests.values():
-        _standing(partition, request)
+        _live_preemption(partition, request)
         if request.preemption is not None and request.preemption.promised:
             promised.append(request.preemption.amounts)
     name = f"application {application.application_id} promised"
     same(partition, name, application.promised or Vector(), promised)
     for queue in application.queue.path_up:
         promises.setdefault(queue.path, []).extend(promised)
-    for tracker in application.account.trackers if application.account else ():
+    for tracker in application.limit_set.trackers if application.limit_set else ():
         promises.setdefault(str(tracker.key), []).extend(promised)
 
 
@@ -70,19 +71,19 @@ def _victim(partition: Partition, allocation: Allocation) -> None:
     preemption = allocation.preemption
     assert preemption is not None
     name = f"allocation {allocation.allocation_id}"
-    ordered = allocation.ordered == PREEMPTED_BY_SCHEDULER
-    require(ordered, partition, f"{name} is a victim and was not ordered out as one")
+    ordered = allocation.release_type == PREEMPTED_BY_SCHEDULER
+    require(ordered, partition, f"{name} is a victim and its release was not requested")
     victim = preemption.victims.get(allocation.key())
     listed = victim is not None and not victim.confirmed
     require(listed, partition, f"{name} is no victim that is still to go")
-    known = partition.preemptions.get(preemption.number) is preemption
-    require(known, partition, f"{name} went for a preemption nobody knows")
+    known = partition.preempting.made.get(preemption.number) is preemption
+    require(known, partition, f"{name} is a victim of an unknown preemption")
     left = sum(not each.confirmed for each in preemption.victims.values())
     require(preemption.left == left, partition, f"{name}: those still to go are miscounted")
 
 
-def _standing(partition: Partition, request: Request) -> None:
-    """A preemption stands as long as its reservation. Rules: PRE-6 (Ours), PRE-89."""
+def _live_preemption(partition: Partition, request: Request) -> None:
+    """A preemption is in effect as long as its reservation exists. Rules: PRE-6 (Ours), PRE-89."""
     preemption = request.preemption
     if preemption is None:
         return
@@ -94,21 +95,21 @@ def _standing(partition: Partition, request: Request) -> None:
 
 
 def _indexed(partition: Partition, allocation: Allocation) -> None:
-    """Who may be a victim is in the index, and nobody else. Rules: PRE-13."""
-    wanted = partition.candidates is not None and is_candidate(allocation)
+    """The index has exactly the allocations that may be victims. Rules: PRE-13."""
+    wanted = partition.preempting.candidates is not None and is_candidate(allocation)
     name = f"allocation {allocation.allocation_id}"
     require((allocation.kind is not None) == wanted, partition, f"{name}: candidate or not")
 
 
 def _index(partition: Partition, index: Candidates) -> None:
-    """The index of candidates is what it would be if it were made now. Rules: PRE-13."""
+    """The index of candidates equals one that is made now. Rules: PRE-13."""
     known = {application.number for application in partition.applications.values()}
     counted = 0
     for by_key in index.kinds.values():
         for kind in by_key.values():
-            counted += len(kind.places)
-            require(bool(kind.places), partition, f"kind {kind.key} is empty")
-            require(kind.places == sorted(kind.places), partition, f"kind {kind.key}: no order")
+            counted += len(kind.age_keys)
+            require(bool(kind.age_keys), partition, f"kind {kind.key} is empty")
+            require(kind.age_keys == sorted(kind.age_keys), partition, f"kind {kind.key}: no order")
             hosts: dict[str, int] = {}
             for place, allocation in kind.allocations.items():
                 node_id = allocation.node.node_id

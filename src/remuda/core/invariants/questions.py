@@ -1,39 +1,68 @@
-"""Whoever awaits an answer has asked, or is behind somebody who has (rules: EXT-14, EXT-17)."""
+"""Each class queue that awaits an answer has asked, or is behind one that has.
+
+Rules: EXT-14, EXT-17.
+"""
 
 from __future__ import annotations
 
 from remuda.core.invariants.require import require
+from remuda.core.messages.gates import AWAITING_PREDICATES, POSTPONED
+from remuda.core.model.asks.class_queue import ClassQueue
 from remuda.core.model.partition import Partition
-from remuda.core.model.request import Lane
 
 
 def check_questions(partition: Partition) -> None:
-    """Questions belong to lanes, and where lanes are aside for an answer one is to come."""
-    for ticket, asked in partition.questions.asked.items():
-        key = asked.lane.shape.key
-        require(partition.predicates, partition, f"question {ticket} of {key} has nobody to answer")
-        known = asked.lane.ticket in (0, ticket) or asked.lane.ticket in partition.questions.asked
-        require(known, partition, f"lane {key} waits for question {asked.lane.ticket}")
-    to_come = partition.questions.waiting() == 0 or len(partition.questions.asked) > 0
-    require(to_come, partition, "lanes await an answer, and nothing is asked")
-    for number, application in partition.questions.swaps.items():
+    """Each question belongs to a class queue; while class queues await answers, one is open."""
+    for ticket, asked in partition.waiting.questions.asked.items():
+        key = asked.class_queue.ask_class.key
+        require(
+            partition.settings.predicates,
+            partition,
+            f"question {ticket} of {key} is open without predicates",
+        )
+        awaited = asked.predicate_class.ticket
+        known = awaited in (0, ticket) or awaited in partition.waiting.questions.asked
+        require(known, partition, f"class queue {key} waits for question {awaited}")
+    to_come = (
+        partition.waiting.questions.waiting() == 0 or len(partition.waiting.questions.asked) > 0
+    )
+    require(to_come, partition, "class queues await an answer, and nothing is asked")
+    for number, application in partition.waiting.questions.swaps.items():
         gang = application.gang
         live = partition.applications.get(application.application_id) is application
-        right = live and application.number == number and gang is not None and gang.aside
-        require(right, partition, f"{application.application_id} is aside, or gone")
+        right = live and application.number == number and gang is not None and gang.awaits_answer
+        require(
+            right,
+            partition,
+            f"{application.application_id} awaits no answer",
+        )
     for application in partition.applications.values():
-        aside = application.gang is not None and application.gang.aside
-        right = aside == (application.number in partition.questions.swaps)
-        require(right, partition, f"{application.application_id} is aside and not listed")
-    for listed in (partition.questions.awaiting, partition.questions.postponed):
-        for number, lane in listed.items():
-            right = lane.number == number and lane.listed is listed and lane.parked
-            require(right, partition, f"lane {lane.shape.key} is aside where it should not be")
+        aside = application.gang is not None and application.gang.awaits_answer
+        right = aside == (application.number in partition.waiting.questions.swaps)
+        require(right, partition, f"{application.application_id} awaits an answer, unlisted")
+    for reason, listed in (
+        (AWAITING_PREDICATES, partition.waiting.questions.awaiting),
+        (POSTPONED, partition.waiting.questions.postponed),
+    ):
+        for number, class_queue in listed.items():
+            blocked = class_queue.blocked
+            right = class_queue.number == number and blocked is not None
+            require(
+                right and blocked is not None and blocked.reason == reason,
+                partition,
+                f"class queue {class_queue.ask_class.key} is listed as {reason}, and is not",
+            )
 
 
-def check_listed(partition: Partition, lane: Lane, name: str) -> None:
-    """A lane that is aside is where it says, for just one reason. Rules: EXT-14, EXT-17."""
-    assert lane.listed is not None
-    require(lane.listed.get(lane.number) is lane, partition, f"{name} is aside nowhere")
-    once = lane.parked_at is None and lane.number not in lane.shape.waiting
-    require(once, partition, f"{name} is parked and aside")
+def check_listed(partition: Partition, class_queue: ClassQueue, name: str) -> None:
+    """A class queue that waits for its RM is in the list of its reason, and in no other.
+
+    Rules: EXT-14, EXT-17.
+    """
+    blocked, questions = class_queue.blocked, partition.waiting.questions
+    assert blocked is not None
+    awaits = blocked.reason == AWAITING_PREDICATES
+    listed = questions.awaiting if awaits else questions.postponed
+    require(listed.get(class_queue.number) is class_queue, partition, f"{name} is listed nowhere")
+    once = blocked.at is None and class_queue.number not in class_queue.ask_class.waiting
+    require(once, partition, f"{name} is in two places")

@@ -1,4 +1,4 @@
-"""Whoever has a start time may have one, and runs are on where victims are awaited (part of check).
+"""Checks the start times and runs of quota enforcement (part of check).
 
 Rules: PRE-64, PRE-65. What victims hold is counted in ``preemption``.
 """
@@ -11,15 +11,18 @@ from remuda.core.model.allocation import Allocation
 from remuda.core.model.cluster import Cluster
 from remuda.core.model.deadlines import SECOND_NS
 from remuda.core.model.partition import Partition
-from remuda.core.model.preemption import QUOTA, WAITING
-from remuda.core.model.queue import Queue
+from remuda.core.model.preemption.live import QUOTA, WAITING
+from remuda.core.model.queues.queue import Queue
 from remuda.core.preempt.quota_change import delay_of
 
 
 def check_quotas(partition: Partition) -> None:
-    """Start times are where they may be, and runs where victims are awaited."""
+    """Only queues that may have a start time have one.
+
+    Runs are in progress where victims are awaited.
+    """
     queues = partition.queues(partition.root)
-    quotas = partition.quotas
+    quotas = partition.preempting.quotas
     armed = {queue.path: queue for queue in queues if queue.quota_due_ns}
     require(armed == quotas.armed, partition, "a start time is not listed, or none is")
     for path, queue in armed.items():
@@ -35,9 +38,9 @@ def check_quotas(partition: Partition) -> None:
 
 
 def check_quota_timers(cluster: Cluster) -> None:
-    """Where queues are to be looked at a timer is set for it. Rules: PRE-65, RM-15."""
+    """A timer is set wherever queues are due for enforcement. Rules: PRE-65, RM-15."""
     for partition in cluster.partitions():
-        tick_ns = partition.quotas.tick_ns
+        tick_ns = partition.preempting.quotas.tick_ns
         frozen = cluster.deadlines.frozen.get(partition.rm_id)
         if frozen is None:
             timers = [each for each in cluster.deadlines.running() if each.at_ns == tick_ns]
@@ -49,8 +52,8 @@ def check_quota_timers(cluster: Cluster) -> None:
 
 
 def _runs(partition: Partition, queues: list[Queue]) -> None:
-    """A run is on where it says, and awaits as many victims as there are."""
-    quotas = partition.quotas
+    """A run is noted at its queue, and awaits exactly its victims that have not ended."""
+    quotas = partition.preempting.quotas
     require(not quotas.ended, partition, "a run is over and did not end")
     on = {queue.quota_run.number: queue for queue in queues if queue.quota_run is not None}
     require(on == quotas.running, partition, "a run is not listed, or is not on")
@@ -60,7 +63,7 @@ def _runs(partition: Partition, queues: list[Queue]) -> None:
         assert run is not None
         right = (run.kind, run.outcome, run.queue_path) == (QUOTA, WAITING, queue.path)
         require(right, partition, f"queue {queue.path} is in the run of something else")
-        known = partition.preemptions.get(number) is run
+        known = partition.preempting.made.get(number) is run
         require(known, partition, f"the run in {queue.path} is forgotten")
         awaited = [each for each in victims if each.preemption is run]
         right = 0 < run.left == len(awaited)

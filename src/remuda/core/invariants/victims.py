@@ -1,7 +1,7 @@
-"""What no choice of victims may ever do (rules: laws of chapter 60, PRE-82).
+"""Checks a choice of victims against the laws of preemption (rules: laws of chapter 60, PRE-82).
 
-This is worked out from what the partition holds, not with the trial that made the choice, so that a
-fault there shows here.
+The check uses the partition's state, not the trial that made the choice, so it finds faults of the
+trial.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from remuda.core.messages.tags import REQUIRED_NODE
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.decision import Attempt, Preempt
 from remuda.core.model.partition import Partition
-from remuda.core.model.preemption import QUEUE
-from remuda.core.model.queue import Queue
+from remuda.core.model.preemption.live import QUEUE
+from remuda.core.model.queues.queue import Queue
 from remuda.core.model.vectors import amount_at
 from remuda.core.ports import always_true, first_will_do
 from remuda.core.preempt.attempt import Ports, attempt
 
 
 def check_choice(partition: Partition, choice: Preempt, now_ns: int) -> None:
-    """Check that victims may go, and that it is of use. Raises: InvariantViolation.
+    """Check that each victim may be chosen, and that all are needed. Raises: InvariantViolation.
 
-    Rules: PRE-29, PRE-41, PRE-59, PRE-82 (a), (c) to (f), (h).
+    Implements: PRE-82 (a). Rules: PRE-29, PRE-41, PRE-59, (c) to (f), (h).
     """
     request, node = choice.request, choice.node
     name = f"preemption for {request.ask.allocation_key}"
-    require(bool(choice.victims), partition, f"{name}: nobody has to go")
+    require(bool(choice.victims), partition, f"{name}: it has no victims")
     distinct = len(set(choice.victims)) == len(choice.victims)
     require(distinct, partition, f"{name}: a victim is chosen twice")
     for victim in choice.victims:
@@ -37,10 +37,10 @@ def check_choice(partition: Partition, choice: Preempt, now_ns: int) -> None:
     require(node.holds(request.amounts), partition, f"{name}: the node is too small")
     if choice.kind != QUEUE:
         return _required(partition, choice, name)
-    leaf = choice.lane.leaf
+    leaf = choice.class_queue.leaf
     for victim in choice.victims:
         _in_reach(partition, choice, victim, f"{name}: {victim.allocation_id}")
-    if not partition.parity:
+    if not partition.settings.parity:
         _within_maxima(partition, choice, leaf, name)
     _guarantees(partition, choice, leaf, name)
     _last_resort(partition, choice, now_ns, name)
@@ -49,14 +49,14 @@ def check_choice(partition: Partition, choice: Preempt, now_ns: int) -> None:
 
 def _may_go(partition: Partition, victim: Allocation, name: str) -> None:
     """Rules: PRE-13, PRE-59, PRE-82 (h)."""
-    require(victim.ordered == 0, partition, f"{name} is ordered out already")
+    require(victim.release_type == 0, partition, f"{name} is to be released already")
     require(victim.preemption is None, partition, f"{name} is a victim already")
     require(victim.replaces is None, partition, f"{name} is in flight")
     require(REQUIRED_NODE not in victim.ask.tags, partition, f"{name} is bound to its node")
 
 
 def _room(partition: Partition, choice: Preempt, name: str) -> None:
-    """The ask fits the node when those of its victims that sit there are gone. PRE-82 (f)."""
+    """The ask fits the node when the victims on that node have ended. PRE-82 (f)."""
     freed = [each for each in choice.victims if each.node is choice.node]
     for index, amount in choice.request.amounts.need:
         room = amount_at(choice.node.available, index) + _sum(freed, index)
@@ -72,12 +72,11 @@ def _required(partition: Partition, choice: Preempt, name: str) -> None:
 
 
 def _in_reach(partition: Partition, choice: Preempt, victim: Allocation, name: str) -> None:
-    """A victim is inside the fence, outside the own queue, and of no higher priority.
+    """A victim is inside the fence, outside the ask's queue, and of no higher priority.
 
-    Rules: PRE-7 to PRE-12, PRE-82 (d), (e), laws 3, 6 and 7.
+    Rules: PRE-7, PRE-8, PRE-9, PRE-10, PRE-11, PRE-12, PRE-82 (d), (e), laws 3, PRE-6.
     """
-    leaf, own = choice.lane.leaf, victim.application.queue
-    assert own is not None
+    leaf, own = choice.class_queue.leaf, victim.application.queue
     require(own is not leaf, partition, f"{name} is in the queue of the ask")
     common = _common(leaf, own)
     for queue in leaf.path_up[: leaf.path_up.index(common)]:
@@ -92,7 +91,7 @@ def _in_reach(partition: Partition, choice: Preempt, victim: Allocation, name: s
 
 
 def _priority_below(leaf: Queue, common: Queue, priority: int) -> int:
-    """Return the priority of something in a leaf as its common ancestor with others sees it."""
+    """Return a priority in a leaf as a common ancestor with another leaf compares it."""
     for queue in leaf.path_up[: leaf.path_up.index(common)]:
         offset = queue.settings.priority_offset
         priority = offset if queue.settings.priority_fence else priority + offset
@@ -115,9 +114,9 @@ def _within_maxima(partition: Partition, choice: Preempt, leaf: Queue, name: str
 
 
 def _guarantees(partition: Partition, choice: Preempt, leaf: Queue, name: str) -> None:
-    """No queue beside the ask falls below what it is guaranteed of a type it gives.
+    """No queue that is not above the ask falls below its guarantee of a type it gives.
 
-    Rules: PRE-17 (Ours), PRE-82 (c), laws 2 and 5.
+    Rules: PRE-17 (Ours), PRE-82 (c), laws 2, PRE-5.
     """
     for queue in _beside(leaf, choice.victims):
         guaranteed = queue.guaranteed
@@ -132,11 +131,10 @@ def _guarantees(partition: Partition, choice: Preempt, leaf: Queue, name: str) -
 
 
 def _beside(leaf: Queue, victims: Iterable[Allocation]) -> list[Queue]:
-    """Return the queues of victims that are not above the ask, too, by path."""
+    """Return the queues above the victims that are not above the ask, by path."""
     found: dict[str, Queue] = {}
     for victim in victims:
         queue = victim.application.queue
-        assert queue is not None
         found.update({each.path: each for each in queue.path_up if each not in leaf.path_up})
     return [found[path] for path in sorted(found)]
 
@@ -150,7 +148,7 @@ def _below(queue: Queue, victims: Iterable[Allocation]) -> list[Allocation]:
     found: list[Allocation] = []
     for victim in victims:
         leaf = victim.application.queue
-        if leaf is not None and queue in leaf.path_up:
+        if queue in leaf.path_up:
             found.append(victim)
     return found
 
@@ -164,23 +162,23 @@ def _stays(queue: Queue, index: int) -> int:
 
 
 def _last_resort(partition: Partition, choice: Preempt, now_ns: int, name: str) -> None:
-    """Nobody who opted out goes where those who did not are enough.
+    """No allocation that opted out is a victim if the others were enough.
 
-    Not asked where an RM may have refused what looks better here, nor in parity, where the first
-    check wins. Rules: PRE-28, PRE-29, SI-36.
+    Not checked where an RM may have refused a better choice, nor in parity mode, where the first
+    check decides. Rules: PRE-28, PRE-29, SI-36.
     """
-    asked = partition.predicates or partition.preemption_predicates
-    if partition.parity or asked or partition.candidates is None:
+    asked = partition.settings.predicates or partition.settings.preemption_predicates
+    if partition.settings.parity or asked or partition.preempting.candidates is None:
         return
     if all(each.ask.allow_preempt_self for each in choice.victims):
         return
     other = attempt(
         partition,
-        choice.lane,
+        choice.class_queue,
         choice.request,
         Ports(always_true, first_will_do),
         now_ns,
         nodes_tried=choice.nodes_tried,
-        among=partition.candidates.willing(),
+        among=partition.preempting.candidates.willing(),
     )
     require(isinstance(other, Attempt), partition, f"{name}: those who did not opt out were enough")

@@ -1,4 +1,4 @@
-"""The words spoken at the door of the core: commands in, effects out, queries and their views.
+"""The records that enter and leave the core: commands, effects, queries and their views.
 
-Flat records without behaviour; they may be recorded, compared and printed, never changed.
+They are flat, without behaviour; they may be recorded, compared and printed, never changed.
 """

@@ -1,7 +1,7 @@
 """Read-only questions about single applications, and about many of them in portions.
 
-Applications that ended are kept for a while, and there may be very many: who wants them all asks
-for an index, puts that in order by himself, and then asks for some of them at a time.
+Ended applications are kept for a while, and there may be very many. A reader that wants all of them
+asks for an index, sorts it on its own thread, and then asks for a portion at a time.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ COMPLETED: Final = "completed"
 REJECTED: Final = "rejected"
 PENDING: Final = "pending"
 
-# Place in an order, application ID, arrival number: unique, and sorted this way.
+# Sort key, application ID, arrival number: unique, and sorted by these in turn.
 ApplicationKey: TypeAlias = tuple[tuple[object, ...], str, int]
 
 
 @message
 class ApplicationQuery:
-    """One application by ID -> tuple[ApplicationView, ...], empty if there is none.
+    """One application by ID -> Rows[ApplicationView], empty if there is none.
 
-    A live one comes first; without one the last that ended, if ``completed`` or ``rejected`` are
-    wanted (REST-83). ``queue`` not empty: only in that one (REST-34); UnknownQueue if it does not
-    exist. None: no such partition.
+    The live one is returned. If there is none, ``completed`` and ``rejected`` ask for the last one
+    that ended so (REST-83). ``queue`` not empty: only an application of that queue (REST-34);
+    UnknownQueue if it does not exist. None: no such partition.
     """
 
     partition: str
@@ -39,7 +39,7 @@ class ApplicationQuery:
 
 @message
 class LiveIdsQuery:
-    """What live applications there are -> LiveIds. ``queue`` not empty: those in this leaf.
+    """The IDs of the live applications -> LiveIds. ``queue`` not empty: those in this leaf.
 
     None: no such partition; UnknownQueue: no such queue. A parent queue has none (REST-76).
     """
@@ -58,12 +58,12 @@ class LiveIds:
 
 @message
 class ApplicationIndexQuery:
-    """What applications there are -> ApplicationIndex, in no particular order (REST-82).
+    """The keys of applications of one kind -> ApplicationIndex, in no particular order (REST-82).
 
-    ``which``: COMPLETED (failed ones among them) or REJECTED: all that are kept. ACTIVE, or
-    PENDING, those with asks that wait, to be sorted as they are served (QUE-40): as far as they are
-    among ``ids``. ``status``: of the active ones only those in this state, in any case. None: no
-    such partition.
+    ``which``: COMPLETED (with failed ones) or REJECTED: all that are kept. ACTIVE: live ones among
+    ``ids``. PENDING: live ones among ``ids`` with waiting asks; their keys sort in the order they
+    are served (QUE-40). ``status``: of the active ones only those in this state; case does not
+    matter. None: no such partition.
     """
 
     partition: str
@@ -75,16 +75,16 @@ class ApplicationIndexQuery:
 
 @message
 class ApplicationIndex:
-    """The keys of applications. Sorted they are in order of ID, the pending ones as served."""
+    """The keys of applications. They sort by ID; those of pending ones sort as they are served."""
 
     keys: tuple[ApplicationKey, ...]
 
 
 @message
 class ApplicationPortionQuery:
-    """Some applications of an index -> tuple[ApplicationView, ...], in the order of ``keys``.
+    """Some applications of an index -> Rows[ApplicationView], in the order of ``keys``.
 
-    Those that went elsewhere meanwhile are left out. None: no such partition.
+    Applications that left the index since are left out. None: no such partition.
     """
 
     partition: str
@@ -97,7 +97,8 @@ class ApplicationPortionQuery:
 class PendingPortionQuery:
     """What some applications of an index wait for -> tuple[PendingView, ...].
 
-    In the order of ``keys``, without those that wait no longer (REST-121). None: no such partition.
+    In the order of ``keys``; applications that no longer wait are left out (REST-121). None: no
+    such partition.
     """
 
     partition: str
@@ -109,8 +110,8 @@ class PendingPortionQuery:
 class PendingView:
     """One application with asks that wait (REST-121).
 
-    ``requests``: how many asks; the others tell about the one that is served first: its key, the
-    gate it waits for and what is in the way ("" if nobody looked at it yet), and since when.
+    ``requests``: how many asks wait. The fields after it describe the ask that is served first: its
+    key, the gate that stops it, what is in the way ("" if it was not examined yet), and since when.
     """
 
     application_id: str

@@ -1,7 +1,7 @@
-"""What a resource manager asks for.
+"""The ask: a resource manager's request for allocations.
 
-A module of its own because it is compiled, while the commands around it are not: recordings are
-read by the types of their fields, of which a compiled class keeps only the outermost.
+This module is compiled, while those of the commands around it are not. Recordings are read by the
+types of the records' fields, and a compiled class keeps only the outermost type of a field.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias, final
 
-from mypy_extensions import mypyc_attr
-
+from remuda.base.native import mypyc_attr
 from remuda.base.resources import Resource
 
 Tags: TypeAlias = Mapping[str, str]
@@ -23,14 +22,16 @@ _NO_TAGS: Final[Tags] = {}
 @mypyc_attr(acyclic=True)
 @dataclass(init=False, slots=True)
 class Ask:
-    """A request for up to ``max_allocations`` equal allocations (SI-31 to SI-39).
+    """A request for up to ``max_allocations`` equal allocations (chapter 70 section 5).
 
-    ``equivalence``: asks of one RM with the same non-empty text get the same predicate answers
-    on the same node, so a node that refused one is not asked about again until it changes.
-    ``key_is_identity``: its one allocation is named like it (SI-35 [>=1.6], SI-111).
+    ``equivalence``: asks of one RM with the same non-empty text get the same predicate answers on
+    the same node. If predicates refused one of them on a node, that node is not asked about again
+    until it changes. ``key_is_identity``: the ID of its one allocation is the ask's key (SI-35
+    [>=1.6], SI-111).
 
-    It has its constructor written out because every ask makes one, see ``base.message``. Nothing
-    may change it; its fields do not say Final because of those who read recordings.
+    Its constructor is written out for speed, because every ask makes one (see ``base.message``). No
+    code may change it. Its fields are not marked Final, because the reader of recordings needs
+    their types.
     """
 
     application_id: str

@@ -1,8 +1,8 @@
 """Everything that can happen to the scheduler, as flat records.
 
-One command is one request of a resource manager (RM): its lists are processed in the order of
-SI-3, its verdicts are answered together (SI-4). Everything outside knowledge is needed for is
-resolved before a command is built: configuration text is parsed, user groups are looked up.
+One command is one request of a resource manager (RM). Its lists are processed in the order of SI-3,
+and its verdicts are answered together (SI-4). Whatever needs knowledge from outside is resolved
+before a command is built: configuration text is parsed, user groups are looked up.
 
 Names are those of the scheduler interface, in Python spelling. Resources are sparse maps from
 type name to an amount in base units (RES-1, RES-2). Partition names are as the RM sent them.
@@ -30,10 +30,10 @@ PLACEHOLDER_REPLACED: Final = 4
 
 @message
 class RegisterResourceManager:
-    """An RM announces itself; an RM of the same ID is wiped first (RM-1 to RM-9).
+    """An RM registers; an RM with the same ID is removed first (chapter 70 section 2).
 
-    ``predicates``: the RM answers predicate questions, so the port given to the scheduler is
-    asked for its nodes; ``preemption_predicates``: questions about victims, likewise. Answered by
+    ``predicates``: the RM answers predicate questions, so the scheduler's port is asked about its
+    nodes. ``preemption_predicates``: the same for questions about victims. Answered by
     RegistrationAnswered.
     """
 
@@ -49,7 +49,7 @@ class RegisterResourceManager:
 
 @message
 class UnregisterResourceManager:
-    """An RM leaves, or stayed away too long: all it owns ends (RM-17, RM-19). No answer."""
+    """An RM leaves, or stayed away too long: all its objects end (RM-17, RM-19). No answer."""
 
     rm_id: str
 
@@ -58,9 +58,9 @@ class UnregisterResourceManager:
 class PauseResourceManager:
     """Nothing is decided for an RM until it is resumed. No answer. Repeating is harmless.
 
-    ``timers``: its connection is lost, its timers stand still, too, and it is stopped when that
-    lasts too long (RM-15, RM-18). False: it only takes nothing at the moment (EXT-6). An RM may be
-    paused in both ways, and each ends by itself.
+    ``timers`` True: its connection is lost. Its timers stand still too, and it is stopped if that
+    lasts too long (RM-15, RM-18). False: it only takes no messages at the moment (EXT-6). An RM may
+    be paused for both reasons; each pause ends separately.
     """
 
     rm_id: str
@@ -69,7 +69,7 @@ class PauseResourceManager:
 
 @message
 class ResumeResourceManager:
-    """A pause of an RM is over; timers go on with what they had left. No answer.
+    """A pause of an RM is over; its timers go on with their remaining time. No answer.
 
     ``timers``: which of the two pauses, as in PauseResourceManager. Repeating is harmless. Rules:
     RM-15, EXT-6.
@@ -99,11 +99,11 @@ class ChangeObjectState:
 
 @message
 class UpdateConfiguration:
-    """The configuration of a registered RM changes while it runs (SI-85 to SI-88).
+    """The configuration of a registered RM changes while it runs (chapter 70 section 10).
 
-    ``config`` with the checksum in force changes no queue (CHK-5). ``extra_config`` replaces the
-    whole map; None leaves it as it is. ``dry_run``: only say whether it could be applied (EXT-24).
-    Answered by ConfigurationAnswered.
+    A ``config`` with the checksum in force changes no queue (CHK-5). ``extra_config`` replaces the
+    whole map; None leaves it as it is. ``dry_run``: only answer whether it could be applied
+    (EXT-24). Answered by ConfigurationAnswered.
     """
 
     rm_id: str
@@ -116,8 +116,8 @@ class UpdateConfiguration:
 class NewApplication:
     """One application to add (SI-20). ``queue`` is what the RM asks for, input to placement.
 
-    ``groups``: those the RM gave, else those that were looked up before this command was built.
-    ``user_fault``: why they could not be found, "" if they were (UGR-2, UGR-6).
+    ``groups``: the RM's, or else those looked up before this command was built. ``user_fault``: why
+    the lookup failed, "" if it did not (UGR-2, UGR-6).
     """
 
     application_id: str
@@ -151,11 +151,16 @@ class UpdateApplications:
 
 @message
 class ExistingAllocation:
-    """An allocation the RM already runs (SI-40 to SI-45)."""
+    """An allocation the RM already runs (chapter 70 section 6).
+
+    ``allocation_id`` "": its key identifies it. ``identity_fault``: why neither identifies it, ""
+    if one does.
+    """
 
     ask: Ask
     allocation_id: str
     node_id: str
+    identity_fault: str = ""
 
 
 @message
@@ -170,7 +175,7 @@ class AskRelease:
 
 @message
 class AllocationRelease:
-    """Allocations to end, or the confirmation of an order of the core (SI-60, SI-61)."""
+    """Allocations to end, or the confirmation of a release request of the core (SI-60, SI-61)."""
 
     application_id: str
     allocation_id: str = ""
@@ -180,7 +185,10 @@ class AllocationRelease:
     message: str = ""
 
     def by_rm(self) -> bool:
-        """Whether the RM ends it on its own, and does not confirm an order (SI-60)."""
+        """Whether the RM ends it on its own, and confirms no release request.
+
+        Rules: SI-60.
+        """
         return self.termination_type in (UNKNOWN_TERMINATION_TYPE, STOPPED_BY_RM)
 
 
@@ -231,11 +239,11 @@ class UpdateNodes:
 
 @message
 class PredicateVerdict:
-    """What an RM says about the nodes of one question (EXT-13, EXT-17).
+    """An RM's verdicts on the nodes of one question (EXT-13, EXT-17).
 
-    ``ticket``: the number the question was given. ``passed``: acceptable nodes. ``refused``: other
-    nodes, each with the reason. ``void``: what is said of these is out of date (EXT-5). Others were
-    not evaluated. ``unknown``: the RM has no such ask any more.
+    ``ticket``: the number of the question. ``passed``: acceptable nodes. ``refused``: other nodes,
+    each with the reason. ``void``: nodes whose verdicts are out of date (EXT-5). All other nodes
+    were not evaluated. ``unknown``: the RM no longer has the ask.
     """
 
     ticket: int
@@ -247,7 +255,10 @@ class PredicateVerdict:
 
 @message
 class PredicateVerdicts:
-    """Answers to questions the predicate port left open, or that there is none. No answer."""
+    """Answers to questions the predicate port left open; also the news that none will come.
+
+    No answer.
+    """
 
     rm_id: str
     verdicts: tuple[PredicateVerdict, ...] = ()
@@ -255,9 +266,9 @@ class PredicateVerdicts:
 
 @message
 class BindPredicates:
-    """An RM answers predicate questions from now on, or no more (EXT-12). No answer.
+    """An RM begins or stops to answer predicate questions (EXT-12). No answer.
 
-    Questions that are open are over. ``preemption``: those about victims.
+    Its open questions end. ``preemption``: whether it answers questions about victims.
     """
 
     rm_id: str
@@ -269,13 +280,24 @@ class BindPredicates:
 class PreemptionVerdicts:
     """The answer to a question about victims that the port left open (EXT-18). No answer.
 
-    ``verdicts``: per item of the question, from the first one on, whether the node would do, and
-    the index of the last victim that has to go, -1 if none has to. None of them: no answer came.
+    ``verdicts``: for each item of the question, from the first one on: whether the node would do,
+    and the index of the last victim needed, -1 if none is. Empty: no answer came.
     """
 
     rm_id: str
     ticket: int
     verdicts: tuple[tuple[bool, int], ...] = ()
+
+
+@message
+class MoveWallClock:
+    """The wall clock is ahead of the scheduler's time by another amount from now on (CYC-34).
+
+    No RM sends this. It moves no timer. All times in messages are wall-clock times.
+    """
+
+    ahead_ns: int
+    rm_id: str = ""
 
 
 Command: TypeAlias = (
@@ -291,4 +313,5 @@ Command: TypeAlias = (
     | PredicateVerdicts
     | PreemptionVerdicts
     | BindPredicates
+    | MoveWallClock
 )

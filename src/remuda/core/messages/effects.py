@@ -1,7 +1,9 @@
-"""Everything the scheduler wants done or known, as flat records, in the order it happened.
+"""Everything the scheduler does or reports, as flat records, in the order it happened.
 
-A response of the scheduler interface is built from one of these (or several equal neighbours);
-EventRecord is for observers and never changes a decision. Partition names are plain (RM-23).
+A response of the scheduler interface is built from one effect, or from several of one kind in a
+row. EventRecord is for observers and never changes a decision. Partition names are plain.
+
+Implements: RM-23.
 """
 
 from __future__ import annotations
@@ -10,9 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias, final
 
-from mypy_extensions import mypyc_attr
-
 from remuda.base.message import message
+from remuda.base.native import mypyc_attr
 from remuda.core.messages.commands import Ask
 
 
@@ -37,9 +38,10 @@ class RegistrationAnswered:
 
 @message
 class ConfigurationAnswered:
-    """Answer to UpdateConfiguration; an empty reason means it is in force, or could be (SI-85).
+    """Answer to UpdateConfiguration.
 
-    ``problems``: one text for each thing that stands in the way, the first is the reason.
+    An empty reason: it is in force, or for a dry run could be (SI-85). ``problems``: one text for
+    each obstacle; the first is the reason.
     """
 
     rm_id: str
@@ -50,7 +52,10 @@ class ConfigurationAnswered:
 
 @message
 class ObjectStateAnswered:
-    """Answer to ChangeObjectState; an empty reason means ``current`` is its state now (OBJ-4)."""
+    """Answer to ChangeObjectState.
+
+    An empty reason: the object is in state ``current`` now (OBJ-4).
+    """
 
     rm_id: str
     reason: str
@@ -61,7 +66,7 @@ class ObjectStateAnswered:
 
 @message
 class ResourceManagerStopped:
-    """An RM was paused for too long: all it had is gone, and nothing of that is told it (RM-17)."""
+    """An RM was paused too long: all its objects ended, without effects sent to it (RM-17)."""
 
     rm_id: str
 
@@ -77,7 +82,7 @@ class RequestRefused:
 
 @message
 class ReleaseRefused:
-    """A release that cannot mean what it says; nothing happened, and the RM is not told (SI-64)."""
+    """A contradictory release: nothing happened, and the RM gets no answer (SI-64)."""
 
     rm_id: str
     reason: str
@@ -110,7 +115,8 @@ class ApplicationUpdated:
 class AllocationNew:
     """An allocation was placed, or one reported by the RM was accepted (SI-42, SI-76).
 
-    It has its constructor written out because every allocation makes one, see ``base.message``.
+    Its constructor is written out for speed, because every allocation makes one (see
+    ``base.message``).
     """
 
     rm_id: Final[str]
@@ -143,7 +149,7 @@ class ReleasedAllocation:
 
 @message
 class AllocationsReleased:
-    """Acknowledged or ordered releases; one response."""
+    """Acknowledged or requested releases; one response."""
 
     rm_id: str
     released: tuple[ReleasedAllocation, ...]
@@ -199,11 +205,14 @@ class NodesAnswered:
 class EventRecord:
     """One record of the event system (EVT-1); ``resource`` None is the empty resource.
 
-    ``kind``, ``change`` and ``detail`` carry the numbers of events.py. ``rm_id``, ``partition``
-    and ``queue`` say whose event it is; they are not part of the wire record (EVT-13, EVT-130).
-    ``queue`` is that of the application concerned, "" where there is none.
+    ``kind``, ``change`` and ``detail`` are the numbers of events.py. ``rm_id``, ``partition`` and
+    ``queue`` locate the event; they are not part of the wire record (EVT-13, EVT-130). ``queue``:
+    the queue of the application concerned, "" without one.
 
-    It has its constructor written out because each allocation makes several, see ``base.message``.
+    Its constructor is written out for speed, because each allocation makes several (see
+    ``base.message``).
+
+    Implements: EVT-1.
     """
 
     rm_id: Final[str]
@@ -245,13 +254,13 @@ class EventRecord:
         self.queue = queue
 
 
-# The SchedulingState of si.proto that is sent today: no node could take it.
+# The only SchedulingState of si.proto sent today: no node could take the ask.
 FAILED: Final = 4
 
 
 @message
 class ContainerStateUpdated:
-    """What became of an ask, for the RM's users: told when the cluster is too small (CYC-30).
+    """The state of an ask, for the RM's users; sent when the cluster is too small (CYC-30).
 
     ``state``: a SchedulingState of si.proto.
     """

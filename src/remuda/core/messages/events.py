@@ -1,7 +1,9 @@
-"""The numbers of event records: kinds, changes and details (EVT-2 to EVT-4), and their messages.
+"""The numbers of event records: kinds, changes and details, and their messages.
 
-The numbers are those of ``si.v1.EventRecord`` on the wire and part of the contract; only those the
-scheduler produces today are listed.
+The numbers are those of ``si.v1.EventRecord`` on the wire and part of the contract. Only the
+numbers the scheduler emits today are listed.
+
+Implements: EVT-2, EVT-3, EVT-4.
 """
 
 from __future__ import annotations
@@ -67,14 +69,17 @@ UG_APP_LINK: Final = 602
 UG_USER_RESOURCE: Final = 603
 UG_GROUP_RESOURCE: Final = 604
 
-# Bytes of a message in UTF-8 (EVT-11), and the most that one character takes.
+# Most bytes of a message in UTF-8 (EVT-11), and most bytes of one character.
 _MESSAGE_BYTES: Final = 1024
 _CHARACTER_BYTES: Final = 4
 _CUT: Final = "..."
 
 
 def cut_message(text: str) -> str:
-    """Return a message of at most 1024 bytes, cut between two characters. Rules: EVT-11 (Ours)."""
+    """Return a message of at most 1024 bytes, cut between two characters.
+
+    Implements: EVT-11 (Ours).
+    """
     if len(text) * _CHARACTER_BYTES <= _MESSAGE_BYTES:
         return text
     encoded = text.encode(errors="replace")

@@ -1,4 +1,4 @@
-"""The gates an ask must pass to be placed: why one waits is the name of a gate."""
+"""The gates an ask must pass to be placed; the name of a gate is the reason why an ask waits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 PAUSED: Final = "resource manager is paused"
 HALTED: Final = "stopped by an operator"
-STOPPED: Final = "application is ending"
+ENDING: Final = "application is ending"
 TURN: Final = "turn of another application"
 BACKOFF: Final = "back-off"
 MAX_APPLICATIONS: Final = "max applications"
@@ -16,11 +16,16 @@ GANG: Final = "gang"
 REQUIRED_NODE: Final = "required node"
 NODES: Final = "nodes"
 
-# In the order in which they are asked (CYC-11, CYC-12).
+# Reasons to wait that are no gates of their own: no finding names them (CYC-12, EXT-14, EXT-17).
+NOT_SERVED: Final = "not served"
+AWAITING_PREDICATES: Final = "awaiting predicates"
+POSTPONED: Final = "postponed"
+
+# The gates in the order in which they are checked (CYC-11, CYC-12).
 ORDER: Final = (
     PAUSED,
     HALTED,
-    STOPPED,
+    ENDING,
     TURN,
     BACKOFF,
     MAX_APPLICATIONS,

@@ -1,8 +1,8 @@
-"""Questions of those who watch over a scheduler, each small enough not to be felt by it.
+"""Questions of health checks, each small enough not to delay scheduling.
 
-A large cluster is looked at in slices: an answer says where the next question goes on. What is
-compared within one answer is of one moment; between two of them everything may change, so an
-object that moves meanwhile may be missed once, but is never found at fault for that (HLT-18).
+A large cluster is checked in slices: an answer says where the next question goes on. Values
+compared within one answer are of one moment. Between two answers everything may change, so an
+object that moves meanwhile may be missed once, but is never reported as faulty for that (HLT-18).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from remuda.base.resources import Resource
 
 @message
 class PartitionCountsQuery:
-    """What each partition counts -> tuple[PartitionCountsView, ...], by (name, RM ID).
+    """The counters of each partition -> tuple[PartitionCountsView, ...], by (name, RM ID).
 
-    Those that are leaving are among them (OBJ-9). Cost: O(partitions).
+    Removed partitions that are not empty yet are included (OBJ-9). Cost: O(partitions).
     """
 
 
@@ -25,8 +25,8 @@ class PartitionCountsQuery:
 class BalanceQuery:
     """A sum of one partition, worked out anew -> BalanceView, or None if it is unknown.
 
-    ``capacity``: its total is meant, else what is allocated. Cost: O(nodes + applications), some
-    hundred nanoseconds each.
+    ``capacity`` True: the sum of its capacity, False: of what is allocated. Cost: O(nodes +
+    applications), some hundred nanoseconds each.
     """
 
     partition: str
@@ -38,7 +38,7 @@ class BalanceQuery:
 class NodeAuditQuery:
     """A slice of the nodes of one partition -> NodeAuditView, or None if it is unknown.
 
-    ``start``: how many nodes were looked at before.
+    ``start``: how many nodes were checked before.
     """
 
     partition: str
@@ -50,8 +50,8 @@ class NodeAuditQuery:
 class ApplicationAuditQuery:
     """A slice of the applications of one partition -> ApplicationAuditView, None if it is unknown.
 
-    ``start``: how many applications were looked at before, ``within``: how many allocations of the
-    next one. ``now_ns``: the time; the core has no clock.
+    ``start``: how many applications were checked before. ``within``: how many allocations of the
+    next one were. ``now_ns``: the time; the core has no clock.
     """
 
     partition: str
@@ -63,7 +63,7 @@ class ApplicationAuditQuery:
 
 @message
 class PartitionCountsView:
-    """What a partition counts while it runs (MET-45, HLT-12).
+    """The counters that a partition keeps while it runs (MET-45, HLT-12).
 
     ``running``: applications in Starting or Running. ``allocations``: placeholders included.
     """
@@ -78,10 +78,10 @@ class PartitionCountsView:
 
 @message
 class BalanceView:
-    """What a partition has booked, and what its nodes say, at one moment (HLT-6, HLT-8, HLT-9).
+    """The booked sum of a partition and the sum of its nodes, at one moment (HLT-6, HLT-8, HLT-9).
 
-    ``booked`` is shown as it is, with negative amounts if there are any. ``on_nodes`` is without
-    replacements under way on other nodes (GANG-16). Amounts of 0 are left out.
+    ``booked`` may have negative amounts. ``on_nodes`` excludes replacements in flight on other
+    nodes (GANG-16). Amounts of 0 are left out.
     """
 
     booked: Resource
@@ -90,9 +90,9 @@ class BalanceView:
 
 @message
 class AuditedAllocation:
-    """What names an allocation in a message (HLT-16).
+    """The fields that identify an allocation in a message (HLT-16).
 
-    ``result``: ``Allocated``, or ``Replaced`` if it took the place of a placeholder.
+    ``result``: ``Allocated``, or ``Replaced`` if it replaced a placeholder.
     """
 
     application_id: str
@@ -104,12 +104,12 @@ class AuditedAllocation:
 
 @message
 class NodeAuditView:
-    """What is wrong in a slice of the nodes (HLT-7, HLT-10, HLT-11, HLT-13).
+    """The faults found in a slice of the nodes (HLT-7, HLT-10, HLT-11, HLT-13).
 
     ``negative``: node IDs, once for each of allocated, available, capacity and occupied that is
-    negative. ``unbalanced``: total is not allocated + occupied + available. ``overcommitted``: more
-    is allocated than there is. ``orphans``: allocations that their application does not have.
-    ``next_start``: where the next slice begins, None after the last.
+    negative. ``unbalanced``: nodes whose capacity is not allocated + occupied + available.
+    ``overcommitted``: nodes with more allocated than their capacity. ``orphans``: allocations
+    unknown to their application. ``next_start``: where the next slice begins, None after the last.
     """
 
     negative: tuple[str, ...]
@@ -121,7 +121,7 @@ class NodeAuditView:
 
 @message
 class WaitingApplication:
-    """An application that has nothing and asks for nothing, and the state it is in (APP-20)."""
+    """An application without allocations and asks, and its state (APP-20)."""
 
     application_id: str
     state: str
@@ -129,12 +129,12 @@ class WaitingApplication:
 
 @message
 class ApplicationAuditView:
-    """What is to be told of a slice of the applications (HLT-14, HLT-20).
+    """The findings in a slice of the applications (HLT-14, HLT-20).
 
-    ``orphans``: allocations that their node does not have. ``unconfirmed``: those the RM was told
-    to end more than once (SI-69). ``waiting``: for more than an hour (APP-20). ``next_start``:
-    where the next slice begins, None after the last; ``next_within`` allocations of that
-    application were looked at.
+    ``orphans``: allocations unknown to their node. ``unconfirmed``: allocations whose release was
+    requested more than once (SI-69). ``waiting``: applications without work for more than an hour
+    (APP-20). ``next_start``: where the next slice begins, None after the last; ``next_within``
+    allocations of that application were checked.
     """
 
     orphans: tuple[AuditedAllocation, ...]

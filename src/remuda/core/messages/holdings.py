@@ -1,8 +1,8 @@
-"""The question what queues, applications or nodes hold, a page at a time.
+"""The query for the amounts that queues, applications or nodes hold, a page at a time.
 
-The full views have every ask and allocation. Who watches amounts asks for thousands of objects
-again and again and wants none of that, so these records are flat, and a question is answered with
-a bounded number of them.
+The full views have every ask and allocation. A monitor of amounts asks for thousands of objects
+repeatedly and needs none of these. So the records here are flat, and an answer has a bounded number
+of them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from remuda.base.resources import Resource
 
 
 class Holder(Enum):
-    """What is asked about. Queues are named by their paths."""
+    """The kind of object that is queried. Queues are named by their paths."""
 
     QUEUE = "queue"
     APPLICATION = "application"
@@ -23,11 +23,11 @@ class Holder(Enum):
 
 @message
 class HoldingsQuery:
-    """What the holders of one kind hold -> tuple[HoldingView, ...], by name.
+    """The amounts held by the objects of one kind -> tuple[HoldingView, ...], by name.
 
-    ``name``: that one alone, none if it is not there; "": those whose names come after ``after``,
-    the first ``limit`` of them. Applications are those that live. ``rm_id`` as in other questions.
-    None: no such partition.
+    ``name``: only that object, if it exists; "": the first ``limit`` objects whose names come after
+    ``after``. Only live applications are included. ``rm_id`` as in other queries. None: no such
+    partition.
     """
 
     partition: str
@@ -42,10 +42,10 @@ class HoldingsQuery:
 class HoldingView:
     """The amounts of one queue, application or node, in base units; None: it has no such amount.
 
-    ``state``: of a node ``Draining`` if it takes nothing, ``NotReady`` if it is not ready, else
-    ``Ready``; of the others that of their state machine. ``capacity``: the maximum of a queue, the
-    total of a node. ``allocated``: real and placeholder allocations; ``placeholder``: the latter.
-    ``occupied``: what others use.
+    ``state``: of a node ``Draining`` if it is not schedulable, ``NotReady`` if it is not ready,
+    else ``Ready``; of other objects the state of their state machine. ``capacity``: the maximum of
+    a queue, the capacity of a node. ``allocated``: all allocations, with placeholders;
+    ``placeholder``: placeholders only. ``occupied``: used by other schedulers.
     """
 
     name: str

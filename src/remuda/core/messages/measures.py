@@ -1,7 +1,7 @@
-"""Questions about how much there is and what was counted so far, for the metrics (chapter 97).
+"""Queries for the metrics: current amounts and counts since the start (chapter 97).
 
-All are about the whole scheduler. Those whose answer grows with the cluster are answered a part
-at a time, so that no answer holds the scheduler up for long.
+All are about the whole scheduler. Where the answer grows with the cluster it comes in pages, so
+that no answer delays the scheduler for long.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Final, TypeAlias
 from remuda.base.message import message
 from remuda.base.resources import Resource
 
-# After what a part begins: number of the partition, path, number of the application in that queue,
-# 0 if all of the queue was told. All paths come after "".
+# The place after which a page begins: number of the partition, path, number of the application in
+# that queue, 0 if the queue is complete. All paths come after "".
 Place: TypeAlias = tuple[int, str, int]
 
 START: Final[Place] = (0, "", 0)
@@ -21,15 +21,16 @@ START: Final[Place] = (0, "", 0)
 
 @message
 class TotalsQuery:
-    """What was counted since the start, and how many nodes there are -> TotalsView."""
+    """The counts since the start, and the number of nodes -> TotalsView."""
 
 
 @message
 class QueueMeasuresQuery:
     """The queues of all partitions -> QueueMeasuresPage, those after ``after``.
 
-    ``limit``: what to look at in queues, applications and asks, 0: at all; a page ends with the
-    queue or the application that reaches it. ``users``: with what users have in each queue.
+    ``limit``: the cost of a page in queues, applications and asks, 0: no limit; a page ends with
+    the queue or the application that reaches it. ``users``: include the usage of users in each
+    queue.
     """
 
     after: Place = START
@@ -41,7 +42,7 @@ class QueueMeasuresQuery:
 class NodeMeasuresQuery:
     """How full the nodes of all partitions are -> NodeMeasures.
 
-    ``limit``: nodes that changed to look at, 0: all.
+    ``limit``: how many changed nodes are counted anew, 0: all.
     """
 
     limit: int = 0
@@ -49,9 +50,9 @@ class NodeMeasuresQuery:
 
 @message
 class TotalsView:
-    """Counts since the start (MET-6 to MET-9, MET-16 to MET-20). See model/tally.py.
+    """Counts since the start (chapter 97 sections 2 and 2). See model/totals.py.
 
-    ``nodes``, ``draining_nodes`` and ``unready_nodes`` are true now.
+    ``nodes``, ``draining_nodes`` and ``unready_nodes`` are the numbers now.
     """
 
     submitted: int
@@ -72,10 +73,10 @@ class TotalsView:
 
 @message
 class QueueMeasures:
-    """One queue (MET-24 to MET-28, MET-42). Resources with those below it, counts without.
+    """One queue (chapter 97 section 3, MET-42). Amounts include the queues below it, counts do not.
 
-    ``came`` and ``went``: allocations; ``completed`` and ``failed``: applications that ended so;
-    ``preempted``: allocations that were chosen as victims, with what they held.
+    ``came`` and ``went``: allocations that began and ended. ``completed`` and ``failed``:
+    applications that ended so. ``preempted``: allocations chosen as victims, with their amounts.
     """
 
     rm_id: str
@@ -100,10 +101,10 @@ class QueueMeasures:
 class ApplicationMeasures:
     """Live applications of one queue, all or some of them (MET-22, MET-42).
 
-    ``after``: those with higher numbers, up to where the next part begins. ``states``: how many by
-    state. ``reserved``: what their asks hold reserved. ``pending_asks``: allocations that are asked
-    for; ``oldest_pending_ns``: since when the oldest of those is, 0: there is none. ``users``: what
-    users hold, if that was asked for.
+    ``after``: the page has the applications with higher numbers, up to the begin of the next page.
+    ``states``: the number of applications by state. ``reserved``: amounts their asks have reserved.
+    ``pending_asks``: pending allocations; ``oldest_pending_ns``: the wall-clock time of the oldest
+    of these, 0: there is none. ``users``: the usage of users, if the query asked for it.
     """
 
     rm_id: str
@@ -119,7 +120,10 @@ class ApplicationMeasures:
 
 @message
 class QueueMeasuresPage:
-    """Some queues and applications; ``next`` is where the next page begins, None after the last."""
+    """Some queues and applications.
+
+    The next page begins after ``next``, None after the last page.
+    """
 
     queues: tuple[QueueMeasures, ...]
     applications: tuple[ApplicationMeasures, ...]
@@ -128,9 +132,9 @@ class QueueMeasuresPage:
 
 @message
 class NodeMeasures:
-    """How many nodes are used how much: by type ten counts, summed over partitions (MET-21).
+    """Nodes by utilisation: for each type ten counts, summed over partitions (MET-21).
 
-    ``behind``: nodes that changed and were not looked at yet.
+    ``behind``: changed nodes that were not counted anew yet.
     """
 
     ranges: Mapping[str, tuple[int, ...]]

@@ -1,4 +1,4 @@
-"""Read-only questions about single nodes and about how full nodes are, and what answers them."""
+"""Read-only questions about single nodes and about how full nodes are, and their answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class NodeQuery:
 
 @message
 class NodeLoadsQuery:
-    """What each node has and how much of it is allocated -> NodeLoadsView (REST-87).
+    """The capacity of each node and how much of it is allocated -> NodeLoadsView (REST-87).
 
     None: no such partition.
     """
@@ -32,11 +32,11 @@ class NodeLoadsQuery:
 
 @message
 class NodeLoadsView:
-    """What each node has and how much of it is allocated, in no particular order.
+    """The capacity of each node and how much of it is allocated, in no particular order.
 
-    ``types``: the resource types, by the index that stands for them here. ``nodes``: node ID, pairs
-    of a type and what the node has of it (more than 0), and what is allocated of each type as far
-    as something ever was. ``capacity``, ``allocated``: of the partition.
+    ``types``: the resource types, by the index used here. ``nodes``: node ID; pairs of type index
+    and capacity (above 0); allocated amounts by type index, up to the last type ever allocated.
+    ``capacity``, ``allocated``: those of the partition.
     """
 
     types: tuple[str, ...]
@@ -49,7 +49,7 @@ class NodeLoadsView:
 class UtilisationQuery:
     """How full the nodes are -> UtilisationView (NOD-22).
 
-    None: no such partition. Only nodes that changed since the last such query are looked at.
+    None: no such partition. Only nodes that changed since the last such query are counted anew.
     """
 
     partition: str
@@ -58,9 +58,9 @@ class UtilisationQuery:
 
 @message
 class UtilisationView:
-    """Per resource type ten buckets with the IDs of the nodes used that much (NOD-22), sorted.
+    """For each resource type ten buckets with the sorted IDs of the nodes used that much (NOD-22).
 
-    The first bucket is 0 to 10 %, the last 90 to 100 % and more. Types sorted by name.
+    The first bucket is 0 to 10 %, the last 90 to 100 % and more. Types are sorted by name.
     """
 
     types: Mapping[str, tuple[tuple[str, ...], ...]]

@@ -8,11 +8,11 @@ from remuda.base.resources import Resource
 
 @message
 class PreemptionsQuery:
-    """The preemptions of one partition that are known still -> tuple[PreemptionView, ...].
+    """The kept preemptions of one partition -> tuple[PreemptionView, ...].
 
-    Oldest first (PRE-91). ``application``: those that its asks caused, or that took allocations of
-    it; "": of all. ``number``: that one alone, or none if it is not known; 0: all. ``last``: of
-    these the newest, at most that many; 0: all. None: no such partition.
+    Oldest first (PRE-91). ``application``: only preemptions that its asks caused, or that took its
+    allocations; "": all. ``number``: only that preemption; 0: all. ``last``: at most that many of
+    these, the newest; 0: all. None: no such partition.
     """
 
     partition: str
@@ -24,9 +24,9 @@ class PreemptionsQuery:
 
 @message
 class EvictionsQuery:
-    """What is evicted again and again -> tuple[EvictionView, ...], by application and ask (PRE-92).
+    """Asks and applications evicted repeatedly -> tuple[EvictionView, ...], by both IDs (PRE-92).
 
-    ``now_ns``: when the hour ends that counts; the core has no clock. None: no such partition.
+    ``now_ns``: the end of the hour that is counted; the core has no clock. None: no such partition.
     """
 
     partition: str
@@ -36,9 +36,9 @@ class EvictionsQuery:
 
 @message
 class PreemptorView:
-    """Who took an allocation (PRE-91): a preemption, and whom it is for.
+    """The preemption that took an allocation, and the ask it was for (PRE-91).
 
-    ``kind`` and the others as in PreemptionView.
+    The fields are those of PreemptionView.
     """
 
     number: int
@@ -71,13 +71,13 @@ class VictimView:
 
 @message
 class PreemptionView:
-    """One preemption: who asked, who went, and why (PRE-91).
+    """One preemption: its ask, its victims, and the reasons (PRE-91).
 
     ``kind``: ``queue``, ``required node`` or ``quota``. ``allocation_key``, ``application_id`` and
-    ``node_id`` "" for a quota that is enforced, ``queue`` then is the queue it is enforced in.
-    ``requested``: the ask, or what is above the quota. ``reasons``: texts that say what justified
-    it. ``outcome``: ``waiting``, ``placed``, ``done`` (a quota) or ``lost``, then ``cause`` says
-    why.
+    ``node_id`` are "" for quota enforcement; ``queue`` is then the queue with the quota.
+    ``requested``: the ask's resource, or the usage above the quota. ``reasons``: texts that justify
+    it. ``outcome``: ``waiting``, ``placed``, ``done`` (a quota) or ``lost``; ``cause`` says why it
+    was lost.
     """
 
     number: int
@@ -98,10 +98,10 @@ class PreemptionView:
 
 @message
 class EvictionView:
-    """An ask or an application that preemption evicted again and again (PRE-92).
+    """An ask or an application that preemption evicted repeatedly (PRE-92).
 
-    ``allocation_key`` "": the application. ``count``: preemptions within the hour that took
-    something of it; ``first_ns`` and ``last_ns``: the times of the first and the last of them.
+    ``allocation_key`` "": the application. ``count``: preemptions within the hour that took its
+    allocations. ``first_ns`` and ``last_ns``: the times of the first and the last of them.
     """
 
     application_id: str

@@ -1,14 +1,13 @@
 """Read-only questions to the scheduler and the records that answer them.
 
-A view is a copy: it stays true for the moment it was taken, whatever happens next. Resource
-maps hold the types that were ever set, sorted by name; None means "not set". Lists are sorted
-by ID, path or name (REST-20). Times are Unix nanoseconds, 0 means never.
+A view is a copy of one moment: later changes do not show in it. Resource maps hold the types that
+were ever set, sorted by name; None means "not set". Lists are sorted by ID, path or name (REST-20).
+Times are Unix nanoseconds, 0 means never.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import field
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from remuda.base.message import message
@@ -21,6 +20,8 @@ from remuda.core.messages.application_queries import (
     LiveIds,
     PendingView,
 )
+from remuda.core.messages.application_views import AllocationView, ApplicationView
+from remuda.core.messages.ask_views import RequestView
 from remuda.core.messages.health_queries import HealthQuery, HealthView
 from remuda.core.messages.holdings import HoldingsQuery, HoldingView
 from remuda.core.messages.measures import (
@@ -43,13 +44,13 @@ from remuda.core.messages.preemption_queries import (
     EvictionView,
     PreemptionsQuery,
     PreemptionView,
-    PreemptorView,
 )
 from remuda.core.messages.rows import (
     ApplicationRowsQuery,
     NodeRowsQuery,
     PartitionRowsQuery,
     Rows,
+    WaitingAsks,
 )
 
 
@@ -92,7 +93,7 @@ class ApplicationsQuery:
 
 @message
 class PlacementRulesQuery:
-    """The rules in force in one partition -> tuple[PlacementRuleConfig, ...] (PLC-16).
+    """The placement rules in force in one partition -> tuple[PlacementRuleConfig, ...] (PLC-16).
 
     The implicit recovery rule is not among them. None: no such partition.
     """
@@ -103,7 +104,7 @@ class PlacementRulesQuery:
 
 @message
 class UsageQuery:
-    """What users or groups use and may use -> tuple[UsageView, ...], by name (REST-63 to REST-66).
+    """Usage and limits of users or groups -> tuple[UsageView, ...], by name.
 
     None: no such partition.
     """
@@ -130,10 +131,21 @@ class AccessQuery:
 
 @message
 class ConfigurationsQuery:
-    """What each RM was configured with -> tuple[ConfigurationView, ...], by RM ID."""
+    """The configuration in force of each RM -> tuple[ConfigurationView, ...], by RM ID."""
 
 
-# Those that name one partition.
+@message
+class AskPortionQuery:
+    """Some asks of an application as they are now -> Rows[RequestView], in the order of ``chosen``.
+
+    ``chosen``: some of ``waiting.asks``. Asks that no longer wait are left out.
+    """
+
+    waiting: WaitingAsks[RequestView]
+    chosen: tuple[object, ...]
+
+
+# Queries about one partition.
 PartitionQuery: TypeAlias = (
     QueuesQuery
     | NodesQuery
@@ -152,13 +164,14 @@ PartitionQuery: TypeAlias = (
     | ApplicationQueries
 )
 
-# Those about the whole scheduler, for its metrics.
+# Queries about the whole scheduler, for its metrics.
 MeasuresQuery: TypeAlias = TotalsQuery | QueueMeasuresQuery | NodeMeasuresQuery
 
 Query: TypeAlias = (
     PartitionsQuery
     | ConfigurationsQuery
     | PartitionQuery
+    | AskPortionQuery
     | HoldingsQuery
     | HealthQuery
     | MeasuresQuery
@@ -192,7 +205,7 @@ class QueueView:
     """One queue with its children (REST-70, REST-71).
 
     ``max_applications`` 0: not limited. ``template``: the nearest one upwards, None for a leaf or
-    where there is none (TPL-5). ``preemption_policy``: ``default``, ``fence`` or ``disabled``;
+    without one (TPL-5). ``preemption_policy``: ``default``, ``fence`` or ``disabled``;
     ``quota_preemption_delay_ns`` 0: off.
     """
 
@@ -224,177 +237,8 @@ class QueueView:
 
 
 @message
-class NodeTallyView:
-    """Why each node of a partition did not take an ask: every node counts once.
-
-    ``draining``: not schedulable. ``reserved``: closed by a reservation. ``too_small``: the total
-    does not hold the ask. ``no_room``: what is available does not. ``refused``: by predicates, with
-    ``reasons`` as (text, nodes), sorted. A node is counted under the first of these that applies.
-    """
-
-    total: int
-    draining: int
-    reserved: int
-    too_small: int
-    no_room: int
-    refused: int
-    reasons: tuple[tuple[str, int], ...] = ()
-
-
-@message
-class FindingView:
-    """Why an ask is not placed (CYC-12, REST-120); found out at ``last_ns``, and true since.
-
-    ``gate``: one of the names in messages.gates. ``subject``: what is in the way: a queue path,
-    ``user NAME at PATH``, ``group NAME at PATH`` or a node ID. ``available``: what is left there,
-    of the types that are limited; amounts and nodes are those of ``last_ns``. ``since_ns``: when it
-    was first found that the ask must wait; ``looks``: how often in a row this was found to be the
-    reason. ``until_ns``: when it is tried again at the latest, 0 if nobody knows. ``preemption``:
-    why no room was taken from others for it, "" if that was not tried (PRE-58).
-    """
-
-    gate: str
-    subject: str
-    requested: Resource
-    available: Resource | None
-    nodes: NodeTallyView | None
-    since_ns: int
-    last_ns: int
-    looks: int
-    until_ns: int = 0
-    preemption: str = ""
-
-
-@message
-class LogEntryView:
-    """How often a request failed for one reason, and when last (CYC-24)."""
-
-    message: str
-    last_ns: int
-    count: int
-
-
-@message
-class RequestView:
-    """One ask that still has something pending (REST-79). ``task_group`` "": of no gang.
-
-    ``log``: by message. ``finding`` None: it was not looked at yet. ``reservations``: node IDs,
-    oldest reservation first. ``preemption``: the number of the preemption that stands for it, 0 for
-    none (PRE-6, PRE-89).
-    """
-
-    allocation_key: str
-    tags: Mapping[str, str]
-    request_time_ns: int
-    resource: Resource
-    pending_count: int
-    priority: int
-    required_node: str
-    application_id: str
-    partition: str
-    originator: bool
-    scheduling_attempted: bool
-    triggered_scale_up: bool
-    log: tuple[LogEntryView, ...]
-    finding: FindingView | None
-    reservations: tuple[str, ...]
-    task_group: str = ""
-    placeholder: bool = False
-    execution_timeout_ms: int = 0
-    preemption: int = 0
-
-
-@message
-class AllocationView:
-    """One allocation (REST-80).
-
-    ``placeholder_used``: it took the place of a placeholder, which was allocated at
-    ``placeholder_request_time_ns`` (GANG-17, REST-80). ``ordered``: why it was ordered out and is
-    not confirmed yet, a TerminationType, 0 if it was not (SI-69). ``replacement``: the allocation
-    that waits for the end of this placeholder (GANG-14). ``preemption``: the number of the
-    preemption whose victim it is, 0 for none (PRE-34); ``preempted_by``: more about that one.
-    """
-
-    allocation_key: str
-    allocation_id: str
-    tags: Mapping[str, str]
-    request_time_ns: int
-    allocation_time_ns: int
-    resource: Resource
-    priority: int
-    node_id: str
-    application_id: str
-    partition: str
-    originator: bool
-    task_group: str = ""
-    placeholder: bool = False
-    placeholder_used: bool = False
-    placeholder_request_time_ns: int = 0
-    ordered: int = 0
-    replacement: str = ""
-    preemption: int = 0
-    preempted_by: PreemptorView | None = None
-
-
-@message
-class PlaceholderView:
-    """One task group of a gang application (GANG-35).
-
-    ``minimum``: the size of the first placeholder seen. ``count``: distinct members asked for or
-    recovered; ``replaced``: confirmed swaps; ``timed_out``: members that went otherwise.
-    """
-
-    task_group: str
-    minimum: Resource
-    count: int
-    replaced: int
-    timed_out: int
-
-
-@message
-class ApplicationView:
-    """One application (REST-77). ``state_log``: (time, state) pairs, oldest first.
-
-    ``used``: real allocations; ``placeholder``: those that only keep room. ``placeholder_data``: by
-    task group. ``placeholder_deadline_ns``: when the reservation times out, 0: no timer (GANG-20).
-    ``backoff_deadline_ns``: until when none of its asks is tried (CYC-33), 0: they are.
-    ``preemptions``: the numbers of those its asks caused, ``evictions``: of those that took
-    allocations of it, oldest first, as far as they are known still (PRE-91). ``used_seconds`` and
-    the two after it: what its allocations that ended have used, by instance type, as amounts times
-    seconds: of all but the others, of victims of preemption, of placeholders (RES-57).
-    """
-
-    application_id: str
-    partition: str
-    queue: str
-    user: str
-    groups: tuple[str, ...]
-    state: str
-    submission_time_ns: int
-    finished_time_ns: int
-    start_time_ns: int
-    used: Resource
-    max_used: Resource
-    pending: Resource
-    rejected_message: str
-    max_request_priority: int
-    state_log: tuple[tuple[int, str], ...]
-    backoff_deadline_ns: int
-    requests: Sequence[RequestView]
-    allocations: Sequence[AllocationView]
-    placeholder: Resource = field(default_factory=dict)
-    placeholder_deadline_ns: int = 0
-    placeholder_data: tuple[PlaceholderView, ...] = ()
-    preemptions: tuple[int, ...] = ()
-    evictions: tuple[int, ...] = ()
-    used_seconds: Mapping[str, Resource] = field(default_factory=dict)
-    preempted_seconds: Mapping[str, Resource] = field(default_factory=dict)
-    placeholder_seconds: Mapping[str, Resource] = field(default_factory=dict)
-
-
-@message
 class ForeignAllocationView:
-    """Something on a node that is not ours (CYC-29). ``preemptable`` False: static."""
+    """An allocation on a node by another scheduler (CYC-29). ``preemptable`` False: static."""
 
     allocation_key: str
     tags: Mapping[str, str]
@@ -425,9 +269,9 @@ class NodeView:
 
 @message
 class PartitionRows:
-    """One partition at one moment: the sums of its queues, applications and nodes agree (DMP-15).
+    """One partition at one moment; the sums of its queues, applications and nodes agree (DMP-15).
 
-    ``queues``: the root queue with all below it. ``rules``: as the answer to a PlacementRulesQuery.
+    ``queues``: the root queue with all below it. ``rules``: the answer to a PlacementRulesQuery.
     """
 
     partition: PartitionView
@@ -439,10 +283,11 @@ class PartitionRows:
 
 @message
 class QueueUsageView:
-    """What one user or group uses in and below one queue (REST-63).
+    """The usage of one user or group in and below one queue (REST-63).
 
-    ``used`` None: nothing was ever used. ``applications``: the counted ones, sorted. ``maximum``
-    None and ``max_applications`` 0: not limited; a user's may come from the wildcard (REST-66).
+    ``used`` None: there was never any usage. ``applications``: the counted ones, sorted.
+    ``maximum`` None and ``max_applications`` 0: not limited; a user's limit may be the wildcard's
+    (REST-66).
     """
 
     path: str
@@ -455,9 +300,9 @@ class QueueUsageView:
 
 @message
 class UsageView:
-    """One user or group with usage, with counted applications or with a limit of its own (REST-65).
+    """One user or group that has usage, counted applications or a limit of its own (REST-65).
 
-    ``applications``: application ID -> group it is tracked under, linked applications only.
+    ``applications``: application ID -> group it is tracked under; only linked applications.
     """
 
     name: str
@@ -494,6 +339,7 @@ View: TypeAlias = (
     | Rows[NodeView]
     | tuple[ApplicationView, ...]
     | Rows[ApplicationView]
+    | Rows[RequestView]
     | PartitionRows
     | tuple[PreemptionView, ...]
     | tuple[EvictionView, ...]

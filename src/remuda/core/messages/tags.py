@@ -1,6 +1,6 @@
 """Names of tags and attributes that mean something to the scheduler (chapter 70 section 10).
 
-All others are kept and shown, and mean nothing here.
+All other tags are kept and shown, and have no meaning for the scheduler.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Final
 REQUIRED_NODE: Final = "yunikorn.apache.org/requiredNode"
 CREATION_TIME: Final = "creationTime"
 EXECUTION_TIMEOUT: Final = "remuda/executionTimeout"
+PREDICATE_CLASS: Final = "remuda/predicateClass"
 FOREIGN: Final = "foreign"
 STATIC: Final = "static"
 
@@ -30,7 +31,10 @@ READY: Final = "ready"
 
 
 def application_tag(tags: Mapping[str, str], name: str) -> str:
-    """Return an application tag, its name in any case, "" if absent. Rules: SI-26, PLC-34."""
+    """Return an application tag, its name in any case, "" if absent.
+
+    Implements: SI-26. Rules: PLC-34.
+    """
     wanted = name.lower()
     for key in sorted(tags):
         if key.lower() == wanted:

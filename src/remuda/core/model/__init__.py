@@ -1,4 +1,4 @@
-"""The state: entities and the ordered structures over them, each consistent in itself.
+"""The state: entities, and ordered structures over them that are consistent in themselves.
 
-Nothing here charges resources up the queue tree, emits effects or decides.
+Nothing here changes usage up the queue tree, emits effects or decides.
 """

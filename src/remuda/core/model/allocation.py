@@ -1,4 +1,4 @@
-"""An allocation: a part of an ask that sits on a node."""
+"""An allocation: a part of an ask that is placed on a node."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from remuda.core.messages.commands import Ask
 from remuda.core.model.vectors import Amounts
 
 if TYPE_CHECKING:
-    from remuda.core.model.application import Application
-    from remuda.core.model.candidates import Kind
+    from remuda.core.model.applications.application import Application
     from remuda.core.model.deadlines import Deadline
-    from remuda.core.model.node import Node
-    from remuda.core.model.preemption import Preemption
+    from remuda.core.model.nodes.node import Node
+    from remuda.core.model.preemption.candidates import Kind
+    from remuda.core.model.preemption.live import Preemption
 
 
 @final
 class Allocation:
     """One placed part of an ask (SI-35, REST-80). Times are Unix nanoseconds.
 
-    ``ordered``: why the RM was told to end it, a TerminationType, 0 if it was not (SI-69);
-    ``order`` is the timer that repeats that,
-    ``repeated`` whether it was. ``replaces``: the placeholder whose place it waits
-    for, in flight (GANG-14). ``placeholder_ns``: when the placeholder it replaced was allocated, 0
-    if it replaced none (GANG-17). ``preemption``: whose victim it is, None if it is none (PRE-34).
-    ``kind``: its place in the index of candidates, None if it is not in.
+    ``release_type``: the TerminationType of its release request, 0 without one (SI-69);
+    ``release_timer``: the timer that repeats the request; ``repeated``: whether it was repeated.
+    ``replaces``: the placeholder that it will replace, while it is in flight (GANG-14).
+    ``placeholder_ns``: when the placeholder it replaced was allocated, 0 if it replaced none
+    (GANG-17). ``preemption``: the preemption whose victim it is, None if it is no victim (PRE-34).
+    ``kind``: its kind in the index of candidates, None if it is not a candidate.
+    Rules: SI-35, REST-80, SI-69, GANG-14, GANG-17, PRE-34.
     """
 
     __slots__ = (
@@ -35,10 +36,10 @@ class Allocation:
         "created_ns",
         "kind",
         "node",
-        "order",
-        "ordered",
         "placeholder_ns",
         "preemption",
+        "release_timer",
+        "release_type",
         "repeated",
         "replaces",
         "requested_ns",
@@ -54,8 +55,8 @@ class Allocation:
         self.node = node
         self.requested_ns: int = 0
         self.created_ns: int = 0
-        self.ordered: int = 0
-        self.order: Deadline | None = None
+        self.release_type: int = 0
+        self.release_timer: Deadline | None = None
         self.repeated: bool = False
         self.replaces: Allocation | None = None
         self.placeholder_ns: int = 0
@@ -63,5 +64,5 @@ class Allocation:
         self.kind: Kind | None = None
 
     def key(self) -> tuple[int, str]:
-        """Return what identifies it within the partition."""
+        """Return its key, unique within the partition."""
         return (self.application.number, self.allocation_id)

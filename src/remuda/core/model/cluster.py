@@ -1,4 +1,4 @@
-"""Everything the scheduler knows: resource managers and their partitions."""
+"""The whole state of the scheduler: resource managers and their partitions."""
 
 from __future__ import annotations
 
@@ -6,23 +6,27 @@ from collections.abc import Mapping
 from typing import final
 
 from remuda.core.messages.commands import RegisterResourceManager
+from remuda.core.model.calendar import Calendar
 from remuda.core.model.deadlines import Deadlines
 from remuda.core.model.partition import Partition
-from remuda.core.model.tally import Tallies
+from remuda.core.model.totals import KeptCounts
 
 
 @final
 class ResourceManager:
     """One registered RM and its partitions by plain name (RM-10).
 
-    ``config`` and ``extra_config`` are those in force. ``leaving``: partitions that are configured
-    no more and not empty yet; nobody can name them (OBJ-9). ``away_since_ns``: when its connection
-    was lost, None while it is there (RM-15); ``stop_ns``: when it is given up, None: never (RM-18).
-    ``held``: it takes nothing at the moment (EXT-6). ``predicates``: it is asked which nodes are
-    acceptable.
+    ``config`` and ``extra_config`` are those in force. ``leaving``: partitions that are not
+    configured any more but not empty yet; requests cannot name them (OBJ-9). ``away_since_ns``:
+    when its connection was lost, None while it is connected (RM-15); ``stop_ns``: when it is
+    stopped, None: never (RM-18). ``held``: it accepts no effects at the moment (EXT-6).
+    ``predicates``: it is asked which nodes are acceptable. ``asked_until_ns``: until when it may
+    not be asked again about refused nodes (EXT-15).
+    Rules: RM-10, OBJ-9, RM-15, RM-18, EXT-6, EXT-15.
     """
 
     __slots__ = (
+        "asked_until_ns",
         "away_since_ns",
         "config",
         "extra_config",
@@ -46,17 +50,18 @@ class ResourceManager:
         self.away_since_ns: int | None = None
         self.stop_ns: int | None = None
         self.held: bool = False
+        self.asked_until_ns: int = 0
 
     def own(self) -> list[Partition]:
-        """Return all its partitions, those that are leaving after the others."""
+        """Return all its partitions, the leaving ones last."""
         return [*self.partitions.values(), *self.leaving]
 
     def resting(self) -> bool:
-        """Whether nothing is decided for it. Rules: RM-15, EXT-6."""
+        """Whether no decisions are made for it. Rules: RM-15, EXT-6."""
         return self.held or self.away_since_ns is not None
 
     def has(self, partition: Partition) -> bool:
-        """Whether this very partition is one of the RM, be it leaving. Rules: OBJ-9."""
+        """Whether the RM has this partition object, leaving or not. Rules: OBJ-9."""
         return self.partitions.get(partition.name) is partition or partition in self.leaving
 
 
@@ -64,26 +69,35 @@ class ResourceManager:
 class Cluster:
     """The whole state. ``reservation_delay_ns`` None: asks do not reserve nodes (RSV-3).
 
-    ``tracking``: whether event records are made at all (EVT-12); the latest extra map counts.
-    ``tallies``: what happened so far, whatever became of those it happened to.
+    ``tracking``: whether event records are made (EVT-12); the latest extra map decides. ``counts``:
+    counts of what happened so far; they survive the objects.
+    Rules: RSV-3, EVT-12.
     """
 
-    __slots__ = ("deadlines", "managers", "reservation_delay_ns", "tallies", "tracking")
+    __slots__ = (
+        "calendar",
+        "counts",
+        "deadlines",
+        "managers",
+        "reservation_delay_ns",
+        "tracking",
+    )
 
     def __init__(self, reservation_delay_ns: int | None) -> None:
         self.reservation_delay_ns = reservation_delay_ns
+        self.calendar = Calendar()
         self.deadlines = Deadlines()
         self.managers: dict[str, ResourceManager] = {}
         self.tracking: bool = True
-        self.tallies = Tallies()
+        self.counts = KeptCounts()
 
     def partition(self, rm_id: str, name: str) -> Partition | None:
-        """Find a partition by the name an RM uses. Rules: RM-21, RM-22, RM-24."""
+        """Find a partition by the name an RM uses. Implements: RM-21, RM-24. Rules: RM-22."""
         manager = self.managers.get(rm_id)
         return None if manager is None else manager.partitions.get(plain_name(rm_id, name))
 
     def partitions(self) -> list[Partition]:
-        """Return all partitions by (RM ID, name), those that are leaving after the others."""
+        """Return all partitions by (RM ID, name), the leaving ones of an RM last."""
         found: list[Partition] = []
         for _, manager in sorted(self.managers.items()):
             found += [manager.partitions[name] for name in sorted(manager.partitions)]
@@ -91,9 +105,9 @@ class Cluster:
         return found
 
     def next_stop(self) -> tuple[int, str] | None:
-        """Return when which RM is given up next, None for never. Rules: RM-18.
+        """Return when an RM is stopped next, and its ID; None for never. Rules: RM-18.
 
-        Cost: O(RMs that are away), which are told by their frozen timers.
+        Cost: O(RMs that are away); these are the RMs with frozen timers.
         """
         found: tuple[int, str] | None = None
         for rm_id in self.deadlines.frozen:
@@ -103,10 +117,13 @@ class Cluster:
         return found
 
     def next_deadline(self) -> int | None:
-        """Return when a timer runs out, or an RM is given up; None: never. Rules: APP-16, RM-18."""
+        """Return when the next timer runs out or an RM is stopped; None: never.
+
+        Rules: APP-16, RM-18.
+        """
         earliest = self.deadlines.earliest()
         if not self.deadlines.frozen:
-            return earliest  # every decision asks, and mostly nobody is away
+            return earliest  # called for every decision; usually no RM is away
         stop = self.next_stop()
         if stop is None or (earliest is not None and earliest < stop[0]):
             return earliest
@@ -119,14 +136,17 @@ class Cluster:
 
 
 def unknown_partition(name: str) -> str:
-    """Return why what names a missing partition is refused. Rules: SI-20, SI-31, SI-40, NODE-10."""
+    """Return the reason of refusals for a missing partition.
+
+    Rules: SI-20, SI-31, SI-40, NODE-10.
+    """
     return f"partition '{name or 'default'}' doesn't exist"
 
 
 def plain_name(rm_id: str, name: str) -> str:
     """Return the plain partition name; a foreign ``[rm]`` prefix names no partition.
 
-    Rules: RM-21 (empty means default), RM-22 (only the sender's own prefix).
+    Implements: RM-22 (only the sender's own prefix). Rules: RM-21 (empty means default).
     """
     prefix = f"[{rm_id}]"
     name = name.removeprefix(prefix)

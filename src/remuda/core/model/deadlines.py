@@ -1,21 +1,23 @@
-"""Timers as data: what must happen when, in a heap.
+"""Timers as data, in a heap by the time when they run out.
 
-A timer is cancelled by moving on: it carries the generation of the thing it was set for and
-acts only if that still is the current one (APP-17). While an RM is away its timers stand still,
-outside the heap, each with the time it has left (RM-15).
+A timer is not removed when it becomes obsolete. It carries the generation of its object and has an
+effect only if the object still has that generation (APP-17). While an RM is away, its timers are
+frozen: they are kept outside the heap, each with the time it has left (RM-15).
+Rules: APP-17, RM-15.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final, TypeAlias, final
 
 from remuda.core.messages.tags import CREATION_TIME
 
 if TYPE_CHECKING:
     from remuda.core.model.allocation import Allocation
-    from remuda.core.model.application import Application
+    from remuda.core.model.applications.application import Application
+    from remuda.core.model.calendar import Calendar
     from remuda.core.model.partition import Partition
 
 MILLISECOND_NS: Final = 1_000_000
@@ -25,34 +27,35 @@ COMPLETING_TIMEOUT_NS: Final = 30 * SECOND_NS
 RESERVATION_TIMEOUT_NS: Final = 900 * SECOND_NS
 RETENTION_NS: Final = 3 * 24 * 3600 * SECOND_NS
 
-# Applications that are kept after they ended, of a partition; the oldest go when there are more.
+# How many ended applications a partition keeps; the oldest ones are removed first.
 COMPLETED_LIMIT: Final = 50_000
 REJECTED_LIMIT: Final = 10_000
 QUEUE_CLEANUP_NS: Final = 10 * SECOND_NS
 
-# How often asks that wait for a larger cluster are looked for (CYC-30).
+# The interval of the search for asks that wait for a larger cluster (CYC-30).
 OUTSTANDING_NS: Final = SECOND_NS
 
-# How long an ask is left alone after its predicates got no answer (EXT-17).
+# How long an ask is postponed after the RM gave no answer about predicates (EXT-17).
 POSTPONED_NS: Final = SECOND_NS
 
-# The longest timeout that is understood, in milliseconds: as nanoseconds it fits 64 bits (SI-28).
+# Implements: SI-28. The longest timeout that is accepted, in milliseconds: as nanoseconds it
+# fits 64 bits.
 TIMEOUT_MS_LIMIT: Final = (2**63 - 1) // MILLISECOND_NS
 
-# What a timer is for: an application leaves its state; one tries again after a pause (CYC-33);
-# empty queues go, or the next portion of a partition; asks are old enough to reserve (RSV-3);
-# a reservation is old enough to go (RSV-10); asks may wait for a larger cluster (CYC-30);
-# placeholders wait too long (GANG-20), an application runs too long (APP-30), an allocation does
-# (SI-37); an order is not confirmed (SI-69); asks that got no answer from predicates are tried
-# again (EXT-17); asks have waited long enough to preempt (PRE-5); fruitless attempts to do so may
-# be repeated (PRE-90), or reservations in their way are old enough (RSV-10); a queue was above its
-# changed maximum for long enough (PRE-65); the oldest application that ended is kept long enough
-# (APP-18).
+# The purposes of timers: an application leaves its state; one tries again after its back-off
+# (CYC-33); empty queues, or the next part of a removed partition, are deleted; asks are old enough
+# to reserve (RSV-3); a reservation is old enough to be cancelled (RSV-10); asks may wait for a
+# larger cluster (CYC-30); placeholders wait too long (GANG-20), an application runs too long
+# (APP-30), an allocation does (SI-37); an order is not confirmed (SI-69); asks that got no answer
+# from predicates are tried again (EXT-17), those that predicates refused (EXT-15); asks have waited
+# long enough to preempt (PRE-5); fruitless attempts to do so may be repeated (PRE-90), or
+# reservations that blocked them are old enough (RSV-10); a queue was above its changed maximum for
+# long enough (PRE-65); the oldest ended application was kept long enough (APP-18).
 STATE: Final = "state"
 BACKOFF: Final = "back-off"
 QUEUES: Final = "queues"
 AGE: Final = "age"
-CLAIM: Final = "claim"
+RESERVATION_AGE: Final = "reservation age"
 OUTSTANDING: Final = "outstanding"
 RETENTION: Final = "retention"
 PLACEHOLDERS: Final = "placeholders"
@@ -60,18 +63,26 @@ LIMIT: Final = "limit"
 EXECUTION: Final = "execution"
 CONFIRM: Final = "confirm"
 POSTPONED: Final = "postponed"
-RIPE: Final = "ripe"
+PREEMPT_AGE: Final = "preemption age"
 ATTEMPTS: Final = "attempts"
 OPENS: Final = "opens"
+RETRY: Final = "retry"
 QUOTA: Final = "quota"
+
+
+# How many other timers are checked whenever a timer is set.
+_LOOKED_AT: Final = 2
+
+# When the timer runs out, its number, and the timer itself.
+_Entry: TypeAlias = "tuple[int, int, Deadline]"
 
 
 @final
 class Deadline:
     """One timer of a partition, or of one of its applications or allocations.
 
-    It refers to the objects, not to their names: a later object of the same name is another one.
-    ``at_ns``: when it runs out; ``period_ns``: after how long it comes again, 0 never.
+    It refers to objects, not to names, since a later object may have the same name. ``at_ns``: when
+    it runs out; ``period_ns``: after how long it repeats, 0: never.
     """
 
     __slots__ = (
@@ -93,49 +104,73 @@ class Deadline:
         self.at_ns: int = 0
         self.period_ns: int = 0
 
-    def stands_still(self) -> bool:
-        """Whether the timer waits while its RM is away: all but those that clean up. Rules: RM-15.
+    def freezes(self) -> bool:
+        """Whether the timer is frozen while its RM is away; all but cleaning timers are.
 
-        These are the expiry of applications that are over, and the cleaner of queues and
-        partitions.
+        Cleaning timers remove ended applications, empty queues and removed partitions.
+
+        Rules: RM-15.
         """
         return self.what not in (QUEUES, RETENTION)
+
+    def stale(self) -> bool:
+        """Whether the timer has no effect any more, since its object changed. Rules: APP-17."""
+        live = self.partition.applications
+        if self.allocation is not None:
+            holder = self.allocation.application
+            return (
+                live.get(holder.application_id) is not holder
+                or holder.allocations.get(self.allocation.allocation_id) is not self.allocation
+                or (self.what == CONFIRM and self.allocation.release_timer is not self)
+            )
+        application = self.application
+        if application is None:
+            return False
+        if live.get(application.application_id) is not application:
+            return True
+        if self.what == PLACEHOLDERS:
+            return application.gang is None or application.gang.timer is not self
+        return self.what == STATE and application.generation != self.generation
 
 
 @final
 class Deadlines:
-    """All timers of the scheduler, earliest first, equal ones in the order they were set.
+    """All timers of the scheduler, earliest first, then in the order they were set.
 
-    ``frozen``: those that stand still, by RM in the order in which they went, with what they have
-    left instead of their time.
+    ``frozen``: frozen timers by RM ID, with the time they have left instead of their time; RMs are
+    in the order in which they lost their connections. ``_looked``: up to which index the heap was
+    checked for stale timers. A timer may be set for days and keeps its object in memory, so each
+    new timer checks some others.
     """
 
-    __slots__ = ("_heap", "_number", "frozen")
+    __slots__ = ("_heap", "_looked", "_number", "frozen")
 
     def __init__(self) -> None:
-        self.frozen: dict[str, list[tuple[int, int, Deadline]]] = {}
-        self._heap: list[tuple[int, int, Deadline]] = []
+        self.frozen: dict[str, list[_Entry]] = {}
+        self._heap: list[_Entry] = []
         self._number = 0
+        self._looked = 0
 
     def set(self, now_ns: int, delay_ns: int, deadline: Deadline) -> None:
-        """Add a timer; of an RM that is away it does not run yet. Cost: O(log n). Rules: RM-15."""
+        """Add a timer; it is frozen if its RM is away. Cost: O(log n). Rules: RM-15."""
         self._number += 1
+        self._tidy()
         frozen = self.frozen.get(deadline.partition.rm_id) if self.frozen else None
-        if frozen is not None and deadline.stands_still():
+        if frozen is not None and deadline.freezes():
             frozen.append((delay_ns, self._number, deadline))
         else:
             deadline.at_ns = now_ns + delay_ns
             heappush(self._heap, (deadline.at_ns, self._number, deadline))
 
     def freeze(self, rm_id: str, now_ns: int) -> None:
-        """Let the timers of an RM stand still. Rules: RM-15. Cost: O(timers)."""
+        """Freeze the timers of an RM. Rules: RM-15. Cost: O(timers)."""
         if rm_id in self.frozen:
             return
         frozen = self.frozen[rm_id] = []
-        running: list[tuple[int, int, Deadline]] = []
+        running: list[_Entry] = []
         for entry in self._heap:
             at_ns, number, deadline = entry
-            if deadline.partition.rm_id == rm_id and deadline.stands_still():
+            if deadline.partition.rm_id == rm_id and deadline.freezes():
                 frozen.append((max(0, at_ns - now_ns), number, deadline))
             else:
                 running.append(entry)
@@ -143,17 +178,17 @@ class Deadlines:
         self._heap = running
 
     def thaw(self, rm_id: str, now_ns: int) -> None:
-        """Let the timers of an RM go on with what they have left. Rules: RM-15."""
+        """Let the timers of an RM run again for the time they have left. Rules: RM-15."""
         for rest_ns, number, deadline in self.frozen.pop(rm_id, []):
             deadline.at_ns = now_ns + rest_ns
             heappush(self._heap, (deadline.at_ns, number, deadline))
 
     def running(self) -> list[Deadline]:
-        """Return all timers that do not stand still, in no particular order."""
+        """Return all timers that are not frozen, in no particular order."""
         return [each[2] for each in self._heap]
 
     def forget(self, partitions: Collection[Partition]) -> None:
-        """Drop the timers of partitions that are gone, and with them what they refer to.
+        """Drop the timers of removed partitions, so that their objects can be freed.
 
         Rules: RM-9, RM-19, OBJ-9. Cost: O(timers).
         """
@@ -162,27 +197,59 @@ class Deadlines:
         for rm_id, frozen in self.frozen.items():
             self.frozen[rm_id] = [each for each in frozen if each[2].partition not in partitions]
 
+    def _tidy(self) -> None:
+        """Check the next few timers and drop the stale ones. Cost: O(log n)."""
+        heap = self._heap
+        for _ in range(_LOOKED_AT):
+            if not heap:
+                return
+            if self._looked >= len(heap):
+                self._looked = 0
+            if heap[self._looked][2].stale():
+                _drop(heap, self._looked)
+            else:
+                self._looked += 1
+
     def earliest(self) -> int | None:
         """Return the time of the next timer, None when there is none."""
         return self._heap[0][0] if self._heap else None
 
     def due(self, now_ns: int) -> bool:
-        """Whether a timer may have run out by now; every decision asks."""
+        """Whether a timer may have run out by now; called for every decision."""
         return bool(self.frozen) or (bool(self._heap) and self._heap[0][0] <= now_ns)
 
     def pop_due(self, now_ns: int) -> Deadline | None:
-        """Take the earliest timer that is due, None when none is."""
+        """Remove and return the earliest timer that is due, None if none is."""
         if not self._heap or self._heap[0][0] > now_ns:
             return None
         return heappop(self._heap)[2]
 
 
-def created_ns(tags: Mapping[str, str], now_ns: int) -> int:
-    """Return when an ask was created: what its RM says in Unix seconds, else, or if later, now.
+def _drop(heap: list[_Entry], place: int) -> None:
+    """Remove the entry at an index of a heap. Cost: O(log n)."""
+    moved = heap.pop()
+    end = len(heap)
+    if place == end:
+        return
+    while place and moved < heap[(place - 1) >> 1]:
+        heap[place] = heap[(place - 1) >> 1]
+        place = (place - 1) >> 1
+    while (child := 2 * place + 1) < end:
+        if child + 1 < end and heap[child + 1] < heap[child]:
+            child += 1
+        if moved < heap[child]:
+            break
+        heap[place] = heap[child]
+        place = child
+    heap[place] = moved
 
-    Rules: QUE-44 [>=1.6], SI-45 (decision 54 of docs/spec).
+
+def created_ns(tags: Mapping[str, str], now_ns: int, calendar: Calendar) -> int:
+    """Return when an ask was created: the time its RM gives in Unix seconds, at most now.
+
+    Implements: SI-45 (decision 54 of docs/spec). Rules: QUE-44 [>=1.6], CYC-34.
     """
     text = tags.get(CREATION_TIME, "")
     if text.isascii() and text.isdigit() and len(text) <= 11:
-        return min(int(text) * SECOND_NS, now_ns)
+        return calendar.past_from_wall(int(text) * SECOND_NS, now_ns)
     return now_ns

@@ -1,7 +1,7 @@
-"""Why asks are not placed, as the core keeps it: one record for all that wait together.
+"""Findings: why asks are not placed, one record for all asks that wait together.
 
-It is written when a decision sets asks aside, and stays true until they are looked at again,
-because that is when what stopped them changes.
+A finding is written when a decision blocks asks. It stays true until the asks are unblocked,
+because they are unblocked when the limit or node that stopped them changes.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, TypeAlias, final
 
-# One line of the allocation log of an ask: message, count, time of the last (CYC-24).
+# One entry of the allocation log of an ask: message, count, time of the last one (CYC-24).
 LogEntry: TypeAlias = tuple[str, int, int]
 
-# Different messages kept per ask: predicates may say something else about every node.
+# How many different messages are kept per ask; predicates may give another one for every node.
 LOG_LIMIT: Final = 32
 
 
 @final
-class NodeTally:
-    """How many nodes did not take an ask, and why; see messages.queries.NodeTallyView."""
+class NodeSummary:
+    """How many nodes did not take an ask, by reason; see messages.ask_views.NodeSummaryView."""
 
     __slots__ = ("draining", "no_room", "reasons", "refused", "reserved", "too_small", "total")
 
@@ -34,11 +34,12 @@ class NodeTally:
 
 @final
 class Finding:
-    """Why a lane or strand waits: the gate, what is in the way, and the numbers.
+    """Why a class queue or limit group waits: the gate, the limiting object and amounts.
 
-    ``available``: what is left there, None where that is no question of amounts. ``looks``: how
-    often in a row this gate was found to be the reason. ``preemption``: why no room was taken from
-    others for the first that waits, "" if that was not tried. Rules: CYC-24, PRE-58, REST-120.
+    ``subject``: the queue, user, group or node that stops it. ``available``: the headroom there,
+    None if the gate is not about amounts. ``looks``: how often in a row decisions found this gate.
+    ``preemption``: why the attempt to preempt for the first ask was fruitless, "" if none was made.
+    Rules: CYC-24, PRE-58, REST-120.
     """
 
     __slots__ = ("available", "gate", "last_ns", "looks", "nodes", "preemption", "subject")
@@ -48,7 +49,7 @@ class Finding:
         gate: str,
         subject: str,
         available: Mapping[str, int] | None,
-        nodes: NodeTally | None,
+        nodes: NodeSummary | None,
         last_ns: int,
     ) -> None:
         self.gate = gate
@@ -60,7 +61,7 @@ class Finding:
         self.preemption: str = ""
 
     def after(self, earlier: Finding | None) -> Finding:
-        """Return this finding, counted on from an earlier one of the same gate."""
+        """Return this finding; continue the count of an earlier one of the same gate."""
         if earlier is not None and earlier.gate == self.gate and earlier.subject == self.subject:
             self.looks = earlier.looks + 1
         if earlier is not None and not self.preemption:
@@ -69,7 +70,7 @@ class Finding:
 
 
 def noted(log: tuple[LogEntry, ...], message: str, times: int, now_ns: int) -> tuple[LogEntry, ...]:
-    """Return a log with one message counted some times more. Rules: CYC-24."""
+    """Return a log in which the count of a message is increased. Implements: CYC-24."""
     if not log:
         return ((message, times, now_ns),)
     entries = [entry for entry in log if entry[0] != message]

@@ -1,4 +1,4 @@
-"""A placement rule ready for use: names as sets, expressions compiled once per configuration."""
+"""Placement rules ready for use: names are sets, expressions are compiled."""
 
 from __future__ import annotations
 
@@ -19,15 +19,18 @@ class NameMatch:
         self._pattern: Any = _expression(config.pattern) if config.pattern else None
 
     def hits(self, name: str) -> bool:
-        """Whether a name is listed, or holds the expression. Rules: PLC-47, PLC-48, PLC-51."""
+        """Whether a name is listed or contains a match.
+
+        Implements: PLC-47, PLC-48. Rules: PLC-51.
+        """
         if self._pattern is None:
             return name in self._names
-        # A lone surrogate is no text; what stands for it matches like any other odd letter.
+        # A lone surrogate cannot be encoded; its replacement matches like any other character.
         return self._pattern.search(name.encode("utf-8", "replace")) is not None
 
 
 def _expression(pattern: str) -> Any:
-    """Compile an expression; one that is none, which no loader lets pass, matches nobody."""
+    """Compile an expression; return None for an invalid one, which loaders refuse anyway."""
     try:
         return compiled(pattern)
     except PatternError:
@@ -36,7 +39,7 @@ def _expression(pattern: str) -> Any:
 
 @final
 class Filter:
-    """Whom a rule is for (PLC-44 to PLC-46)."""
+    """Decides which users a rule applies to (PLC-44, PLC-45, PLC-46)."""
 
     __slots__ = ("deny", "groups", "users")
 
@@ -48,7 +51,7 @@ class Filter:
 
 @final
 class PlacementRule:
-    """One rule with the rules that give the queue above (PLC-15, PLC-23)."""
+    """One rule with its parent rules, which give the parent queue (PLC-23). Implements: PLC-15."""
 
     __slots__ = ("create", "filter", "name", "parent", "value")
 

@@ -1,8 +1,8 @@
-"""A priority queue whose keys may change: the one ordered structure of the scheduling path.
+"""A priority queue whose keys may change; the scheduling path uses it for all orders.
 
-Queues, lanes, applications and asks are all kept in order incrementally. A heap with entries
-that are dropped when they surface stale costs O(log n) per change and nothing for what does
-not change. No two keys are equal, so the order never rests on insertion history.
+Class queues, limit groups and applications are kept in order incrementally, with a heap whose stale
+entries are dropped when they reach the top. That costs O(log n) per change. No two keys are equal,
+so the order never depends on the history of insertions.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TypeAlias, final
 
 SortKey: TypeAlias = tuple[object, ...]
 
-# Stale entries tolerated before the heap is rebuilt; keeps memory proportional to content.
+# How many stale entries are tolerated before the heap is rebuilt, which bounds memory.
 _SLACK = 4
 _SMALL = 64
 
@@ -21,8 +21,8 @@ _SMALL = 64
 class Ranking:
     """Numbered members by key, smallest first. A key ends in the number of its member.
 
-    ``keys``: number -> key; changed by ``put`` and ``drop`` only. ``_first`` remembers the answer
-    of ``first`` until a change may make it wrong, -1 then.
+    ``keys``: number -> key; changed by ``put`` and ``drop`` only. ``_first`` caches the result of
+    ``first``, -1 after a change that may affect it.
     """
 
     __slots__ = ("_first", "_heap", "keys")
@@ -61,7 +61,7 @@ class Ranking:
             heappush(heap, key)
 
     def drop(self, number: int) -> None:
-        """Take a member out; unknown numbers are fine."""
+        """Remove a member; unknown numbers are ignored."""
         key = self.keys.pop(number, None)
         self._first = -1
         heap = self._heap
@@ -71,7 +71,7 @@ class Ranking:
             self._heap = []
 
     def clear(self) -> None:
-        """Take every member out. Rules: RLD-23."""
+        """Remove all members. Rules: RLD-23."""
         self.keys.clear()
         self._heap = []
         self._first = -1
@@ -93,5 +93,5 @@ class Ranking:
         return -1
 
     def first_key(self) -> SortKey:
-        """Return the smallest key. Must not be called when empty."""
+        """Return the smallest key; the ranking must not be empty."""
         return self.keys[self.first()]

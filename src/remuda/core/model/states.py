@@ -1,7 +1,7 @@
-"""The lives of applications, and of queues and partitions, as a table each (rules: chapter 80).
+"""The states of applications, queues and partitions, as tables (rules: chapter 80).
 
-An event that has no row for the current state is refused and changes nothing. The names are
-those the RM and the REST API show.
+An event without a row for the current state is refused and changes nothing. The RM and the REST API
+show these names.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ APPLICATION: Final[dict[tuple[str, str], str]] = {
     (REJECTED, EXPIRE): EXPIRED,
 }
 
-# The change detail of the event for entering a state (EVT-16).
+# The change detail of the event for entering a state. Implements: EVT-16.
 STATE_DETAIL: Final[dict[str, int]] = {
     ACCEPTED: events.APP_ACCEPTED,
     STARTING: events.APP_STARTING,
@@ -79,6 +79,7 @@ REMOVE: Final = "Remove"
 START: Final = "Start"
 STOP: Final = "Stop"
 
+# What becomes of a queue or partition in a state by an event. Implements: QLC-1, QUE-4, OBJ-1.
 OBJECT: Final[dict[tuple[str, str], str]] = {
     (ACTIVE, REMOVE): DRAINING,
     (ACTIVE, START): ACTIVE,

@@ -1,13 +1,14 @@
 """Resource amounts as integer vectors over interned type names.
 
-The hot path compares and adds amounts millions of times, so the holders of usage (queues,
-applications, nodes) keep dense lists indexed by type, and what is added to them is a short
-sparse tuple. Which types a holder knows is part of its value: a type that was never set is not
-the same as a type set to zero (RES-14, RES-31, RES-32), hence the bit mask beside the list.
-The algebra of chapter 40 on sparse maps is ``remuda.base.resources``; both agree by test.
+The hot path compares and adds amounts millions of times. So queues, applications and nodes keep
+their usage in dense lists indexed by type (``Vector``), and asks have short sparse tuples
+(``Amounts``). The set of known types is part of a value: a type that was never set differs from a
+type set to zero (RES-14, RES-31, RES-32). So a vector has a bit mask beside its list.
+``remuda.base.resources`` has the algebra of chapter 40 on sparse maps; tests check that both agree.
 
 Amounts are unbounded Python integers here, so that what was added can always be taken away
 exactly; they are cut to 64 bits where they leave the core (RES-25).
+Rules: RES-14, RES-31, RES-32, RES-25.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from typing import Final, final
 
 from remuda.base.resources import sat
 
-# More resource types than any cluster has; what would exceed it is refused and learned nothing of.
+# More resource types than any cluster has; a request that would exceed it is refused as a whole.
 TYPES_LIMIT: Final = 1_024
 
-# Equal resources remembered, so that equal asks share one Amounts.
+# How many resources are remembered, so that equal asks share one Amounts.
 KNOWN_LIMIT: Final = 4096
 
 
@@ -28,10 +29,11 @@ KNOWN_LIMIT: Final = 4096
 class Amounts:
     """An immutable sparse resource.
 
-    ``pairs``: (type index, amount), by name of the type. ``need``: those with an amount above
-    zero, all that a fit check looks at. ``types``, ``need_types``: bit masks of the two.
-    ``resource``: the same by name, for effects and views; nobody changes it. ``number``: equal
-    numbers mean equal amounts (not the other way round), so it serves as a short key.
+    ``pairs``: (type index, amount), sorted by the name of the type. ``need``: the pairs with an
+    amount above zero; fit checks need only these. ``types``, ``need_types``: bit masks of the two.
+    ``resource``: the same by name, for effects and views; it never changes. ``number``: equal
+    numbers mean equal amounts, so it serves as a short key; equal amounts may have different
+    numbers.
     """
 
     __slots__ = ("need", "need_types", "number", "pairs", "resource", "types")
@@ -69,8 +71,8 @@ class Vector:
 class ResourceTypes:
     """The type names seen so far, each with its index. Rules: RES-1.
 
-    ``_by_name``: the names in order with their indexes; replaced, not changed, for other threads
-    read it.
+    ``_by_name``: the names in order with their indexes; it is replaced as a whole, since other
+    threads read it.
     """
 
     __slots__ = ("_by_name", "_indexes", "_known", "_last", "_last_amounts", "_number", "names")
@@ -89,12 +91,12 @@ class ResourceTypes:
         return self._indexes.get(name, -1)
 
     def room_for(self, names: Iterable[str]) -> bool:
-        """Whether all these types are known or can still be learned. Learns nothing itself."""
+        """Whether all these types are known or could be added without exceeding the limit."""
         new = {name for name in names if name not in self._indexes}
         return len(self.names) + len(new) <= TYPES_LIMIT
 
     def recall(self, resource: Mapping[str, int]) -> Amounts | None:
-        """Return the amounts of a resource if an equal one was seen lately, else None."""
+        """Return the amounts of a resource if an equal one is remembered, else None."""
         if resource is self._last:
             return self._last_amounts
         found = self._known.get(tuple(resource.items()))
@@ -104,9 +106,11 @@ class ResourceTypes:
         return found
 
     def amounts(self, resource: Mapping[str, int]) -> Amounts:
-        """Turn a sparse map into amounts, learning its types. Rules: RES-11, RES-13.
+        """Return the amounts of a sparse map; add its types to those known.
 
-        Equal maps mostly give the same object; how many are remembered is bounded.
+        Equal maps usually give the same object; the number of remembered maps is bounded.
+
+        Rules: RES-11, RES-13.
         """
         known = self.recall(resource)
         if known is not None:
@@ -123,9 +127,9 @@ class ResourceTypes:
         return found
 
     def begin(self) -> None:
-        """Begin a request: whoever made the resource that was read last may have changed it since.
+        """Begin a request: forget the mapping that was read last, since it may have changed.
 
-        Within one request the same mapping is the same resource, and most asks share theirs.
+        Within one request a mapping does not change, and most asks share one.
         Rules: RES-13.
         """
         self._last = None
@@ -135,7 +139,10 @@ class ResourceTypes:
         return self.named(vector.amounts, vector.types)
 
     def named(self, amounts: list[int], types: int) -> dict[str, int]:
-        """Return what a vector was by name, as ``resource``. Any thread. Rules: RES-11, RES-25."""
+        """Return the parts of a vector by name, as ``resource`` does.
+
+        Any thread. Rules: RES-11, RES-25.
+        """
         return {name: sat(amounts[index]) for name, index in self._by_name if types >> index & 1}
 
     def _index(self, name: str) -> int:
@@ -213,7 +220,7 @@ def subtract_vector(vector: Vector, other: Vector) -> None:
 
 
 def fits(free: Vector, amounts: Amounts) -> bool:
-    """Whether amounts fit what is free; a type that is not there counts as 0. Rules: RES-29."""
+    """Whether amounts fit into ``free``; a missing type counts as 0. Rules: RES-29."""
     if amounts.need_types & ~free.types:
         return False
     values = free.amounts
@@ -224,7 +231,7 @@ def fits(free: Vector, amounts: Amounts) -> bool:
 
 
 def covers(have: Vector, amounts: Amounts) -> bool:
-    """Whether there is at least as much as amounts, of each type they name. Rules: GANG-5."""
+    """Whether ``have`` is at least ``amounts`` in each type of ``amounts``. Rules: GANG-5."""
     for index, amount in amounts.pairs:
         if amount_at(have, index) < amount:
             return False
@@ -232,7 +239,7 @@ def covers(have: Vector, amounts: Amounts) -> bool:
 
 
 def smaller(left: Amounts, right: Amounts) -> bool:
-    """Whether the left amounts are below the right ones in any type. Rules: GANG-15."""
+    """Whether the left amounts are below the right ones in at least one type. Rules: GANG-15."""
     if left is right:
         return False
     have = dict(left.pairs)
@@ -243,7 +250,7 @@ def smaller(left: Amounts, right: Amounts) -> bool:
 
 
 def fit_within(total: Amounts, amounts: Amounts) -> bool:
-    """Whether amounts fit others; a type that is not there counts as 0. Rules: RES-29, NOD-9."""
+    """Whether amounts fit into a total; a missing type counts as 0. Rules: RES-29, NOD-9."""
     if amounts.need_types & ~total.types:
         return False
     have = dict(total.pairs)
@@ -254,9 +261,12 @@ def fit_within(total: Amounts, amounts: Amounts) -> bool:
 
 
 def shortage(free: Vector, amounts: Amounts) -> float:
-    """Return how much of amounts is not covered by what is free. Rules: RES-54, RSV-4 (Ours).
+    """Return how much of amounts is missing in ``free``, as a score.
 
-    0: all of it fits; each type adds up to 1. Types come in the order of their names.
+    0: all amounts fit; each missing type adds at most 1. Types are added in the order of their
+    names.
+
+    Rules: RES-54, RSV-4 (Ours).
     """
     score = 0.0
     for index, amount in amounts.need:
@@ -286,7 +296,7 @@ def fits_limit(limit: Vector, used: Vector, amounts: Amounts) -> bool:
 
 
 def amount_at(vector: Vector, index: int) -> int:
-    """Return the amount of a type; one the vector does not reach is 0."""
+    """Return the amount of a type, 0 if the vector does not have it."""
     return vector.amounts[index] if index < len(vector.amounts) else 0
 
 
@@ -320,7 +330,7 @@ def trimmed(vector: Vector) -> tuple[int, ...]:
 
 
 def value_of(vector: Vector | None) -> tuple[int, tuple[int, ...]] | None:
-    """Return what makes two limits equal: a type at zero is not one that is missing.
+    """Return a value that is equal for equal limits: a type at zero is not a missing type.
 
     Rules: RES-31, RES-32, EVT-74.
     """

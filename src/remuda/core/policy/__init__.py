@@ -1,4 +1,5 @@
-"""Pure functions that say in which order things are served and where applications go.
+"""Pure functions: orders, shares, limits and the placement of applications.
 
-Nothing here changes or remembers anything; whoever changes usage asks these for the new keys.
+Nothing here changes or remembers state. The packages that change usage call these functions for new
+sort keys.
 """

@@ -1,7 +1,7 @@
-"""Who may use a queue (rules: ACL-7, ACL-10 to ACL-14).
+"""Checks which users may use a queue (rules: ACL-7, chapter 30 section 3).
 
-What is allowed above can never be taken away below, so a check walks from the queue to root until
-somebody lets the user in. There are no entries that deny.
+Access lists only grant access: what a queue grants, its descendants cannot deny. So a check walks
+from the queue to root until one queue grants access.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from remuda.config.schema import RECOVERY_QUEUE
-from remuda.core.model.queue import Access, Queue
+from remuda.core.model.queues.queue import Access, Queue
 
 
 def may_submit(queue: Queue, user: str, groups: Sequence[str]) -> bool:
-    """Whether a user may submit applications to a queue, or below it where nothing exists yet.
+    """Whether a user may submit applications to a queue, or to queues to be created below it.
 
-    Submit or admin access of the queue or of one above. Rules: ACL-10, ACL-12, ACL-13, PLC-73.
+    The user needs submit or admin access to the queue or an ancestor. Implements: ACL-10, ACL-12,
+    ACL-13, PLC-73.
     """
     if queue.path == RECOVERY_QUEUE:
         return False
@@ -26,7 +27,7 @@ def may_submit(queue: Queue, user: str, groups: Sequence[str]) -> bool:
 
 
 def may_administer(queue: Queue, user: str, groups: Sequence[str]) -> bool:
-    """Whether a user may administer a queue: its admin access or one above. Rules: ACL-11."""
+    """Whether a user has admin access to a queue or an ancestor. Implements: ACL-11."""
     for each in queue.path_up:
         if _lets_in(each.admin_access, user, groups):
             return True
@@ -34,7 +35,7 @@ def may_administer(queue: Queue, user: str, groups: Sequence[str]) -> bool:
 
 
 def _lets_in(access: Access, user: str, groups: Sequence[str]) -> bool:
-    """Whether one list names the user or a group; none names the empty user. Rules: ACL-7."""
+    """Whether a list names the user or a group; the empty user never matches. Implements: ACL-7."""
     if access.everybody or (user and user in access.users):
         return True
     for group in groups:

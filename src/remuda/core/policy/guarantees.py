@@ -1,15 +1,15 @@
-"""What queues are guaranteed and limited to on their whole path (rules: QUE-15, QUE-16)."""
+"""Computes guarantees and maxima over the path of a queue (rules: QUE-15, QUE-16)."""
 
 from __future__ import annotations
 
-from remuda.core.model.queue import Queue
+from remuda.core.model.queues.queue import Queue
 from remuda.core.model.vectors import Vector
 
 
 def effective_guarantee(queue: Queue) -> dict[int, int]:
-    """Return the least of the guarantees on the path by type, of the types that have one.
+    """Return per type the least guarantee on the path; a type without one is absent.
 
-    Rules: QUE-16.
+    Implements: QUE-16.
     """
     least: dict[int, int] = {}
     for each in queue.path_up:
@@ -18,7 +18,10 @@ def effective_guarantee(queue: Queue) -> dict[int, int]:
 
 
 def path_maximum(queue: Queue) -> dict[int, int]:
-    """Return the least of the maxima on the path by type, root's included. Rules: QUE-15 (Ours)."""
+    """Return per type the least maximum on the path, with that of root.
+
+    Implements: QUE-15 (Ours).
+    """
     least: dict[int, int] = {}
     for each in queue.path_up:
         _lower(least, each.maximum)
@@ -26,7 +29,7 @@ def path_maximum(queue: Queue) -> dict[int, int]:
 
 
 def lower_of(left: dict[int, int], right: dict[int, int]) -> dict[int, int]:
-    """Return the lower of two by type; a type of only one keeps its amount. Rules: RES-43."""
+    """Return per type the lower amount; a type in only one map keeps its amount. Rules: RES-43."""
     return {**right, **{index: min(one, right.get(index, one)) for index, one in left.items()}}
 
 

@@ -1,39 +1,55 @@
-"""What may still be used below the limits on a path (rules: QUE-13, QUE-14, LIM-50 to LIM-53)."""
+"""Computes headroom: the resources left under limits (rules: QUE-13, chapter 30 section 7)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from remuda.core.model.bound import Bound
-from remuda.core.model.queue import Queue
-from remuda.core.model.trackers import Account
+from remuda.core.model.queues.bound import Bound
+from remuda.core.model.queues.queue import Queue
+from remuda.core.model.queues.trackers import LimitSet
 from remuda.core.model.vectors import Vector, amount_at, define
 
 
 def headroom(queue: Queue) -> Vector | None:
-    """Return what a queue may still use; a type limited nowhere is absent. Rules: QUE-13."""
+    """Return the headroom of a queue; a type without a limit is absent. Implements: QUE-13."""
     return least(_rooms(queue.path_up))
 
 
-def user_headroom(account: Account) -> Vector | None:
-    """Return what user and group may still use, of the limited types. Rules: CYC-12, LIM-53."""
-    return least(_rooms(account.limited))
+def user_headroom(limit_set: LimitSet) -> Vector | None:
+    """Return the headroom of user and group in the limited types.
+
+    Implements: LIM-3, LIM-52. Rules: CYC-12, LIM-53.
+    """
+    return least(_rooms(limit_set.limited))
 
 
 def room_at(bound: Bound) -> Vector:
-    """Return what is left under one limit, of the types it names. Rules: QUE-13, LIM-53."""
+    """Return the headroom under one limit in the types it names.
+
+    Implements: LIM-50, LIM-51. Rules: QUE-13, LIM-53.
+    """
     room = Vector()
     maximum = bound.maximum
     if maximum is not None:
         define(room, maximum.types)
         for index in range(len(maximum.amounts)):
             if maximum.types >> index & 1:
-                room.amounts[index] = amount_at(maximum, index) - _spoken_for(bound, index)
+                room.amounts[index] = amount_at(maximum, index) - _committed(bound, index)
     return room
 
 
+def room_for_gang(bound: Bound) -> Vector:
+    """Return the headroom for gangs that have not started. Rules: GANG-4."""
+    found = room_at(bound)
+    if bound.lacking is not None:
+        for index in range(len(found.amounts)):
+            if found.types >> index & 1:
+                found.amounts[index] -= amount_at(bound.lacking, index)
+    return found
+
+
 def least(rooms: Iterable[Vector]) -> Vector | None:
-    """Return the least of what is left in several places, per type; None without any."""
+    """Return the least headroom per type; None if there is no headroom to compare."""
     found: Vector | None = None
     for room in rooms:
         if found is None:
@@ -52,8 +68,8 @@ def _rooms(bounds: Iterable[Bound]) -> list[Vector]:
     return [room_at(bound) for bound in bounds if bound.maximum is not None]
 
 
-def _spoken_for(bound: Bound, index: int) -> int:
-    """Return what is used, or will be when victims went and those came they went for. PRE-89."""
+def _committed(bound: Bound, index: int) -> int:
+    """Return the usage now, or after the preemptions in effect if that is more. PRE-89."""
     used = amount_at(bound.allocated, index)
     if bound.promised is None:
         return used

@@ -1,18 +1,19 @@
-"""Which entries of the limits of a queue path hold for a user or group (rules: LIM-3 to LIM-25)."""
+"""Finds the limits on a queue path for a user or group (rules: chapter 30 sections 4 and 5)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from remuda.config.schema import WILDCARD
-from remuda.core.model.queue import Queue
-from remuda.core.model.trackers import Limit
+from remuda.core.model.queues.queue import Queue
+from remuda.core.model.queues.trackers import Limit
 
 
 def user_limits(leaf: Queue, user: str) -> list[tuple[Queue, Limit, bool]]:
-    """Return what limits a user on the path of a leaf, leaf first, and whether by wildcard.
+    """Return the limits of a user on the path of a leaf, leaf first, and whether by wildcard.
 
-    A named entry switches off the wildcard of the same queue only. Rules: LIM-3, LIM-4.
+    A named entry replaces the wildcard of the same queue only. Implements: LIM-25. Rules: LIM-3,
+    LIM-4.
     """
     found: list[tuple[Queue, Limit, bool]] = []
     for queue in leaf.path_up:
@@ -23,13 +24,19 @@ def user_limits(leaf: Queue, user: str) -> list[tuple[Queue, Limit, bool]]:
 
 
 def limit_of_user(queue: Queue, user: str) -> Limit | None:
-    """Return what limits a user at one queue: the named entry, else the wildcard. Rules: LIM-4."""
+    """Return the limit of a user at one queue: the named entry, else the wildcard.
+
+    Implements: LIM-4.
+    """
     limits = queue.user_limits
     return limits.get(user) or limits.get(WILDCARD) if limits else None
 
 
 def group_limits(leaf: Queue, group: str) -> list[tuple[Queue, Limit]]:
-    """Return what limits a chosen group on the path of a leaf, leaf first. Rules: LIM-3, LIM-22."""
+    """Return the limits of a chosen group on the path of a leaf, leaf first.
+
+    Implements: LIM-22. Rules: LIM-3.
+    """
     if not group:
         return []
     limits = [(queue, queue.group_limits.get(group)) for queue in leaf.path_up]
@@ -37,10 +44,11 @@ def group_limits(leaf: Queue, group: str) -> list[tuple[Queue, Limit]]:
 
 
 def choose_group(leaf: Queue, groups: Sequence[str]) -> str:
-    """Return the group an application of these groups is tracked under, "" for none.
+    """Return the group that an application is tracked under, "" for none.
 
-    The lowest queue that names one of them decides, in the order of the configuration; its
-    wildcard comes after the names and hides what is above. Rules: LIM-5, LIM-21, LIM-22, LIM-23.
+    The lowest queue with a limit for one of ``groups`` decides; its limits are tried in the order
+    of the configuration. Its wildcard comes after the names and hides the limits of higher queues.
+    Implements: LIM-5, LIM-21, LIM-23. Rules: LIM-22.
     """
     if not groups:
         return ""

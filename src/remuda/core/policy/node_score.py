@@ -1,4 +1,4 @@
-"""How nodes are scored for the two node orders (rules: NOD-15 to NOD-19)."""
+"""Computes the scores of nodes for the two node orders (rules: chapter 50 part C)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from remuda.config.schema import NODE_SORT_BINPACKING
-from remuda.core.model.node import Node
+from remuda.core.model.nodes.node import Node
 from remuda.core.model.vectors import ResourceTypes
 
 DEFAULT_WEIGHTS: Final[Mapping[str, float]] = {"memory": 1.0, "vcore": 1.0}
 
 
 def effective_weights(weights: Mapping[str, float]) -> Mapping[str, float]:
-    """Return the weights in force, sorted by type; none given means the default. Rules: NOD-17."""
+    """Return the weights in force, sorted by type; the default if empty.
+
+    Implements: NOD-17.
+    """
     chosen = weights or DEFAULT_WEIGHTS
     return dict(sorted(chosen.items()))
 
@@ -21,9 +24,10 @@ def effective_weights(weights: Mapping[str, float]) -> Mapping[str, float]:
 def score_weights(
     node: Node, types: ResourceTypes, weights: Mapping[str, float]
 ) -> tuple[tuple[int, float, int], ...]:
-    """Return (type index, weight, total) for what counts in a node's score, by type name.
+    """Return (type index, weight, total) for the types in a node's score, by type name.
 
-    Types the node has none of, or that weigh nothing, are left out. Rules: NOD-17, NOD-19.
+    Types that the node does not have, or whose weight is 0, are left out. Implements: NOD-19.
+    Rules: NOD-17.
     """
     total = node.total.resource
     return tuple(
@@ -36,9 +40,11 @@ def score_weights(
 
 
 def usage(node: Node) -> float:
-    """Return the weighted share of a node that is in use; others' use counts. Rules: NOD-16.
+    """Return the weighted share of a node in use, foreign usage included.
 
-    Types come in a fixed order, so that equal nodes get equal bits (NOD-18).
+    Types are added in a fixed order, so that equal nodes get exactly equal scores (NOD-18).
+
+    Implements: NOD-16.
     """
     available = node.available.amounts
     weighted = 0.0
@@ -50,12 +56,15 @@ def usage(node: Node) -> float:
 
 
 def packed(node: Node) -> float:
-    """Return the weighted share of a node that is free, so that full nodes come first."""
+    """Return the weighted share of a node that is free; full nodes come first.
+
+    Rules: NOD-16.
+    """
     return 1.0 - usage(node)
 
 
 def scorer(policy: str) -> Callable[[Node], float]:
-    """Return the score of a policy, smallest first. Rules: NOD-16.
+    """Return the score function of a policy; the smallest score comes first. Rules: NOD-16.
 
     ``fair`` serves the least used node first, ``binpacking`` the most used one.
     """

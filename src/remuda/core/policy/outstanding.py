@@ -1,10 +1,10 @@
-"""Which waiting asks would be placed if only there were more nodes (rules: CYC-30, QUE-14).
+"""Finds the waiting asks that more nodes would allow to be placed (rules: CYC-30, QUE-14).
 
-Taken in the order they would be served, each ask that fits what limits leave takes all it still
-wants from that. The size of the cluster is no limit here. Where limits leave room for everything
-that is pending the order does not matter, and only the asks to report are looked at. Elsewhere the
-walk goes through a *region*: what is in and below the uppermost queue that cannot hold all that is
-pending there.
+The walk goes through asks in the order of service. Each ask that fits the headroom takes all its
+pending amounts from it. The size of the cluster is not a limit here. If the limits of a queue have
+room for all its pending asks, the order does not matter, and only the asks to report are looked at.
+Otherwise the walk goes through a *region*: the uppermost queue that has no room for its pending
+asks, and all queues below it.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, final
 
 from remuda.core.model import states
-from remuda.core.model.application import Application
-from remuda.core.model.bound import Bound
-from remuda.core.model.outstanding import LeafAsks, Outstanding
+from remuda.core.model.applications.application import Application
+from remuda.core.model.asks.outstanding import LeafAsks, Outstanding
+from remuda.core.model.asks.request import Request
 from remuda.core.model.partition import Partition
-from remuda.core.model.queue import Queue
-from remuda.core.model.request import Request
+from remuda.core.model.queues.bound import Bound
+from remuda.core.model.queues.demand import Scale
+from remuda.core.model.queues.queue import Queue
 from remuda.core.model.vectors import Amounts, Vector, amount_at
 from remuda.core.policy.service_order import children_in_order
 
@@ -25,24 +26,39 @@ if TYPE_CHECKING:
     from remuda.core.model.ranking import SortKey
 
 
-def to_report(partition: Partition) -> list[Request]:
-    """Return the asks that qualify and were never reported, in the order of the walk.
+@final
+class Look:
+    """The result of one look: the asks to report, and the leaves where user limits mattered.
+
+    ``found``: the asks in the order of the walk. ``by_quota``: leaf path -> whether limits of users
+    or groups affected the result.
+    """
+
+    __slots__ = ("by_quota", "found")
+
+    def __init__(self, found: list[Request], by_quota: dict[str, bool]) -> None:
+        self.found = found
+        self.by_quota = by_quota
+
+
+def to_report(partition: Partition) -> Look:
+    """Return the asks to report that were never reported, in the order of the walk.
 
     Rules: CYC-30, QUE-14, LIM-54.
     """
-    outstanding = partition.outstanding
-    search = _Search()
+    outstanding = partition.waiting.outstanding
+    search = _Search(partition.waiting.scale)
     for asks in _due(outstanding):
         search.include(asks)
     if search.leaves:
         search.descend(partition.root)
-    return search.found
+    return Look(search.found, search.by_quota)
 
 
 def _due(outstanding: Outstanding) -> list[LeafAsks]:
-    """Return the leaves for which the answer may be another one than last time.
+    """Return the leaves whose result may differ from that of the last look.
 
-    A leaf shares its limits with whatever is below one of the queues above it.
+    A leaf shares its limits with all leaves below the same ancestors.
     """
     if outstanding.all_changed:
         return list(outstanding.leaves.values())
@@ -63,13 +79,13 @@ def _concerns(asks: LeafAsks, changed: dict[str, None]) -> bool:
 
 
 def _limited(leaf: Queue) -> list[Queue]:
-    """Return the queues on a path whose maximum counts here: all but root. Rules: QUE-14."""
+    """Return the queues on a path that have a maximum, without root. Implements: QUE-14."""
     return [each for each in leaf.path_up if each.maximum is not None and each.parent is not None]
 
 
 @final
 class _Room:
-    """What a limit leaves, and what asks have taken of it in thought. Rules: QUE-13, LIM-50."""
+    """The headroom of a limit, less what the asks of the walk took. Rules: QUE-13, LIM-50."""
 
     __slots__ = ("_left", "_types")
 
@@ -83,7 +99,7 @@ class _Room:
         ]
 
     def fits(self, amounts: Amounts) -> bool:
-        """Whether one more fits; a type without a limit does. Rules: RES-30."""
+        """Whether one more allocation fits; a type without a limit always fits. Rules: RES-30."""
         types = self._types
         left = self._left
         for index, amount in amounts.need:
@@ -92,7 +108,7 @@ class _Room:
         return True
 
     def holds(self, pending: Vector) -> bool:
-        """Whether all this fits together. Rules: RES-30."""
+        """Whether all pending amounts fit together. Rules: RES-30."""
         types = self._types
         left = self._left
         for index, amount in enumerate(pending.amounts):
@@ -101,7 +117,7 @@ class _Room:
         return True
 
     def take(self, amounts: Amounts, times: int) -> None:
-        """Take amounts out, so many times. What is left may get negative. Rules: RES-20."""
+        """Subtract amounts ``times`` times; the headroom may get negative. Rules: RES-20."""
         types = self._types
         left = self._left
         for index, amount in amounts.need:
@@ -109,7 +125,7 @@ class _Room:
                 left[index] -= amount * times
 
     def take_all(self, pending: Vector) -> None:
-        """Take all this out. Rules: RES-20."""
+        """Subtract all pending amounts. Rules: RES-20."""
         types = self._types
         left = self._left
         for index, amount in enumerate(pending.amounts):
@@ -121,10 +137,11 @@ class _Room:
 class _Search:
     """One look at a partition.
 
-    ``leaves``: those concerned; ``_ways``: their paths and all above. ``_regions``: the uppermost
-    queues that cannot hold what is pending, with the leaves concerned there. In the region being
-    walked, ``_ahead``: how many asks to find the walk has not reached; ``_personal``: it met an
-    application that limits of users or groups concern. ``_quotas``: what those leave.
+    ``leaves``: the leaves to look at, by path; ``_ways``: the paths of these and of their
+    ancestors. ``_regions``: path of the uppermost queue of a region -> the leaves to look at in it.
+    In the region being walked, ``_ahead``: how many of its asks the walk has not reached;
+    ``_personal``: the walk met an application with limits of users or groups. ``_quotas``: the
+    headroom of these limits, by tracker number.
     """
 
     __slots__ = (
@@ -133,23 +150,27 @@ class _Search:
         "_quotas",
         "_regions",
         "_rooms",
+        "_scale",
         "_ways",
+        "by_quota",
         "found",
         "leaves",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, scale: Scale) -> None:
+        self._scale = scale
         self._ahead: int = 0
         self._personal: bool = False
         self._quotas: dict[int, _Room] = {}
         self._regions: dict[str, list[LeafAsks]] = {}
         self._rooms: dict[str, _Room] = {}
         self._ways: dict[str, None] = {}
+        self.by_quota: dict[str, bool] = {}
         self.found: list[Request] = []
         self.leaves: dict[str, LeafAsks] = {}
 
     def include(self, asks: LeafAsks) -> None:
-        """Look at a leaf too, unless its limits are in the way of each of its asks alone."""
+        """Add a leaf to look at, unless no single ask of it fits its limits."""
         leaf = asks.leaf
         for queue in leaf.path_up:
             if queue.state == states.STOPPED:
@@ -170,18 +191,20 @@ class _Search:
                 break
 
     def descend(self, queue: Queue) -> None:
-        """Go to the leaves concerned, in the order of service. Rules: CYC-10, RLD-27."""
+        """Visit the leaves to look at, in the order of service. Rules: CYC-10, RLD-27."""
         concerned = self._regions.get(queue.path)
         if concerned is not None:
             self._personal = False
             self._ahead = sum([asks.count() for asks in concerned])
             self._walk(queue)
             for asks in concerned:
-                asks.quota = self._personal
+                self.by_quota[asks.leaf.path] = self._personal
             return
         below = [each for each in queue.children.values() if each.path in self._ways]
         if len(below) > 1:
-            below = [each for each in children_in_order(queue) if each.path in self._ways]
+            below = [
+                each for each in children_in_order(queue, self._scale) if each.path in self._ways
+            ]
         for child in below:
             self.descend(child)
         own = self.leaves.get(queue.path)
@@ -189,14 +212,14 @@ class _Search:
             self._look(own)
 
     def _look(self, asks: LeafAsks) -> None:
-        """Look at a leaf whose queues have room for all that is pending. Rules: QUE-40, QUE-41."""
-        asks.quota = False
+        """Look at a leaf whose path has room for all pending asks. Rules: QUE-40, QUE-41."""
+        self.by_quota[asks.leaf.path] = False
         concerned: dict[int, list[Request]] = {}
         for equal in asks.by_amounts.values():
             for request in equal.values():
                 concerned.setdefault(request.application.number, []).append(request)
         order = [each[0].application for each in concerned.values()]
-        order.sort(key=_standing)
+        order.sort(key=_sort_key)
         for application in order:
             if self._tight_quotas(application):
                 self._try(application, [], asks)
@@ -205,15 +228,19 @@ class _Search:
 
     def _walk(self, queue: Queue) -> None:
         """Go through a region in the order of service. Rules: CYC-10, QUE-40, QUE-41, RLD-27."""
-        for child in children_in_order(queue) if queue.children else ():
+        for child in children_in_order(queue, self._scale) if queue.children else ():
             if self._ahead:
                 self._walk(child)
         asks = self.leaves.get(queue.path)
         rooms = [self._room(each) for each in _limited(queue)]
-        lanes = queue.lanes.values()
-        kinds = list({each.shape.amounts.number: each.shape.amounts for each in lanes}.values())
+        class_queues = queue.class_queues.values()
+        kinds = list(
+            {
+                each.ask_class.amounts.number: each.ask_class.amounts for each in class_queues
+            }.values()
+        )
         order = [each for each in queue.applications.values() if each.request_groups]
-        order.sort(key=_standing)  # most often they are in order already
+        order.sort(key=_sort_key)  # usually they are in order already
         for application in order:
             while kinds and not _all_fit(rooms, kinds[-1]):
                 kinds.pop()
@@ -222,9 +249,9 @@ class _Search:
             self._try(application, rooms, asks)
 
     def _try(self, application: Application, rooms: list[_Room], asks: LeafAsks | None) -> None:
-        """Let the asks of an application take what they want; note those to report.
+        """Let the asks of an application take headroom; note the asks to report.
 
-        ``asks``: those to find in its leaf, None if there are none. Rules: CYC-12, CYC-30.
+        ``asks``: the asks to find in its leaf, None if there are none. Rules: CYC-12, CYC-30.
         """
         tried = _tried(application, rooms)
         mine = [each for each in tried if each.outstanding]
@@ -246,7 +273,7 @@ class _Search:
             elif not _all_fit(quotas, amounts):
                 refused[amounts.number] = None
                 if asks is not None:
-                    asks.quota = True
+                    self.by_quota[asks.leaf.path] = True
             else:
                 for room in rooms + quotas:
                     room.take(amounts, request.pending)
@@ -254,7 +281,7 @@ class _Search:
                     self.found.append(request)
 
     def _find(self, requests: list[Request]) -> None:
-        """Add asks of one application to those found, in their order. Rules: QUE-44."""
+        """Add asks of one application to ``found``, in ask order. Rules: QUE-44."""
         requests.sort(key=_ask_key)
         self.found += requests
 
@@ -266,16 +293,17 @@ class _Search:
         return room
 
     def _tight_quotas(self, application: Application) -> list[_Room]:
-        """Return what limits of users and groups leave where it is not enough for everything.
+        """Return the headroom of user and group limits that cannot hold all pending asks.
 
-        Each application is looked at as if it were the only one of them. Rules: CYC-30, LIM-54.
+        Each application is looked at as if it were the only one of its user and group. Rules:
+        CYC-30, LIM-54.
         """
-        account = application.account
-        if account is None:
+        limit_set = application.limit_set
+        if limit_set is None:
             return []
-        self._personal = self._personal or len(account.limited) > 0
+        self._personal = self._personal or len(limit_set.limited) > 0
         tight: list[_Room] = []
-        for tracker in account.limited:
+        for tracker in limit_set.limited:
             room = self._quotas.get(tracker.number)
             if room is None:
                 room = _Room(tracker)
@@ -300,7 +328,7 @@ def _all_hold(rooms: list[_Room], pending: Vector) -> bool:
 
 
 def _take_all(rooms: list[_Room], application: Application, tried: list[Request]) -> None:
-    """Take out what the tried asks of an application want: mostly that is all it wants."""
+    """Subtract the pending amounts of the tried asks; usually these are all asks."""
     groups = application.request_groups.values()
     if len(tried) == sum([group.order.count for group in groups]):
         for room in rooms:
@@ -312,28 +340,39 @@ def _take_all(rooms: list[_Room], application: Application, tried: list[Request]
 
 
 def _tried(application: Application, rooms: list[_Room]) -> list[Request]:
-    """Return the pending asks somebody tried to place, and would try now.
+    """Return the pending asks that a decision tried, and would try now.
 
-    Those that gang rules hold back are none of them. Rules: APP-12, CYC-12 (steps 0, 3), CYC-30.
+    Asks that must wait for their gang are left out. Rules: APP-12, CYC-12 (steps 0, 3), CYC-30.
     """
     if application.state in (states.FAILING, states.RESUMING):
         return []
     gang = application.gang
     found: list[Request] = []
     for group in application.request_groups.values():
-        shape = group.strand.lane.shape
+        ask_class = group.limit_group.class_queue.ask_class
         if gang is not None:
-            if not shape.placeholder and gang.holds_back(shape.task_group):
+            if not ask_class.placeholder and gang.keeps_waiting(ask_class.task_group):
                 continue
-            if shape.total is not None and not _all_fit(rooms, shape.total):
+            total = ask_class.total
+            if total is not None and not (
+                _all_fit(rooms, total) and _gang_may_begin(application, total)
+            ):
                 continue
         found += [each for each in group.order.asks() if each.attempted]
     return found
+
+
+def _gang_may_begin(application: Application, total: Amounts) -> bool:
+    """Whether a gang may start and leave what started gangs still lack. GANG-4."""
+    for queue in _limited(application.queue):
+        if not queue.fits_gang(total):
+            return False
+    return True
 
 
 def _ask_key(request: Request) -> SortKey:
     return request.sort_key
 
 
-def _standing(application: Application) -> SortKey:
-    return application.standing
+def _sort_key(application: Application) -> SortKey:
+    return application.sort_key

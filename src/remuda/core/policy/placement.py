@@ -1,12 +1,14 @@
-"""Which queue an application goes to (rules: chapter 20 sections 1 to 7).
+"""Chooses the queue of an application (rules: chapter 20 sections 1 to 7).
 
-The rules of a partition are asked in order; the first whose queue exists and is open to the user,
-or may be made, wins. A rule gives a full path in lower case, nothing, or an error, which ends
-placement. Nothing is changed here: what has to be made is made by who asked.
+The placement rules of a partition are tried in order. The first rule wins whose queue the user may
+use and which exists or may be created. A rule gives a full path in lower case, no path, or an
+error; an error ends placement. Nothing is changed here: the caller creates the queue if it is
+missing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, final
 
 from remuda.base.go_text import parse_bool
@@ -22,23 +24,22 @@ from remuda.config.schema import (
 from remuda.core.messages.commands import Tags
 from remuda.core.messages.tags import FORCE_CREATE, application_tag
 from remuda.core.model import states
-from remuda.core.model.application import Application
+from remuda.core.model.applications.submission import Submission
 from remuda.core.model.partition import Partition
-from remuda.core.model.placement_rule import PlacementRule
-from remuda.core.model.queue import Queue
+from remuda.core.model.placement_rule import Filter, PlacementRule
+from remuda.core.model.queues.queue import Queue
 from remuda.core.policy.access import may_submit
-from remuda.core.policy.filters import lets_pass
 
 DEFAULT_QUEUE: Final = "root.default"
 NO_MATCH: Final = "application rejected: no placement rule matched"
 
-# Characters of a bad name that a reason repeats.
+# How many characters of a bad name a reason repeats.
 SHOWN_NAME: Final = 80
 
 
 @final
 class Placement:
-    """Where an application goes: ``path``, or "" and why not, with the rule that says so."""
+    """The queue ``path`` of an application, or "" with the reason and the rule of the refusal."""
 
     __slots__ = ("path", "reason", "rule")
 
@@ -48,13 +49,14 @@ class Placement:
         self.rule = rule
 
 
-def place(partition: Partition, application: Application) -> Placement:
-    """Find the first rule that gives a usable queue, else the default queue if it is there.
+def place(partition: Partition, application: Submission) -> Placement:
+    """Return the queue of the first rule that gives a usable one, else the default queue.
 
-    The default queue is not for a forced application: where nothing matches, that goes to the
-    recovery queue, which is not tried here. Rules: PLC-55 to PLC-59, PLC-61, PLC-62.
+    A forced application does not go to the default queue: if no rule matches, the caller puts it
+    into the recovery queue. Implements: PLC-55, PLC-56, PLC-62, PLC-2. Rules: PLC-57, PLC-58,
+    PLC-59, PLC-61.
     """
-    for rule in partition.rules:
+    for rule in partition.settings.rules:
         found = _run(partition, rule, application)
         if found.reason:
             return found
@@ -67,12 +69,15 @@ def place(partition: Partition, application: Application) -> Placement:
 
 
 def forced(tags: Tags) -> bool:
-    """Whether an application must be taken, if need be by the recovery queue. Rules: PLC-70."""
+    """Whether an application must be accepted, in the recovery queue if necessary.
+
+    Implements: PLC-70.
+    """
     return parse_bool(application_tag(tags, FORCE_CREATE)) is True
 
 
 def nearest(partition: Partition, path: str) -> tuple[Queue, list[str]]:
-    """Return the deepest existing queue on a path and the names missing below it.
+    """Return the deepest existing queue on a path and the missing names below it.
 
     Rules: PLC-59, PLC-63. ``path``: lower case, from root.
     """
@@ -86,12 +91,12 @@ def nearest(partition: Partition, path: str) -> tuple[Queue, list[str]]:
     return found, []
 
 
-def _run(partition: Partition, rule: PlacementRule, application: Application) -> Placement:
-    """Run a rule with its parents: the path it gives, "" for no match, or an error.
+def _run(partition: Partition, rule: PlacementRule, application: Submission) -> Placement:
+    """Run a rule with its parent rules; return the path, "" for no match, or an error.
 
-    Each rule looks at its own part first and only then at its parent, so the chain is walked up
-    to the rule that needs no parent, and its queues are found on the way down.
-    Rules: PLC-23 to PLC-29, PLC-33.
+    Each rule computes its own part before its parent rule runs. So the chain is walked up to the
+    rule that needs no parent, and its queues are looked up on the way down. Implements: PLC-23,
+    PLC-24, PLC-25, PLC-26, PLC-27, PLC-28, PLC-29. Rules: chapter 20 section 3, PLC-33.
     """
     chain: list[tuple[PlacementRule, str]] = []
     level: PlacementRule | None = rule
@@ -113,21 +118,24 @@ def _run(partition: Partition, rule: PlacementRule, application: Application) ->
     return Placement(path)
 
 
-def _own_part(rule: PlacementRule, application: Application) -> str:
-    """Return what a rule itself adds to the path, "" if it has no input or is not for this user.
+def _own_part(rule: PlacementRule, application: Submission) -> str:
+    """Return the part a rule adds to the path, "" if it has no input or excludes the user.
 
-    Rules: PLC-20, PLC-21, PLC-27, PLC-42.
+    Implements: PLC-20, PLC-21, PLC-42. Rules: PLC-27.
     """
     own = _input(rule, application)
-    if not own or not lets_pass(rule.filter, application.user, application.user_groups):
+    if not own or not _lets_pass(rule.filter, application.user, application.user_groups):
         return ""
     if rule.name == RULE_FIXED or _is_qualified(rule, own):
         return own
     return own.replace(".", "_dot_")
 
 
-def _input(rule: PlacementRule, application: Application) -> str:
-    """Return what a rule makes its part of the path from. Rules: PLC-20, PLC-30 to PLC-34."""
+def _input(rule: PlacementRule, application: Submission) -> str:
+    """Return the text from which a rule makes its part.
+
+    Implements: PLC-30, PLC-31, PLC-33, PLC-34, PLC-87. Rules: PLC-20, PLC-32.
+    """
     if rule.name == RULE_PROVIDED:
         return application.record.queue
     if rule.name == RULE_USER:
@@ -138,9 +146,11 @@ def _input(rule: PlacementRule, application: Application) -> str:
 
 
 def _is_qualified(rule: PlacementRule, own: str) -> bool:
-    """Whether a part is a whole path from root, in any case. Rules: PLC-22, PLC-31, PLC-32, PLC-41.
+    """Whether a part is a full path from root, in lower or upper case.
 
-    The exact text ``root`` is one only where it is configured (PLC-24).
+    The text ``root`` alone is a full path only in a fixed rule (PLC-24).
+
+    Implements: PLC-22, PLC-32, PLC-41. Rules: PLC-31.
     """
     start = own[: len(ROOT) + 1].lower()
     return rule.name != RULE_USER and (
@@ -149,7 +159,10 @@ def _is_qualified(rule: PlacementRule, own: str) -> bool:
 
 
 def _name_fault(own: str) -> str:
-    """Return which name in a rule's part no queue may have, "" if all are fine. Rules: PLC-42."""
+    """Return why a name in a rule's part is invalid, "" if all names are valid.
+
+    Implements: PLC-43, PLC-65. Rules: PLC-42.
+    """
     if own:
         for part in own.split("."):
             if not QUEUE_NAME.fullmatch(part):
@@ -160,11 +173,11 @@ def _name_fault(own: str) -> str:
     return ""
 
 
-def _usable(partition: Partition, path: str, application: Application) -> bool:
-    """Whether an application may go to a queue, or have it made.
+def _usable(partition: Partition, path: str, application: Submission) -> bool:
+    """Whether an application may go to a queue that exists or may be created.
 
-    Nobody gets to the recovery queue by its name, be it there or not.
-    Rules: PLC-57, PLC-58, PLC-59, PLC-61, PLC-64, PLC-74.
+    No rule may place an application in the recovery queue by its name.
+    Implements: PLC-57, PLC-58, PLC-59, PLC-61, PLC-74, QLC-2, ACL-14. Rules: PLC-64.
     """
     queue, missing = nearest(partition, path)
     if f"{path}.".startswith(f"{RECOVERY_QUEUE}."):
@@ -176,3 +189,27 @@ def _usable(partition: Partition, path: str, application: Application) -> bool:
     elif not queue.leaf or queue.state == states.DRAINING:
         return False
     return may_submit(queue, application.user, application.user_groups)
+
+
+def _lets_pass(filter_: Filter | None, user: str, groups: Sequence[str]) -> bool:
+    """Whether a rule applies to a user: the user is tested first, then each group in order.
+
+    A filter without names applies to all users or to none, by its type. Implements: PLC-44, PLC-45,
+    PLC-46, PLC-49. Rules: PLC-21.
+    """
+    if filter_ is None:
+        return True
+    if filter_.users is None and filter_.groups is None:
+        return not filter_.deny
+    return _hits(filter_, user, groups) != filter_.deny
+
+
+def _hits(filter_: Filter, user: str, groups: Sequence[str]) -> bool:
+    if filter_.users is not None and filter_.users.hits(user):
+        return True
+    if filter_.groups is None:
+        return False
+    for group in groups:
+        if filter_.groups.hits(group):
+            return True
+    return False

@@ -1,7 +1,9 @@
-"""What the properties of a queue mean, and which a queue has (rules: QUE-18 to QUE-20, PRP, TPL).
+"""Merges the properties of queues and reads settings from them.
 
-Every value is text. One that means nothing counts as not given, so a bad value never refuses a
-configuration (PRP-2).
+Rules: chapter 50 section A.4, PRP, TPL.
+
+Every value is text. An invalid value counts as absent, so it never makes a configuration invalid
+(PRP-2).
 """
 
 from __future__ import annotations
@@ -24,14 +26,15 @@ from remuda.config.queue_properties import (
     SORT_PRIORITY,
 )
 from remuda.config.schema import TemplateConfig
-from remuda.core.model.queue import Queue, QueueSettings
+from remuda.core.model.queues.queue import Queue, QueueSettings
 
 
 def inherited(parent: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
-    """Return the merged map of a queue: its parent's, filtered, then its own.
+    """Return the properties of a queue: the inheritable ones of its parent, then its own.
 
-    ``own``: what is configured, for a dynamic leaf what its template says (D-C24). A name that a
-    property had earlier gives way to the queue's own one. Rules: PRP-3, PRP-4, PRP-5, QUE-20.
+    ``own``: the configured properties; for a dynamic leaf, those of its template (D-C24). If the
+    queue uses an old name of a property, the inherited value of the new name is removed.
+    Implements: PRP-3, PRP-5, QUE-20. Rules: PRP-4.
     """
     merged = dict(parent)
     if PRIORITY_POLICY.name in merged:
@@ -47,9 +50,9 @@ def inherited(parent: Mapping[str, str], own: Mapping[str, str]) -> dict[str, st
 
 
 def settings(properties: Mapping[str, str], leaf: bool) -> QueueSettings:
-    """Read the effective settings; a bad value means the default.
+    """Read the effective settings; an invalid value means the default.
 
-    Rules: QUE-18, QUE-19, PRP-1, PRP-2, PRP-6.
+    Implements: QUE-18, QUE-19, PRP-6, PRE-2. Rules: PRP-1, PRP-2.
     """
     found = QueueSettings()
     found.sort_by_priority = SORT_PRIORITY.read(properties) != DISABLED
@@ -58,7 +61,7 @@ def settings(properties: Mapping[str, str], leaf: bool) -> QueueSettings:
     found.preemption_policy = PREEMPTION_POLICY.read(properties)
     found.quota_preemption_delay_ns = QUOTA_PREEMPTION_DELAY.read(properties)
     if leaf:
-        # The sort policy of a parent is for its children to inherit (QUE-19).
+        # A parent does not use its sort policy; its children inherit it (QUE-19).
         found.application_sort = SORT_POLICY.read(properties)
         found.preemption_delay_ns = PREEMPTION_DELAY.read(properties)
         found.backoff = BACKOFF.read(properties)
@@ -68,9 +71,9 @@ def settings(properties: Mapping[str, str], leaf: bool) -> QueueSettings:
 
 
 def nearest_template(queue: Queue) -> TemplateConfig | None:
-    """Return the template for dynamic leaves below a parent: the lowest one upwards, whole.
+    """Return the template for dynamic leaves below a parent: the nearest one on its path.
 
-    Rules: TPL-5, TPL-8.
+    Implements: TPL-5, TPL-8.
     """
     for each in queue.path_up:
         if each.template is not None:

@@ -1,7 +1,7 @@
-"""All queues below a parent in the order they would be served, nothing being placed meanwhile.
+"""Sorts the children of a parent queue in the order of service at one moment.
 
-The scheduling path only ever asks for the next one (``model.child_order``); who looks at all of
-them at one moment needs the whole order.
+The scheduling path needs only the next child (``model.child_order``). The search for outstanding
+asks needs the whole order.
 """
 
 from __future__ import annotations
@@ -10,36 +10,47 @@ from heapq import heapify, heappop, heappush
 from typing import TypeAlias
 
 from remuda.core.model import states
-from remuda.core.model.child_order import Numbers
-from remuda.core.model.queue import Queue
+from remuda.core.model.queues.demand import Demand, Scale
+from remuda.core.model.queues.queue import Queue
+from remuda.core.model.queues.tiers import KINDS_LIMIT, Numbers
 from remuda.core.model.vectors import exceeds
 
 # Name and pending amounts of a queue.
 _Member: TypeAlias = tuple[str, tuple[int, ...]]
 
 
-def children_in_order(parent: Queue) -> list[Queue]:
-    """Return the children with something pending that are not stopped, first served first.
+def children_in_order(parent: Queue, scale: Scale) -> list[Queue]:
+    """Return the children that have pending asks and are not stopped, in the order of service.
 
-    Rules: QUE-32 to QUE-36. Cost: O(n log n), and of queues equal in priority and share the square
-    of the number of their different pending amounts at worst.
+    ``scale``: the units of demands. Rules: QUE-32, QUE-33, QUE-34, QUE-35, QUE-36, KV-5. Cost: O(n
+    log n); in parity mode plus the square of the number of different pending amounts, which is
+    limited.
     """
     tiers: dict[Numbers, list[_Member]] = {}
     for name in parent.child_order.names():
-        place = parent.child_order.place(name)
-        if place is not None and parent.children[name].state != states.STOPPED:
-            tiers.setdefault(place[0], []).append((name, place[1]))
+        sort_data = parent.child_order.sort_data(name)
+        if sort_data is not None and parent.children[name].state != states.STOPPED:
+            tiers.setdefault(sort_data[0], []).append((name, sort_data[1]))
     found: list[Queue] = []
     for _, members in sorted(tiers.items()):
-        found += [parent.children[name] for name in _in_order(members)]
+        by_exceeding = scale.parity and len({pending for _, pending in members}) <= KINDS_LIMIT
+        names = _by_exceeding(members) if by_exceeding else _by_demand(members, scale)
+        found += [parent.children[name] for name in names]
     return found
 
 
-def _in_order(members: list[_Member]) -> list[str]:
-    """Return, again and again, the first by name of those left that no other of them exceeds.
+def _by_demand(members: list[_Member], scale: Scale) -> list[str]:
+    """Return the names by demand, largest first, then by name. Rules: QUE-35, QUE-36."""
+    keys: list[tuple[Demand, str]] = [(scale.demand(pending), name) for name, pending in members]
+    return [name for _, name in sorted(keys)]
 
-    Equal amounts open together: when those that exceed them are served. Each kind of amounts waits
-    for the nearest larger one that exceeds it, then for the next. Rules: QUE-35, QUE-36.
+
+def _by_exceeding(members: list[_Member]) -> list[str]:
+    """Return the names so that each is the first left whose amounts no other left exceeds.
+
+    Members with equal amounts become available together, when all members that exceed them are
+    served. Each kind of amounts waits for the nearest larger kind that exceeds it, then for the
+    next one. Rules: QUE-36 (parity), KV-5.
     """
     names: dict[tuple[int, ...], list[str]] = {}
     for name, pending in members:
@@ -75,9 +86,9 @@ def _wait(
     number: int,
     start: int,
 ) -> bool:
-    """Let amounts wait for the next larger ones left that exceed them; False if there are none.
+    """Let a kind wait for the next larger kind left that exceeds it; False if there is none.
 
-    Those before ``start`` were looked at already. Rules: QUE-35.
+    Kinds before ``start`` were looked at already. Rules: QUE-35 (parity).
     """
     for larger in range(start, len(kinds)):
         if left[larger] and exceeds(kinds[larger], kinds[number]):

@@ -1,18 +1,21 @@
-"""How much of its due a queue or application uses (rules: RES-46 to RES-52, QUE-38)."""
+"""Computes shares: usage divided by a guarantee or maximum.
+
+Rules: chapter 40 section 9, QUE-38.
+"""
 
 from __future__ import annotations
 
-from remuda.core.model.queue import Queue
+from remuda.core.model.queues.queue import Queue
 from remuda.core.model.vectors import Vector, amount_at
 
 NO_PART = -1
 
 
 def fair_share(queue: Queue) -> float:
-    """Return the largest ratio of usage to what the queue is due. Rules: RES-52, QUE-38.
+    """Return the largest ratio of usage to divisor over the types. Rules: RES-52, QUE-38.
 
-    A type with neither a guarantee nor a fair maximum takes no part; one that is due nothing
-    counts as fully used once it is used at all.
+    A type with neither a guarantee nor a fair maximum is ignored. A type with divisor 0 counts as
+    fully used if any of it is used.
     """
     best = 0.0
     amounts = queue.allocated.amounts
@@ -28,9 +31,10 @@ def fair_share(queue: Queue) -> float:
 
 
 def fair_maximum(queue: Queue, above: Vector | None) -> Vector | None:
-    """Return the fair maximum of a queue from that of its parent. Rules: QUE-38.
+    """Return the fair maximum of a queue from that of its parent. Implements: QUE-38.
 
-    The queue's own maximum wins type by type, even if larger; nothing is laid over an empty one.
+    The queue's own maximum replaces the parent's type by type, even if it is larger. If the
+    parent's fair maximum is empty, the queue has none either.
     """
     if queue.parent is None:
         return queue.maximum
@@ -46,9 +50,9 @@ def fair_maximum(queue: Queue, above: Vector | None) -> Vector | None:
 
 
 def divisors(queue: Queue, fair_max: Vector | None) -> list[int]:
-    """Return per type what usage is divided by: the guarantee, else the fair maximum.
+    """Return the divisor of usage per type: the guarantee, else the fair maximum.
 
-    NO_PART where neither names the type. Rules: RES-52.
+    NO_PART if neither names the type. Rules: RES-52.
     """
     guaranteed = queue.guaranteed
     types = (guaranteed.types if guaranteed else 0) | (fair_max.types if fair_max else 0)
@@ -64,10 +68,12 @@ def divisors(queue: Queue, fair_max: Vector | None) -> list[int]:
 
 
 def usage_shares(used: Vector, total: Vector | None) -> tuple[float, ...]:
-    """Return the shares of an application, largest first, zeros cut off. Rules: RES-46 to RES-48.
+    """Return the shares of an application, largest first, zeros cut off.
 
-    A type that the total lacks, or has none of, counts with its raw amount. Without negative
-    usage, comparing two such tuples is the comparison of RES-47.
+    A type whose total is missing or 0 counts with its raw amount. If no usage is negative,
+    comparing two such tuples is the comparison of RES-47.
+
+    Rules: RES-46, RES-47, RES-48.
     """
     totals = total.amounts if total is not None else []
     known = len(totals)

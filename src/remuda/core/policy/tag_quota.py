@@ -1,6 +1,6 @@
-"""What the tags of an application say about the limits of its queue (rules: chapter 20 section 9).
+"""Reads the limits of a queue from the tags of an application (rules: chapter 20 section 9).
 
-A namespace brings its own quota this way; only queues that placement made listen to it.
+The quota of a namespace reaches the core this way. Only queues that placement created use it.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from remuda.core.messages.tags import (
     RESOURCE_QUOTA,
     application_tag,
 )
-from remuda.core.model.queue import Queue
+from remuda.core.model.queues.queue import Queue
 
-# Characters of a resource in a tag; a thousand types need fewer.
+# How long the text of a resource in a tag may be; a thousand types need fewer characters.
 TAG_LIMIT: Final = 65_536
 
 
 @final
 class TagQuota:
-    """The limits an application brings.
+    """The limits in the tags of an application.
 
-    ``maximum`` and ``guaranteed`` None, ``max_applications`` 0: the tag is absent or means nothing.
+    ``maximum`` and ``guaranteed`` None, ``max_applications`` 0: the tag is absent or invalid.
     """
 
     __slots__ = ("guaranteed", "max_applications", "maximum")
@@ -40,14 +40,14 @@ class TagQuota:
         self.max_applications: int = parse_uint64(application_tag(tags, RESOURCE_MAX_APPS)) or 0
 
     def has_resources(self) -> bool:
-        """Whether it replaces maximum and guarantee of the queue, both. Rules: PLC-83, PLC-85."""
+        """Whether it replaces maximum and guarantee of the queue. Rules: PLC-83, PLC-85."""
         return self.maximum is not None or self.guaranteed is not None
 
 
 def tag_quota(leaf: Queue, tags: Tags) -> TagQuota | None:
-    """Read the limits an application brings for its queue, None where tags limit nothing.
+    """Read the limits in an application's tags, None if its leaf does not use tags.
 
-    Rules: PLC-80, PLC-81, PLC-82, PLC-84 (Ours), PLC-85, SI-25, QUE-7.
+    Implements: PLC-80, PLC-84 (Ours), PLC-85. Rules: PLC-81, PLC-82, SI-25, QUE-7.
     """
     if leaf.managed or leaf.path == RECOVERY_QUEUE:
         return None
@@ -55,7 +55,10 @@ def tag_quota(leaf: Queue, tags: Tags) -> TagQuota | None:
 
 
 def _resource(text: str) -> Resource | None:
-    """Return the limit a tag gives, None if it means nothing. Rules: PLC-82, RES-10, RES-38."""
+    """Return the resource in a tag, None if the text is invalid.
+
+    Implements: PLC-82. Rules: RES-10, RES-38.
+    """
     if not text or len(text) > TAG_LIMIT:
         return None
     try:

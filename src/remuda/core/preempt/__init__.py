@@ -1,4 +1,5 @@
 """Chooses victims, on a trial that changes nothing (rules: chapter 60).
 
-What is chosen here ``apply`` carries out: it reserves the node and orders the victims out.
+``apply`` carries the choice out: it reserves the node and sends release requests for the victims.
+``quota_victims`` chooses the victims of lowered maxima; those have no ask and no node.
 """

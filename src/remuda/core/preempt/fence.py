@@ -1,6 +1,6 @@
-"""How far an ask may look for victims, and which priorities it comes before.
+"""Computes where an ask may look for victims, and which priorities they may have.
 
-Rules: PRE-7 to PRE-12.
+Rules: PRE-7, PRE-8, PRE-9, PRE-10, PRE-11, PRE-12.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ from collections.abc import Mapping
 from typing import TypeAlias, final
 
 from remuda.config.queue_properties import DISABLED, FENCE
-from remuda.core.model.queue import Queue
+from remuda.core.model.queues.queue import Queue
 from remuda.core.model.vectors import Amounts, amount_at
 
-# What the walk up to the fence root found: a queue of the path -> the priority of the ask there.
+# The queues from the leaf of an ask up to its fence root -> the priority of the ask in each.
 Path: TypeAlias = Mapping[Queue, int]
 
 
 @final
 class Side:
-    """A leaf beside the path of the ask, inside the fence.
+    """A leaf inside the fence that is not on the path of the ask.
 
-    ``common``: the lowest queue above both; ``below``: the queues from the leaf up to, without,
-    that. ``threshold``: the highest priority that may go. ``rank``: where a priority fence hides
-    the priorities, what takes the place of them; else None.
+    ``common``: the lowest common ancestor of the leaf and the ask; ``below``: the queues from the
+    leaf up, below ``common``. ``threshold``: the highest priority that a victim may have. ``rank``:
+    the rank of all allocations if a priority fence hides their priorities, else None.
     """
 
     __slots__ = ("below", "common", "leaf", "rank", "threshold")
@@ -35,15 +35,19 @@ class Side:
         self.below: tuple[Queue, ...] = leaf.path_up[: leaf.path_up.index(common)]
 
     def rank_of(self, priority: int) -> int:
-        """Return how a priority compares with the ask, at most 0 if it may go. Rules: PRE-9."""
+        """Return a priority relative to the threshold; at most 0 if a victim may have it.
+
+        Implements: PRE-9.
+        """
         return priority - self.threshold if self.rank is None else self.rank
 
 
 def ask_path(leaf: Queue, priority: int, amounts: Amounts, *, parity: bool) -> Path:
-    """Return the queues from the leaf of an ask up to its fence root, with its priority in each.
+    """Return the queues from an ask's leaf up to its fence root, with its priority in each.
 
-    A queue that the ask would take above its maximum is a fence, too: the victims must be below it.
-    Rules: PRE-7, PRE-51 (not in parity).
+    A queue that would exceed its maximum with the ask is a fence, too: the victims must be below
+    it.
+    Implements: PRE-7, PRE-51 (not in parity).
     """
     path: dict[Queue, int] = {}
     for queue in leaf.path_up:
@@ -57,13 +61,13 @@ def ask_path(leaf: Queue, priority: int, amounts: Amounts, *, parity: bool) -> P
 
 
 def due(queue: Queue, index: int) -> int:
-    """Return what of a type stays in a queue when all victims are gone, and what is promised."""
+    """Return the usage of a type in a queue after all preemptions in effect."""
     left = amount_at(queue.allocated, index) - amount_at(queue.preempting, index)
     return left if queue.promised is None else left + amount_at(queue.promised, index)
 
 
 def is_over(queue: Queue, amounts: Amounts) -> bool:
-    """Whether an ask would take a queue above its own maximum. Rules: PRE-51, PRE-88."""
+    """Whether a queue would exceed its own maximum with an ask. Rules: PRE-51, PRE-88."""
     maximum = queue.maximum
     if maximum is None:
         return False
@@ -78,7 +82,8 @@ def is_over(queue: Queue, amounts: Amounts) -> bool:
 class Fence:
     """The part of the tree in which an ask may look for victims.
 
-    Below a priority fence further ones do not count; in parity they do. Rules: PRE-7 to PRE-12.
+    Priority fences below another priority fence are ignored, but not in parity mode. Rules: PRE-7,
+    PRE-8, PRE-9, PRE-10, PRE-11, PRE-12.
     """
 
     __slots__ = ("_parity", "_seen", "path")
@@ -89,16 +94,18 @@ class Fence:
         self._seen: dict[Queue, tuple[Queue, int, int | None] | None] = {}
 
     def side_of(self, leaf: Queue) -> Side | None:
-        """Return what is known of a leaf, None if none of it may be a victim. Rules: PRE-8, PRE-12.
+        """Return the Side of a leaf, None if no allocation in it may be a victim.
 
-        The leaf of the ask gives none, nor what is outside the fence, comes before the ask as a
-        whole, or is in a queue that has preemption disabled.
+        There are no victims in the leaf of the ask, outside the fence, behind a priority fence with
+        a higher priority, or in a queue with preemption disabled.
+
+        Implements: PRE-8, PRE-12.
         """
         seen = None if leaf in self.path else self._look_at(leaf)
         return None if seen is None else Side(leaf, *seen)
 
     def _look_at(self, queue: Queue) -> tuple[Queue, int, int | None] | None:
-        """Return common queue, threshold and rank for what is in a queue beside the path."""
+        """Return common queue, threshold and rank for a queue that is not on the path."""
         if queue in self._seen:
             return self._seen[queue]
         found = None
@@ -131,9 +138,9 @@ class Fence:
         return common, threshold - offset, rank
 
     def _threshold_beside(self, common: Queue) -> int | None:
-        """Return the priority of the ask in the child of a queue of its path.
+        """Return the ask's priority in the path's child of a queue on its path.
 
-        None for the leaf itself. Rules: PRE-10 (Ours).
+        None if the queue is the leaf itself. Implements: PRE-10 (Ours).
         """
         before = None
         for queue, priority in self.path.items():

@@ -1,27 +1,27 @@
-"""Which victims would make room on a node (rules: PRE-18 to PRE-23, PRE-87)."""
+"""Finds the victims that would make room on a node (rules: chapter 60 section A.5, PRE-87)."""
 
 from __future__ import annotations
 
 from typing import TypeAlias, final
 
 from remuda.core.model.allocation import Allocation
-from remuda.core.model.candidates import OPTED_OUT, ORIGINATOR
-from remuda.core.model.node import Node
+from remuda.core.model.asks.request import Request
+from remuda.core.model.nodes.node import Node
 from remuda.core.model.partition import Partition
-from remuda.core.model.request import Request
+from remuda.core.model.preemption.candidates import OPTED_OUT, ORIGINATOR
 from remuda.core.model.vectors import amount_at
-from remuda.core.preempt.trial import Prey, Room, Trial
+from remuda.core.preempt.trial import Option, Room, Trial
 
-# A candidate with what is known of its kind.
-Found: TypeAlias = tuple[Allocation, Prey]
+# A candidate and the option of its kind.
+Found: TypeAlias = tuple[Allocation, Option]
 
 
 @final
 class Check:
-    """What the RM would be asked about one node (PRE-24).
+    """The question to the RM about one node (PRE-24).
 
-    ``victims``: all candidates that may go, in the order of removal. ``start``: index of the last
-    of them that makes the ask fit, -1 if it fits without.
+    ``victims``: all candidates that may be removed, in the order of removal. ``start``: the index
+    of the victim with which the ask fits, -1 if it fits without victims.
     """
 
     __slots__ = ("node", "start", "victims")
@@ -32,20 +32,23 @@ class Check:
         self.start = start
 
     def score(self, index: int) -> int:
-        """Return how bad it is if all up to an index go: the less the better. Rules: PRE-29."""
+        """Return the score of removing the victims up to an index; lower is better.
+
+        Implements: PRE-29.
+        """
         bits = 0
-        for allocation, prey in self.victims[: index + 1]:
-            assert allocation.ordered == 0
-            bits |= prey.kind.bits
+        for allocation, option in self.victims[: index + 1]:
+            assert allocation.release_type == 0
+            bits |= option.kind.bits
         return bits | (index + 1)
 
 
 @final
 class NodeSide:
-    """Finds the victims of one attempt on each node. ``parity``: as 1.5 did (PRE-84).
+    """Finds the victims of one attempt on each node. ``parity``: as in 1.5 (PRE-84).
 
-    ``looked_at``: how many candidates it went through; ``blocked``: reservations of others are in
-    the way; ``opens_ns``: when one of them is old enough, 0: none will be.
+    ``looked_at``: how many candidates were looked at; ``blocked``: reservations of other asks close
+    nodes; ``opens_ns``: when one of them is old enough to be cancelled, 0: never.
     """
 
     __slots__ = (
@@ -72,11 +75,14 @@ class NodeSide:
         self.blocked: bool = False
 
     def usable(self, node: Node) -> bool:
-        """Whether an ask may look for room on a node. Rules: PRE-18, PRE-22 (Ours), PRE-50."""
+        """Whether the ask may look for victims on a node.
+
+        Implements: PRE-18, PRE-50. Rules: PRE-22 (Ours).
+        """
         return node.holds(self._request.amounts) and self.free_for(node)
 
     def free_for(self, node: Node) -> bool:
-        """Whether nothing but its size may keep an ask from a node. Rules: PRE-18, PRE-87."""
+        """Whether the ask may use a node, apart from its capacity. Rules: PRE-18, PRE-87."""
         if not node.schedulable:
             return False
         for reservation in node.reservations.values():
@@ -89,9 +95,9 @@ class NodeSide:
         return True
 
     def check(self, node: Node) -> Check | None:
-        """Return what to ask about a node that has no room, None if it is of no use.
+        """Return the check of a node without room, None if no victims make enough room.
 
-        Rules: PRE-19, PRE-21 to PRE-23, PRE-87.
+        Implements: PRE-23, PRE-87. Rules: PRE-19, PRE-21, PRE-22.
         """
         candidates = self._candidates(node)
         self.looked_at += len(candidates)
@@ -104,8 +110,8 @@ class NodeSide:
         return Check(node, victims, start)
 
     def _may_cancel(self, other: Request, since_ns: int) -> bool:
-        """Whether a reservation may give way to the ask. Rules: RSV-10, PRE-87."""
-        limit_ns = self._partition.reservation_limit_ns
+        """Whether the ask may cancel a reservation. Rules: RSV-10, PRE-87."""
+        limit_ns = self._partition.settings.reservation_limit_ns
         if other.required_node() or other.preemption is not None or not limit_ns:
             return False
         if other.ask.priority >= self._request.ask.priority:
@@ -116,22 +122,25 @@ class NodeSide:
         return opens_ns <= self._now_ns
 
     def _candidates(self, node: Node) -> list[Found]:
-        """Return the candidates of a node, the best victim first. Rules: PRE-19 (Ours), PRE-87."""
+        """Return the candidates of a node, the best victim first.
+
+        Implements: PRE-19 (Ours). Rules: PRE-87.
+        """
         found: list[Found] = []
         for allocation in node.allocations:
-            prey = self._trial.prey_of(allocation)
-            if prey is not None:
-                found.append((allocation, prey))
-        found.sort(key=self._place)
+            option = self._trial.option_of(allocation)
+            if option is not None:
+                found.append((allocation, option))
+        found.sort(key=self._sort_key)
         return found
 
-    def _place(self, found: Found) -> tuple[bool, bool, int, int, str, int, str]:
-        allocation, prey = found
-        bits = prey.kind.bits
+    def _sort_key(self, found: Found) -> tuple[bool, bool, int, int, str, int, str]:
+        allocation, option = found
+        bits = option.kind.bits
         return (
             bits & OPTED_OUT > 0,
             bits & ORIGINATOR > 0,
-            0 if self._parity else prey.rank,
+            0 if self._parity else option.rank,
             -allocation.requested_ns,
             allocation.ask.allocation_key,
             allocation.application.number,
@@ -139,56 +148,62 @@ class NodeSide:
         )
 
     def _first_pass(self, node: Node, candidates: list[Found]) -> tuple[list[Found], list[Found]]:
-        """Part candidates that may go into those that help and those that do not. Rules: PRE-21."""
+        """Split permitted candidates into those that help and the others.
+
+        Implements: PRE-21.
+        """
         trial = self._trial
         short = self._short(node)
         head: list[Found] = []
         tail: list[Found] = []
         for found in candidates:
-            prey = found[1]
-            if not trial.permits(prey, charged=True):
+            option = found[1]
+            if not trial.permits(option, charged=True):
                 continue
             helps = False
-            for index, amount in prey.need:
+            for index, amount in option.need:
                 if short.get(index, 0) > 0:
                     short[index] -= amount
                     helps = True
             if helps:
-                trial.take(prey, charged=True)
+                trial.take(option, charged=True)
                 head.append(found)
             else:
                 tail.append(found)
-        for _, prey in head:
-            trial.take(prey, charged=True, sign=-1)
+        for _, option in head:
+            trial.take(option, charged=True, sign=-1)
         return head, tail
 
     def _second_pass(self, node: Node, ordered: list[Found]) -> tuple[list[Found], int]:
-        """Return those that may go one after another, and at which the ask fits. Rules: PRE-22."""
+        """Return the candidates permitted one after another, and the index where the ask fits.
+
+        Implements: PRE-22.
+        """
         trial = self._trial
         short = self._short(node)
         missing = len(short)
         victims: list[Found] = []
         start = -1
         for found in ordered:
-            prey = found[1]
-            if not trial.permits(prey, charged=False):
+            option = found[1]
+            if not trial.permits(option, charged=False):
                 continue
-            trial.take(prey)
+            trial.take(option)
             victims.append(found)
             if start >= 0:
                 continue
-            for index, amount in prey.need:
+            for index, amount in option.need:
                 if short.get(index, 0) > 0:
                     short[index] -= amount
                     missing -= short[index] <= 0
             if not missing:
                 start = len(victims) - 1
-        for _, prey in victims:
-            trial.take(prey, sign=-1)
+        for _, option in victims:
+            trial.take(option, sign=-1)
         return victims, start
 
     def _shorten(self, node: Node, victims: list[Found], start: int) -> tuple[list[Found], int]:
-        """Put those behind the others that need not go for the ask to fit. Rules: PRE-87 (4)."""
+        """Move victims that the ask does not need to fit behind the others. Rules: PRE-87 (4)."""
         spare = spare_room(node, self._request, victims[: start + 1])
         kept: list[Found] = []
         moved: list[Found] = []
@@ -197,7 +212,7 @@ class NodeSide:
         return kept[::-1] + moved[::-1] + victims[start + 1 :], len(kept) - 1
 
     def _short(self, node: Node) -> dict[int, int]:
-        """Return what the ask lacks on a node, by type; not empty where it does not fit."""
+        """Return per type what the ask lacks on a node; empty if it fits."""
         available = node.available
         return {
             index: amount - amount_at(available, index)
@@ -207,20 +222,23 @@ class NodeSide:
 
 
 def spare_room(node: Node, request: Request, victims: list[Found]) -> Room:
-    """Return what is left on a node, of what an ask wants, when victims went and it came."""
+    """Return the room left on a node after the victims end and the ask is placed."""
     spare = {
         index: amount_at(node.available, index) - amount for index, amount in request.amounts.need
     }
-    for _, prey in victims:
-        for index, amount in prey.need:
+    for _, option in victims:
+        for index, amount in option.need:
             if index in spare:
                 spare[index] += amount
     return spare
 
 
-def spares(spare: Room, prey: Prey) -> bool:
-    """Whether a victim may stay, since there is room to spare; then that is less. Rules: PRE-87."""
-    need = [(index, amount) for index, amount in prey.need if index in spare]
+def spares(spare: Room, option: Option) -> bool:
+    """Whether the spare room suffices to keep a victim; if so, subtract the victim from it.
+
+    Rules: PRE-87.
+    """
+    need = [(index, amount) for index, amount in option.need if index in spare]
     if any(spare[index] < amount for index, amount in need):
         return False
     for index, amount in need:

@@ -1,7 +1,7 @@
-"""What has to go to bring a queue down to its maximum (rules: PRE-67 to PRE-71).
+"""Computes the amounts that a quota preemption must free (rules: chapter 60 part D).
 
-How much is too much, how far guarantees let it go, and which part of it each leaf below has to
-give. Who goes for it is chosen in ``quota_victims``.
+That is the excess, limited by guarantees, and the share of it that each leaf below must give up.
+``quota_victims`` chooses the victims.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final, TypeAlias, final
 
 from remuda.core.model import states
 from remuda.core.model.partition import Partition
-from remuda.core.model.queue import Queue
+from remuda.core.model.queues.queue import Queue
 from remuda.core.model.vectors import Vector, amount_at
 
 # Amounts above zero by type index.
@@ -22,7 +22,7 @@ NOTHING: Final[Part] = {}
 
 @final
 class Share:
-    """What a queue has to give up of what its own applications hold."""
+    """The amounts that a queue's own applications must give up."""
 
     __slots__ = ("part", "queue")
 
@@ -32,12 +32,12 @@ class Share:
 
 
 def delay_of(partition: Partition, queue: Queue) -> int:
-    """Return how long a queue may stay above a changed maximum, in nanoseconds; 0: for ever.
+    """Return how long a queue may exceed a changed maximum, in nanoseconds; 0: for ever.
 
-    For ever where it is switched off, in root (its maximum is the size of the cluster), in dynamic
-    queues and in those that are configured no more. Rules: PRE-63, PRE-64.
+    0 if quota preemption is switched off, for root (its maximum is the size of the cluster), for
+    dynamic queues and for queues that are not configured any more. Rules: PRE-63, PRE-64.
     """
-    if not partition.config.quota_preemption or queue.parent is None:
+    if not partition.settings.config.quota_preemption or queue.parent is None:
         return 0
     if not queue.managed or queue.state == states.DRAINING:
         return 0
@@ -45,9 +45,9 @@ def delay_of(partition: Partition, queue: Queue) -> int:
 
 
 def excess(queue: Queue) -> Part:
-    """Return by how much what stays in a queue is above its maximum; victims are about to go.
+    """Return how far a queue exceeds its maximum after all victims end.
 
-    Types that the maximum does not name are unlimited. Rules: PRE-67.
+    Types that the maximum does not name are unlimited. Implements: PRE-67.
     """
     maximum = queue.maximum
     if maximum is None or queue.parent is None:
@@ -56,10 +56,11 @@ def excess(queue: Queue) -> Part:
 
 
 def allowed(queue: Queue, wanted: Part) -> Part:
-    """Return how much of an amount may go before this queue or one above is at its guarantee.
+    """Return how much may be preempted before this queue or an ancestor is at its guarantee.
 
-    It is the least that any of them has above it; one without guarantee of a type allows all.
-    Rules: PRE-68 (Ours).
+    That is the least surplus over a guarantee on the path. A queue without a guarantee for a type
+    does not limit it.
+    Implements: PRE-68 (Ours).
     """
     left = dict(wanted)
     for level in queue.path_up:
@@ -70,11 +71,12 @@ def allowed(queue: Queue, wanted: Part) -> Part:
 
 
 def distribute(queue: Queue, wanted: Part) -> list[Share]:
-    """Return what each queue in and below one has to give, depth first, children by name.
+    """Return the share of a queue and of each queue below it, depth first, children by name.
 
-    In proportion to what they hold above guarantees: their own, and those below that keep it. A
-    type without guarantee is above it. Shares are whole and add up to what is wanted, or to all
-    that guarantees leave. Rules: PRE-69 (Ours). Cost: O(queues below x types).
+    Shares are in proportion to usage above guarantees: the queue's own guarantee and those of
+    queues below it. All usage of a type without a guarantee counts as above it. Shares are whole
+    numbers and add up to ``wanted``, or to all that guarantees leave. Implements: PRE-69 (Ours).
+    Cost: O(queues below x types).
     """
     spare: dict[str, dict[int, int]] = {}
     _find_spare(queue, wanted, spare)
@@ -84,9 +86,9 @@ def distribute(queue: Queue, wanted: Part) -> list[Share]:
 
 
 def portions(amount: int, weights: Sequence[int]) -> list[int]:
-    """Return whole parts of an amount in proportion to weights; none is above its weight.
+    """Split an amount into whole parts in proportion to weights; no part exceeds its weight.
 
-    What rounding down leaves goes to the largest remainders, among equal ones to the first.
+    The rest after rounding down goes to the largest remainders, among equal ones to the first.
     Rules: PRE-69 (Ours).
     """
     total = sum(weights)
@@ -104,7 +106,7 @@ def portions(amount: int, weights: Sequence[int]) -> list[int]:
 
 
 def stays(queue: Queue, index: int) -> int:
-    """Return what stays allocated of a type when all victims are gone. Rules: PRE-67."""
+    """Return the usage of a type after all victims end. Rules: PRE-67."""
     return amount_at(queue.allocated, index) - amount_at(queue.preempting, index)
 
 
@@ -114,7 +116,7 @@ def names(limit: Vector | None, index: int) -> bool:
 
 
 def _find_spare(queue: Queue, wanted: Part, found: dict[str, dict[int, int]]) -> None:
-    """Find for a queue and all below it what can go without taking one below its guarantee."""
+    """Find for a queue and all queues below it what guarantees allow to preempt."""
     for child in queue.children.values():
         _find_spare(child, wanted, found)
     own: dict[int, int] = {}
@@ -127,7 +129,7 @@ def _find_spare(queue: Queue, wanted: Part, found: dict[str, dict[int, int]]) ->
 
 
 def _split(queue: Queue, wanted: Part, spare: Mapping[str, Part], shares: list[Share]) -> None:
-    """Distribute an amount over the children and what the queue's own applications hold."""
+    """Distribute an amount over the children and the queue's own applications."""
     if not wanted:
         return
     children = [queue.children[name] for name in sorted(queue.children)]
@@ -144,12 +146,12 @@ def _split(queue: Queue, wanted: Part, spare: Mapping[str, Part], shares: list[S
 
 
 def _own(queue: Queue, index: int) -> int:
-    """Return what stays of the queue's own applications; a former parent has children, too."""
+    """Return the usage of the queue's own applications after all victims end."""
     return stays(queue, index) - sum([stays(child, index) for child in queue.children.values()])
 
 
 def _spare_of(queue: Queue, index: int) -> int:
-    """Return how much a queue has above a guarantee that it names."""
+    """Return the usage of a queue above its guarantee of a type, which it must have."""
     assert queue.guaranteed is not None
     return max(0, stays(queue, index) - amount_at(queue.guaranteed, index))
 

@@ -1,25 +1,26 @@
-"""Chooses who goes to bring a queue down to its maximum (rules: PRE-67 to PRE-71).
+"""Chooses victims that bring a queue within its changed maximum (rules: chapter 60 part D).
 
-First each leaf gives of its share what fits in it. What is left is taken from anywhere below the
-queue: what fits, and where nothing fits any more one allocation that is larger than what is left.
-Nothing is chosen that takes a queue on the way to root below its guarantee.
+First, candidates of each leaf are chosen that fit into its share. The rest is taken from all leaves
+below the queue: first candidates that fit into the rest, then, if none fits, one that is larger
+than the rest. No victim takes a queue on its path below its guarantee.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import lcm
 from typing import Final, TypeAlias, final
 
 from remuda.core.model.allocation import Allocation
-from remuda.core.model.candidates import came_ns, is_candidate
-from remuda.core.model.queue import Queue
+from remuda.core.model.partition import Partition
+from remuda.core.model.preemption.candidates import came_ns, is_candidate
+from remuda.core.model.queues.queue import Queue
 from remuda.core.model.vectors import Vector, add, amount_at, copy, subtract, subtract_vector
 from remuda.core.preempt.quota_change import Part, allowed, distribute, excess, names
 
 HOUR_NS: Final = 3_600 * 10**9
 
-# Who goes first (PRE-70).
+# The order of victims by their kind (PRE-70).
 ORDINARY: Final = 0
 OPTED_OUT: Final = 1
 ORIGINATOR: Final = 2
@@ -29,32 +30,60 @@ VictimKey: TypeAlias = tuple[int, int, int, int, int, int, str, str, int]
 
 @final
 class QuotaChoice:
-    """What was chosen to bring a queue down to its maximum.
+    """The decision to begin a quota preemption in a queue: its victims.
 
-    ``excess``: how much it is above it; ``planned``: the part of it that guarantees let go;
-    ``candidates``: how many allocations could have been chosen.
+    ``excess``: how far the queue exceeds its maximum; ``planned``: the part of the excess that
+    guarantees allow to preempt; ``candidates``: how many allocations could have been chosen.
     """
 
-    __slots__ = ("candidates", "excess", "planned", "victims")
+    __slots__ = ("candidates", "excess", "planned", "queue", "victims")
 
     def __init__(
-        self, above: Part, planned: Part, candidates: int, victims: list[Allocation]
+        self,
+        queue: Queue,
+        above: Part,
+        planned: Part,
+        candidates: int = 0,
+        victims: Sequence[Allocation] = (),
     ) -> None:
+        self.queue = queue
         self.excess = above
         self.planned = planned
         self.candidates = candidates
         self.victims = victims
 
 
-def choose_for_quota(queue: Queue) -> QuotaChoice:
-    """Return who goes for the maximum of a queue; nothing is changed.
+def decide_quota(partition: Partition, now_ns: int) -> QuotaChoice | None:
+    """Return the next quota preemption that is due, None if none is; nothing is changed.
 
-    Rules: PRE-67 to PRE-71. Cost: O(c log c + c x types x (types + depth)) for c candidates.
+    Parents come before children. While a run is in progress in a queue or above it, no other begins
+    there. Implements: PRE-65. Rules: PRE-73, PRE-75.
+    """
+    due = [
+        queue
+        for queue in partition.preempting.quotas.armed.values()
+        if queue.quota_due_ns <= now_ns and not shielded(queue)
+    ]
+    if not due:
+        return None
+    return _choose(min(due, key=lambda queue: (len(queue.path_up), queue.path)))
+
+
+def shielded(queue: Queue) -> bool:
+    """Whether a run is in progress in a queue or above it. Rules: PRE-65."""
+    return any(each.quota_run is not None for each in queue.path_up)
+
+
+def _choose(queue: Queue) -> QuotaChoice:
+    """Return the victims for the maximum of a queue; nothing is changed.
+
+    Implements: PRE-73. Rules: PRE-67, PRE-68, PRE-69, PRE-70, PRE-71. Cost: O(c log c + c x types x
+    (types + depth)) for c candidates.
     """
     above = excess(queue)
     planned = allowed(queue, above)
     if not planned:
-        return QuotaChoice(above, planned, 0, [])
+        return QuotaChoice(queue, above, planned)
     candidates = _candidates(queue, planned)
     own: dict[str, list[Allocation]] = {}
     for each in candidates:
@@ -65,15 +94,15 @@ def choose_for_quota(queue: Queue) -> QuotaChoice:
     trial.take_left(candidates)
     while trial.spare_needless():
         trial.take_left(candidates)  # guarantees may permit more now
-    return QuotaChoice(above, planned, len(candidates), list(trial.chosen.values()))
+    return QuotaChoice(queue, above, planned, len(candidates), list(trial.chosen.values()))
 
 
 def victim_key(allocation: Allocation, wanted: Part) -> VictimKey:
-    """Return what orders those that may go, the first of them first.
+    """Return the sort key of candidates; the best victim comes first.
 
-    Ordinary ones, then those that opted out, then originators; those of whose types most are
-    wanted; lower priority; newer by the hour; the smaller part of what is wanted; newer at all.
-    Last the key, the ID and the number of the application. Rules: PRE-70 (Ours), RES-53.
+    The order: ordinary candidates, then those that opted out, then originators; a larger part of
+    wanted types; lower priority; newer by the hour; a smaller part of the wanted amounts; newer;
+    then key, ID and number of the application. Implements: PRE-70 (Ours). Rules: RES-53.
     """
     ask = allocation.ask
     need = allocation.amounts.need
@@ -92,7 +121,7 @@ def victim_key(allocation: Allocation, wanted: Part) -> VictimKey:
 
 
 def _candidates(queue: Queue, wanted: Part) -> list[Allocation]:
-    """Return those that may go and hold some of what is wanted, in their order. Rules: PRE-70."""
+    """Return the candidates that hold a wanted type, sorted. Rules: PRE-70."""
     found: list[Allocation] = []
     ahead = [queue]
     while ahead:
@@ -108,21 +137,21 @@ def _candidates(queue: Queue, wanted: Part) -> list[Allocation]:
 
 
 def _kind(allocation: Allocation) -> int:
-    """Return how much an allocation is to be spared; originators most of all. Rules: PRE-70."""
+    """Return the kind of a candidate; a higher one is spared longer. Rules: PRE-70."""
     if allocation.ask.originator:
         return ORIGINATOR
     return ORDINARY if allocation.ask.allow_preempt_self else OPTED_OUT
 
 
 def _holds(allocation: Allocation, wanted: Part) -> bool:
-    """Whether an allocation has more than nothing of a type that is wanted. Rules: PRE-70."""
+    """Whether an allocation holds some of a wanted type. Rules: PRE-70."""
     return any(index in wanted for index, _ in allocation.amounts.need)
 
 
 def _size(allocation: Allocation, wanted: Part) -> int:
-    """Return the largest share of what is wanted that an allocation has of a type.
+    """Return the largest share that an allocation has of the wanted amount of a type.
 
-    It is a whole multiple of a fraction that is the same for all.
+    The result is an integer: all shares are multiplied by the same number.
     """
     unit = lcm(*wanted.values())
     shares = [
@@ -134,9 +163,9 @@ def _size(allocation: Allocation, wanted: Part) -> int:
 
 
 def _coverage(allocation: Allocation, left: Part) -> int:
-    """Return how much of what is left one allocation covers, each type counting the same.
+    """Return how much of the rest an allocation covers; each type has the same weight.
 
-    It is a whole multiple of a fraction that is the same for all.
+    The result is an integer: all shares are multiplied by the same number.
     """
     unit = lcm(*left.values())
     covered = 0
@@ -148,10 +177,10 @@ def _coverage(allocation: Allocation, left: Part) -> int:
 
 @final
 class _Trial:
-    """Those chosen so far, by what identifies them, and what that leaves.
+    """The victims chosen so far, by key, and the rest that is still wanted.
 
-    ``left``: what is wanted yet by type index, below zero where more goes than is wanted.
-    ``_stays``: what stays of the queues on the way of victims, by path.
+    ``left``: the amount still wanted by type index, negative if the victims hold more than is
+    wanted. ``_stays``: the usage of queues after the victims end, by path.
     """
 
     __slots__ = ("_stays", "chosen", "left", "wanted")
@@ -163,7 +192,7 @@ class _Trial:
         self._stays: dict[str, Vector] = {}
 
     def take_of_share(self, candidates: Iterable[Allocation], share: dict[int, int]) -> None:
-        """Take of one queue's candidates what exceeds its share in no type that is wanted.
+        """Choose candidates of one queue that fit into its share in all wanted types.
 
         Rules: PRE-71.
         """
@@ -176,28 +205,29 @@ class _Trial:
                     share[index] -= amount
 
     def take_left(self, candidates: list[Allocation]) -> None:
-        """Take what is left from all candidates, in their order, as far as guarantees permit.
+        """Choose candidates for the rest, in their order, as far as guarantees permit.
 
-        What exceeds nothing comes first, then what exceeds only types of which enough goes. Where
-        nothing like that remains one is taken that is larger than what is left of a type; that is
-        enough of this type then, so there is one at most for each. Rules: PRE-71 (Ours).
+        Candidates that exceed the rest in no type come first, then candidates that exceed it only
+        in types that are covered already. If there are none, one candidate is chosen that is larger
+        than the rest of a type. That covers the type, so this happens at most once for each type.
+        Implements: PRE-71 (Ours).
         """
         if self._open():
             self._fill(candidates, strict=True)
         while wanted := self._open():
             self._fill(candidates, strict=False)
             if len(self._open()) < len(wanted):
-                continue  # what exceeded a type may not do so any more
+                continue  # candidates that exceeded a type may fit now
             last = self._largest_use(candidates)
             if last is None:
                 return
             self._take(last)
 
     def spare_needless(self) -> bool:
-        """Spare those that need not go because of others that do, the last chosen first.
+        """Spare victims that are not needed because of later ones, the last chosen first.
 
-        Whether there was any. Nobody is spared who has something of a type of which not enough
-        goes, so only more can go of it: taking and sparing in turn comes to an end.
+        Return whether a victim was spared. A victim with a type that is not covered yet is never
+        spared, so choosing and sparing in turn always ends.
         """
         before = len(self.chosen)
         for key, allocation in reversed(list(self.chosen.items())):
@@ -211,7 +241,7 @@ class _Trial:
         return len(self.chosen) < before
 
     def _fill(self, candidates: Iterable[Allocation], *, strict: bool) -> None:
-        """Take what fits what is left; ``strict``: types of which enough goes count, too."""
+        """Choose candidates that fit the rest; ``strict``: covered types count, too."""
         for allocation in candidates:
             left = self.left if strict else self._open()
             pairs = [pair for pair in allocation.amounts.need if pair[0] in left]
@@ -220,9 +250,10 @@ class _Trial:
                 self._take(allocation)
 
     def _largest_use(self, candidates: Iterable[Allocation]) -> Allocation | None:
-        """Return who goes beyond what is left: of the least spared the smallest that suffices.
+        """Return the smallest candidate of the lowest kind that covers the rest.
 
-        If nobody suffices for all types, whoever covers most of what is left. None: nobody may.
+        If none covers all types of the rest, return the one that covers most. None: guarantees
+        permit none.
         Rules: PRE-71 (Ours).
         """
         left = self._open()
@@ -238,7 +269,7 @@ class _Trial:
         return best
 
     def _open(self) -> dict[int, int]:
-        """Return what is wanted and not covered."""
+        """Return the amounts that are not covered yet."""
         return {index: amount for index, amount in self.left.items() if amount > 0}
 
     def _may_take(self, allocation: Allocation) -> bool:
@@ -253,9 +284,11 @@ class _Trial:
             subtract(self._stays_of(queue), allocation.amounts)
 
     def _permits(self, allocation: Allocation) -> bool:
-        """Whether no guarantee on the way to root is broken if this one goes, too. Rules: PRE-71.
+        """Whether all guarantees on the path are kept if this candidate is chosen, too.
 
-        Of types of which it has nothing nothing is asked.
+        Types that the allocation does not hold are not checked.
+
+        Rules: PRE-71.
         """
         for queue in _path(allocation):
             guaranteed = queue.guaranteed
@@ -278,5 +311,4 @@ class _Trial:
 
 def _path(allocation: Allocation) -> tuple[Queue, ...]:
     leaf = allocation.application.queue
-    assert leaf is not None
     return leaf.path_up

@@ -1,4 +1,4 @@
-"""The words for why an attempt helped or did not (rules: PRE-58, PRE-91)."""
+"""The texts that explain the result of an attempt (rules: PRE-58, PRE-91)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from remuda.base.resource_text import printable
 from remuda.core.model.partition import Partition
-from remuda.core.model.queue import Queue
+from remuda.core.model.queues.queue import Queue
 from remuda.core.model.vectors import Vector, define
 from remuda.core.preempt.nodes import Found
 from remuda.core.preempt.trial import Room, Trial
@@ -19,17 +19,17 @@ NO_HELP: Final = "Preemption does not help"
 TOO_FEW: Final = "Preemption helped but short of resources"
 NO_FIT_THERE: Final = "No fit on required node, preemption does not help"
 
-# The RM has been asked and answers later: nothing is known yet.
+# The RM was asked and answers later, so the result is not known yet.
 ASKED: Final = "Preemption awaits the resource manager"
 
 
 def owed_reasons(
     partition: Partition, leaf: Queue, trial: Trial, victims: Sequence[Found]
 ) -> tuple[str, ...]:
-    """Return what justifies a choice: what was owed beside each queue that gave. Rules: PRE-91."""
+    """Return the reasons of a choice: the room owed below each common queue. Rules: PRE-91."""
     reasons: dict[str, None] = {}
-    for _, prey in victims:
-        common = prey.side.common
+    for _, option in victims:
+        common = option.side.common
         room = printable(partition.types.resource(_vector(trial.owed[common])))
         reasons[f"below '{common.path}' queue '{leaf.path}' is owed {room}"] = None
     return tuple(reasons)

@@ -1,8 +1,9 @@
-"""Goes through the nodes of an attempt, the best first (rules: PRE-25, PRE-62, PRE-87).
+"""Yields the nodes of an attempt, the best first (rules: PRE-25, PRE-62, PRE-87).
 
-A node is judged in three steps, each dearer than the one before: by what it lacks, by what could
-at most be freed on it, allocation by allocation. The next step is taken only for the node that may
-come next, so in most attempts nearly all nodes cost no more than the first.
+A node is judged in up to three steps with rising cost: by the amounts it lacks; by the most that
+victims could free on it; allocation by allocation. The next step is made only for a node that may
+be the best one left. So in most attempts, nearly all nodes cost only the first step.
+Implements: PRE-62.
 """
 
 from __future__ import annotations
@@ -11,33 +12,33 @@ from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 from typing import Final, TypeAlias, final
 
-from remuda.core.model.candidates import Candidates
-from remuda.core.model.node import Node
+from remuda.core.model.asks.request import Request
+from remuda.core.model.nodes.node import Node
 from remuda.core.model.partition import Partition
-from remuda.core.model.request import Request
+from remuda.core.model.preemption.candidates import Candidates
 from remuda.core.model.vectors import amount_at
 from remuda.core.preempt.nodes import Check, NodeSide
-from remuda.core.preempt.trial import Prey, Trial
+from remuda.core.preempt.trial import Option, Trial
 
-# What one attempt may spend on nodes beyond the first step: a second step costs 1, a third 4.
+# The budget of an attempt for steps beyond the first: a second step costs 1, a third 4.
 SPEND_LIMIT: Final = 400
 _THIRD_STEP: Final = 4
 
-# How much is known of a node.
+# The last step made for a node.
 _ROUGH: Final = 0
 _CLOSE: Final = 1
 _EXACT: Final = 2
 
-# Bits, start, node ID, what is known: the first two are at least that good unless known exactly.
-_Place: TypeAlias = tuple[int, int, str, int]
+# Bits, start, node ID, last step. Before the third step, bits and start are lower bounds.
+_HeapEntry: TypeAlias = tuple[int, int, str, int]
 
 
 @final
 class NodeSearch:
-    """The nodes an ask could be placed on after some victims went.
+    """The nodes that an ask could be placed on without some victims.
 
-    ``passed``: how many nodes were gone past; ``cut``: there are more, but enough was spent on
-    this attempt. Rules: PRE-25, PRE-87.
+    ``passed``: how many nodes were looked at; ``cut``: there are more nodes, but the budget is used
+    up. Rules: PRE-25, PRE-87.
     """
 
     __slots__ = (
@@ -66,17 +67,17 @@ class NodeSearch:
         self._candidates = candidates
         self._trial = trial
         self._side = side
-        self._by_bits = not partition.parity
+        self._by_bits = not partition.settings.parity
         self._checks: dict[str, Check] = {}
         self._spent: int = 0
         self.passed: int = 0
         self.cut: bool = False
 
     def checks(self, *, nodes_tried: bool, skipped: int) -> Iterator[Check]:
-        """Give what the RM would be asked, the best first.
+        """Yield the checks of nodes, the best first.
 
-        ``nodes_tried``: those with room were tried before, in vain (PRE-24). ``skipped``: so many
-        nodes an earlier attempt went past.
+        ``nodes_tried``: nodes with room were tried before without success (PRE-24). ``skipped``:
+        how many nodes an earlier attempt looked at; they are skipped.
         """
         heap = self._rough(nodes_tried=nodes_tried)
         heapify(heap)
@@ -95,8 +96,8 @@ class NodeSearch:
                     return
             self._refine(heap, self._partition.nodes[node_id], known, start)
 
-    def _refine(self, heap: list[_Place], node: Node, known: int, start: int) -> None:
-        """Find out more about a node, and put it where it belongs then, if it is of use."""
+    def _refine(self, heap: list[_HeapEntry], node: Node, known: int, start: int) -> None:
+        """Make the next step for a node, and put it back into the heap unless it is of no use."""
         node_id = node.node_id
         if known == _ROUGH and start >= 0:
             self._spent += 1
@@ -113,22 +114,22 @@ class NodeSearch:
             bits = check.score(check.start) & ~(2**32 - 1) if self._by_bits else 0
             heappush(heap, (bits, check.start, node_id, _EXACT))
 
-    def _rough(self, *, nodes_tried: bool) -> list[_Place]:
-        """Return the usable nodes by the fewest victims that could do, were they the largest.
+    def _rough(self, *, nodes_tried: bool) -> list[_HeapEntry]:
+        """Return the usable nodes with the fewest victims that could suffice, if all were largest.
 
-        Rules: PRE-18, PRE-20, PRE-50.
+        Implements: PRE-20. Rules: PRE-18, PRE-50.
         """
         largest: dict[int, int] = {}
         best = 0
         if self._by_bits:
-            best = min([prey.kind.bits for prey in self._trial.prey.values()])
-        for prey in self._trial.prey.values():
-            for index, amount in prey.need:
+            best = min([option.kind.bits for option in self._trial.options.values()])
+        for option in self._trial.options.values():
+            for index, amount in option.need:
                 largest[index] = max(amount, largest.get(index, 0))
         needs = [
             (index, amount, largest.get(index, 0)) for index, amount in self._request.amounts.need
         ]
-        found: list[_Place] = []
+        found: list[_HeapEntry] = []
         holds: dict[int, bool] = {}
         for node_id, node in self._partition.nodes.items():
             number = node.total.number
@@ -144,28 +145,30 @@ class NodeSearch:
         return found
 
     def _bound(self, node: Node) -> tuple[int, int] | None:
-        """Return bits and start that are not worse than those of a node; None: it is of no use."""
+        """Return lower bounds of a node's bits and start; None: no victims make enough room."""
         on_node = self._candidates.on.get(node.node_id)
         if on_node is None:
             return None
-        known = self._trial.prey
-        prey = [(known[kind], count) for kind, count in on_node.items() if kind in known]
-        if len(prey) > 1:
-            prey.sort(key=_by_class)
+        known = self._trial.options
+        options = [(known[kind], count) for kind, count in on_node.items() if kind in known]
+        if len(options) > 1:
+            options.sort(key=_by_class)
         available = node.available
         short = {
             index: amount - amount_at(available, index)
             for index, amount in self._request.amounts.need
             if amount > amount_at(available, index)
         }
-        return self._least(prey, short)
+        return self._least(options, short)
 
-    def _least(self, prey: list[tuple[Prey, int]], short: dict[int, int]) -> tuple[int, int] | None:
-        """Return the fewest victims that could do, and the best class the last of them could be."""
+    def _least(
+        self, options: list[tuple[Option, int]], short: dict[int, int]
+    ) -> tuple[int, int] | None:
+        """Return the best bits of the last victim, and the index after the fewest victims."""
         left = dict(short)
         largest = dict.fromkeys(short, 0)
         found = -1
-        for each, count in prey:
+        for each, count in options:
             free = min(count, each.allowed)
             for index, amount in each.need:
                 if index in left:
@@ -179,9 +182,9 @@ class NodeSearch:
 
 
 def _fewest(node: Node, needs: list[tuple[int, int, int]]) -> int:
-    """Return how many of the largest victims would do; 0: it fits as it is, -1: they never would.
+    """Return how many of the largest victims suffice; 0: the ask fits, -1: no number does.
 
-    ``needs``: type, what the ask wants, the most one victim has of it.
+    ``needs``: (type, amount of the ask, largest amount of one victim).
     """
     values = node.available.amounts
     known = len(values)
@@ -195,5 +198,5 @@ def _fewest(node: Node, needs: list[tuple[int, int, int]]) -> int:
     return fewest
 
 
-def _by_class(found: tuple[Prey, int]) -> int:
+def _by_class(found: tuple[Option, int]) -> int:
     return found[0].kind.bits

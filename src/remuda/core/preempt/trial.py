@@ -1,7 +1,7 @@
-"""A trial: what would be left if some allocations went (rules: PRE-85, PRE-86, PRE-88).
+"""A trial: guarantees and owed room without some allocations (rules: PRE-85, PRE-86, PRE-88).
 
-Nothing of the partition changes. What is taken away on trial can be given back, so one trial serves
-for all nodes of an attempt.
+The partition is not changed. Victims removed on trial can be put back, so one trial serves for all
+nodes of an attempt.
 """
 
 from __future__ import annotations
@@ -9,22 +9,23 @@ from __future__ import annotations
 from typing import TypeAlias, final
 
 from remuda.core.model.allocation import Allocation
-from remuda.core.model.candidates import Candidates, Kind
-from remuda.core.model.queue import Queue
+from remuda.core.model.preemption.candidates import Candidates, Kind
+from remuda.core.model.queues.queue import Queue
 from remuda.core.model.vectors import Amounts, amount_at
 from remuda.core.policy.guarantees import effective_guarantee
 from remuda.core.preempt.fence import Fence, Side, due
 
-# By index of the type: what may still go, or come.
+# By type index: the amount that may still be preempted, or placed.
 Room: TypeAlias = dict[int, int]
 
 
 @final
-class Prey:
+class Option:
     """Candidates of one kind, as one ask sees them.
 
-    ``guards``: what the queues below the common one have above their guarantees. ``room``: what is
-    owed to the ask beside them. ``allowed``: how many could go if no other did.
+    ``guards``: the usage above guarantees of the queues below the common queue. ``room``: the room
+    owed to the ask below the common queue. ``allowed``: how many candidates may be victims if no
+    other kind has victims.
     """
 
     __slots__ = ("allowed", "guards", "kind", "need", "rank", "room", "side")
@@ -41,13 +42,14 @@ class Prey:
 
 @final
 class Trial:
-    """The guarantees on both sides, as they would be without the victims taken so far.
+    """Guarantees of victims and room owed to the ask, without the victims taken so far.
 
-    ``prey``: kinds of which something may go, in the order of leaf and kind. ``owed``: room by
-    common queue (PRE-85).
+    ``options``: the kinds with possible victims, in the order of leaf and kind. ``owed``: the room
+    owed to the ask, by common queue (PRE-85).
+    Implements: PRE-11.
     """
 
-    __slots__ = ("_asked", "_charged", "_guards", "_parity", "owed", "prey")
+    __slots__ = ("_asked", "_charged", "_guards", "_parity", "options", "owed")
 
     def __init__(
         self, fence: Fence, amounts: Amounts, candidates: Candidates, *, parity: bool
@@ -57,7 +59,7 @@ class Trial:
         self._charged: Room = {}
         self._guards: dict[Queue, Room] = {}
         self.owed: dict[Queue, Room] = _owed(fence, amounts, parity=parity)
-        self.prey: dict[Kind, Prey] = {}
+        self.options: dict[Kind, Option] = {}
         if not self.owed:
             return
         for path in sorted(candidates.kinds):
@@ -70,43 +72,45 @@ class Trial:
             if guards is not None:
                 self._add(sorted(kinds.items()), side, guards)
 
-    def prey_of(self, allocation: Allocation) -> Prey | None:
-        """Return what is known of an allocation, None if it cannot be a victim of the ask."""
+    def option_of(self, allocation: Allocation) -> Option | None:
+        """Return the option of an allocation's kind, None if it cannot be a victim of the ask."""
         kind = allocation.kind
-        return None if kind is None else self.prey.get(kind)
+        return None if kind is None else self.options.get(kind)
 
-    def permits(self, prey: Prey, *, charged: bool) -> bool:
-        """Whether one more such victim may go. Rules: PRE-86, in parity PRE-17 (Ours).
+    def permits(self, option: Option, *, charged: bool) -> bool:
+        """Whether one more victim of an option is permitted.
 
-        ``charged``: it would count against what is owed to the ask.
+        ``charged``: the victim counts against the room owed to the ask.
+
+        Implements: PRE-86, PRE-17. Rules: in parity PRE-17 (Ours).
         """
-        for guard in prey.guards:
-            for index, amount in prey.need:
+        for guard in option.guards:
+            for index, amount in option.need:
                 if guard.get(index, amount) < amount:
                     return False
         if self._parity:
             return True
-        if prey.guards and not self._is_above(prey.guards):
+        if option.guards and not self._is_above(option.guards):
             return False
         if charged:
-            room = prey.room
-            for index, amount in prey.need:
+            room = option.room
+            for index, amount in option.need:
                 if index in room and self._charged.get(index, 0) + amount > room[index]:
                     return False
         return True
 
-    def take(self, prey: Prey, *, charged: bool = False, sign: int = 1) -> None:
-        """Take one such victim away on trial; with ``sign`` -1 give it back."""
-        for guard in prey.guards:
-            for index, amount in prey.need:
+    def take(self, option: Option, *, charged: bool = False, sign: int = 1) -> None:
+        """Remove one victim of an option on trial; with ``sign`` -1 put it back."""
+        for guard in option.guards:
+            for index, amount in option.need:
                 if index in guard:
                     guard[index] -= sign * amount
         if charged:
-            for index, amount in prey.need:
+            for index, amount in option.need:
                 self._charged[index] = self._charged.get(index, 0) + sign * amount
 
     def _is_above(self, guards: tuple[Room, ...]) -> bool:
-        """Whether queues use more than their guarantee, where that counts. Rules: PRE-86 (2)."""
+        """Whether queues exceed their guarantees in a type that counts. Rules: PRE-86 (2)."""
         most: Room = {}
         for guard in guards:
             for index, surplus in guard.items():
@@ -121,25 +125,28 @@ class Trial:
         for _, kind in kinds:
             if not (self._parity or kind.amounts.need_types & self._asked):
                 continue
-            prey = Prey(kind, side, guards, room)
-            if prey.rank > 0 or not self.permits(prey, charged=True):
+            option = Option(kind, side, guards, room)
+            if option.rank > 0 or not self.permits(option, charged=True):
                 continue
-            prey.allowed = self._allowed(prey)
-            self.prey[kind] = prey
+            option.allowed = self._allowed(option)
+            self.options[kind] = option
 
-    def _allowed(self, prey: Prey) -> int:
-        """Return how many could go at most if nothing else did."""
-        most = len(prey.kind.places)
-        for index, amount in prey.need:
-            for guard in prey.guards:
+    def _allowed(self, option: Option) -> int:
+        """Return how many victims of an option are possible if no other kind has victims."""
+        most = len(option.kind.age_keys)
+        for index, amount in option.need:
+            for guard in option.guards:
                 if index in guard:
                     most = min(most, guard[index] // amount)
-            if not self._parity and index in prey.room:
-                most = min(most, prey.room[index] // amount)
+            if not self._parity and index in option.room:
+                most = min(most, option.room[index] // amount)
         return most
 
     def _guards_of(self, side: Side) -> tuple[Room, ...] | None:
-        """Return what protects a leaf, None if nothing may go. Rules: PRE-14, PRE-17, PRE-86."""
+        """Return the guards of a leaf, None if no allocation in it may be a victim.
+
+        Implements: PRE-14. Rules: PRE-17, PRE-86.
+        """
         guards = [self._guard(queue) for queue in side.below if queue.guaranteed is not None]
         if self._parity:
             inherited = effective_guarantee(side.leaf)
@@ -159,7 +166,7 @@ class Trial:
 
 
 def _named(queue: Queue) -> list[tuple[int, int]]:
-    """Return what a queue is guaranteed by type; zero is a guarantee of nothing. Rules: PRE-85."""
+    """Return the guarantees of a queue by type; zero counts as a guarantee, too. Rules: PRE-85."""
     guaranteed = queue.guaranteed
     if guaranteed is None:
         return []
@@ -175,9 +182,10 @@ def _stays(queue: Queue, index: int) -> int:
 
 
 def _owed(fence: Fence, amounts: Amounts, *, parity: bool) -> dict[Queue, Room]:
-    """Return for each common queue beside which the ask is owed room how much, by type.
+    """Return the room owed to the ask by common queue, then by type.
 
-    Rules: PRE-85. In parity nothing is asked here (PRE-16 is).
+    Implements: PRE-85. In parity mode all common queues are returned, since PRE-16 is checked
+    instead.
     """
     owed: dict[Queue, Room] = {}
     own: Room = {}

@@ -1,1 +1,1 @@
-"""Builds frozen read models from the state. Reads everything, changes nothing but caches."""
+"""Builds frozen read models from the state. It reads everything and changes only caches."""

@@ -1,49 +1,55 @@
-"""Answers about allocations (rules: REST-80), of which there are many.
+"""Makes the views of allocations, of which there are many (rules: REST-80).
 
-What may change later is noted with the question; the view is made when it is read.
+Values that may change are copied when the question is asked; a view is made when it is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeAlias, final
 
-from remuda.core.messages.queries import AllocationView
+from remuda.core.messages.application_views import AllocationView
 from remuda.core.messages.rows import Rows
 from remuda.core.model.allocation import Allocation
+from remuda.core.model.calendar import ToWall
 from remuda.core.model.partition import Partition
-from remuda.core.model.preemption import Preemption
+from remuda.core.model.preemption.live import Preemption
 from remuda.core.model.vectors import Amounts
 from remuda.core.views.preemptions import preemptor_view
 
-# Why an allocation was ordered out, and whose victim it is; and those of which there is one.
+# Why the release of an allocation was requested, and which preemption it is a victim of; then the
+# allocations that have either.
 Going: TypeAlias = tuple[int, "Preemption | None"]
 Leaving: TypeAlias = Mapping[Allocation, Going]
 _STAYS: Final[Going] = (0, None)
 
-# An allocation and what it held. No more of one changes, unless it leaves or is in flight.
-NotedAllocation: TypeAlias = tuple[Allocation, Amounts]
+# The amounts an allocation held at one moment. Nothing else of an allocation changes, unless it
+# leaves or is in flight.
+Held: TypeAlias = Callable[[Allocation], Amounts]
 
 
 def note_leaving(allocations: Iterable[Allocation]) -> Leaving:
-    """Note which of some allocations were ordered out, and why. Rules: SI-69, PRE-91, DMP-15.
+    """Note which allocations are requested to be released, and why.
 
-    Whoever is a victim was ordered out (PRE-34), so that need not be looked for.
+    The release of every victim was requested (PRE-34), so victims are among them.
+
+    Rules: SI-69, PRE-91, DMP-15.
     """
-    return {each: (each.ordered, each.preemption) for each in allocations if each.ordered}
+    return {each: (each.release_type, each.preemption) for each in allocations if each.release_type}
 
 
 @final
 class InFlight:
-    """Allocations that wait for the end of the placeholders they are to replace, at one moment.
+    """Allocations that wait for the end of the placeholders they replace, at one moment.
 
-    ``replacing``: their IDs, by what identifies the placeholder. ``created_ns``, by what identifies
-    them: it is set anew when they take the place. Rules: GANG-14, GANG-17.
+    ``replacing``: their IDs, by the placeholder's ID. ``created_ns``: by their own ID; it is set
+    anew when they replace the placeholder. ``to_wall``: see Calendar. Rules: GANG-14, GANG-17.
     """
 
-    __slots__ = ("created_ns", "replacing")
+    __slots__ = ("created_ns", "replacing", "to_wall")
 
     def __init__(self, partition: Partition) -> None:
+        self.to_wall: ToWall = partition.calendar.to_wall
         self.replacing: dict[tuple[int, str], str] = {}
         self.created_ns: dict[tuple[int, str], int] = {}
         for application in partition.applications.values():
@@ -55,29 +61,36 @@ class InFlight:
 
 
 def allocation_views(
-    partition: str, noted: Iterable[NotedAllocation], going: Leaving, flying: InFlight
+    partition: str,
+    allocations: Sequence[Allocation],
+    held: Held,
+    *,
+    going: Leaving,
+    flying: InFlight,
+    ordered: bool = True,
 ) -> Rows[AllocationView]:
-    """Return allocations as they were noted, each made when it is read. Any thread.
+    """Return the views of noted allocations, each made when it is read. Any thread.
 
-    Rules: REST-80, PRE-34, PRE-91.
+    ``ordered``: they are sorted; otherwise the reader sorts them by ID.
+    Rules: REST-20, REST-80, PRE-34, PRE-91.
     """
-    pairs = list(noted)
 
     def make(place: int) -> AllocationView:
-        allocation, amounts = pairs[place]
-        return _view(partition, allocation, amounts, going.get(allocation, _STAYS), flying)
+        allocation = allocations[place]
+        return _view(partition, allocation, held(allocation), going.get(allocation, _STAYS), flying)
 
-    return Rows(len(pairs), make)
-
-
-def by_id(noted: NotedAllocation) -> str:
-    """Order allocations of one application. Rules: REST-20."""
-    return noted[0].allocation_id
+    key = None if ordered else lambda place: allocations[place].allocation_id
+    return Rows(len(allocations), make, key)
 
 
-def by_application(noted: NotedAllocation) -> tuple[str, str]:
-    """Order allocations of one node. Rules: REST-20."""
-    return (noted[0].ask.application_id, noted[0].allocation_id)
+def by_id(allocation: Allocation) -> str:
+    """Return the sort key of an allocation among those of its application. Rules: REST-20."""
+    return allocation.allocation_id
+
+
+def by_application(allocation: Allocation) -> tuple[str, str]:
+    """Return the sort key of an allocation among those of its node. Rules: REST-20."""
+    return (allocation.ask.application_id, allocation.allocation_id)
 
 
 def _view(
@@ -88,20 +101,20 @@ def _view(
     flying: InFlight,
 ) -> AllocationView:
     ask = allocation.ask
-    ordered, preemption = going
+    release_type, preemption = going
     created_ns, placeholder_ns, replacement = allocation.created_ns, allocation.placeholder_ns, ""
     if flying.replacing:
         key = allocation.key()
         replacement = flying.replacing.get(key, "")
         if key in flying.created_ns:
             created_ns, placeholder_ns = flying.created_ns[key], 0
-    preemptor = preemptor_view(preemption)
+    preemptor, to_wall = preemptor_view(preemption), flying.to_wall
     return AllocationView(
         allocation_key=ask.allocation_key,
         allocation_id=allocation.allocation_id,
         tags=dict(ask.tags),
-        request_time_ns=placeholder_ns or allocation.requested_ns,
-        allocation_time_ns=created_ns,
+        request_time_ns=to_wall(placeholder_ns or allocation.requested_ns),
+        allocation_time_ns=to_wall(created_ns),
         resource=dict(amounts.resource),
         priority=ask.priority,
         node_id=allocation.node.node_id,
@@ -110,8 +123,8 @@ def _view(
         task_group=ask.task_group,
         placeholder=ask.placeholder,
         placeholder_used=placeholder_ns > 0,
-        placeholder_request_time_ns=placeholder_ns,
-        ordered=ordered,
+        placeholder_request_time_ns=to_wall(placeholder_ns),
+        release_type=release_type,
         replacement=replacement,
         preemption=0 if preemptor is None else preemptor.number,
         preempted_by=preemptor,

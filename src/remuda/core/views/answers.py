@@ -1,4 +1,4 @@
-"""Answers every query: which view it asks for, and of which partition."""
+"""Answers every query: finds its partition, and builds the view it asks for."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from remuda.core.messages.preemption_queries import EvictionsQuery, PreemptionsQ
 from remuda.core.messages.queries import (
     AccessQuery,
     ApplicationsQuery,
+    AskPortionQuery,
     ConfigurationsQuery,
     NodesQuery,
     PartitionQuery,
@@ -47,7 +48,14 @@ from remuda.core.views.configurations import access_view, configuration_views
 from remuda.core.views.holdings import holding_views
 from remuda.core.views.indexes import application_index, ask_order, live_ids, pending_portion
 from remuda.core.views.measures import node_measures, queue_measures, totals_view
-from remuda.core.views.nodes import NotedNodes, node_rows, node_views, one_node
+from remuda.core.views.nodes import (
+    NotedNodes,
+    node_loads,
+    node_rows,
+    node_views,
+    one_node,
+    utilisation_view,
+)
 from remuda.core.views.partitions import (
     find_partition,
     partition_view,
@@ -56,7 +64,6 @@ from remuda.core.views.partitions import (
 from remuda.core.views.preemptions import eviction_views, preemption_views
 from remuda.core.views.queues import queue_rows, queue_view
 from remuda.core.views.usage import usage_views
-from remuda.core.views.utilisation import node_loads, utilisation_view
 
 
 def answer(cluster: Cluster, query: Query) -> View:
@@ -78,6 +85,8 @@ def answer(cluster: Cluster, query: Query) -> View:
         return queue_measures(cluster, query)
     if isinstance(query, NodeMeasuresQuery):
         return node_measures(cluster, query)
+    if isinstance(query, AskPortionQuery):
+        return query.waiting.note(query.chosen)
     partition = find_partition(cluster, query.partition, query.rm_id)
     if partition is None:
         return None
@@ -98,7 +107,7 @@ def _answer(partition: Partition, query: PartitionQuery) -> View:
     if isinstance(query, AccessQuery):
         return access_view(partition, query)
     if isinstance(query, PlacementRulesQuery):
-        return partition.config.placement_rules
+        return partition.settings.config.placement_rules
     if isinstance(query, UtilisationQuery):
         return utilisation_view(partition)
     if isinstance(query, PreemptionsQuery):
@@ -131,14 +140,14 @@ def _answer_more(
 
 
 def _all(partition: Partition) -> PartitionRows:
-    """Return all of a partition at this moment. Rules: DMP-15, DMP-17."""
+    """Return everything in a partition at this moment. Rules: DMP-15, DMP-17."""
     nodes = NotedNodes(partition, sorted(partition.nodes))
     return PartitionRows(
         partition_view(partition),
         queue_rows(partition),
         rows_beside(nodes, partition),
         nodes.rows(),
-        partition.config.placement_rules,
+        partition.settings.config.placement_rules,
     )
 
 

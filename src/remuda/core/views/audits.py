@@ -1,7 +1,8 @@
 """Compares what partitions, nodes and applications say of each other, a slice at a time.
 
-Unlike ``invariants``, which works everything out and stops at the first difference, this runs in
-production beside scheduling: it names what is wrong, and never holds the core up (chapter 97).
+``invariants`` works everything out and stops at the first difference. This module runs in
+production beside scheduling: it names what is wrong and never delays the core for long (chapter
+97).
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ from remuda.core.messages.health_queries import (
 )
 from remuda.core.model import states
 from remuda.core.model.allocation import Allocation
-from remuda.core.model.application import Application
+from remuda.core.model.applications.application import Application
 from remuda.core.model.cluster import Cluster
 from remuda.core.model.deadlines import SECOND_NS
-from remuda.core.model.node import Node
+from remuda.core.model.nodes.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.model.vectors import Amounts, Vector, add_times, amount_at, subtract
 
@@ -40,12 +41,12 @@ NODES: Final = 250
 APPLICATIONS: Final = 1_000
 ALLOCATIONS: Final = 2_000
 
-# From when on an application without asks is told of (APP-20).
+# The age from which an application without asks is reported (APP-20).
 WAITING_NS: Final = 3_600 * SECOND_NS
 
 
 def audit(cluster: Cluster, query: HealthQuery) -> HealthView:
-    """Answer a question about the soundness of what is booked. Rules: HLT-1, HLT-18, MET-45."""
+    """Answer a question about the consistency of the accounting. Rules: HLT-1, HLT-18, MET-45."""
     if isinstance(query, PartitionCountsQuery):
         return _counts(cluster)
     for partition in cluster.partitions():
@@ -59,7 +60,7 @@ def audit(cluster: Cluster, query: HealthQuery) -> HealthView:
 
 
 def _counts(cluster: Cluster) -> tuple[PartitionCountsView, ...]:
-    """Return what each partition counts. Rules: MET-45 (Ours), HLT-12."""
+    """Return the counters of each partition. Rules: MET-45 (Ours), HLT-12."""
     partitions = sorted(cluster.partitions(), key=lambda each: (each.name, each.rm_id))
     return tuple(
         [
@@ -69,7 +70,7 @@ def _counts(cluster: Cluster) -> tuple[PartitionCountsView, ...]:
                 running=each.root.running,
                 allocations=each.allocation_count,
                 nodes=len(each.nodes),
-                reservations=len(each.reservations),
+                reservations=len(each.reserving.reservations),
             )
             for each in partitions
         ]
@@ -77,7 +78,10 @@ def _counts(cluster: Cluster) -> tuple[PartitionCountsView, ...]:
 
 
 def _allocated(partition: Partition) -> BalanceView:
-    """Add up what is allocated on nodes, at one moment. Rules: HLT-6, HLT-8, HLT-18, GANG-16."""
+    """Add up the allocated amounts of all nodes at one moment.
+
+    Rules: HLT-6, HLT-8, HLT-18, GANG-16.
+    """
     used = Vector()
     used.amounts = _sum([node.allocated.amounts for node in partition.nodes.values()])
     for application in partition.applications.values():
@@ -92,19 +96,19 @@ def _allocated(partition: Partition) -> BalanceView:
 
 
 def _capacity(partition: Partition) -> BalanceView:
-    """Add up what nodes have, at one moment. Rules: HLT-6, HLT-9, HLT-18."""
+    """Add up the capacities of all nodes at one moment. Rules: HLT-6, HLT-9, HLT-18."""
     names = partition.types.names
     total = _total([node.total for node in partition.nodes.values()])
-    return BalanceView(_named(names, partition.capacity.amounts), _named(names, total))
+    return BalanceView(_named(names, partition.pool.capacity.amounts), _named(names, total))
 
 
 def _sum(rows: list[list[int]]) -> list[int]:
-    """Return the sums of columns; rows may differ in length."""
+    """Return the sum of each column of rows, which may differ in length."""
     return [sum(column) for column in zip_longest(*rows, fillvalue=0)]
 
 
 def _total(sizes: list[Amounts]) -> list[int]:
-    """Return the sum of capacities, of which mostly only a few differ."""
+    """Return the sum of capacities; mostly there are only a few different ones."""
     by_number = {size.number: size for size in sizes}
     total = Vector()
     for number, count in Counter([size.number for size in sizes]).items():
@@ -117,12 +121,15 @@ def _named(names: list[str], amounts: list[int]) -> Resource:
 
 
 def _replaces_elsewhere(real: Allocation) -> bool:
-    """Whether its node is charged for it, and nothing else yet. Rules: GANG-16."""
+    """Whether an allocation counts on its node only, because it replaces a placeholder elsewhere.
+
+    Rules: GANG-16.
+    """
     return real.replaces is not None and real.node is not real.replaces.node
 
 
 def _nodes(partition: Partition, query: NodeAuditQuery) -> NodeAuditView:
-    """Look at the next nodes. Rules: HLT-7, HLT-10, HLT-11, HLT-13."""
+    """Check the next nodes. Rules: HLT-7, HLT-10, HLT-11, HLT-13."""
     negative: list[str] = []
     unbalanced: list[str] = []
     overcommitted: list[str] = []
@@ -152,7 +159,7 @@ def _nodes(partition: Partition, query: NodeAuditQuery) -> NodeAuditView:
 
 
 def _negative_kinds(node: Node, total: Iterable[int]) -> int:
-    """Return how many of its four amounts have something negative. Rules: HLT-7."""
+    """Return how many of a node's four vectors have a negative amount. Rules: HLT-7."""
     found = 1 if min(total, default=0) < 0 else 0
     for held in (node.allocated, node.available, node.occupied):
         if min(held.amounts, default=0) < 0:
@@ -174,7 +181,7 @@ def _is_balanced(node: Node, total: dict[int, int]) -> bool:
 def _is_known(partition: Partition, allocation: Allocation) -> bool:
     """Whether an allocation on a node is one of its application. Rules: HLT-13, GANG-16.
 
-    One that will take the place of a placeholder elsewhere is not yet, as long as that waits.
+    A real allocation whose placeholder on another node has not ended yet is not known.
     """
     application = allocation.application
     if partition.applications.get(application.application_id) is not application:
@@ -188,14 +195,15 @@ def _is_known(partition: Partition, allocation: Allocation) -> bool:
 
 
 def _applications(partition: Partition, query: ApplicationAuditQuery) -> ApplicationAuditView:
-    """Look at the next applications. Rules: HLT-14, HLT-20, SI-69, APP-20."""
+    """Check the next applications. Rules: HLT-14, HLT-20, SI-69, APP-20."""
     orphans: list[AuditedAllocation] = []
     unconfirmed: list[AuditedAllocation] = []
     waiting: list[WaitingApplication] = []
     looked, within, room = query.start, query.within, ALLOCATIONS
     end = query.start + APPLICATIONS
+    now_ns = partition.calendar.from_wall(query.now_ns)
     for application in islice(partition.applications.values(), query.start, end):
-        if _waits(application, query.now_ns):
+        if _waits(application, now_ns):
             waiting.append(WaitingApplication(application.application_id, application.state))
         held = application.allocations
         for allocation in islice(held.values(), within, within + room):
@@ -220,7 +228,10 @@ def _applications(partition: Partition, query: ApplicationAuditQuery) -> Applica
 
 
 def _waits(application: Application, now_ns: int) -> bool:
-    """Whether it has had nothing to do for long. Rules: APP-20."""
+    """Whether an application has had no asks and no allocations for a long time.
+
+    Implements: APP-20.
+    """
     if application.state not in (states.NEW, states.ACCEPTED) or not application.idle():
         return False
     log = application.state_log

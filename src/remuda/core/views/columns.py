@@ -1,7 +1,7 @@
 """Amounts of many objects as they were at one moment, in few large lists.
 
-The core thread notes them while nothing is scheduled. A list for each object would cost more, and
-so many of them would let the garbage collection run.
+The core thread copies them while nothing is scheduled. A list for each object would cost more, and
+that many lists would make the garbage collection run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Answers questions about what is configured: texts in force, and who may use a queue."""
+"""Answers questions about the configuration: texts in force, and access to queues."""
 
 from __future__ import annotations
 

@@ -7,25 +7,27 @@ from typing import final
 
 from remuda.config.queue_properties import STATEAWARE
 from remuda.core.messages import gates
-from remuda.core.messages.queries import FindingView, LogEntryView, NodeTallyView
+from remuda.core.messages.ask_views import FindingView, LogEntryView, NodeSummaryView
 from remuda.core.model import states
-from remuda.core.model.finding import Finding, LogEntry, NodeTally
+from remuda.core.model.asks.class_queue import CLOSED, LimitGroup
+from remuda.core.model.asks.request import Request
+from remuda.core.model.calendar import ToWall
+from remuda.core.model.finding import Finding, LogEntry, NodeSummary
 from remuda.core.model.partition import Partition
-from remuda.core.model.request import CLOSED, Request, Strand
 from remuda.core.model.vectors import Amounts
 
 
-def log_view(log: tuple[LogEntry, ...]) -> tuple[LogEntryView, ...]:
+def log_view(log: tuple[LogEntry, ...], to_wall: ToWall) -> tuple[LogEntryView, ...]:
     """Return the allocation log of an ask by message. Any thread. Rules: CYC-24, REST-81."""
-    entries = [LogEntryView(message, last, count) for message, count, last in log]
+    entries = [LogEntryView(message, to_wall(last), count) for message, count, last in log]
     return tuple(sorted(entries, key=lambda each: each.message))
 
 
 @final
 class Why:
-    """Why some asks wait, noted at one moment; equal asks of an application share it.
+    """Why some asks wait, copied at one moment; equal asks of an application share it.
 
-    ``requested``: None: each its own resource. ``last_ns`` None: nobody looked at them.
+    ``requested`` None: each ask requests its own resource. ``last_ns`` None: not examined yet.
     """
 
     __slots__ = (
@@ -39,16 +41,16 @@ class Why:
         self.until_ns = until_ns
         self.requested: Amounts | None = None
         self.available: Mapping[str, int] | None = None
-        self.nodes: NodeTally | None = None
+        self.nodes: NodeSummary | None = None
         self.last_ns: int | None = None
         self.looks: int = 0
         self.preemption: str = ""
 
 
 def note_finding(partition: Partition, request: Request) -> Why | None:
-    """Note why an ask waits, None if nobody looked at it since something changed.
+    """Return why an ask waits, None if it was not examined since something changed.
 
-    Asks of one group have the same answer, but for those of a gang: of one task group.
+    Asks of one group have the same answer. In a gang, asks of one task group have.
 
     Rules: CYC-11, CYC-12, CYC-33, QUE-41, REST-120, PRE-58, RM-15, OBJ-4, OBJ-8.
     """
@@ -58,17 +60,24 @@ def note_finding(partition: Partition, request: Request) -> Why | None:
     gate, subject = _halted_by(partition, request)
     if gate:
         return Why(gate, subject, 0)
-    strand = group.strand
-    if strand.gate == CLOSED:
+    limit_group = group.limit_group
+    if limit_group.admission == CLOSED:
         gate, subject = _closed_by(request)
         return Why(gate, subject, request.application.backoff_until_ns * (gate == gates.BACKOFF))
-    if _is_stopped(strand):
-        return _noted(request, strand.finding)
-    return _noted(request, strand.lane.finding) if strand.lane.parked else None
+    if _is_stopped(limit_group):
+        return _noted(request, limit_group.finding)
+    class_queue = limit_group.class_queue
+    if class_queue.blocked is not None and not partition.waiting.gained_room.is_eligible(
+        class_queue
+    ):
+        return _noted(request, class_queue.finding)
+    return None
 
 
-def finding_view(why: Why, amounts: Amounts, created_ns: int, waits_since_ns: int) -> FindingView:
-    """Return why one of several asks waits, as it was noted. Any thread. Rules: REST-120."""
+def finding_view(
+    why: Why, amounts: Amounts, to_wall: ToWall, created_ns: int, waits_since_ns: int
+) -> FindingView:
+    """Return the view of why one of several asks waited. Any thread. Rules: REST-120."""
     last_ns = why.last_ns
     if last_ns is None:
         last_ns = waits_since_ns or created_ns
@@ -77,26 +86,33 @@ def finding_view(why: Why, amounts: Amounts, created_ns: int, waits_since_ns: in
         subject=why.subject,
         requested=dict((why.requested or amounts).resource),
         available=None if why.available is None else dict(why.available),
-        nodes=None if why.nodes is None else _tally_view(why.nodes),
-        since_ns=waits_since_ns or last_ns,
-        last_ns=last_ns,
+        nodes=None if why.nodes is None else _summary_view(why.nodes),
+        since_ns=to_wall(waits_since_ns or last_ns),
+        last_ns=to_wall(last_ns),
         looks=why.looks,
-        until_ns=why.until_ns,
+        until_ns=to_wall(why.until_ns),
         preemption=why.preemption,
     )
 
 
 def since_ns(why: Why, request: Request) -> int:
-    """Return since when an ask waits that is known to wait. Rules: REST-120, REST-121."""
+    """Return since when a waiting ask waits. Rules: REST-120, REST-121."""
     return request.waits_since_ns or why.last_ns or request.created_ns
 
 
-def _is_stopped(strand: Strand) -> bool:
-    """Whether what a strand waits for is still in its way; if not, its lane waits for more."""
-    bound = strand.aside
-    if bound is None or not strand.lane.parked:
-        return bound is not None
-    return bound.full() if strand.held else not strand.lane.shape.fits(bound)
+def _is_stopped(limit_group: LimitGroup) -> bool:
+    """Whether its limit still stops a blocked limit group.
+
+    Otherwise only its class queue is blocked.
+    """
+    blocked, class_queue = limit_group.blocked, limit_group.class_queue
+    bound = None if blocked is None else blocked.at
+    if blocked is None or bound is None:
+        return False
+    if class_queue.blocked is None:
+        return True
+    starting = blocked.reason == gates.MAX_APPLICATIONS
+    return bound.full() if starting else not class_queue.ask_class.fits(bound)
 
 
 def _noted(request: Request, finding: Finding | None) -> Why | None:
@@ -109,19 +125,19 @@ def _noted(request: Request, finding: Finding | None) -> Why | None:
     why.looks = finding.looks
     why.preemption = finding.preemption
     if finding.gate == gates.GANG and request.group is not None:
-        why.requested = request.group.strand.lane.shape.total
+        why.requested = request.group.limit_group.class_queue.ask_class.total
     return why
 
 
-def _tally_view(tally: NodeTally) -> NodeTallyView:
-    return NodeTallyView(
-        total=tally.total,
-        draining=tally.draining,
-        reserved=tally.reserved,
-        too_small=tally.too_small,
-        no_room=tally.no_room,
-        refused=tally.refused,
-        reasons=tally.reasons,
+def _summary_view(summary: NodeSummary) -> NodeSummaryView:
+    return NodeSummaryView(
+        total=summary.total,
+        draining=summary.draining,
+        reserved=summary.reserved,
+        too_small=summary.too_small,
+        no_room=summary.no_room,
+        refused=summary.refused,
+        reasons=summary.reasons,
     )
 
 
@@ -135,7 +151,7 @@ def _halted_by(partition: Partition, request: Request) -> tuple[str, str]:
     if partition.state == states.STOPPED:
         return gates.HALTED, partition.name
     leaf = request.application.queue
-    for queue in () if leaf is None else leaf.path_up:
+    for queue in leaf.path_up:
         if queue.state == states.STOPPED:
             return gates.HALTED, queue.path
     return "", ""
@@ -148,10 +164,10 @@ def _closed_by(request: Request) -> tuple[str, str]:
     """
     application = request.application
     leaf, gang = application.queue, application.gang
-    if leaf is None or application.state == states.FAILING:
-        return gates.STOPPED, application.application_id
+    if application.state == states.FAILING:
+        return gates.ENDING, application.application_id
     group = "" if request.ask.placeholder else request.ask.task_group
-    holds = gang is not None and not request.ask.placeholder and gang.holds_back(group)
+    holds = gang is not None and not request.ask.placeholder and gang.keeps_waiting(group)
     if holds or application.state == states.RESUMING:
         return gates.GANG, group or application.application_id
     accepted = application.state == states.ACCEPTED

@@ -6,17 +6,17 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from remuda.core.messages.holdings import Holder, HoldingsQuery, HoldingView
-from remuda.core.model.application import Application
-from remuda.core.model.node import Node
+from remuda.core.model.applications.application import Application
+from remuda.core.model.nodes.node import Node
 from remuda.core.model.partition import Partition
-from remuda.core.model.queue import Queue
+from remuda.core.model.queues.queue import Queue
 from remuda.core.model.vectors import add_vector, copy
 
 
 def holding_views(partition: Partition, query: HoldingsQuery) -> tuple[HoldingView, ...]:
-    """Return one page of what the holders of a kind hold. Rules: EXT-25.
+    """Return one page of the amounts that queues, applications or nodes hold. Rules: EXT-25.
 
-    Cost: the page, and a look at each name.
+    Cost: O(page), and a comparison of each name.
     """
     if query.holder is Holder.QUEUE:
         queues = {each.path: each for each in partition.queues(partition.root)}
@@ -31,7 +31,7 @@ def holding_views(partition: Partition, query: HoldingsQuery) -> tuple[HoldingVi
 
 
 def _page(names: Iterable[str], query: HoldingsQuery) -> list[str]:
-    """Return the names that are asked for, sorted."""
+    """Return the names of the page, sorted."""
     if query.name:
         return [name for name in names if name == query.name]
     return sorted([name for name in names if name > query.after])[: query.limit]

@@ -1,9 +1,8 @@
-"""Answers what applications there are, and in what order those that wait are served."""
+"""Answers which applications there are, and in which order the waiting ones are served."""
 
 from __future__ import annotations
 
 from remuda.core.messages.application_queries import (
-    ACTIVE,
     COMPLETED,
     PENDING,
     REJECTED,
@@ -16,9 +15,9 @@ from remuda.core.messages.application_queries import (
     PendingView,
 )
 from remuda.core.messages.queries import UnknownQueue
-from remuda.core.model.application import Application
+from remuda.core.model.applications.application import Application
 from remuda.core.model.partition import Partition
-from remuda.core.views.chosen_applications import locate
+from remuda.core.views.chosen_applications import live_application
 from remuda.core.views.findings import note_finding, since_ns
 
 
@@ -37,9 +36,9 @@ def application_index(partition: Partition, query: ApplicationIndexQuery) -> App
     keys of those that ended are there already.
     """
     if query.which == COMPLETED:
-        return ApplicationIndex(tuple(partition.ended.keys))
+        return ApplicationIndex(tuple(partition.kept.completed.keys))
     if query.which == REJECTED:
-        return ApplicationIndex(tuple(partition.rejected.keys))
+        return ApplicationIndex(tuple(partition.kept.rejected.keys))
     keys: list[ApplicationKey] = []
     pending, status = query.which == PENDING, query.status.lower()
     for application_id in query.ids:
@@ -50,27 +49,31 @@ def application_index(partition: Partition, query: ApplicationIndexQuery) -> App
             if status in ("", application.state.lower()):
                 keys.append(((), application_id, application.number))
         elif application.request_groups:
-            keys.append((application.standing, application_id, application.number))
+            keys.append((application.sort_key, application_id, application.number))
     return ApplicationIndex(tuple(keys))
 
 
 def pending_portion(partition: Partition, query: PendingPortionQuery) -> tuple[PendingView, ...]:
-    """Return what some applications wait for, but for those that wait no longer. Rules: REST-121.
+    """Return what some applications wait for, without those that no longer wait.
 
     Cost: the groups of their waiting asks.
+
+    Rules: REST-121.
     """
     found: list[PendingView] = []
     for _, application_id, number in query.keys:
-        application = locate(partition, ACTIVE, application_id, number)
+        application = live_application(partition, application_id, number)
         if application is not None and application.request_groups:
             found.append(_pending_view(partition, application))
     return tuple(found)
 
 
 def ask_order(partition: Partition, application_id: str) -> AskOrder:
-    """Return the keys of an application's waiting asks as they are served. Rules: QUE-44, REST-120.
+    """Return the keys of an application's waiting asks as they are served.
 
-    None of an application that is not live.
+    An application that is not live has none.
+
+    Rules: QUE-44, REST-120.
     """
     application = partition.applications.get(application_id)
     if application is None:
@@ -86,16 +89,17 @@ def _pending_view(partition: Partition, application: Application) -> PendingView
     groups = application.request_groups.values()
     first = min([group.first() for group in groups], key=lambda each: each.sort_key)
     why = note_finding(partition, first)
+    to_wall = partition.calendar.to_wall
     return PendingView(
         application_id=application.application_id,
         state=application.state,
         user=application.user,
-        submission_time_ns=application.submitted_ns,
+        submission_time_ns=to_wall(application.submitted_ns),
         max_request_priority=application.priority,
         pending=partition.types.resource(application.pending),
         requests=sum([group.order.count for group in groups]),
         allocation_key=first.ask.allocation_key,
         gate="" if why is None else why.gate,
         subject="" if why is None else why.subject,
-        since_ns=first.created_ns if why is None else since_ns(why, first),
+        since_ns=to_wall(first.created_ns if why is None else since_ns(why, first)),
     )

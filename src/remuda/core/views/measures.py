@@ -17,21 +17,24 @@ from remuda.core.messages.measures import (
     QueueMeasuresQuery,
     TotalsView,
 )
-from remuda.core.model.application import Application
+from remuda.core.model.applications.application import Application
 from remuda.core.model.cluster import Cluster
+from remuda.core.model.nodes.utilisation import BUCKETS
 from remuda.core.model.partition import Partition
-from remuda.core.model.queue import Queue
-from remuda.core.model.utilisation import BUCKETS
+from remuda.core.model.queues.queue import Queue
 from remuda.core.model.vectors import Vector, add, add_vector
 
-# What a queue and an application cost, in looks at an ask.
+# The cost of a queue and of an application, in units of one ask.
 _QUEUE_LOOKS: Final = 50
 _APPLICATION_LOOKS: Final = 5
 
 
 def totals_view(cluster: Cluster) -> TotalsView:
-    """Return what was counted so far. Rules: MET-6 to MET-9, MET-16 to MET-20."""
-    totals = cluster.tallies.totals
+    """Return the counts of all events so far.
+
+    Rules: MET-6, MET-7, MET-8, MET-9, MET-16, MET-17, MET-18, MET-19, MET-20.
+    """
+    totals = cluster.counts.totals
     partitions = cluster.partitions()
     return TotalsView(
         submitted=totals.submitted,
@@ -46,20 +49,22 @@ def totals_view(cluster: Cluster) -> TotalsView:
         bad_nodes=totals.bad_nodes,
         decommissioned=totals.decommissioned,
         nodes=sum([len(each.nodes) for each in partitions]),
-        draining_nodes=sum([each.draining_nodes for each in partitions]),
-        unready_nodes=sum([each.unready_nodes for each in partitions]),
+        draining_nodes=sum([each.pool.draining_nodes for each in partitions]),
+        unready_nodes=sum([each.pool.unready_nodes for each in partitions]),
     )
 
 
 def node_measures(cluster: Cluster, query: NodeMeasuresQuery) -> NodeMeasures:
-    """Return how full the nodes are, after a look at those that changed. Rules: MET-14, MET-21.
+    """Return how full the nodes are; changed nodes are counted anew first.
 
     Cost: ``limit`` nodes per partition at most.
+
+    Rules: MET-14, MET-21.
     """
     found: dict[str, list[int]] = {}
     behind = 0
     for partition in cluster.partitions():
-        utilisation = partition.utilisation
+        utilisation = partition.pool.utilisation
         utilisation.renew(partition.nodes, query.limit)
         behind += len(utilisation.changed)
         for index in utilisation.types():
@@ -71,9 +76,11 @@ def node_measures(cluster: Cluster, query: NodeMeasuresQuery) -> NodeMeasures:
 
 
 def queue_measures(cluster: Cluster, query: QueueMeasuresQuery) -> QueueMeasuresPage:
-    """Return the next part of all queues, by partition and path. Rules: MET-22 to MET-28, MET-42.
+    """Return the next page of all queues, by partition and path.
 
-    Cost: ``limit`` looks and those of one application more, and a sort of the partition's paths.
+    Cost: ``limit`` units, at most one application more, and a sort of the partition's paths.
+
+    Rules: chapter 97 section 3, MET-42.
     """
     page = _Page(query)
     number, after, done = query.after
@@ -109,17 +116,17 @@ class _Page:
         self._applications: list[ApplicationMeasures] = []
 
     def full(self) -> bool:
-        """Whether nothing more is to be looked at."""
+        """Whether the page may take no more."""
         return 0 < self._limit <= self._looks
 
     def end(self, place: Place | None) -> QueueMeasuresPage:
-        """Return the page; the next one begins after ``place``."""
+        """Return the page; the next page begins after ``place``."""
         return QueueMeasuresPage(tuple(self._queues), tuple(self._applications), place)
 
     def add_queue(self, partition: Partition, queue: Queue) -> None:
-        """Add what is known of the queue itself."""
+        """Add the measures of the queue itself."""
         self._looks += _QUEUE_LOOKS
-        types, tally = partition.types, queue.tally
+        types, counts = partition.types, queue.counts
         maximum, guaranteed = queue.maximum, queue.guaranteed
         row = QueueMeasures(
             rm_id=partition.rm_id,
@@ -132,19 +139,20 @@ class _Page:
             pending=types.resource(queue.pending),
             preempting=types.resource(queue.preempting),
             max_applications=queue.max_applications,
-            came=tally.allocated,
-            went=tally.released,
-            completed=tally.completed,
-            failed=tally.failed,
-            preempted=tally.preempted,
-            preempted_amounts=dict(tally.preempted_amounts),
+            came=counts.allocated,
+            went=counts.released,
+            completed=counts.completed,
+            failed=counts.failed,
+            preempted=counts.preempted,
+            preempted_amounts=dict(counts.preempted_amounts),
         )
         self._queues.append(row)
 
     def add_applications(self, partition: Partition, queue: Queue, after: int) -> int:
-        """Add applications of a queue whose number is higher; return the last one's if more follow.
+        """Add applications with a higher number than ``after``.
 
-        Their numbers rise in the order in which they came into the queue.
+        Return the last number if more follow. Their numbers rise in the order in which they came
+        into the queue.
         """
         following = list(queue.applications.values())
         del following[: bisect_right(following, after, key=_number)]
@@ -161,13 +169,13 @@ class _Page:
             states[application.state] = states.get(application.state, 0) + 1
             for reservation in application.reservations.values():
                 add(reserved, reservation.request.amounts)
+            pending += application.wanted
             for group in application.request_groups.values():
-                self._looks += group.order.count
-                for request in group.order.asks():
-                    pending += request.pending
-                    if not oldest_ns or request.created_ns < oldest_ns:
-                        oldest_ns = request.created_ns
-        told = following[:count]
+                self._looks += 1
+                created_ns = group.order.oldest_ns()
+                if not oldest_ns or created_ns < oldest_ns:
+                    oldest_ns = created_ns
+        listed = following[:count]
         row = ApplicationMeasures(
             rm_id=partition.rm_id,
             partition=partition.name,
@@ -176,11 +184,11 @@ class _Page:
             states=states,
             reserved=partition.types.resource(reserved),
             pending_asks=pending,
-            oldest_pending_ns=oldest_ns,
-            users=_users(partition, told) if self._users else {},
+            oldest_pending_ns=oldest_ns and oldest_ns + partition.calendar.ahead_ns(),
+            users=_users(partition, listed) if self._users else {},
         )
         self._applications.append(row)
-        return told[-1].number if count < len(following) else 0
+        return listed[-1].number if count < len(following) else 0
 
 
 def _path(queue: Queue) -> str:
@@ -192,7 +200,7 @@ def _number(application: Application) -> int:
 
 
 def _users(partition: Partition, applications: Sequence[Application]) -> dict[str, Resource]:
-    """Return what the users of applications hold, by name. Rules: MET-42."""
+    """Return the amounts the users of applications hold, by user name. Rules: MET-42."""
     held: dict[str, Vector] = {}
     for application in applications:
         add_vector(held.setdefault(application.user, Vector()), application.usage())

@@ -1,4 +1,4 @@
-"""Answers questions about nodes (rules: REST-85)."""
+"""Answers questions about nodes: what they hold and how full they are (rules: NOD-22, REST-85)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import final
 
+from remuda.core.messages.node_queries import NodeLoadsView, UtilisationView
 from remuda.core.messages.queries import ForeignAllocationView, NodeView
 from remuda.core.messages.rows import Rows
 from remuda.core.model.allocation import Allocation
-from remuda.core.model.foreign import ForeignAllocation
-from remuda.core.model.node import Node, says_ready
+from remuda.core.model.calendar import ToWall
+from remuda.core.model.nodes.foreign import ForeignAllocation
+from remuda.core.model.nodes.node import Node, says_ready
+from remuda.core.model.nodes.utilisation import BUCKETS
 from remuda.core.model.partition import Partition
 from remuda.core.model.vectors import Amounts, Vector, add, define, subtract_vector, vector_of
 from remuda.core.views.allocations import (
@@ -43,11 +46,11 @@ def one_node(partition: Partition, node_id: str) -> tuple[NodeView, ...]:
 class NotedNodes:
     """Some nodes of a partition as they were at one moment, by ID, in few large lists.
 
-    The core thread fills them while nothing is scheduled, and a list for each node would let the
-    garbage collection run more than once. Most of the time goes into fetching objects from memory.
-    So allocations are lent, not copied, and what is allocated and available is not noted, only its
-    types; the amounts follow from others. ``reserved``, ``foreign``: by node ID, where there is
-    something. Rules: DMP-15, DMP-17.
+    The core thread fills them while nothing is scheduled. A list for each node would make the
+    garbage collection run more than once. Most of the time goes into fetching objects from memory,
+    so allocations are lent, not copied. Of the allocated and available amounts only the types are
+    noted; the amounts are worked out from others. ``reserved``, ``foreign``: by node ID, only for
+    nodes that have any. Rules: DMP-15, DMP-17.
     """
 
     __slots__ = (
@@ -68,12 +71,12 @@ class NotedNodes:
         self.occupied = Column([node.occupied for node in nodes])
         self.available_types = [node.available.types for node in nodes]
         self.allocations = [node.lend() for node in nodes]
-        # Of all nodes few have any, so these are looked up; one node is asked itself.
+        # Few of all nodes have any, so these are looked up; a single node is asked itself.
         reserved = foreign = nodes
         leaving: Iterable[Allocation] = chain.from_iterable(self.allocations)
         if len(nodes) > 1:
-            reserved = _distinct([each.node for each in partition.reservations.values()])
-            foreign = _distinct([each.node for each in partition.foreign.all()])
+            reserved = _distinct([each.node for each in partition.reserving.reservations.values()])
+            foreign = _distinct([each.node for each in partition.pool.foreign.all()])
             leaving = partition.leaving
         self.reserved = {node.node_id: _reservations(node) for node in reserved}
         self.foreign = {node.node_id: tuple(node.foreign.values()) for node in foreign}
@@ -86,7 +89,10 @@ class NotedNodes:
         return Rows(len(self.nodes), self._view)
 
     def amounts(self, allocation: Allocation) -> Amounts:
-        """Return what an allocation on one of them held. Any thread. Cost: O(nodes), once."""
+        """Return the amounts an allocation on one of the nodes held. Any thread.
+
+        Cost: O(nodes), once.
+        """
         if not self._held:
             self._held = dict(zip(self.nodes, self.allocations, strict=True))
         return self._held[allocation.node][allocation]
@@ -101,7 +107,11 @@ class NotedNodes:
         define(allocated, self.allocated_types[place])
         for amounts in noted.values():
             add(allocated, amounts)
-        allocations = sorted(noted.items(), key=by_application)
+        allocations = sorted(noted, key=by_application)
+        views = allocation_views(
+            self.name, allocations, noted.__getitem__, going=self.leaving, flying=self.flying
+        )
+        foreign = _by_key(self.foreign.get(node_id, ()))
         return NodeView(
             node_id=node_id,
             partition=self.name,
@@ -112,15 +122,15 @@ class NotedNodes:
             available=types.resource(self._available(place, allocated)),
             schedulable=self.schedulable[place],
             ready=says_ready(attributes),
-            allocations=tuple(allocation_views(self.name, allocations, self.leaving, self.flying)),
+            allocations=tuple(views),
             reservations=self.reserved.get(node_id, ()),
-            foreign=tuple([_foreign_view(each) for each in _by_key(self.foreign.get(node_id, ()))]),
+            foreign=tuple([_foreign_view(each, self.flying.to_wall) for each in foreign]),
         )
 
     def _available(self, place: int, allocated: Vector) -> Vector:
-        """Return what a node had available: total - allocated - occupied, negative amounts too.
+        """Return a node's available amounts, also negative ones: total - allocated - occupied.
 
-        Of the types it had. Rules: NOD-2.
+        The result has the resource types the node had. Rules: NOD-2.
         """
         found = vector_of(self.totals[place])
         define(found, self.available_types[place])
@@ -146,14 +156,47 @@ def _by_key(foreign: tuple[ForeignAllocation, ...]) -> list[ForeignAllocation]:
     return sorted(foreign, key=lambda each: (each.ask.allocation_key, each.identity))
 
 
-def _foreign_view(foreign: ForeignAllocation) -> ForeignAllocationView:
+def _foreign_view(foreign: ForeignAllocation, to_wall: ToWall) -> ForeignAllocationView:
     ask = foreign.ask
     return ForeignAllocationView(
         allocation_key=ask.allocation_key,
         tags=dict(ask.tags),
-        allocation_time_ns=foreign.created_ns,
+        allocation_time_ns=to_wall(foreign.created_ns),
         resource=dict(foreign.amounts.resource),
         priority=ask.priority,
         node_id=foreign.node.node_id,
         preemptable=not foreign.static(),
+    )
+
+
+def utilisation_view(partition: Partition) -> UtilisationView:
+    """Return the utilisation histogram of a partition; changed nodes are counted anew first.
+
+    Rules: NOD-22. Cost: O(changed nodes), and O(nodes x types) for the copy.
+    """
+    utilisation = partition.pool.utilisation
+    utilisation.renew(partition.nodes)
+    names = partition.types.names
+    found = {
+        names[index]: tuple([utilisation.members(index, number) for number in range(BUCKETS)])
+        for index in utilisation.types()
+    }
+    return UtilisationView(dict(sorted(found.items())))
+
+
+def node_loads(partition: Partition) -> NodeLoadsView:
+    """Return each node's capacity, and how much of it is allocated. Rules: REST-86, REST-88.
+
+    Cost: O(nodes). The caller works out percentages.
+    """
+    return NodeLoadsView(
+        types=tuple(partition.types.names),
+        nodes=tuple(
+            [
+                (node_id, node.total.need, tuple(node.allocated.amounts))
+                for node_id, node in partition.nodes.items()
+            ]
+        ),
+        capacity=partition.types.resource(partition.pool.capacity),
+        allocated=partition.types.resource(partition.root.allocated),
     )

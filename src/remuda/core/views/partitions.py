@@ -14,7 +14,10 @@ def partition_views(cluster: Cluster) -> tuple[PartitionView, ...]:
 
 
 def find_partition(cluster: Cluster, name: str, rm_id: str) -> Partition | None:
-    """Return the partition of an RM, or without one of the first RM that has it. Rules: REST-21."""
+    """Return a partition of an RM; without an RM ID, that of the first RM that has it.
+
+    Rules: REST-21.
+    """
     for candidate in [rm_id] if rm_id else sorted(cluster.managers):
         manager = cluster.managers.get(candidate)
         if manager is not None and name in manager.partitions:
@@ -25,7 +28,7 @@ def find_partition(cluster: Cluster, name: str, rm_id: str) -> Partition | None:
 def partition_view(partition: Partition) -> PartitionView:
     """Return one partition. Rules: REST-67, REST-69."""
     types = partition.types
-    counts = {state: count for state, count in partition.kept_states.items() if count}
+    counts = {state: count for state, count in partition.kept.states.items() if count}
     for application in partition.applications.values():
         counts[application.state] = counts.get(application.state, 0) + 1
     nodes = partition.nodes
@@ -33,17 +36,17 @@ def partition_view(partition: Partition) -> PartitionView:
         rm_id=partition.rm_id,
         name=partition.name,
         state=partition.state,
-        state_time_ns=partition.state_ns,
-        capacity=types.resource(partition.capacity) if nodes else None,
+        state_time_ns=partition.calendar.to_wall(partition.state_ns),
+        capacity=types.resource(partition.pool.capacity) if nodes else None,
         allocated=types.resource(partition.root.allocated),
-        node_sort_policy=partition.config.node_sort_policy,
-        node_sort_weights=dict(partition.node_sort_weights),
+        node_sort_policy=partition.settings.config.node_sort_policy,
+        node_sort_weights=dict(partition.settings.node_sort_weights),
         total_nodes=len(nodes),
         total_containers=partition.allocation_count,
-        reservations=len(partition.reservations),
+        reservations=len(partition.reserving.reservations),
         placeholders=partition.placeholder_count,
         applications=dict(sorted(counts.items())),
-        preemption=partition.config.preemption,
-        quota_preemption=partition.config.quota_preemption,
-        user_group_resolver=partition.config.user_group_resolver,
+        preemption=partition.settings.config.preemption,
+        quota_preemption=partition.settings.config.quota_preemption,
+        user_group_resolver=partition.settings.config.user_group_resolver,
     )

@@ -13,7 +13,7 @@ from remuda.core.messages.preemption_queries import (
     VictimView,
 )
 from remuda.core.model.partition import Partition
-from remuda.core.model.preemption import Preemption, Victim
+from remuda.core.model.preemption.live import Preemption, Victim
 
 # Numbers of preemptions, oldest first, by number of the application.
 _Numbers: TypeAlias = dict[int, list[int]]
@@ -21,16 +21,16 @@ _Numbers: TypeAlias = dict[int, list[int]]
 
 @final
 class Involved:
-    """Who had a part in the preemptions that are known, from one walk over them.
+    """Which applications had a part in the kept preemptions, from one walk over these.
 
-    ``caused`` and ``suffered``: the numbers of preemptions by the number of the application that
-    asked for them, or that lost allocations to them. Rules: PRE-91. Cost: O(victims known).
+    ``caused`` and ``suffered``: numbers of preemptions, by the number of the application whose ask
+    preempted, or that lost allocations. Rules: PRE-91. Cost: O(victims known).
     """
 
     def __init__(self, partition: Partition) -> None:
         self.caused: _Numbers = {}
         self.suffered: _Numbers = {}
-        for number, preemption in partition.preemptions.items():
+        for number, preemption in partition.preempting.made.items():
             if preemption.application_number:
                 self.caused.setdefault(preemption.application_number, []).append(number)
             for application in dict.fromkeys([each[0] for each in preemption.victims]):
@@ -38,10 +38,10 @@ class Involved:
 
 
 def preemption_views(partition: Partition, query: PreemptionsQuery) -> tuple[PreemptionView, ...]:
-    """Return the preemptions that are asked for, oldest first. Rules: PRE-91."""
-    found = list(partition.preemptions.values())
+    """Return the preemptions of a query, oldest first. Rules: PRE-91."""
+    found = list(partition.preempting.made.values())
     if query.number:
-        one = partition.preemptions.get(query.number)
+        one = partition.preempting.made.get(query.number)
         found = [] if one is None else [one]
     if query.application:
         found = [each for each in found if _concerns(each, query.application)]
@@ -51,7 +51,10 @@ def preemption_views(partition: Partition, query: PreemptionsQuery) -> tuple[Pre
 
 
 def preemptor_view(preemption: Preemption | None) -> PreemptorView | None:
-    """Return whose victim something is, None if it is none's. Rules: PRE-34, PRE-91."""
+    """Return the view of the preemption that took an allocation, None without one.
+
+    Rules: PRE-34, PRE-91.
+    """
     if preemption is None:
         return None
     return PreemptorView(
@@ -64,29 +67,34 @@ def preemptor_view(preemption: Preemption | None) -> PreemptorView | None:
 
 
 def eviction_views(partition: Partition, query: EvictionsQuery) -> tuple[EvictionView, ...]:
-    """Return what is evicted too often, by application and then by ask. Rules: PRE-92."""
-    evictions, now_ns = partition.evictions, query.now_ns
+    """Return the applications and asks evicted too often, by application and then by ask.
+
+    Rules: PRE-92.
+    """
+    to_wall = partition.calendar.to_wall
+    evictions, now_ns = partition.preempting.evictions, partition.calendar.from_wall(query.now_ns)
     found = evictions.applications.repeated(now_ns) + evictions.asks.repeated(now_ns)
     return tuple(
         [
-            EvictionView(application_id, key, len(times), times[0], times[-1])
+            EvictionView(application_id, key, len(times), to_wall(times[0]), to_wall(times[-1]))
             for (application_id, key), times in sorted(found)
         ]
     )
 
 
 def _concerns(preemption: Preemption, application_id: str) -> bool:
-    """Whether an ask of that application caused it, or something of that application went."""
+    """Whether a preemption was caused by an ask of an application, or took allocations of it."""
     if preemption.application_id == application_id:
         return True
     return any(victim.application_id == application_id for victim in preemption.victims.values())
 
 
 def _preemption_view(partition: Partition, preemption: Preemption) -> PreemptionView:
+    to_wall = partition.calendar.to_wall
     return PreemptionView(
         number=preemption.number,
         kind=preemption.kind,
-        created_ns=preemption.created_ns,
+        created_ns=to_wall(preemption.created_ns),
         application_id=preemption.application_id,
         allocation_key=preemption.allocation_key,
         queue=preemption.queue_path,
@@ -97,7 +105,7 @@ def _preemption_view(partition: Partition, preemption: Preemption) -> Preemption
         freed=partition.types.resource(preemption.freed()),
         outcome=preemption.outcome,
         cause=preemption.cause,
-        ended_ns=preemption.ended_ns,
+        ended_ns=to_wall(preemption.ended_ns),
     )
 
 

@@ -1,6 +1,6 @@
 """Answers questions about queues (rules: REST-70), of which there may be thousands.
 
-What may change later is noted with the question; the view is made when it is read.
+Values that may change are copied when the question is asked; the view is made when it is read.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from remuda.config.queue_properties import FAIR
 from remuda.config.schema import TemplateConfig
 from remuda.core.messages.queries import QueueView
 from remuda.core.messages.rows import Rows
-from remuda.core.model.bound import Bound
 from remuda.core.model.partition import Partition
+from remuda.core.model.queues.bound import Bound
 from remuda.core.model.vectors import Vector, copy
 from remuda.core.policy.headroom import least, room_at
 from remuda.core.views.columns import Column
@@ -37,8 +37,9 @@ def queue_rows(partition: Partition) -> Rows[QueueView]:
 class _NotedQueues:
     """All queues of a partition as they were at one moment, parents before children.
 
-    Settings, and what is configured of amounts, are never changed in place. ``root_maximum`` is:
-    it is the size of the cluster. ``promised``: by place, where something is (PRE-89).
+    Settings and configured amounts are never changed in place, so they are not copied.
+    ``root_maximum`` is copied: it is the size of the cluster and changes in place. ``promised``: by
+    place, only for queues with promised room (PRE-89).
     Rules: REST-70, DMP-15, DMP-17.
     """
 
@@ -90,8 +91,8 @@ class _NotedQueues:
     ) -> QueueView:
         """Return one queue with all below it.
 
-        ``below``: places of children, by path. ``above``: what was left under each maximum above.
-        ``template``: the nearest one there (TPL-5). Rules: QUE-13, REST-70, REST-71, REST-74.
+        ``below``: places of children, by path. ``above``: the room left under each maximum above.
+        ``template``: the nearest one above (TPL-5). Rules: QUE-13, REST-70, REST-71, REST-74.
         """
         queue = self.queues[place]
         resource = self.partition.types.resource
@@ -133,7 +134,7 @@ class _NotedQueues:
         )
 
     def _room(self, place: int, maximum: Vector) -> Vector:
-        """Return what was left under the maximum of a queue."""
+        """Return the room that was left under the maximum of a queue."""
         bound = Bound()
         bound.maximum = maximum
         bound.allocated = self.allocated.vector(place)

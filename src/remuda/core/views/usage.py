@@ -1,7 +1,7 @@
-"""Answers questions about users and groups (rules: REST-63 to REST-66, LIM-39).
+"""Answers questions about users and groups (rules: chapter 95 section 6, LIM-39).
 
-What is used is added up from the live applications when somebody asks; the scheduler itself
-counts only where there is a limit.
+The usage is added up from the live applications for each question, because the scheduler itself
+counts it only where there is a limit.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ from typing import Final, TypeAlias
 
 from remuda.config.schema import WILDCARD
 from remuda.core.messages.queries import QueueUsageView, UsageView
-from remuda.core.model.application import Application
+from remuda.core.model.applications.application import Application
 from remuda.core.model.partition import Partition
-from remuda.core.model.queue import Queue
-from remuda.core.model.trackers import Limit
+from remuda.core.model.queues.queue import Queue
+from remuda.core.model.queues.trackers import Limit
 from remuda.core.model.vectors import Vector, add_vector
 from remuda.core.policy.limits import limit_of_user
 
 _NO_LIMIT: Final = Limit(None, 0)
 
-# Counted applications by path of the queue, for the queue and all above it.
+# Counted applications by queue path, for their queue and all queues above it.
 _ByPath: TypeAlias = dict[str, list[Application]]
 
 
 def usage_views(partition: Partition, *, groups: bool) -> tuple[UsageView, ...]:
-    """Return all users, or all groups, that use something or are named in a limit, by name.
+    """Return the users, or the groups, that have usage or are named in a limit, by name.
 
-    Rules: LIM-31, LIM-39, REST-63, REST-65, REST-66.
+    Implements: LIM-39, REST-65, REST-66, REST-64. Rules: LIM-31, REST-63.
     """
     found: dict[str, list[Application]] = {}
     limited: dict[str, set[str]] = {}
@@ -54,7 +54,6 @@ def _by_path(applications: list[Application]) -> _ByPath:
     found: _ByPath = {}
     for application in applications:
         leaf = application.queue
-        assert leaf is not None
         for queue in leaf.path_up:
             found.setdefault(queue.path, []).append(application)
     return found
@@ -69,7 +68,7 @@ def _tree(
     *,
     groups: bool,
 ) -> QueueUsageView:
-    """Return one queue of a user's or group's tree, with those below that matter to them."""
+    """Return one queue of a user's or group's tree, with the queues below that concern them."""
     applications = by_path.get(queue.path, [])
     used = Vector()
     for application in applications:
@@ -93,6 +92,6 @@ def _tree(
 
 
 def _limit(queue: Queue, name: str, *, groups: bool) -> Limit:
-    """Return what limits a user or group at a queue; a user may be limited by the wildcard."""
+    """Return the limit of a user or group at a queue; for a user it may be the wildcard's."""
     limit = queue.group_limits.get(name) if groups else limit_of_user(queue, name)
     return limit or _NO_LIMIT

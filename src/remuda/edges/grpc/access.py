@@ -4,8 +4,8 @@ Authentication is that of the transport: the certificate of a client, or a token
 a call. Either stands for an identity, which may act for some resource managers, and may be an
 administrator. Without identities, which is the default, everybody may do everything.
 
-Every call passes through here, whatever service it is for, so that none can be forgotten; what
-depends on the resource manager a request names is asked again where that is known.
+Calls of all services pass through here, so that none can be forgotten. Checks that depend on the
+resource manager of a request are made where the request is read.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _FOR_ADMINS: Final = ("/remuda.v1.Admin/", "/remuda.v1.SchedulerExtension/GetSta
 
 @message
 class Caller:
-    """Who makes the call at hand; without an identity nobody asks who calls."""
+    """The caller of the present call; without an identity callers are not checked."""
 
     identity: Identity | None = None
 
     @property
     def name(self) -> str:
-        """What a log calls them."""
+        """The name of the caller in logs."""
         return "an operator" if self.identity is None else repr(self.identity.name)
 
     def require_rm(self, rm_id: str) -> None:
@@ -63,7 +63,7 @@ class Caller:
             self.require_rm(rm_id)
 
     def require_admin(self) -> None:
-        """Raise RefusalError unless the caller is an administrator. Rules: EXT-23."""
+        """Raise RefusalError unless the caller is an administrator. Implements: EXT-23."""
         if self.identity is not None and not self.identity.admin:
             text = f"{self.identity.name!r} is no administrator"
             raise RefusalError(grpc.StatusCode.PERMISSION_DENIED, text)
@@ -74,7 +74,7 @@ _caller: ContextVar[Caller] = ContextVar("caller", default=_ANYBODY)
 
 
 def caller() -> Caller:
-    """Return who makes the call that this task serves."""
+    """Return the caller of the call that this task serves."""
     return _caller.get()
 
 
@@ -131,7 +131,7 @@ class Access(grpc.aio.ServerInterceptor):
         return stream if inspect.isasyncgenfunction(inner) else answer
 
     def _identify(self, context: Context) -> Caller:
-        """Return who calls: by certificate, else by token. Raises: RefusalError."""
+        """Return the caller, found by certificate, else by token. Raises: RefusalError."""
         certificate = context.auth_context()
         for kind in _CERTIFICATE_NAMES:
             for name in certificate.get(kind, ()):

@@ -1,7 +1,7 @@
-"""The service for administrators: stored configurations, who is registered, what is stopped.
+"""The service for administrators: stored configurations, resource managers, stopped objects.
 
 It listens where the scheduler interface listens, on loopback unless told otherwise; without
-authentication (access.py) whoever reaches it is an administrator.
+authentication (access.py) everybody who reaches it is an administrator.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _NOT_FOUND: Final = grpc.StatusCode.NOT_FOUND
 
 @message
 class Traffic:
-    """What is on its way to an RM: ``queued`` messages; ``unacked`` frames that it got already."""
+    """Messages on their way to an RM: ``queued`` ones, and ``unacked`` frames that were sent."""
 
     queued: int = 0
     unacked: int = 0
@@ -58,7 +58,7 @@ class AdminService:
         traffic: what is on its way to an RM on this server.
         stop: removes an RM with its streams and counts what it owned.
 
-    Rules: EXT-24, EXT-25, RM-4, RM-5, RM-8, RM-14 to RM-19, TOOL-2.
+    Rules: EXT-24, EXT-25, RM-4, RM-5, RM-8, RM-14, RM-15, RM-16, RM-17, RM-18, RM-19, TOOL-2.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class AdminService:
     async def _validate(
         self, request: ext.ConfigurationDocument
     ) -> ext.ValidateConfigurationResponse:
-        """Say whether a text would be accepted, whatever is running. Rules: TOOL-2."""
+        """Return whether a text is valid, apart from the objects that run. Rules: TOOL-2."""
         try:
             await asyncio.to_thread(self._load, request.config)
         except ConfigError as error:
@@ -124,7 +124,7 @@ class AdminService:
         """Store a document and put it in force for all RMs that use it, or for none.
 
         An empty text takes the group's own document away; an empty extra map leaves the maps as
-        they are. Rules: EXT-24, SI-88.
+        they are. Implements: EXT-24. Rules: SI-88.
         """
         document = request.document
         group = await asyncio.wrap_future(self._core.configurations.group(document.policy_group))
@@ -221,7 +221,7 @@ class AdminService:
         return ext.ChangeObjectStateResponse(previous=answer.previous, current=answer.current)
 
     async def _set_log_level(self, request: ext.SetLogLevelRequest) -> ext.SetLogLevelResponse:
-        """Change how much a logger says until somebody changes it again. Rules: KV-2."""
+        """Set the level of a logger until it is changed again. Rules: KV-2."""
         return ext.SetLogLevelResponse(previous=change_level(request.logger, request.level))
 
     async def _partition_views(self) -> list[PartitionView]:
@@ -230,7 +230,7 @@ class AdminService:
 
 
 def _outcome(change: ConfigurationChange, dry_run: bool) -> ext.SetConfigurationResponse:
-    """Say what became of a new document; the checksum is that of the one in force now."""
+    """Return the result for a new document; the checksum is that of the document in force now."""
     refusing = len(change.refusals)
     reason = change.reason
     if refusing:

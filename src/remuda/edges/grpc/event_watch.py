@@ -1,7 +1,7 @@
 """Events over gRPC: a stream of batches, in the order of their numbers (EXT-25).
 
-A client that does not read is left, as in the stream endpoint of REST (EVT-119); it never holds
-up others, because the source buffers for it within bounds and gives it up beyond.
+The call of a client that does not read is ended, as in the stream endpoint of REST (EVT-119). It
+never delays others, because the source buffers a limited number of events for it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The service that completes the three streams: what an RM can do besides scheduling requests.
+"""The service for everything that an RM can do besides scheduling requests.
 
-Registered with the server under its own name, so that clients of the plain scheduler interface
-never meet it.
+It has its own name in the server, so clients of the plain scheduler interface do not see it.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from remuda.config.schema import Load
 from remuda.edges.grpc.access import caller
 from remuda.edges.grpc.refusals import Context, RefusalError, abort, one_line, refusing
 from remuda.edges.grpc.unary import unary
-from remuda.edges.rest.dump import StateDump
+from remuda.edges.rest.routes.dump import StateDump
 from remuda.runtime.driver import Removed
 from remuda.runtime.dumps import BUDGET_SECONDS
 from remuda.runtime.errors import NotRegisteredError
@@ -29,7 +28,7 @@ from remuda.si import limits
 from remuda.si.codec_in import configuration_update
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
-from remuda.si.session.terms import FEATURES
+from remuda.si.protocol.terms import FEATURES
 
 SERVICE: Final = "remuda.v1.SchedulerExtension"
 
@@ -53,7 +52,7 @@ class ExtensionService:
         unregister: removes an RM with its streams and counts what it owned.
         dump: writes dumps, those of other edges too.
 
-    Rules: RM-19, SI-84 to SI-88, EXT-20.
+    Rules: RM-19, SI-84, SI-85, SI-86, SI-87, SI-88, EXT-20.
     """
 
     def __init__(
@@ -130,9 +129,10 @@ class ExtensionService:
         return counted(await self._remove(request.rm_id))
 
     async def _dump(self, data: bytes, context: Context) -> None:
-        """Send everything there is to see, in pieces; one dump at a time. Rules: SI-84, DMP-1.
+        """Send the whole dump in pieces; one dump at a time.
 
-        A client that does not read would keep the others waiting, so it is left after a while.
+        Rules: SI-84, DMP-1. A client that does not read would delay the others, so its call is
+        ended after a while.
         """
         try:
             with refusing():
@@ -163,7 +163,7 @@ async def _send(piece: bytes, context: Context) -> None:
 
 
 def counted(removed: Removed) -> ext.UnregisterResponse:
-    """Return the answer to whoever removed an RM. Rules: RM-19."""
+    """Return the answer to the removal of an RM. Rules: RM-19."""
     return ext.UnregisterResponse(
         removed_partitions=removed.partitions,
         removed_applications=removed.applications,

@@ -18,7 +18,7 @@ from remuda.edges.grpc.measurements import (
     Sample,
 )
 from remuda.edges.grpc.refusals import RefusalError
-from remuda.edges.rest.errors import TOO_MANY_STREAMS, TRACKING_OFF
+from remuda.edges.rest.requests.errors import TOO_MANY_STREAMS, TRACKING_OFF
 from remuda.telemetry.events import streams
 from remuda.telemetry.events.pipeline import EventSystem
 from remuda.telemetry.health.checker import HealthChecker

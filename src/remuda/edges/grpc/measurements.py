@@ -1,7 +1,7 @@
 """What the service for measurements reads: samples, the health of the scheduler, its events.
 
-Ports only. Who counts, checks and keeps events does not know that gRPC shows it; what connects
-both is built where the process is put together.
+This module has ports only. The parts that count, check and keep events do not know gRPC; the
+composition root connects both.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Sample:
 
 @message
 class Check:
-    """One health check (HLT-4 to HLT-14). ``message`` says what was found, if it failed."""
+    """One health check (chapter 97 section 6). ``message`` says what was found, if it failed."""
 
     name: str
     succeeded: bool
@@ -45,7 +45,7 @@ class Health:
 
 
 class SampleSource(Protocol):
-    """Whoever has the metrics."""
+    """The source of metrics."""
 
     def samples(self) -> Iterable[Sample]:
         """Return all samples of this moment. Called on a thread of its own; may wait."""
@@ -53,7 +53,7 @@ class SampleSource(Protocol):
 
 
 class HealthSource(Protocol):
-    """Whoever runs the health checks."""
+    """The source of results of health checks."""
 
     def health(self) -> Health | None:
         """Return the last stored result, None before the first run (REST-93). Any thread."""
@@ -71,12 +71,12 @@ class EventStream(Protocol):
         ...
 
     def close(self) -> None:
-        """Free the slot and what is buffered (EVT-120). Repeating is harmless."""
+        """Free the slot and the buffer (EVT-120); it may be repeated."""
         ...
 
 
 class EventSource(Protocol):
-    """Whoever keeps the events."""
+    """The source of events."""
 
     def open(self, host: str, history: int) -> EventStream:
         """Open a stream that begins with the last ``history`` events there are (EVT-115).

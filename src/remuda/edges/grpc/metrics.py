@@ -98,7 +98,7 @@ class MetricsService:
         """Send samples now and again, at most one message per second and client.
 
         With ``changes_only`` what did not change is left out, and a message without anything is
-        not sent. Rules: EXT-25.
+        not sent. Implements: EXT-25.
         """
         samples = self._sampled()
         wanted = Wanted(request.filter)
@@ -123,7 +123,7 @@ class MetricsService:
             self._slots.free(host)
 
     async def _get_usage(self, request: ext.UsageRequest) -> ext.UsageResponse:
-        """Return what is held and pending. Rules: EXT-25."""
+        """Return the allocated and pending amounts. Rules: EXT-25."""
         return await self._usage.page(request, caller())
 
     async def _get_health(self, request: ext.HealthRequest) -> ext.HealthResponse:
@@ -202,6 +202,6 @@ async def _write(context: Context, response: Message) -> None:
 
 
 def peer_host(context: Context) -> str:
-    """Return the address of whoever calls, without the port (EVT-118)."""
+    """Return the address of the caller, without the port (EVT-118)."""
     kind, _, address = unquote(context.peer()).partition(":")
     return address.rpartition(":")[0].strip("[]") if kind in ("ipv4", "ipv6") else address

@@ -1,12 +1,14 @@
-"""How calls and streams are refused: the one table from errors to statuses, and their texts."""
+"""The refusals of calls and streams: the table from errors to statuses, and their texts."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Iterator
 from typing import Final, NoReturn, TypeAlias
 
 import grpc
+import grpc.aio
 from google.protobuf.message import DecodeError
 
 from remuda.base.errors import ConfigError, ProtocolError
@@ -31,7 +33,7 @@ class RefusalError(Exception):
 
 @contextlib.contextmanager
 def refusing() -> Iterator[None]:
-    """Turn what a request can do wrong into the status it deserves."""
+    """Turn the errors of a request into refusals with their statuses."""
     try:
         yield
     except MessageTooLargeError as error:
@@ -50,11 +52,24 @@ def refusing() -> Iterator[None]:
 
 async def abort(context: Context, refusal: RefusalError) -> NoReturn:
     """End a call with the status of a refusal."""
-    await context.abort(refusal.code, refusal.detail[:_DETAIL_LENGTH_LIMIT])
+    try:
+        await context.abort(refusal.code, refusal.detail[:_DETAIL_LENGTH_LIMIT])
+    except grpc.aio.AbortError as error:
+        asyncio.get_running_loop().call_soon(_forget, error)
+        raise
+    raise AssertionError("the library did not end the call")
+
+
+def _forget(error: BaseException) -> None:
+    """Cut the references of an error to its call, which refers to the error: a cycle otherwise."""
+    error.__traceback__ = error.__context__ = None
 
 
 def not_registered(rm_id: str, status: RmStatus | None) -> RefusalError:
-    """Say that requests of an RM are not taken, and what to do about it. Rules: RM-2, SI-101."""
+    """Say that requests of an RM are not taken, and what to do about it.
+
+    Implements: REC-12. Rules: RM-2, SI-101.
+    """
     name = f"resource manager {rm_id[:300]!r}"
     if status is None:
         text = f"{name} is not registered; call RegisterResourceManager first"

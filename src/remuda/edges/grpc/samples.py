@@ -1,6 +1,6 @@
-"""Samples over gRPC: which ones a client wants, what changed, and how often it is told.
+"""Samples over gRPC: filters, changes since the last message, and the pace of messages.
 
-Taking samples costs the scheduler something, so watchers share what was taken a moment ago, and a
+To take samples costs the scheduler time, so watchers share samples that are fresh enough, and a
 client gets one message a second however many watches it opens.
 """
 
@@ -20,7 +20,7 @@ from remuda.si import limits
 from remuda.si.errors import MessageTooLargeError
 from remuda.si.pb import extension_pb2 as ext
 
-# Between two messages to one client, whatever it watches.
+# The time between two messages to one client, for all its watches.
 INTERVAL_MS: Final = 1_000
 
 # What a watcher may get instead of samples of its own moment.
@@ -115,18 +115,18 @@ def sample_set(taken: Taken, samples: Iterable[Sample], bytes_limit: int) -> ext
 
 
 class Changes:
-    """What changed since the message before, for one watch (EXT-25).
+    """The changes since the message before, for one watch (EXT-25).
 
-    A series that is there no more is told once, with the value NaN.
+    A series that has ended is sent once more, with the value NaN.
     """
 
     def __init__(self) -> None:
-        self._told: dict[tuple[str, tuple[tuple[str, str], ...]], Sample] = {}
+        self._sent: dict[tuple[str, tuple[tuple[str, str], ...]], Sample] = {}
 
     def since(self, samples: Iterable[Sample]) -> list[Sample]:
         """Return the samples whose value is new, and remember all."""
         now = {(each.name, _sorted(each.labels)): each for each in samples}
-        before, self._told = self._told, now
+        before, self._sent = self._sent, now
         changed = [
             each
             for key, each in now.items()

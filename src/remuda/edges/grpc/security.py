@@ -1,7 +1,7 @@
 """Files that make the gRPC listener safe to reach: certificates, keys, and who may call (EXT-23).
 
-Read when the service starts, so that a mistake is told at once. Certificates may be replaced
-while it serves: new connections get the new ones as soon as all files belong together.
+They are read when the service starts, so a mistake is reported at once. Certificates may be
+replaced while it serves: new connections get the new ones as soon as all files belong together.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _log = logging.getLogger("remuda.security")
 
 @message
 class Security:
-    """What the listener is protected by. ``credentials`` None: clear text."""
+    """The protection of the listener. ``credentials`` None: clear text."""
 
     credentials: grpc.ServerCredentials | None = None
     identities: tuple[Identity, ...] = ()
@@ -58,7 +58,7 @@ class _Follower:
         self.first = _read(files)
 
     def changed(self) -> grpc.ServerCertificateConfiguration | None:
-        """Return what the files say if that is new; None: go on with what is used."""
+        """Return the content of the files if it is new; None: keep the current one."""
         mark = self._files.mark()
         if mark == self._mark:
             return None

@@ -22,25 +22,28 @@ from remuda.config.settings import read_settings
 from remuda.edges.grpc.access import Access, caller
 from remuda.edges.grpc.admin import SERVICE as ADMIN_SERVICE
 from remuda.edges.grpc.admin import AdminService, Traffic
-from remuda.edges.grpc.aside import Aside
+from remuda.edges.grpc.bindings.binding import Surroundings
+from remuda.edges.grpc.bindings.service import SERVICE as SESSION_SERVICE
+from remuda.edges.grpc.bindings.service import SessionService
+from remuda.edges.grpc.connection_limit import ConnectionLimit
 from remuda.edges.grpc.extension import SERVICE as EXTENSION_SERVICE
 from remuda.edges.grpc.extension import ExtensionService
+from remuda.edges.grpc.handler_search import replace_search
+from remuda.edges.grpc.intake import Intake
+from remuda.edges.grpc.long_messages import UnpackThread
 from remuda.edges.grpc.measurements import Measurements
 from remuda.edges.grpc.metrics import SERVICE as METRICS_SERVICE
 from remuda.edges.grpc.metrics import MetricsService
 from remuda.edges.grpc.outbound import Kind
 from remuda.edges.grpc.refusals import Context, RefusalError, abort, not_registered, one_line
-from remuda.edges.grpc.session.binding import Surroundings
-from remuda.edges.grpc.session.service import SERVICE as SESSION_SERVICE
-from remuda.edges.grpc.session.service import SessionService
-from remuda.edges.grpc.sessions import Session
-from remuda.edges.grpc.settings import GrpcSettings
+from remuda.edges.grpc.registrations import Registration
+from remuda.edges.grpc.settings import GrpcSettings, transport_options
 from remuda.edges.grpc.standard import StandardServices
 from remuda.edges.grpc.streams import Stream
 from remuda.edges.grpc.tracing import Traced
 from remuda.edges.grpc.unary import unary
 from remuda.edges.identities import Identity
-from remuda.edges.rest.dump import StateDump
+from remuda.edges.rest.routes.dump import StateDump
 from remuda.runtime.driver import Removed
 from remuda.runtime.errors import NotRegisteredError
 from remuda.runtime.inbox import anything
@@ -67,7 +70,7 @@ class GrpcServer:
         measurements: what ``remuda.v1.Metrics`` shows besides amounts.
         tracing: what makes spans of calls; None: there are none.
 
-    Rules: RM-2, RM-9, RM-11, RM-13 to RM-17, SI-100 to SI-106, EXT-23.
+    Rules: RM-2, RM-9, RM-11, RM-13, RM-14, RM-15, RM-16, RM-17, chapter 70 section 11, EXT-23.
     """
 
     def __init__(
@@ -85,34 +88,33 @@ class GrpcServer:
         self._core = core
         self._load = load = core.configurations.loading(load)
         self._settings = settings or GrpcSettings()
-        self._sessions: dict[str, Session] = {}
+        self._registrations: dict[str, Registration] = {}
         self._registering = asyncio.Lock()
-        self._aside = Aside()
+        self._unpack_thread = UnpackThread()
         self._credentials = credentials
+        replace_search()
         interceptors: list[grpc.aio.ServerInterceptor] = []
         if tracing is not None:
             interceptors.append(Traced(tracing))
         if identities:
             interceptors.append(Access(identities))
+        chosen = self._settings
+        interceptors.append(Intake(chosen.address_calls_limit, chosen.read_seconds))
         self._server = grpc.aio.server(
             interceptors=interceptors,
-            options=(
-                ("grpc.max_receive_message_length", self._settings.receive_bytes_limit),
-                ("grpc.so_reuseport", 0),
-                ("grpc.keepalive_time_ms", self._settings.keepalive_seconds * 1_000),
-                ("grpc.keepalive_timeout_ms", self._settings.keepalive_seconds * 1_000),
-                ("grpc.http2.max_pings_without_data", 0),
-            ),
+            options=transport_options(chosen),
+            maximum_concurrent_rpcs=chosen.calls_limit,
         )
+        self._limiting: asyncio.Task[None] | None = None
         core.configurations.watch(self._note_limit)
         extension = ExtensionService(core, load, self._unregister, dump or StateDump(core))
         admin = AdminService(core, load, self._traffic, self._unregister)
         self._session_service = SessionService(
             core,
             load,
-            Surroundings(self._settings, self._unregister, extension.update, self._aside),
+            Surroundings(self._settings, self._unregister, extension.update, self._unpack_thread),
             registering=self._registering,
-            find_streams=self._sessions.get,
+            find_streams=self._registrations.get,
             end_streams=self._end_session,
             core_uuid=extension.core_uuid,
         )
@@ -142,6 +144,8 @@ class GrpcServer:
         if not port:
             raise UsageError(f"cannot listen on {address} for gRPC: taken, or not an address here")
         await self._server.start()
+        limit = ConnectionLimit(port, self._settings.address_connections_limit)
+        self._limiting = asyncio.create_task(limit.keep())
         await self._standard.start(self._core)
         return f"{address.rpartition(':')[0]}:{port}"
 
@@ -150,7 +154,9 @@ class GrpcServer:
         self._session_service.stop()
         await self._standard.stop()
         await self._server.stop(grace_seconds)
-        self._aside.stop()
+        if self._limiting is not None:
+            self._limiting.cancel()
+        self._unpack_thread.stop()
 
     def _handlers(self) -> grpc.GenericRpcHandler:
         methods: dict[str, grpc.RpcMethodHandler[bytes, bytes]] = {
@@ -165,7 +171,7 @@ class GrpcServer:
     async def _register(
         self, request: si.RegisterResourceManagerRequest
     ) -> si.RegisterResourceManagerResponse:
-        """Serve RegisterResourceManager. Rules: RM-2, RM-11, SI-100, EXT-23."""
+        """Serve RegisterResourceManager. Implements: SI-100. Rules: RM-2, RM-11, EXT-23."""
         caller().require_rm(request.rmID)
         async with self._registering:
             with self._core.connections.arriving(request.rmID, STREAMS):
@@ -187,28 +193,28 @@ class GrpcServer:
         # Before the core knows, so that nothing of the old life gets into the new one.
         self._end_session(rm_id)
         level = request.buildInfo.get(SI_LEVEL, "")
-        session = Session(rm_id, self._settings, self._core, level)
-        self._sessions[rm_id] = session
+        registered = Registration(rm_id, self._settings, self._core, level)
+        self._registrations[rm_id] = registered
         answer = await asyncio.wrap_future(
             self._core.register(
                 command,
-                session.sink,
+                registered.sink,
                 stored=not request.config,
                 transport=STREAMS,
-                ended=partial(self._over, session, asyncio.get_running_loop()),
-                events=session.events,
-                records=session.hosts,
+                ended=partial(self._over, registered, asyncio.get_running_loop()),
+                events=registered.events,
+                records=registered.hosts,
             )
         )
         if not answer.reason:
             return
-        self._drop(session)
+        self._drop(registered)
         if answer.rule == "RM-1":
             raise RefusalError(grpc.StatusCode.INVALID_ARGUMENT, answer.reason)
         raise RefusalError(grpc.StatusCode.FAILED_PRECONDITION, answer.reason)
 
     async def _unregister(self, rm_id: str, check: Callable[[], None] = anything) -> Removed:
-        """Remove an RM, and the session it may have here; not if ``check`` raises. Rules: RM-19."""
+        """Remove an RM, and what it may have here; not if ``check`` raises. Rules: RM-19."""
         async with self._registering:
             check()
             removed = await asyncio.wrap_future(self._core.unregister(rm_id))
@@ -216,47 +222,52 @@ class GrpcServer:
             return removed
 
     def _end_session(self, rm_id: str) -> None:
-        old = self._sessions.pop(rm_id, None)
+        old = self._registrations.pop(rm_id, None)
         if old is not None:
             old.finish()
 
-    def _over(self, session: Session, loop: asyncio.AbstractEventLoop) -> None:
-        """A registration is over, whoever ended it: so are its streams. Core thread.
+    def _over(self, registration: Registration, loop: asyncio.AbstractEventLoop) -> None:
+        """Handle the end of a registration, for any cause: its streams end. Core thread.
 
         Rules: RM-9, RM-17.
         """
-        session.forbid()
+        registration.forbid()
         with contextlib.suppress(RuntimeError):  # the server may have ended
-            loop.call_soon_threadsafe(self._drop, session)
+            loop.call_soon_threadsafe(self._drop, registration)
 
-    def _drop(self, session: Session) -> None:
-        session.finish()
-        if self._sessions.get(session.rm_id) is session:
-            del self._sessions[session.rm_id]
+    def _drop(self, registration: Registration) -> None:
+        registration.finish()
+        if self._registrations.get(registration.rm_id) is registration:
+            del self._registrations[registration.rm_id]
 
     def _note_limit(
         self, rm_id: str, _config: Configuration, extra: Mapping[str, str] | None
     ) -> None:
         """Remember how much an RM wants kept while it is gone. Core thread. Rules: RM-15, KV-1."""
-        session = self._sessions.get(rm_id)
-        if session is not None and extra is not None:
+        registration = self._registrations.get(rm_id)
+        if registration is not None and extra is not None:
             settings, _ = read_settings(extra)
             own = "rm.outboundLimit" in extra
-            session.outbound.limit = settings.rm_outbound_limit if own else None
-            session.pause_ns = settings.rm_pause_timeout_ns
+            registration.outbound.limit = settings.rm_outbound_limit if own else None
+            registration.pause_ns = settings.rm_pause_timeout_ns
 
     def _traffic(self, rm_id: str) -> Traffic:
         """Return how much waits for an RM here."""
-        streams, session = self._sessions.get(rm_id), self._session_service.find(rm_id)
+        streams, binding = self._registrations.get(rm_id), self._session_service.find(rm_id)
         queued = 0 if streams is None else streams.outbound.waiting
-        if session is None:
+        if binding is None:
             return Traffic(queued)
-        return Traffic(queued + session.outlet.queued, session.outlet.unacknowledged)
+        return Traffic(queued + binding.outlet.queued, binding.outlet.unacknowledged)
 
     def _stream(self, kind: Kind) -> Callable[[object, Context], Awaitable[None]]:
         async def serve(_requests: object, context: Context) -> None:
             stream = Stream(
-                kind, context, self._core, self._find, self._settings, aside=self._aside
+                kind,
+                context,
+                self._core,
+                self._find,
+                self._settings,
+                unpack_thread=self._unpack_thread,
             )
             try:
                 await stream.run()
@@ -265,14 +276,14 @@ class GrpcServer:
 
         return serve
 
-    def _find(self, rm_id: str) -> Session:
-        """Return the session of an RM. Rules: SI-101, EXT-23.
+    def _find(self, rm_id: str) -> Registration:
+        """Return the registration of an RM here. Rules: SI-101, EXT-23.
 
         Raises: RefusalError if it has none, or the caller may not act for it.
         """
         caller().require_rm(rm_id)
-        session = self._sessions.get(rm_id)
-        if session is None:
+        registration = self._registrations.get(rm_id)
+        if registration is None:
             raise not_registered(rm_id, self._core.roster.find(rm_id))
-        session.check_usable()
-        return session
+        registration.check_usable()
+        return registration

@@ -1,8 +1,8 @@
 """One duplex stream: requests of one kind in, responses of that kind out.
 
-Reading and writing go on independently until one of them, or the session, ends the stream. A
-clean half-close by the client ends it too, after the answers to its requests were sent.
-Rules: SI-101 to SI-106.
+Reading and writing are independent; the stream ends when one of them or the registration ends. A
+clean half-close by the client ends it, too, after the answers to its requests were sent. Rules:
+SI-101, SI-102, SI-103, SI-104, SI-105, SI-106.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any, Final, TypeAlias
 import grpc
 
 from remuda.base.errors import ProtocolError
-from remuda.edges.grpc.aside import LONG_BYTES, Aside
+from remuda.edges.grpc.long_messages import LONG_BYTES, UnpackThread
 from remuda.edges.grpc.outbound import Kind
 from remuda.edges.grpc.refusals import Context, RefusalError, refusing
-from remuda.edges.grpc.sessions import Session
+from remuda.edges.grpc.registrations import Registration
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.runtime import requests
 from remuda.runtime.loop import SchedulerLoop
@@ -51,12 +51,12 @@ class Stream:
         kind: Kind,
         context: Context,
         core: SchedulerLoop,
-        find: Callable[[str], Session],
+        find: Callable[[str], Registration],
         settings: GrpcSettings,
         *,
-        aside: Aside,
+        unpack_thread: UnpackThread,
     ) -> None:
-        self._aside = aside
+        self._unpack_thread = unpack_thread
         self._kind = kind
         self._context = context
         self._core = core
@@ -83,20 +83,20 @@ class Stream:
                 grpc.StatusCode.INVALID_ARGUMENT,
                 f"no resource manager named: set rmID in the first message or {RM_ID_METADATA}",
             )
-        session = self._find(rm_id)
-        end = session.attach(self._kind)
+        registration = self._find(rm_id)
+        end = registration.attach(self._kind)
         try:
-            await self._serve(session, end, first)
+            await self._serve(registration, end, first)
         finally:
-            session.detach(self._kind, end)
+            registration.detach(self._kind, end)
 
     async def _serve(
-        self, session: Session, end: asyncio.Future[RefusalError], first: Request | None
+        self, registration: Registration, end: asyncio.Future[RefusalError], first: Request | None
     ) -> None:
-        """Read and write until the first of both, or the session, ends the stream."""
+        """Read and write until the first of both, or the registration, ends the stream."""
         tasks: list[asyncio.Future[None]] = [
-            asyncio.create_task(self._take_requests(session, first)),
-            asyncio.create_task(self._give_responses(session, end)),
+            asyncio.create_task(self._take_requests(registration, first)),
+            asyncio.create_task(self._give_responses(registration, end)),
             asyncio.create_task(_raise(end)),
         ]
         try:
@@ -108,67 +108,69 @@ class Stream:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _take_requests(self, session: Session, first: Request | None) -> None:
+    async def _take_requests(self, registration: Registration, first: Request | None) -> None:
         """Submit requests in order, waiting while there is no room, until the client ends them.
 
         Then wait until the answers to them were sent.
         """
         read: Callable[[], Awaitable[object]] = self._context.read
-        submit, outbound = self._core.try_submit, session.outbound
+        submit, outbound = self._core.try_submit, registration.outbound
         # Around all of them, because entering and leaving it costs as much as unpacking one.
         with refusing():
             if first is not None:
-                await self._take_long(session, first)
+                await self._take_long(registration, first)
             while isinstance(data := await read(), bytes):
                 if len(data) >= LONG_BYTES:
-                    await self._take_long(session, await self._unpack_long(data))
+                    await self._take_long(registration, await self._unpack_long(data))
                     continue
                 # What is on the path of every small request calls little and awaits nothing.
                 request = self._unpack(data)
-                self._check_owner(session, request)
+                self._check_owner(registration, request)
                 if outbound.overflowed:
-                    session.check_open()
+                    registration.check_open()
                 try:
-                    command = self._read(session.reader, request)
-                    taken = submit(command, session.check_current)
+                    command = self._read(registration.reader, request)
+                    taken = submit(command, registration.check_current)
                 except ProtocolError:
-                    session.check_open()  # it may say better what is wrong
+                    registration.check_open()  # it may say better what is wrong
                     raise
                 if not taken:
-                    await self._submit(session, command)
-            await asyncio.wrap_future(self._core.barrier(session.rm_id))
+                    await self._submit(registration, command)
+            await asyncio.wrap_future(self._core.barrier(registration.rm_id))
         await outbound.drained(self._kind)
 
-    async def _take_long(self, session: Session, request: Request) -> None:
+    async def _take_long(self, registration: Registration, request: Request) -> None:
         """Submit a request that takes a while to translate."""
-        self._check_owner(session, request)
-        session.check_open()
-        translate = partial(self._read, session.reader, request)
-        await self._submit(session, await self._aside.run(translate))
+        self._check_owner(registration, request)
+        registration.check_open()
+        translate = partial(self._read, registration.reader, request)
+        await self._submit(registration, await self._unpack_thread.run(translate))
 
-    async def _submit(self, session: Session, command: requests.Request) -> None:
+    async def _submit(self, registration: Registration, command: requests.Request) -> None:
         """Submit a request as soon as there is room. Rules: SI-2, SI-6."""
-        while not self._core.try_submit(command, session.check_current):
-            room = self._core.room(session.rm_id)
+        while not self._core.try_submit(command, registration.check_current):
+            room = self._core.room(registration.rm_id)
             if room is not None:
                 await asyncio.wrap_future(room)
-            session.check_open()
+            registration.check_open()
 
     @staticmethod
-    def _check_owner(session: Session, request: Request) -> None:
-        """Raise RefusalError if a request names another RM than its stream. Rules: SI-101."""
-        if request.rmID and request.rmID != session.rm_id:
+    def _check_owner(registration: Registration, request: Request) -> None:
+        """Raise RefusalError if a request names another RM than its stream. Implements: SI-101."""
+        if request.rmID and request.rmID != registration.rm_id:
             raise RefusalError(
                 grpc.StatusCode.INVALID_ARGUMENT,
-                f"this stream belongs to {session.rm_id!r}, not to {request.rmID!r} (SI-101)",
+                f"this stream belongs to {registration.rm_id!r}, not to {request.rmID!r} (SI-101)",
             )
 
-    async def _give_responses(self, session: Session, end: asyncio.Future[RefusalError]) -> None:
+    async def _give_responses(
+        self, registration: Registration, end: asyncio.Future[RefusalError]
+    ) -> None:
         """Write responses in their turn for as long as the stream lives.
 
         What is written when a newer stream has taken over is given to that one again.
         """
-        outbound = session.outbound
+        outbound = registration.outbound
         while True:
             response = await outbound.next(self._kind)
             await self._context.write(response)
@@ -184,7 +186,7 @@ class Stream:
         return await self._unpack_long(data)
 
     async def _unpack_long(self, data: bytes) -> Request:
-        return await self._aside.run(partial(self._unpack, data))
+        return await self._unpack_thread.run(partial(self._unpack, data))
 
     def _unpack(self, data: bytes) -> Request:
         limits.refuse_too_many(data, self._countable, self._settings.elements_limit)

@@ -1,4 +1,4 @@
-"""A span for each gRPC call, in the trace that its metadata tells of."""
+"""A span for each gRPC call, in the trace that its metadata names."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Amounts over gRPC: what partitions, queues, applications, nodes, users and groups hold.
+"""Amounts of partitions, queues, applications, nodes, users and groups over gRPC.
 
-A page at a time, by name: the token of the next page is the last name of this one, so that pages
-fit together whatever comes and goes meanwhile.
+Answers come in pages, sorted by name. The token of the next page is the last name of this one, so
+pages fit together although objects come and go meanwhile.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _require_sane(request: ext.UsageRequest) -> None:
 
 
 def _chosen(views: list[PartitionView], name: str) -> PartitionView:
-    """Return the partition that is meant: of several the one of the first RM (REST-21).
+    """Return the named partition; if several RMs have one of that name, the first RM's (REST-21).
 
     Raises: RefusalError if there is none, ProtocolError if it has to be named.
     """
@@ -151,7 +151,7 @@ def _chosen(views: list[PartitionView], name: str) -> PartitionView:
 
 
 def _response(items: list[ext.Usage], limit: int) -> ext.UsageResponse:
-    """Return as many items as a message takes, and where to go on if there are more."""
+    """Return as many items as fit a message, and the token of the next page if there are more."""
     response = ext.UsageResponse()
     size = 0
     for item in items:
@@ -164,7 +164,7 @@ def _response(items: list[ext.Usage], limit: int) -> ext.UsageResponse:
 
 
 def _partition(name: str, view: PartitionView, root: View) -> ext.Usage:
-    """A partition holds what its root queue does. Rules: REST-69, REST-75."""
+    """Return a partition; its amounts are those of its root queue. Rules: REST-69, REST-75."""
     item = ext.Usage(
         name=name,
         state=view.state,
@@ -191,7 +191,7 @@ def _usage(view: HoldingView) -> ext.Usage:
 
 
 def _user(view: UsageView) -> ext.Usage:
-    """A user or group: what it uses and may use in the whole partition. Rules: REST-63."""
+    """Return a user or group: its usage and its limit in the whole partition. Rules: REST-63."""
     top = view.queues
     item = ext.Usage(name=view.name, allocated=resource(top.used))
     if top.maximum is not None:

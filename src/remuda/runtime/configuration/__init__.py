@@ -1,6 +1,6 @@
-"""Which configuration is in force for whom, and how it is replaced while everything runs.
+"""The configurations in force, and how they are replaced while everything runs.
 
-Here belong the stored documents and the files and texts they come from, changes of the
-configurations of registered resource managers, and what a change means for the whole process.
-What it means for queues is decided in the core.
+This package has the stored documents, the files and texts they come from, changes of the
+configurations of registered resource managers, and the effect of a change on the whole process. The
+core decides its effect on queues.
 """

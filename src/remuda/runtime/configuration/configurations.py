@@ -1,9 +1,9 @@
-"""Which resource manager is configured by what, and changes of that while they run.
+"""The configuration of each resource manager, and its changes while everything runs.
 
-The core replaces the configuration of one RM, wholly or not at all. What it does not know is
-kept here: who sent a configuration of its own and who uses the document of a policy group, so
-that a new document reaches all who use it or none (EXT-24). Everything here runs on the core
-thread, between two inputs, so a registration never meets half of a change.
+The core replaces the configuration of one RM, wholly or not at all. This module knows which RM sent
+its own configuration and which uses the document of its policy group, so that a new document
+reaches all its users or none (EXT-24). Everything here runs on the core thread between two inputs,
+so a registration never meets half of a change.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from remuda.runtime.errors import NotRegisteredError
 
 _log = logging.getLogger("remuda.runtime")
 
-# Told what is in force for an RM: its ID, its configuration, and the extra map if that was
-# replaced. Called on the core thread after the fact and before anybody hears of success.
+# Called with what came into force for an RM: its ID, its configuration, and the extra map if that
+# was replaced. The call is on the core thread, after the change and before its success is reported.
 ConfigurationWatcher: TypeAlias = Callable[[str, Configuration, Mapping[str, str] | None], None]
 
 
@@ -34,7 +34,8 @@ ConfigurationWatcher: TypeAlias = Callable[[str, Configuration, Mapping[str, str
 class Registered:
     """One registered RM and what is in force for it.
 
-    ``stored``: that is the document of its policy group (RM-4).
+    ``stored``: its configuration is the document of its policy group.
+    Implements: RM-4.
     """
 
     rm_id: str
@@ -50,10 +51,10 @@ class Registered:
 class NewDocument:
     """A document to store, and to put in force for every RM that uses it (EXT-24).
 
-    ``configuration`` None: the group goes back to the default document. ``policy_group`` None:
-    the default document itself. ``extra_config`` None leaves the extra maps as they are.
-    ``expected_checksum``, if not empty, has to be that of the document it replaces. ``origin``:
-    what the log calls it, if its policy group does not say it.
+    ``configuration`` None: the group goes back to the default document. ``policy_group`` None: the
+    default document itself. ``extra_config`` None leaves the extra maps as they are. A non-empty
+    ``expected_checksum`` must be that of the document it replaces. ``origin``: its name in the log,
+    if that is not its policy group.
     """
 
     configuration: Configuration | None
@@ -66,12 +67,12 @@ class NewDocument:
 
 @message
 class ConfigurationChange:
-    """What became of a change; with a ``reason`` or ``refusals`` nothing at all was changed.
+    """The result of a change; with a ``reason`` or ``refusals`` nothing was changed.
 
-    ``refusals``: the answers of the RMs that cannot take it, by RM ID. ``rm_ids``: whom it
-    concerns. ``before`` and ``after``: the configurations, equal where the checksum was the same
-    and no queue was touched (CHK-5); after a refusal ``after`` is what stays in force. ``origin``:
-    what the log calls what was put in force, "" after a trial.
+    ``refusals``: the answers of the RMs that refused it, by RM ID. ``rm_ids``: the RMs it concerns.
+    ``before`` and ``after``: the configurations, equal if the checksum was the same and no queue
+    was changed (CHK-5); after a refusal ``after`` is the one that stays in force. ``origin``: the
+    name in the log of the configuration put in force, "" after a trial.
     """
 
     before: Configuration
@@ -92,9 +93,9 @@ class ConfigurationChange:
         return self.before.checksum != self.after.checksum
 
     def raise_if_refused(self, source: str = "<config>", *, name_rms: bool = False) -> None:
-        """Raise ConfigError with all that stands in the way, RM by RM.
+        """Raise ConfigError with all faults, RM by RM.
 
-        ``source`` names what was refused; ``name_rms``: say also who cannot take it.
+        ``source`` names the refused text. ``name_rms``: also name the RMs that cannot accept it.
         """
         problems = [Problem("", "EXT-24", self.reason)] if self.reason else []
         for rm_id, answer in self.refusals.items():
@@ -106,16 +107,15 @@ class ConfigurationChange:
 
 
 class Configurations:
-    """The configuration of every registered RM. Core thread only, but for two that any may read.
+    """The configuration of every registered RM. Core thread only, except for two attributes.
 
-    These are ``documents`` and ``latest``, the configuration that came into force last, of
-    whichever RM.
+    Any thread may read ``documents`` and ``latest``, the configuration that came into force last,
+    of any RM.
 
-    Args:
-        handle: applies a command to the core and returns its effects.
-        documents: the stored documents; this alone changes them.
+    Args: handle: applies a command to the core and returns its effects. documents: the stored
+        documents; only this object changes them.
 
-    Rules: RM-4, RM-5, RM-7, SI-85 to SI-88, EXT-24.
+    Rules: RM-4, RM-5, RM-7, SI-85, SI-86, SI-87, SI-88, EXT-24.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class Configurations:
         self._watchers: tuple[ConfigurationWatcher, ...] = ()
 
     def watch(self, watcher: ConfigurationWatcher) -> None:
-        """Tell ``watcher`` from now on what comes into force. Any thread."""
+        """Call ``watcher`` from now on for each configuration that comes into force. Any thread."""
         self._watchers = (*self._watchers, watcher)
 
     def registered(self) -> tuple[Registered, ...]:
@@ -136,12 +136,15 @@ class Configurations:
         return tuple(self._registered[rm_id] for rm_id in sorted(self._registered))
 
     def complete(self, command: RegisterResourceManager) -> RegisterResourceManager:
-        """Give a registration the document that counts for its group at this moment (RM-5)."""
+        """Give a registration the document in force for its policy group.
+
+        Implements: RM-5.
+        """
         document = self.documents.find(command.policy_group)
         return replace(command, config=document.configuration)
 
     def enter(self, command: RegisterResourceManager, now_ns: int, *, stored: bool) -> None:
-        """An RM was registered with this."""
+        """Note the configuration of an RM that registered."""
         self._registered[command.rm_id] = Registered(
             rm_id=command.rm_id,
             version=command.version,
@@ -154,13 +157,13 @@ class Configurations:
         self._tell(command.rm_id, command.config, command.extra_config)
 
     def leave(self, rm_id: str) -> None:
-        """An RM is not registered any more."""
+        """Forget the configuration of an RM that is no longer registered."""
         self._registered.pop(rm_id, None)
 
     def update(self, command: UpdateConfiguration, *, stored: bool) -> ConfigurationChange:
         """Replace the configuration of one RM; ``stored``: by the document of its group.
 
-        Raises: NotRegisteredError. Rules: SI-85, RM-5, CFG-3, CHK-5.
+        Raises: NotRegisteredError. Implements: CHK-5. Rules: SI-85, RM-5, CFG-3.
         """
         known = self._registered.get(command.rm_id)
         if known is None:
@@ -204,7 +207,7 @@ class Configurations:
         return ConfigurationChange(before, in_force, rm_ids, refusals, origin=origin)
 
     def _obstacle(self, group: str | None, new: NewDocument, before: Configuration) -> str:
-        """Return why a document cannot be stored, whoever uses it; "" if nothing is in the way."""
+        """Return why a document cannot be stored, apart from refusals of RMs; "" if it can."""
         if new.expected_checksum.upper() not in ("", before.checksum):
             return (
                 f"the checksum of the document in force is {before.checksum}, "
@@ -218,7 +221,7 @@ class Configurations:
         return name_fault("policy_group", group)
 
     def group(self, named: str) -> str:
-        """Return the group that is meant: without a name the only one there is (EXT-24).
+        """Return the named group, or without a name the only group there is (EXT-24).
 
         Raises: ProtocolError if no name is given and there are several groups.
         """
@@ -255,7 +258,7 @@ class Configurations:
             self.documents.replace(group, Document(new.configuration, extra))
 
     def _apply(self, commands: Sequence[UpdateConfiguration]) -> dict[str, ConfigurationAnswered]:
-        """Put all in force, or return who refuses and change nothing.
+        """Put all commands in force, or change nothing and return which RMs refuse.
 
         The core changes one RM wholly or not at all, so that one needs no trial.
         """
@@ -281,7 +284,7 @@ class Configurations:
         return {answer.rm_id: answer for answer in answers if answer.reason}
 
     def _note(self, command: UpdateConfiguration, *, stored: bool) -> None:
-        """A configuration came into force."""
+        """Note a configuration that came into force."""
         rm_id, config = command.rm_id, command.config
         known = self._registered[rm_id]
         self._registered[rm_id] = replace(known, stored=stored, configuration=config)

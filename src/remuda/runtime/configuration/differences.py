@@ -1,7 +1,7 @@
-"""What distinguishes two configurations, in one line for the log.
+"""Sums up the differences of two configurations in one line for the log.
 
-An administrator who changed a file wants to see that the scheduler understood the change as it
-was meant, without comparing trees by eye.
+It shows an administrator who changed a file whether the scheduler understood the change as meant,
+without comparing trees by eye.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _log = logging.getLogger("remuda.config")
 
 
 def log_change(origin: str, before: Configuration, after: Configuration, concerned: int) -> None:
-    """Log that a configuration is in force, for how many RMs, and what distinguishes it."""
+    """Log that a configuration is in force, for how many RMs, and how it differs from the last."""
     if before.checksum == after.checksum:
         _log.info("%s: checksum %s is in force already", origin, after.checksum)
         return
@@ -33,7 +33,7 @@ def log_change(origin: str, before: Configuration, after: Configuration, concern
 
 
 def summary(before: Configuration, after: Configuration) -> str:
-    """Return how many queues and which partitions were added, changed and left out."""
+    """Return how many queues and which partitions were added, changed and removed."""
     old = {partition.name: partition for partition in before.partitions}
     new = {partition.name: partition for partition in after.partitions}
     parts = [
@@ -63,7 +63,7 @@ def summary(before: Configuration, after: Configuration) -> str:
 
 
 class _Counts:
-    """How many queues were added, changed and left out."""
+    """How many queues were added, changed and removed."""
 
     def __init__(self) -> None:
         self.added = self.changed = self.left_out = 0
@@ -85,7 +85,7 @@ class _Counts:
             self.compare(queue.queues, ())
 
 
-# All that a configuration says of one queue, whatever it says of those below.
+# All fields of one queue's configuration, except the queues below it.
 _own: Final = attrgetter(*[each.name for each in fields(QueueConfig) if each.name != "queues"])
 
 
@@ -96,5 +96,5 @@ def _queues(partitions: dict[str, PartitionConfig], name: str) -> Sequence[Queue
 def _settings_differ(
     old: dict[str, PartitionConfig], new: dict[str, PartitionConfig], name: str
 ) -> bool:
-    """Whether the partition's own settings differ, its queues apart."""
+    """Whether the partition's own settings differ, apart from its queues."""
     return replace(old[name], root=new[name].root) != new[name]

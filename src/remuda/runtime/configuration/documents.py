@@ -1,8 +1,8 @@
 """The configuration documents that the operator stores (RM-4, RM-5).
 
-Resource managers that send no configuration of their own share the document of their policy
-group. A group that was given none uses the default document: the file that the service was
-started with, else the built-in one.
+Resource managers that send no configuration of their own share the document of their policy group.
+A group without a document uses the default: the file that the service was started with, or else the
+built-in one.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Final
 from remuda.base.message import message
 from remuda.config.schema import Configuration, built_in
 
-# Policy groups that may have a document of their own; each may be as long as a configuration.
+# The most policy groups with a document of their own; each may be as long as a configuration.
 DOCUMENTS_LIMIT: Final = 64
 
 
 @message
 class Document:
-    """A stored document; ``extra_config`` is what was given together with it (EXT-24)."""
+    """A stored document; ``extra_config`` is the extra map given together with it (EXT-24)."""
 
     configuration: Configuration
     extra_config: Mapping[str, str] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class Document:
 class StoredDocuments:
     """The documents by policy group, with a default for groups that have none of their own.
 
-    Any thread may look; only the core thread changes something, once it is in force (SI-88).
+    Any thread may read; only the core thread changes documents, after they are in force (SI-88).
     Rules: RM-4, RM-5, CFG-2.
     """
 
@@ -47,7 +47,7 @@ class StoredDocuments:
         return tuple(sorted(self._own))
 
     def find(self, policy_group: str) -> Document:
-        """Return the document that counts for a group."""
+        """Return the document in force for a group."""
         return self._own.get(policy_group, self._default)
 
     def replace_default(self, configuration: Configuration) -> None:

@@ -1,6 +1,6 @@
 """Changes of configurations, asked for by any thread and carried out on the core thread.
 
-Kept apart from the loop because these are the calls of administrators, not of scheduling.
+They are apart from the loop because administrators make these calls; scheduling does not.
 """
 
 from __future__ import annotations
@@ -28,21 +28,19 @@ from remuda.runtime.users.choice import Resolvers
 
 _log = logging.getLogger("remuda.runtime")
 
-# Those who had to wait for large work on a configuration have their turn before more of it comes:
-# after it was compared, before the change, and before that is looked at again, to be logged.
+# Pause between two pieces of large work on a configuration, so that waiting threads have their
+# turn: after the comparison, before the change, and before the change is compared for the log.
 _PAUSE_SECONDS: Final = 0.005
 
 T = TypeVar("T")
 
 
 class ConfigurationErrands:
-    """What a running scheduler is asked about its configurations. Any thread.
+    """The calls about configurations to a running scheduler. Any thread.
 
-    Args:
-        configurations: those in force.
-        hand_out: delivers the effects of a change, so that they are out before the answer is.
-        send: brings an errand to the core thread.
-        resolvers: know whether what a configuration needs for users' groups can be had.
+    Args: configurations: those in force. hand_out: delivers the effects of a change before its
+        answer. send: brings an errand to the core thread. resolvers: know whether the resolvers a
+        configuration names can be used.
     """
 
     def __init__(
@@ -56,39 +54,41 @@ class ConfigurationErrands:
         self._hand_out = hand_out
         self._send = send
         self._resolvers = resolvers
-        # Comparing thousands of queues takes a while. One thread, so that it is done in order.
+        # Comparing thousands of queues takes a while. One thread keeps the order.
         self._logging = ThreadPoolExecutor(1, "remuda-log")
 
     def close(self) -> None:
-        """Nothing will change any more; what did is still logged."""
+        """Accept no more changes; those made are still logged."""
         self._logging.shutdown(wait=False)
 
     def update(
         self, command: UpdateConfiguration, *, stored: bool = False
     ) -> Future[ConfigurationChange]:
-        """Replace the configuration of one RM; completes when all of it is in force (SI-88).
+        """Replace the configuration of one RM; the future completes when all is in force.
 
-        ``stored``: whatever ``command.config`` says, the document of its policy group counts
-        (RM-5). Fails with ProtocolError if the RM is not registered (SI-85).
+        ``stored``: the document of its policy group is used instead of ``command.config`` (RM-5).
+        Fails with ProtocolError if the RM is not registered.
+        Implements: SI-85, SI-88.
         """
         return self._change(partial(self._configurations.update, command, stored=stored))
 
     def store(self, new: NewDocument) -> Future[ConfigurationChange]:
         """Replace a stored document for all RMs that use it, or for none (EXT-24).
 
-        Fails with ProtocolError if it is not clear which policy group is meant.
+        Fails with ProtocolError if no policy group is named and there are several.
         """
         return self._change(partial(self._configurations.store, new))
 
     def ready(self, configuration: Configuration, source: str = "<config>") -> Configuration:
-        """Return a configuration as it can be put in force at the cost of what is different.
+        """Return a configuration that can be put in force at the cost of its differences.
 
-        What it needs is there, and it shares with what is in force what both say alike. Takes a
-        while; not on an event loop. ``source`` names it in errors. Raises: ConfigError.
+        Its resolvers are loaded, and it shares equal parts with the configuration in force. This
+        takes a while; do not call it on an event loop. ``source`` names it in errors. Raises:
+        ConfigError.
         """
         self._resolvers.require(configuration, source)
         shared = share(configuration, self._configurations.latest)
-        # What is not needed any more is freed now; for thousands of queues that takes a while, too.
+        # Unneeded records are freed now; for thousands of queues that takes a while too.
         del configuration
         time.sleep(_PAUSE_SECONDS)
         return shared
@@ -98,7 +98,10 @@ class ConfigurationErrands:
         return lambda text: self.ready(load(text))
 
     def group(self, named: str) -> Future[str]:
-        """Return the policy group that is meant; fails with ProtocolError if that is not clear."""
+        """Return the named policy group or the only one.
+
+        Fails with ProtocolError if there are several.
+        """
         return self._send(Errand(partial(self._configurations.group, named)))
 
     def registered(self) -> Future[tuple[Registered, ...]]:
@@ -106,9 +109,10 @@ class ConfigurationErrands:
         return self._send(Errand(self._configurations.registered))
 
     def watch(self, watcher: ConfigurationWatcher) -> None:
-        """Tell ``watcher`` which configuration comes into force for which RM, on the core thread.
+        """Call ``watcher`` on the core thread for each configuration that comes into force.
 
-        It is told before the RM, so that what it sets up is ready for the RM's next request.
+        The watcher is called before the RM gets its answer, so its preparations are ready for the
+        RM's next request.
         """
         self._configurations.watch(watcher)
 
@@ -138,7 +142,7 @@ class ConfigurationErrands:
         try:
             self._logging.submit(_log_later, change, answer)
         except RuntimeError:
-            # No thread can be had, because the process is about to end or has too many.
+            # No thread could be started: the process is about to end, or has too many.
             _log_and_answer(change, answer)
 
 

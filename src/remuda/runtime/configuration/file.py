@@ -1,11 +1,10 @@
-"""Keeps the default configuration document in step with the file it came from.
+"""Reloads the default configuration document when its file changes.
 
-The file is read again when it changes and when somebody says so (SIGHUP). Looking is left to
-other threads, because a file may lie on a slow disk, and to such as do not keep the process
-alive, because it may lie on one that never answers. Only the meta data is looked at each time:
-a new inode, size or time of change of what the path leads to, however many symbolic links are on
-the way; configuration maps of a cluster are swapped by such a link. A file that is refused, maybe
-because it is half written, changes nothing and is read again after its next change.
+The file is read again when it changes and on SIGHUP. Other threads watch it, because it may be on a
+slow disk. They are daemon threads, because the disk may never answer. Only the meta data is looked
+at each time: a new inode, size or time of change of what the path leads to, however many symbolic
+links are on the way; configuration maps of a cluster are swapped by such a link. A file that is
+refused, maybe because it is half written, changes nothing and is read again after its next change.
 """
 
 from __future__ import annotations
@@ -31,28 +30,27 @@ T = TypeVar("T")
 
 INTERVAL_SECONDS: Final = 1.0
 
-# A file that changed is read when it looks the same after a pause, or after so many pauses.
+# A changed file is read when its mark is the same after a pause, at the latest after this many
+# pauses.
 _SETTLE_SECONDS: Final = 0.1
 _SETTLE_LOOKS: Final = 20
 
-# How long a look or a reading may take before that is told.
+# How long a look or a reading may take before a warning is logged.
 _PATIENCE_SECONDS: Final = 10.0
 
-# What tells one state of a file from another; None: there is no file.
+# The meta data that changes with a file; None: there is no file.
 Mark: TypeAlias = tuple[int, ...] | None
 
 
 class ConfigurationFile:
     """One file and the document made of it.
 
-    Args:
-        path: the file.
-        read: reads it; raises ConfigError or UsageError.
-        configurations: where the document is put in force.
-        interval_seconds: how often the file is looked at; None: only when told.
+    Args: path: the file. read: reads it; raises ConfigError or UsageError. configurations: where
+        the document is put in force. interval_seconds: how often the file is looked at; None: only
+        on request.
 
-    ``mark`` has to be taken before the file is read for the first time, so that no change in
-    between is missed. Rules: RM-5, SI-86, SI-88, EXT-24.
+    ``mark`` must be taken before the file is first read, so that no change in between is missed.
+    Rules: RM-5, SI-86, SI-88, EXT-24.
     """
 
     def __init__(
@@ -69,48 +67,48 @@ class ConfigurationFile:
         self._configurations = configurations
         self._mark = mark
         self._interval = interval_seconds
-        self._told = asyncio.Event()
+        self._asked = asyncio.Event()
 
     def tell(self) -> None:
-        """Have the file read again, whether it changed or not. Event loop."""
-        self._told.set()
+        """Have the file read again, even if it did not change. Event loop."""
+        self._asked.set()
 
     async def keep(self) -> None:
         """Follow the file until cancelled. Raises: LoopStoppedError."""
         while True:
             told = await self._wait()
-            mark = await self._aside(lambda: mark_of(self._path))
+            mark = await self._on_thread(lambda: mark_of(self._path))
             if mark not in (None, self._mark):
                 mark = await self._settled(mark)
             before, self._mark = self._mark, mark
             if told or (mark is not None and mark != before):
                 await self._reload()
             elif mark != before:
-                why = await self._aside(lambda: _trouble(self._path))
+                why = await self._on_thread(lambda: _trouble(self._path))
                 _log.warning("%s %s; the configuration in force stays", self._path, why)
 
     async def _wait(self) -> bool:
-        """Wait for the next look; True if somebody asked for it."""
+        """Wait for the next look; True if it was requested."""
         try:
-            await asyncio.wait_for(self._told.wait(), self._interval)
+            await asyncio.wait_for(self._asked.wait(), self._interval)
         except TimeoutError:
             return False
-        self._told.clear()
+        self._asked.clear()
         return True
 
     async def _settled(self, mark: Mark) -> Mark:
-        """Wait while somebody writes: half a file may be a legal configuration with half of it."""
+        """Wait while the file is being written: half a file may be a legal configuration."""
         for _ in range(_SETTLE_LOOKS):
             await asyncio.sleep(_SETTLE_SECONDS)
-            before, mark = mark, await self._aside(lambda: mark_of(self._path))
+            before, mark = mark, await self._on_thread(lambda: mark_of(self._path))
             if mark == before:
                 break
         return mark
 
-    async def _aside(self, work: Callable[[], T]) -> T:
-        """Return the result of ``work``, done by a thread that ends with the process at the latest.
+    async def _on_thread(self, work: Callable[[], T]) -> T:
+        """Return the result of ``work``, done by a daemon thread.
 
-        Threads of the event loop would be waited for when it ends.
+        The event loop would wait for its own threads when it ends.
         """
         done: Future[T] = promise()
 
@@ -128,12 +126,12 @@ class ConfigurationFile:
                 _log.warning("%s: no answer from its file system yet", self._path)
             return await result
         finally:
-            # What comes after the end of the event loop must not look for it.
+            # A result after the end of the event loop must not use it.
             result.cancel()
 
     async def _reload(self) -> None:
         try:
-            configuration = await self._aside(self._read)
+            configuration = await self._on_thread(self._read)
             new = NewDocument(configuration, origin=str(self._path))
             change = await asyncio.wrap_future(self._configurations.store(new))
             change.raise_if_refused(str(self._path), name_rms=True)
@@ -146,19 +144,19 @@ class ConfigurationFile:
 
 
 def mark_of(path: Path) -> Mark:
-    """Return the present mark of a file; a pipe or device has none, reading it once empties it."""
+    """Return the present mark of a file; a pipe or device has none, because reading empties it."""
     try:
         found = path.stat()
     except OSError:
         return None
     if not stat.S_ISREG(found.st_mode):
         return None
-    # The times: of the content, which programs may set at will, and of any change at all.
+    # Two times: of the content, which programs may set, and of any change.
     return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
 def _trouble(path: Path) -> str:
-    """Return why there is no mark."""
+    """Return why a file has no mark."""
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):

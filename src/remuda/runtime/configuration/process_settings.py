@@ -1,11 +1,10 @@
-"""The effect of the extra map on the whole process: how much its loggers say (KV-2).
+"""The effect of the extra map on the whole process: the levels of its loggers (KV-2).
 
-Several resource managers share one process. What came last counts, and what it replaces is told
-(RM-7). Only loggers that a map names are touched; one that the next map does not name any more
-gets back the level it had before. No logger is made for a map: a process never forgets one, so
-only those count that the specification lists or that somebody uses already.
-
-Values of the map may be secret, so none of them is ever logged (EXT-23).
+Several resource managers share one process. The latest map counts, and the log names the settings
+that it replaces (RM-7). Only loggers that a map names are changed. A logger that the next map does
+not name any more gets its earlier level back. No logger is created for a map, because a process
+never frees one: only loggers of the specification and loggers in use count. Values of the map may
+be secret, so none of them is ever logged (EXT-23).
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _LEVELS: Final = {
     settings.FATAL: logging.CRITICAL,
 }
 
-# What levels of Python are called, up to which one; all that is above has one name.
+# Names for ranges of Python's levels, by upper bound; all higher levels share one name.
 _NAMES_OF_LEVELS: Final = (
     (logging.DEBUG, "debug"),
     (logging.INFO, "info"),
@@ -55,17 +54,17 @@ _LISTED: Final = (
     *("scheduler.reservation", "scheduler.ugm"),
 )
 
-# Keys that a warning names; of more only their number is told.
+# The most keys that a warning names; further ones are only counted.
 _TOLD: Final = 10
 
-# Loggers of the specification whose counterpart here has another name than its own.
+# Loggers of the specification whose counterpart here has another name.
 _NAMES: Final = {"core.scheduler": "remuda.runtime", "core.rmproxy": "remuda.si"}
 
 
 def logger_name(core_name: str) -> str:
     """Return the Python logger for a logger of the specification, "" if it is not ours.
 
-    ``core`` and what is below it become ``remuda`` and what is below that. Rules: KV-2.
+    ``core`` and the loggers below it become ``remuda`` and those below that. Rules: KV-2.
     """
     for known, ours in _NAMES.items():
         if core_name == known or core_name.startswith(f"{known}."):
@@ -79,10 +78,10 @@ _OURS: Final = frozenset({_ROOT, *[logger_name(f"core.{name}") for name in _LIST
 
 
 def change_level(logger: str, level: str) -> str:
-    """Set the level of one logger until a map or somebody else changes it; return the old one.
+    """Set the level of one logger until it is changed again; return the old level.
 
-    ``logger``: as the specification calls it, or as Python does, "" all of ours. ``level``: as in
-    a map. What has no level of its own has that of the logger above it.
+    ``logger``: its name in the specification or in Python, "" for all of ours. ``level``: as in a
+    map. A logger without a level has that of the logger above it.
 
     Raises: ProtocolError. Rules: KV-2.
     """
@@ -102,9 +101,9 @@ def change_level(logger: str, level: str) -> str:
 
 
 def finest_level() -> str:
-    """Return the name of the finest level that any logger of ours is set to. Rules: DMP-9.
+    """Return the name of the finest level that any logger of ours is set to. Implements: DMP-9.
 
-    If none is set, it is the level that they have from above. Any thread.
+    If none is set, it is the level inherited from above. Any thread.
     """
     known = dict(logging.Logger.manager.loggerDict)
     named = [known[name] for name in known if name == _ROOT or name.startswith(f"{_ROOT}.")]
@@ -116,7 +115,7 @@ def finest_level() -> str:
 def _level_name(level: int) -> str:
     """Return the name of the specification for a level of Python. Rules: KV-2, DMP-9.
 
-    One in between is called by the coarser name: what that level says is said.
+    A level in between has the coarser name, because messages of that level are logged.
     """
     for bound, name in _NAMES_OF_LEVELS:
         if level <= bound:
@@ -187,14 +186,14 @@ class ProcessSettings:
 
 
 def _named(names: Sequence[str]) -> str:
-    """Return the first of some names for the log, cut, on one line, and how many more there are."""
+    """Return the first of some names for the log, shortened, and the number of the others."""
     told = [one_line(cut(name)) for name in names[:_TOLD]]
     more = [f"and {len(names) - _TOLD} more"] if len(names) > _TOLD else []
     return ", ".join(told + more)
 
 
 def _process_wide(key: str) -> bool:
-    """Whether a key means something to the scheduler, and not only for the RM that sets it."""
+    """Whether a key of an extra map concerns the whole process, not only the RM that sets it."""
     if key.startswith(_LOGGER_PREFIX) and key.endswith(_LOGGER_SUFFIX):
         return True
     return key in BY_KEY and CORE in BY_KEY[key].readers and not BY_KEY[key].own

@@ -1,8 +1,8 @@
-"""From bytes of unknown origin to a configuration text, and to the verdict on it.
+"""Turns bytes of unknown origin into a configuration text and judges it.
 
-A file, a pipe or the body of a request may hold anything and have no end. No more is taken from
-it than a configuration may have, and what is no text is a fault of the configuration like any
-other, told in the same form to whoever checks, serves or simulates it.
+A file, a pipe or the body of a request may contain anything and have no end. No more bytes are read
+than a configuration may have. Bytes that are no text are a fault of the configuration like any
+other, reported in the same form by all commands.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from remuda.config.schema import Configuration
 
 
 def read_file(path: Path) -> bytes:
-    """Return what a file holds, cut behind the limit.
+    """Return the content of a file, cut after the size limit.
 
     Raises: UsageError, one line, if it cannot be read.
     """
@@ -31,7 +31,7 @@ def read_file(path: Path) -> bytes:
 
 
 def read_regular_file(path: Path) -> bytes:
-    """Return what a regular file holds, cut behind the limit; a pipe might make us wait for ever.
+    """Return the content of a regular file, cut after the size limit; a pipe might block for ever.
 
     Raises: UsageError, one line, if it cannot be read or is something else.
     """
@@ -49,7 +49,7 @@ def read_regular_file(path: Path) -> bytes:
 
 
 def read_stdin() -> bytes:
-    """Return what standard input holds, cut behind the limit. Raises: UsageError."""
+    """Return the content of standard input, cut after the size limit. Raises: UsageError."""
     if sys.stdin is None:
         raise UsageError("cannot read standard input: it is closed")
     try:
@@ -61,7 +61,7 @@ def read_stdin() -> bytes:
 def judge(data: bytes, source: str) -> Verdict:
     """Return the verdict on a configuration as it was read. Rules: CFG-5, TOOL-1, TOOL-2.
 
-    No bytes at all are the empty text, which stands for the built-in configuration (CFG-2).
+    No bytes are the empty text, which means the built-in configuration (CFG-2).
     """
     text = _decoded(data)
     return (
@@ -70,7 +70,7 @@ def judge(data: bytes, source: str) -> Verdict:
 
 
 def read_configuration(path: Path) -> Configuration:
-    """Return the configuration in a file; the empty one stands for the built-in (CFG-2).
+    """Return the configuration in a file; an empty file means the built-in one (CFG-2).
 
     Raises: UsageError, one line, if it cannot be read; ConfigError.
     """
@@ -78,9 +78,10 @@ def read_configuration(path: Path) -> Configuration:
 
 
 def read_configuration_again(path: Path) -> Configuration:
-    """Return what a file holds now that was read before and has to be a regular one with a text.
+    """Return the new content of a file, which must be regular and not empty.
 
-    Whoever empties a file is about to fill it, and does not mean the built-in configuration.
+    An editor may empty a file just before it writes it, and does not mean the built-in
+    configuration.
 
     Raises: UsageError, one line, if it cannot be read or is empty; ConfigError.
     """
@@ -99,7 +100,7 @@ def _accepted(data: bytes, path: Path) -> Configuration:
 
 
 def _decoded(data: bytes) -> str | Problem:
-    """Return bytes as a text; a problem if there are too many or they are not UTF-8."""
+    """Return bytes as a text, or a problem if they are too many or not UTF-8."""
     hint = "a configuration is a YAML text"
     if len(data) > TEXT_BYTES_LIMIT:
         reason = f"not YAML: it has more than {TEXT_BYTES_LIMIT} bytes"

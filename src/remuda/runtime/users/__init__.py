@@ -1,4 +1,4 @@
-"""Who a user is: looking up the groups of users that come without any (rules UGR-20 to UGR-33).
+"""Who a user is: looking up the groups of users that come without any (rules chapter 30 section 2).
 
 Here belong the resolvers, their settings, the cache before them and the line in which requests
 wait for an answer. What the answer means for an application is decided in the core.

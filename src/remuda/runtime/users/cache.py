@@ -1,4 +1,4 @@
-"""What was found out about users, and for how long that counts.
+"""Caches the groups of users for a limited time.
 
 One cache belongs to one resolver of one partition (D-R4): what a partition learned does not
 answer for another. Only results of the resolver are kept; groups that a client gives never get
@@ -17,7 +17,7 @@ from typing import Final
 from remuda.base.message import message
 from remuda.runtime.users.resolver import ResolutionError, Resolver
 
-# How long an answer counts, in seconds after its resolution (UGR-31).
+# How long an answer counts, in seconds after its resolution. Implements: UGR-31.
 _FOUND_SECONDS: Final = 300.0
 _FAILED_SECONDS: Final = 30.0
 
@@ -57,7 +57,7 @@ class GroupCache:
         kind: the name of the resolver in configurations.
         origin: what the resolver was made from; an equal one would give the same answers.
 
-    Rules: UGR-30, UGR-31, UGR-32 (Ours), UGR-33.
+    Implements: UGR-32 (Ours). Rules: UGR-30, UGR-31, UGR-33.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class GroupCache:
     def recall(self, user: str) -> Answer | None:
         """Return what is known, None if that is nothing or too old. Never waits long.
 
-        Rules: UGR-30.
+        Implements: UGR-30.
         """
         now = self._now()
         with self._lock:
@@ -105,7 +105,7 @@ class GroupCache:
     def resolve(self, user: str) -> Answer:
         """Return what is known, else ask the resolver, wait for it and remember the outcome.
 
-        Rules: UGR-30 to UGR-33.
+        Rules: UGR-30, UGR-31, UGR-32, UGR-33.
         """
         known = self.recall(user)
         if known is not None:

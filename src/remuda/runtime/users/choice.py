@@ -1,4 +1,4 @@
-"""Which resolver a partition uses, and what has to be there for it.
+"""Chooses the resolver of a partition, and checks its requirements.
 
 A configuration that names a resolver whose library or settings are missing is refused before
 anything of it is in force (UGR-26), so that no application meets a resolver that cannot work.
@@ -32,7 +32,7 @@ class Resolvers:
     Args:
         ldap_settings: the directory with the settings of the LDAP resolver.
 
-    Rules: UGR-20, UGR-21 (Ours), UGR-26.
+    Implements: UGR-20, UGR-21 (Ours). Rules: UGR-26.
     """
 
     def __init__(self, ldap_settings: Path = DIRECTORY) -> None:
@@ -93,7 +93,7 @@ class Resolvers:
 
 
 class _Unprepared:
-    """Stands for LDAP where a configuration came in without ``require``: nobody is let in."""
+    """Takes the place of LDAP if ``require`` was not called: it knows no user."""
 
     def groups_of(self, user: str) -> tuple[str, ...]:
         """Fail. Raises: ResolutionError."""

@@ -1,7 +1,7 @@
-"""Where requests enter: they go on with the groups of their users, or wait until those are known.
+"""Passes requests on with the groups of their users, or lets them wait until these are known.
 
-One line per registered resource manager (users/line.py). Which resolver a partition uses comes
-with the configuration in force, told by the core thread at the moment it takes effect.
+One line per registered resource manager (users/line.py). The configuration in force names the
+resolver of each partition; the core thread reports it when it takes effect.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class LdapResolver:
         timeout_seconds: how long connecting and searching may take, each.
         now: seconds of a clock that only goes forward.
 
-    Rules: UGR-25, UGR-28 (Ours).
+    Implements: UGR-25, UGR-28 (Ours).
     """
 
     def __init__(

@@ -65,7 +65,7 @@ def read_settings(directory: Path) -> LdapSettings:
     """Read the settings from a directory.
 
     Raises: UsageError, one line with all that is missing or wrong.
-    Rules: UGR-26, UGR-27.
+    Implements: UGR-26, UGR-27.
     """
     values = _values(directory)
     faults = [f"{name} is missing" for name in _REQUIRED if name not in values]

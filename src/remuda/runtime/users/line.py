@@ -1,12 +1,12 @@
 """The requests of one resource manager that wait until their users' groups are known.
 
-Usually nobody waits: a request without new applications, or whose users need no lookup, is
-passed on by the thread that brings it. Only while a lookup runs does a line form, and then
-everything else of the same resource manager queues behind, because its requests keep their order
-(SI-2). What is passed on is complete; the core asks nobody.
+Usually no request waits: the calling thread passes on a request without new applications, or whose
+users need no lookup. While a lookup runs, later requests of the same resource manager queue behind
+it, because its requests keep their order (SI-2). A request that is passed on has all groups, so the
+core does no lookup.
 
 Requests leave the line under its lock, by a call that never waits. So no request can overtake
-another, and the core thread, whose callbacks bring requests too, is never held up here.
+another, and the core thread, whose callbacks also send requests, never waits here.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Line:
         return self._weight >= self._capacity
 
     def empty(self) -> bool:
-        """Whether nobody waits, and nobody is just being passed on."""
+        """Whether no request waits, and none is being passed on."""
         with self._lock:
             return not self.waiting
 
@@ -184,7 +184,7 @@ class Line:
         """Fill in the groups that need no lookup; put the others into ``missing``.
 
         Groups that are given stay, and nobody learns them; the core judges a missing or an
-        illegal user. Rules: UGR-5, UGR-6, UGR-8.
+        illegal user. Implements: UGR-5, UGR-6, UGR-8, UGR-7.
         """
         new = [self._completed(application, missing) for application in request.new]
         return replace(request, new=tuple(new))

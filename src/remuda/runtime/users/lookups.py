@@ -39,7 +39,9 @@ class Job(Protocol):
 
 
 class Lookups:
-    """Does every job that is added, in no particular order; a late one need not begin. Any thread.
+    """Does every job that is added, in no particular order; a late one need not begin.
+
+    Any thread.
 
     Args:
         kind: what is asked, for the log.
@@ -66,7 +68,7 @@ class Lookups:
         self._threads = self._idle = 0
         # By arrival, and so by the time when they are late: that time, and the resource manager.
         self._due: dict[Job, tuple[float, str]] = {}
-        self._watched = self._told = self._closed = False
+        self._watched = self._reported = self._closed = False
 
     def add(self, rm_id: str, job: Job) -> None:
         """Have ``job`` done for a resource manager; never waits."""
@@ -110,7 +112,7 @@ class Lookups:
             job.look_up()
             with self._changed:
                 self._due.pop(job, None)
-                self._told = self._told and bool(self._due)
+                self._reported = self._reported and bool(self._due)
                 self._idle += 1
                 self._running[rm_id] -= 1
                 if not self._running[rm_id]:
@@ -157,15 +159,15 @@ class Lookups:
                     self._changed.wait(left)
                     continue
                 del self._due[first]
-                self._tell()
+                self._report()
                 if first in islice(self._queues.get(rm_id, ()), 1):
                     self._next_of(rm_id)
                 return first
             return None
 
-    def _tell(self) -> None:
-        if not self._told:
-            self._told = True
+    def _report(self) -> None:
+        if not self._reported:
+            self._reported = True
             _log.error(
                 "lookups of users (%s) take longer than %g s; %d of %d threads are at it",
                 self._kind,

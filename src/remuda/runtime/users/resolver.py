@@ -33,13 +33,13 @@ class Resolver(Protocol):
 def default_groups(user: str) -> tuple[str, ...]:
     """Return the groups by the default resolver: every user exists, in the group of its name.
 
-    Rules: UGR-22.
+    Implements: UGR-22.
     """
     return (user,)
 
 
 class OsResolver:
-    """Asks the operating system's account database. Rules: UGR-23."""
+    """Asks the operating system's account database. Implements: UGR-23."""
 
     def groups_of(self, user: str) -> tuple[str, ...]:
         """Return the primary group first, then the others as the system lists them.
@@ -60,7 +60,7 @@ class OsResolver:
         return tuple([_group_name(number) for number in (account.pw_gid, *others)])
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing, since no resources are held."""
 
 
 def _group_name(number: int) -> str:
@@ -79,7 +79,7 @@ _SAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 class SampleResolver:
-    """The resolver named ``test``: three users with fixed groups. Rules: UGR-24."""
+    """The resolver named ``test``: three users with fixed groups. Implements: UGR-24."""
 
     def groups_of(self, user: str) -> tuple[str, ...]:
         """Return the fixed groups. Raises: ResolutionError for everybody else."""
@@ -89,4 +89,4 @@ class SampleResolver:
         return groups
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing, since no resources are held."""

@@ -40,6 +40,7 @@ class RMFrame(_message.Message):
     ALLOCATION_FIELD_NUMBER: _builtins.int
     NODE_FIELD_NUMBER: _builtins.int
     CONFIGURATION_FIELD_NUMBER: _builtins.int
+    CLASSED_ALLOCATION_FIELD_NUMBER: _builtins.int
     NODES_PREDICATES_FIELD_NUMBER: _builtins.int
     PREEMPTION_PREDICATES_FIELD_NUMBER: _builtins.int
     STATE_DUMP_FIELD_NUMBER: _builtins.int
@@ -64,6 +65,8 @@ class RMFrame(_message.Message):
     @_builtins.property
     def configuration(self) -> Global___ConfigurationUpdate: ...
     @_builtins.property
+    def classed_allocation(self) -> Global___ClassedAllocationRequest: ...
+    @_builtins.property
     def nodes_predicates(self) -> Global___NodesPredicatesResult: ...
     @_builtins.property
     def preemption_predicates(self) -> Global___PreemptionPredicatesResult: ...
@@ -82,15 +85,16 @@ class RMFrame(_message.Message):
         allocation: _si_pb2.AllocationRequest | None = ...,
         node: _si_pb2.NodeRequest | None = ...,
         configuration: Global___ConfigurationUpdate | None = ...,
+        classed_allocation: Global___ClassedAllocationRequest | None = ...,
         nodes_predicates: Global___NodesPredicatesResult | None = ...,
         preemption_predicates: Global___PreemptionPredicatesResult | None = ...,
         state_dump: Global___StateDumpPart | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["ack_only", b"ack_only", "allocation", b"allocation", "application", b"application", "body", b"body", "configuration", b"configuration", "goodbye", b"goodbye", "heartbeat", b"heartbeat", "hello", b"hello", "node", b"node", "nodes_predicates", b"nodes_predicates", "preemption_predicates", b"preemption_predicates", "state_dump", b"state_dump"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["ack_only", b"ack_only", "allocation", b"allocation", "application", b"application", "body", b"body", "classed_allocation", b"classed_allocation", "configuration", b"configuration", "goodbye", b"goodbye", "heartbeat", b"heartbeat", "hello", b"hello", "node", b"node", "nodes_predicates", b"nodes_predicates", "preemption_predicates", b"preemption_predicates", "state_dump", b"state_dump"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["ack", b"ack", "ack_only", b"ack_only", "allocation", b"allocation", "application", b"application", "body", b"body", "configuration", b"configuration", "goodbye", b"goodbye", "heartbeat", b"heartbeat", "hello", b"hello", "node", b"node", "nodes_predicates", b"nodes_predicates", "preemption_predicates", b"preemption_predicates", "seq", b"seq", "state_dump", b"state_dump"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ack", b"ack", "ack_only", b"ack_only", "allocation", b"allocation", "application", b"application", "body", b"body", "classed_allocation", b"classed_allocation", "configuration", b"configuration", "goodbye", b"goodbye", "heartbeat", b"heartbeat", "hello", b"hello", "node", b"node", "nodes_predicates", b"nodes_predicates", "preemption_predicates", b"preemption_predicates", "seq", b"seq", "state_dump", b"state_dump"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["hello", "ack_only", "heartbeat", "goodbye", "application", "allocation", "node", "configuration", "nodes_predicates", "preemption_predicates", "state_dump"]  # noqa: Y015
+    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["hello", "ack_only", "heartbeat", "goodbye", "application", "allocation", "node", "configuration", "classed_allocation", "nodes_predicates", "preemption_predicates", "state_dump"]  # noqa: Y015
     _WhichOneofArgType_body: _TypeAlias = _typing.Literal["body", b"body"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_body) -> _WhichOneofReturnType_body | None: ...
 
@@ -542,11 +546,71 @@ class RequestError(_message.Message):
 Global___RequestError: _TypeAlias = RequestError  # noqa: Y015
 
 @_typing.final
-class NodeTable(_message.Message):
+class ClassedAllocationRequest(_message.Message):
     """---------------------------------------------------------------- predicates
 
-    Dictionary for node handles, valid for the session.
+    An AllocationRequest with the predicate classes of its asks (EXT-15). Where no session is, or
+    instead of this, the tag remuda/predicateClass of an ask names its class; what is said here wins.
     """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_FIELD_NUMBER: _builtins.int
+    CLASSES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def request(self) -> _si_pb2.AllocationRequest: ...
+    @_builtins.property
+    def classes(self) -> _containers.RepeatedCompositeFieldContainer[Global___PredicateClass]: ...
+    def __init__(
+        self,
+        *,
+        request: _si_pb2.AllocationRequest | None = ...,
+        classes: _abc.Iterable[Global___PredicateClass] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["request", b"request"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["classes", b"classes", "request", b"request"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ClassedAllocationRequest: _TypeAlias = ClassedAllocationRequest  # noqa: Y015
+
+@_typing.final
+class PredicateClass(_message.Message):
+    """Asks that get the same verdicts on the same node. An ask is in one class at most."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    ASKS_FIELD_NUMBER: _builtins.int
+    ALLOCATIONS_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    @_builtins.property
+    def asks(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """indexes into request.asks"""
+
+    @_builtins.property
+    def allocations(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """indexes into request.allocations, of those that are asks"""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        asks: _abc.Iterable[_builtins.int] | None = ...,
+        allocations: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allocations", b"allocations", "asks", b"asks", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PredicateClass: _TypeAlias = PredicateClass  # noqa: Y015
+
+@_typing.final
+class NodeTable(_message.Message):
+    """Dictionary for node handles, valid for the session."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

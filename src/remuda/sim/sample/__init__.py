@@ -2,5 +2,5 @@
 
 ``nodes.csv`` and ``workload.csv`` are in the project's own format: a made-up day of three teams
 on 24 nodes, some with GPUs. Long trainings come in the morning, many short jobs over the day and
-a burst of batch work in the afternoon, so that all the figures of a run have something to say.
+a burst of batch work in the afternoon, so that every figure of a run has a value.
 """

@@ -1,7 +1,7 @@
-"""Event records as JSON, the way chapter 90 wants them: EVT-8, EVT-9, EVT-130.
+"""Encodes event records as JSON in the forms of chapter 90: EVT-8, EVT-9, EVT-130.
 
-Key order and what is left out are part of the format. Records are encoded many at a time, for
-there may be a hundred thousand of them in one answer.
+The order of keys and the omitted fields are part of the format. Many records are encoded at a time,
+because one answer may have a hundred thousand.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import msgspec
 from remuda.base.go_text import escape_json
 from remuda.core.messages.effects import EventRecord
 from remuda.core.messages.events import QUEUE, UG_GROUP_LIMIT, UG_USER_LIMIT, USERGROUP
+from remuda.telemetry.events.forms import Envelope, Record
 
 _EMPTY: Final = msgspec.Raw(b"{}")
 
@@ -22,38 +23,18 @@ _LIMITS: Final = (UG_USER_LIMIT, UG_GROUP_LIMIT)
 _encoder = msgspec.json.Encoder(order="deterministic")
 
 
-class _Record(msgspec.Struct, omit_defaults=True, gc=False):
-    """A record as it is sent; the names are those of the wire."""
-
-    type: int = 0
-    objectID: str = ""  # noqa: N815
-    message: str = ""
-    timestampNano: int = 0  # noqa: N815
-    eventChangeType: int = 0  # noqa: N815
-    eventChangeDetail: int = 0  # noqa: N815
-    referenceID: str = ""  # noqa: N815
-    resource: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-
-
-class _Envelope(msgspec.Struct, gc=False):
-    """A record and what it does not say itself."""
-
-    id: int
-    partition: str
-    rmID: str  # noqa: N815
-    queue: str
-    record: _Record
-
-
 def encode(record: EventRecord) -> bytes:
-    """Return one record as JSON, without newline. Rules: EVT-8, EVT-9."""
+    """Return one record as JSON, without newline. Implements: EVT-8, EVT-9."""
     return escape_json(_encoder.encode(_record(record, {})))
 
 
 def encode_lines(
     ids: Sequence[int], records: Sequence[EventRecord], *, enveloped: bool = False
 ) -> bytes:
-    r"""Return records as lines of JSON, each with ``\n`` at its end. Rules: EVT-114, EVT-130."""
+    r"""Return records as lines of JSON, each with ``\n`` at its end.
+
+    Implements: EVT-130. Rules: EVT-114.
+    """
     return escape_json(_encoder.encode_lines(_shapes(ids, records, enveloped=enveloped)))
 
 
@@ -65,7 +46,7 @@ def encode_elements(
 
 
 def queue_of(record: EventRecord) -> str:
-    """Return the queue that a record is about, "" if none. Rules: EVT-130."""
+    """Return the queue of a record, "" without one. Rules: EVT-130."""
     if record.queue:
         return record.queue
     if record.kind == QUEUE:
@@ -77,23 +58,23 @@ def queue_of(record: EventRecord) -> str:
 
 def _shapes(
     ids: Sequence[int], records: Sequence[EventRecord], *, enveloped: bool
-) -> list[_Record] | list[_Envelope]:
+) -> list[Record[msgspec.Raw]] | list[Envelope[msgspec.Raw]]:
     # Many records share the resource of one ask; those of a batch live as long as this.
     known: dict[int, msgspec.Raw] = {}
     if not enveloped:
         return [_record(each, known) for each in records]
     return [
-        _Envelope(number, each.partition, each.rm_id, queue_of(each), _record(each, known))
+        Envelope(number, each.partition, each.rm_id, queue_of(each), _record(each, known))
         for number, each in zip(ids, records, strict=True)
     ]
 
 
-def _record(record: EventRecord, known: dict[int, msgspec.Raw]) -> _Record:
+def _record(record: EventRecord, known: dict[int, msgspec.Raw]) -> Record[msgspec.Raw]:
     amounts = record.resource
     shown = known.get(id(amounts))
     if shown is None:
         shown = known[id(amounts)] = _resource(amounts)
-    return _Record(
+    return Record(
         record.kind,
         record.object_id,
         record.message,

@@ -1,9 +1,9 @@
-"""From the scheduler to whoever wants to know: the way of event records within the process.
+"""The way of event records within the process: from the scheduler to their readers.
 
 The core thread puts records into a queue and goes on; if the queue is full it drops them. One
-thread takes what gathered, all at once, gives it IDs and hands it to streams and to the sink
-(EVT-91). Switching the tracking off stops the making of records, in the core; everything here
-stays as it is and goes on when it is switched on again (EVT-107 to EVT-109).
+thread takes all collected records at once, gives them IDs and passes them to streams and to the
+sink (EVT-91). When tracking is switched off, the core makes no records; this module keeps its state
+and goes on when tracking is switched on again (EVT-107, EVT-108, EVT-109).
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _GATHER_SECONDS: Final = 0.01
 
 
 class Sink(Protocol):
-    """Where records go besides memory, and can be read from again.
+    """A store of records besides memory, from which they can be read again.
 
-    ``instance``: the UUID of the count of IDs. ``next_id``: when it is opened, the ID of the first
-    record it has not got.
+    ``instance``: the UUID of the series of IDs. ``next_id``: when it is opened, the ID of the first
+    record it lacks.
     """
 
     instance: str
@@ -60,19 +60,19 @@ class Sink(Protocol):
         ...
 
     def read(self, first_id: int, count: int) -> Sequence[EventRecord]:
-        """Return records from an ID on, fewer or none if it has not got them. May wait."""
+        """Return records from an ID on, as far as it has them. May wait."""
         ...
 
     def close(self) -> None:
-        """Bring everything to its place."""
+        """Write everything and close."""
         ...
 
 
 @message
 class EventCounters:
-    """What became of records so far. Rules: EVT-122, MET-39, MET-40.
+    """The counts of records so far. Rules: EVT-122, MET-39, MET-40.
 
-    ``created`` is ``channeled`` and ``not_channeled`` together. ``streams`` are open at the moment.
+    ``created`` is the sum of ``channeled`` and ``not_channeled``. ``streams``: open streams now.
     """
 
     created: int
@@ -93,17 +93,15 @@ class Range:
 
 @final
 class EventSystem:
-    """The event records of a scheduler: the last ones, and streams of those to come.
+    """The event records of a scheduler: the newest ones, and streams of future ones.
 
-    Args:
-        core: whose records; None: ``observe`` and ``configure`` are called by somebody else.
-        sink: keeps records beyond memory; closed with this.
-        choose: asked for a sink once, when the first record is there; may wait. Streams that were
-            opened before are ended, for they were told another count of IDs.
-        queue_limit: records that may wait.
-        clock: seconds, for how long a write takes.
+    Args: core: the source of records; None: other code calls ``observe`` and ``configure``. sink:
+        keeps records beyond memory; closed with this. choose: returns a sink, called once at the
+        first record; may wait. Earlier streams are ended, because they have another series of IDs.
+        queue_limit: records that may wait. clock: seconds, for how long a write takes.
 
-    ``instance`` tells one count of IDs from another (EVT-112).
+    ``instance`` identifies the series of IDs.
+    Implements: EVT-112.
     """
 
     def __init__(
@@ -121,11 +119,11 @@ class EventSystem:
         self._choose = choose
         self._clock = clock
         self._queue_limit = queue_limit
-        # Guards the queue; held for moments only, for the core thread needs it.
+        # Guards the queue; held only briefly, because the core thread needs it.
         self._gate = threading.Lock()
         self._queue: list[EventRecord] = []
         self._channeled = self._not_channeled = self._processed = 0
-        # Guards the ring and the streams: whoever joins them sees each record once (EVT-115).
+        # Guards the ring and the streams, so that a new stream gets each record once (EVT-115).
         self._lock = threading.Lock()
         first_id = 0 if sink is None else sink.next_id
         self._ring = Ring(self.settings.event_ring_buffer_capacity, first_id)
@@ -143,7 +141,7 @@ class EventSystem:
     # ------------------------------------------------------------------ core thread
 
     def observe(self, effects: Sequence[Effect]) -> None:
-        """Queue the event records among effects; never waits. Rules: EVT-91."""
+        """Queue the event records among effects; never waits. Implements: EVT-91."""
         records = [effect for effect in effects if type(effect) is EventRecord]
         if not records:
             return
@@ -160,7 +158,10 @@ class EventSystem:
     def configure(
         self, rm_id: str, configuration: Configuration, extra: Mapping[str, str] | None
     ) -> None:
-        """Put an extra map in force; None leaves things as they are. Rules: EVT-101 to EVT-105."""
+        """Put an extra map in force; None changes nothing.
+
+        Implements: EVT-104, EVT-105, EVT-107, EVT-108, EVT-109. Rules: EVT-101, EVT-102, EVT-103.
+        """
         if extra is None:
             return
         settings, _ = read_settings(extra)
@@ -176,7 +177,7 @@ class EventSystem:
     # ------------------------------------------------------------------ any thread
 
     def counters(self) -> EventCounters:
-        """Tell what became of records so far. Rules: EVT-122, MET-39."""
+        """Return the counts of records so far. Implements: EVT-122. Rules: MET-39."""
         with self._lock:
             streams, dropped = len(self._streams), self._streams.dropped
         with self._gate:
@@ -218,7 +219,7 @@ class EventSystem:
             return self._ring.recent(self._ring.next_id - self._ring.first_id)
 
     def require_slot(self, host: str) -> None:
-        """See that a stream may be opened. Raises: TooManyStreamsError. Rules: EVT-117."""
+        """Check that a stream may be opened. Raises: TooManyStreamsError. Implements: EVT-117."""
         with self._lock:
             self._streams.require_slot(host)
 
@@ -230,9 +231,9 @@ class EventSystem:
         recent: int = 0,
         start: int | None = None,
     ) -> EventStream:
-        """Open a stream that begins in the past: so many records back, or at an ID.
+        """Open a stream that begins in the past: ``recent`` records back, or at an ID.
 
-        Raises: TooManyStreamsError. Rules: EVT-115, EVT-117, EVT-118, EVT-131.
+        Raises: TooManyStreamsError. Implements: EVT-115. Rules: EVT-117, EVT-118, EVT-131.
         """
         kept = None if self._sink is None else self._sink.lowest()
         with self._lock:
@@ -242,13 +243,13 @@ class EventSystem:
             return stream
 
     def close_stream(self, stream: EventStream) -> None:
-        """Close a stream and free its slot; repeating is harmless. Rules: EVT-120."""
+        """Close a stream and free its slot; repeating is harmless. Implements: EVT-120."""
         stream.end()
         with self._lock:
             self._streams.leave(stream)
 
     def streams(self) -> list[StreamView]:
-        """Return the open streams, oldest first. Rules: EVT-121, DMP-12."""
+        """Return the open streams, oldest first. Implements: EVT-121. Rules: DMP-12."""
         with self._lock:
             return self._streams.views()
 
@@ -258,7 +259,7 @@ class EventSystem:
             self._streams.close()
 
     def flush(self) -> None:
-        """Handle at once what waits in the queue."""
+        """Handle the queued records at once."""
         with self._flushing:
             self._something.clear()
             with self._gate:
@@ -277,7 +278,7 @@ class EventSystem:
                 self._processed += len(records)
 
     def close(self) -> None:
-        """Handle what is left, end the streams and the thread, close the sink."""
+        """Handle the remaining records, end the streams and the thread, close the sink."""
         if self._forget is not None:
             self._forget()
         self._closing.set()
@@ -297,7 +298,10 @@ class EventSystem:
             self.flush()
 
     def _adopt(self, sink: Sink | None) -> None:
-        """Go on where a store ends; no record has an ID yet. Rules: EVT-112, EVT-132."""
+        """Continue the IDs of a store; called before any record has an ID.
+
+        Rules: EVT-112, EVT-132.
+        """
         if sink is None:
             return
         with self._lock:
@@ -342,7 +346,7 @@ def _nothing(first_id: int, count: int) -> Sequence[EventRecord]:
 
 
 def _bounded(capacity: int) -> int:
-    """Return a capacity of the ring that memory has room for. Rules: EVT-103."""
+    """Return a capacity of the ring that memory has room for. Implements: EVT-103."""
     if capacity > RING_LIMIT:
         text = "event.ringBufferCapacity is above %d, which is used instead"
         _log.warning(text, RING_LIMIT)

@@ -1,8 +1,8 @@
 """The newest event records, by ID.
 
-A hundred thousand records are kept and as many may come within a second, so records are added in
-batches, by slices of one list, and reading costs only what is read (EVT-95 to EVT-99). Not safe
-for threads by itself.
+A hundred thousand records are kept and as many may come within a second. So records are added in
+batches, as slices of one list, and a read costs only the records it returns (chapter 90 section 3).
+Not safe for threads by itself.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Ring:
     def add(self, records: Sequence[EventRecord]) -> int:
         """Give IDs to records in their order and store them; return the first of these IDs.
 
-        The oldest records make room. Cost: copying slices, whatever is stored. Rules: EVT-95.
+        The oldest records are dropped for them. Cost: O(new records). Implements: EVT-95.
         """
         first = self._next
         self._next += len(records)
@@ -84,7 +84,7 @@ class Ring:
     def query(self, first_id: int, count: int) -> list[EventRecord] | None:
         """Return up to ``count`` records from this ID on; None if there is none of this ID.
 
-        Rules: EVT-96, EVT-97 (Ours).
+        Implements: EVT-96, EVT-97 (Ours).
         """
         if not self.first_id <= first_id < self._next:
             return None
@@ -94,12 +94,12 @@ class Ring:
         return found + self._slots[: count - len(found)]
 
     def recent(self, count: int) -> list[EventRecord]:
-        """Return the newest records, oldest first. Rules: EVT-98 (Ours)."""
+        """Return the newest records, oldest first. Implements: EVT-98 (Ours)."""
         count = min(count, len(self._slots))
         return self.query(self._next - count, count) or []
 
     def resize(self, capacity: int) -> None:
-        """Keep up to so many records from now on; the newest stay. Rules: EVT-99."""
+        """Keep up to so many records from now on; the newest stay. Implements: EVT-99."""
         assert capacity > 0
         if capacity != self._capacity:
             kept = self.recent(capacity)

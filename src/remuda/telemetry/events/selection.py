@@ -1,4 +1,4 @@
-"""Which event records somebody wants, and the batch of those that a question names."""
+"""Selects event records: the filter of a reader, and the batch that a query names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PAGE: Final = 1_000
 
 @message
 class Selection:
-    """What records have to be like; None and "" leave a field open. Rules: EVT-131.
+    """A filter of records; None and "" accept any value of a field. Implements: EVT-131.
 
     ``since_ns``: the earliest time of a record.
     """
@@ -48,7 +48,7 @@ class Selection:
     def of(
         self, first_id: int, records: Sequence[EventRecord]
     ) -> tuple[Sequence[int], Sequence[EventRecord]]:
-        """Return the wanted ones of consecutive records with their IDs."""
+        """Return the wanted records, of consecutive ones, with their IDs."""
         if self.takes_all():
             return range(first_id, first_id + len(records)), records
         chosen = [(i, each) for i, each in enumerate(records, first_id) if self.takes(each)]
@@ -60,7 +60,9 @@ EVERYTHING: Final = Selection()
 
 @message
 class Batch:
-    """Records from one ID on, and which IDs there are. ``records`` None: there is none of that ID.
+    """Records from one ID on, and which IDs there are.
+
+    ``records`` None: there is none of that ID.
 
     Rules: EVT-96, EVT-111.
     """
@@ -114,7 +116,7 @@ def newest_batch(events: EventSystem, count: int, wanted: Selection) -> Batch:
 
 
 def _page(wanted: Selection, missing: int) -> int:
-    """Return how many records to read next: all at once if none of them will be left out."""
+    """Return how many records to read next: all at once if every record is wanted."""
     return missing if wanted.takes_all() else _PAGE
 
 
@@ -123,7 +125,7 @@ def newest_of_asks(
 ) -> dict[str, EventRecord]:
     """Return the last record about each ask of an application, by key, of those in memory.
 
-    Rules: EVT-133, EVT-36 to EVT-46.
+    Rules: EVT-133, chapter 90 section 2.2.
     """
     return {
         record.object_id: record

@@ -1,8 +1,8 @@
-"""Open event streams: what each listener has still to get, and how many listeners there may be.
+"""Open event streams: the records each listener has still to get, and the limits of listeners.
 
-A listener takes records when it can write them; what comes meanwhile waits for it. Whoever
-publishes never waits. A listener that is stuck in a write is given up when two buffers of a
-thousand records are full; one that does read, but got a burst, may fall further behind (EVT-119).
+A listener takes records when it can write them; new records wait for it meanwhile. The publisher
+never waits. A listener that hangs in a write is ended when two buffers of a thousand records are
+full. A listener that reads, but got a burst, may fall further behind (EVT-119).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PATIENCE_SECONDS: Final = 0.25
 
 @message
 class StreamView:
-    """An open stream, for those who look at the scheduler. Rules: EVT-121, DMP-12."""
+    """The description of an open stream. Rules: EVT-121, DMP-12."""
 
     name: str
     created_ns: int
@@ -56,7 +56,7 @@ class Portion:
 
 @message
 class Past:
-    """What a stream begins with, before the records to come.
+    """The records with which a stream begins, before the new ones.
 
     ``records``: those in memory, the first of them has ``first_id``. ``older``: reads up to so many
     of those before them, from an ID on; it may wait for a file. ``older_id``: where that begins.
@@ -75,7 +75,7 @@ class TooManyStreamsError(Exception):
 
 @final
 class EventStream:
-    """One listener. ``host``: whose it is.
+    """One listener. ``host``: the client's host.
 
     ``wake`` is called on another thread, must return at once, and means: ``take`` has something.
     """
@@ -110,7 +110,7 @@ class EventStream:
         return self._next_id < self._memory_id
 
     def take(self, most: int) -> Portion | None:
-        """Return what is to be written next, empty if nothing is; None: the stream is over.
+        """Return the next portion to write, which may be empty; None: the stream is over.
 
         Only one thread at a time may call it. Rules: EVT-115.
         """
@@ -135,12 +135,18 @@ class EventStream:
         return self._portion(records)
 
     def written(self) -> None:
-        """Note that the client has what was taken last: waiting for a turn is no slow write."""
+        """Note that the client got the last portion.
+
+        The time until the next ``take`` is no slow write.
+        """
         with self._lock:
             self._writing_since = None
 
     def offer(self, records: Sequence[EventRecord]) -> bool:
-        """Add records that were given IDs just now; whether the stream goes on. Rules: EVT-119."""
+        """Add records that just got IDs; return whether the stream goes on.
+
+        Implements: EVT-119.
+        """
         with self._lock:
             if self._over:
                 return False
@@ -194,7 +200,7 @@ class Streams:
             raise TooManyStreamsError
 
     def enter(self, stream: EventStream) -> None:
-        """Let a stream have what is published from now on. Raises: TooManyStreamsError."""
+        """Send a stream all records published from now on. Raises: TooManyStreamsError."""
         host = stream.view.name
         self.require_slot(host)
         self._open.append(stream)
@@ -211,7 +217,7 @@ class Streams:
             del self._per_host[host]
 
     def publish(self, records: Sequence[EventRecord]) -> None:
-        """Offer new records to all; whoever is too slow is dropped. Rules: EVT-119."""
+        """Offer new records to all streams; streams that are too slow are ended. Rules: EVT-119."""
         for stream in [each for each in self._open if not each.offer(records)]:
             self.leave(stream)
             if stream.dropped:

@@ -1,5 +1,5 @@
-"""Whether what the scheduler has booked is sound: the checks, their runs, the latest result.
+"""Checks the consistency of the scheduler's accounting: the checks, their runs, the last result.
 
-The core is asked in slices, by a thread that waits for nobody else; readers get the result of the
-last run and never cause one (chapter 97, section 6).
+A separate thread asks the core in slices; readers get the result of the last run and never cause
+one (chapter 97, section 6).
 """

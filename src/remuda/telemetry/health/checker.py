@@ -1,6 +1,6 @@
-"""Runs the health checks at the start and then again and again, and keeps the latest result.
+"""Runs the health checks at the start and then at intervals, and keeps the latest result.
 
-A thread of its own waits for the answers of the core, so that nobody else does. Readers get the
+A separate thread waits for the answers of the core, so that no other thread does. Readers get the
 stored result (rules: HLT-1, HLT-2, HLT-3).
 """
 
@@ -17,10 +17,9 @@ from remuda.config.findings import one_line
 from remuda.config.schema import Configuration
 from remuda.config.settings import read_settings
 from remuda.runtime.errors import LoopStoppedError
-from remuda.telemetry.health.checks import Trouble, findings
-from remuda.telemetry.health.failures import Failures
+from remuda.telemetry.health.checks import findings
 from remuda.telemetry.health.findings import ExtraFindings, Finding, Health
-from remuda.telemetry.health.survey import Questions, Surveyor
+from remuda.telemetry.health.survey import Questions, Surveyor, Trouble
 
 # The logger that the specification calls core.scheduler.health (KV-2).
 _log = logging.getLogger("remuda.runtime.health")
@@ -28,7 +27,7 @@ _log = logging.getLogger("remuda.runtime.health")
 # Between two questions to the core, so that scheduling goes on in between.
 _PAUSE_SECONDS: Final = 0.002
 
-# A run is followed by a pause at least so many times as long, whatever the interval.
+# The pause after a run is at least this many times as long, for any interval.
 _REST: Final = 9
 
 _SECOND_NS: Final = 1_000_000_000
@@ -37,25 +36,20 @@ _SECOND_NS: Final = 1_000_000_000
 class HealthChecker:
     """The health checks of a running scheduler.
 
-    Args:
-        questions: answers questions about the core.
-        failures: what went wrong so far with what was to be restored.
-        extra: what other parts may have to tell, in this order after the checks.
-        now_ns: reads the clock, Unix nanoseconds.
+    Args: questions: answers questions about the core. extra: sources of findings of other parts,
+        added in this order after the checks. now_ns: reads the clock, Unix nanoseconds.
 
-    Be called as a watcher of configurations, it takes over ``health.checkInterval``. Any thread
-    may read ``latest``. Rules: HLT-1 to HLT-20.
+    It is a watcher of configurations, and applies ``health.checkInterval``. Any thread may read
+    ``latest``. Rules: chapter 97 section 6.
     """
 
     def __init__(
         self,
         questions: Questions,
-        failures: Failures,
         extra: Sequence[ExtraFindings] = (),
         now_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         self._questions = questions
-        self._failures = failures
         self._extra = tuple(extra)
         self._now_ns = now_ns
         self._before = Trouble()
@@ -70,11 +64,11 @@ class HealthChecker:
     # ------------------------------------------------------------------------ any thread
 
     def start(self) -> None:
-        """Begin with the first run, then one after each interval. Rules: HLT-2."""
+        """Begin with the first run, then one after each interval. Implements: HLT-2."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End it; a run that waits for the core is not waited for. Repeating is harmless."""
+        """End the thread; a run that waits for the core is not awaited. Repeating is harmless."""
         self._stopping.set()
         with self._changed:
             self._changed.notify_all()
@@ -97,14 +91,14 @@ class HealthChecker:
     def run(self) -> Health:
         """Check everything now, on the calling thread, and store the result.
 
-        Raises: LoopStoppedError; TimeoutError if the core does not answer. Rules: HLT-1, HLT-3.
+        Raises: LoopStoppedError; TimeoutError if the core does not answer. Implements: HLT-1,
+        HLT-3.
         """
-        trouble = Trouble(self._failures.errors, self._failures.failed_nodes)
         found = Surveyor(self._questions, self._now_ns(), self._pause).survey()
-        entries = findings(found, trouble, self._before)
+        entries = findings(found, self._before)
         for source in self._extra:
-            entries += _told(source)
-        self._before = trouble
+            entries += _findings_of(source)
+        self._before = found.trouble
         self.latest = Health(tuple(entries), self._now_ns())
         for entry in entries:
             if not entry.succeeded:
@@ -151,8 +145,8 @@ class HealthChecker:
             raise LoopStoppedError("the health checks were stopped")
 
 
-def _told(source: ExtraFindings) -> Sequence[Finding]:
-    """Return what a part has to tell; one that fails at that tells nothing."""
+def _findings_of(source: ExtraFindings) -> Sequence[Finding]:
+    """Return the findings of a source, none if the source fails."""
     try:
         return list(source())
     except Exception as error:  # noqa: BLE001 - theirs, not ours

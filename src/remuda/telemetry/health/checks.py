@@ -1,30 +1,25 @@
-"""The eleven checks in their order, and the entries after them that are news, not faults.
+"""The eleven checks in their order, then the entries that are information, not faults.
 
-Names, descriptions and texts are part of the interface (rules: HLT-4 to HLT-16, HLT-20).
+Names, descriptions and texts are part of the interface (rules: chapter 97 section 6, HLT-20).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from remuda.base.message import message
 from remuda.telemetry.health.findings import Finding, listed, quoted
-from remuda.telemetry.health.survey import Share, Survey
+from remuda.telemetry.health.survey import Share, Survey, Trouble
 
 
-@message
-class Trouble:
-    """The two numbers that only grow: what MET-6 counts as ``error`` and MET-9 as ``failed``."""
+def findings(survey: Survey, before: Trouble) -> list[Finding]:
+    """Return the entries of all checks.
 
-    errors: int = 0
-    failed_nodes: int = 0
+    ``before``: the counts of trouble at the last run, 0 at the first run.
 
-
-def findings(survey: Survey, trouble: Trouble, before: Trouble) -> list[Finding]:
-    """Return what the checks come to. ``before``: the numbers at the run before, 0 at the first.
-
-    Rules: HLT-1, HLT-4 to HLT-14, HLT-15 (Ours), HLT-17 (Ours).
+    Implements: HLT-4, HLT-5, HLT-17 (Ours), HLT-19. Rules: HLT-1, chapter 97 section 6, HLT-15
+    (Ours).
     """
+    trouble = survey.trouble
     return [
         Finding(
             "Scheduling errors",
@@ -48,7 +43,7 @@ def findings(survey: Survey, trouble: Trouble, before: Trouble) -> list[Finding]
 
 
 def _amounts(survey: Survey) -> list[Finding]:
-    """Rules: HLT-6, HLT-7."""
+    """Implements: HLT-6, HLT-7."""
     return [
         _named(
             "Negative resources",
@@ -66,7 +61,10 @@ def _amounts(survey: Survey) -> list[Finding]:
 
 
 def _sums(survey: Survey) -> list[Finding]:
-    """Rules: HLT-8, HLT-9, HLT-15 (Ours): the first has a text that says what it looks at."""
+    """Compare sums; the text of the first check names the compared values.
+
+    Implements: HLT-8, HLT-9, HLT-15 (Ours).
+    """
     return [
         _named(
             "Consistency of data",
@@ -85,7 +83,7 @@ def _sums(survey: Survey) -> list[Finding]:
 
 
 def _nodes(survey: Survey) -> list[Finding]:
-    """Rules: HLT-10, HLT-11."""
+    """Implements: HLT-10, HLT-11."""
     return [
         _named(
             "Consistency of data",
@@ -104,7 +102,7 @@ def _nodes(survey: Survey) -> list[Finding]:
 
 
 def _ratio(shares: Sequence[Share]) -> Finding:
-    """Rules: HLT-12."""
+    """Implements: HLT-12."""
     ratios = [f"{each.reservations / each.nodes:f}" if each.nodes else "NaN" for each in shares]
     return Finding(
         "Reservation check",
@@ -114,7 +112,7 @@ def _ratio(shares: Sequence[Share]) -> Finding:
 
 
 def _orphans(survey: Survey) -> list[Finding]:
-    """Rules: HLT-13, HLT-14."""
+    """Implements: HLT-13, HLT-14."""
     return [
         Finding(
             "Orphan allocation on node check",
@@ -132,7 +130,10 @@ def _orphans(survey: Survey) -> list[Finding]:
 
 
 def _news(survey: Survey) -> list[Finding]:
-    """Return the entries that are there only when they list something. Rules: HLT-20 (Ours)."""
+    """Return the entries that are there only when they list something.
+
+    Implements: HLT-20 (Ours).
+    """
     entries = (
         (
             "Unconfirmed releases",

@@ -1,4 +1,4 @@
-"""What a run of the health checks comes to, and what other parts may add to it."""
+"""The result of a run of the health checks, with findings that other parts may add."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Final, TypeAlias
 
 from remuda.base.message import message
 
-# Names in one message; of more only their number is told.
+# The most names in one message; further ones are only counted.
 NAMED: Final = 1_000
 
 
 @message
 class Finding:
-    """One entry of a result, as it is shown (REST-93).
+    """One entry of a result (REST-93).
 
-    ``description``: what is looked for. ``diagnosis``: what was found. ``succeeded`` False makes
-    the scheduler unhealthy.
+    ``description``: what the check looks for. ``diagnosis``: what it found. ``succeeded`` False
+    makes the scheduler unhealthy.
     """
 
     name: str
@@ -25,8 +25,8 @@ class Finding:
     succeeded: bool = True
 
 
-# Returns what a part has to tell at this moment, nothing while all is well. Called once per run, on
-# the thread of the checks; must not wait.
+# Returns the present findings of a part, none while all is well. Called once per run, on the thread
+# of the checks; must not wait.
 ExtraFindings: TypeAlias = Callable[[], Sequence[Finding]]
 
 
@@ -44,12 +44,12 @@ class Health:
 
 
 def quoted(names: Iterable[str]) -> str:
-    """Return names in double quotes, sorted, as a list. Rules: HLT-16."""
+    """Return names in double quotes, sorted, as a list. Implements: HLT-16."""
     return listed(f'"{name}"' for name in names)
 
 
 def listed(texts: Iterable[str]) -> str:
-    """Return texts, sorted and separated by a blank, in brackets; of very many the first ones.
+    """Return texts in brackets, sorted and separated by blanks; of very many only the first ones.
 
     Rules: HLT-16.
     """

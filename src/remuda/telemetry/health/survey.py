@@ -1,7 +1,7 @@
-"""Asks the core about all partitions, slice by slice, and keeps what is to be told.
+"""Asks the core about all partitions, slice by slice, and keeps the findings.
 
-Each slice is of one moment, and what a check compares is in one slice, so nothing that changes
-between two slices can look like a fault (rules: HLT-18).
+Each slice is of one moment, and a check compares only values of one slice. So a change between two
+slices never looks like a fault (rules: HLT-18).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from remuda.core.messages.health_queries import (
     PartitionCountsQuery,
     PartitionCountsView,
 )
+from remuda.core.messages.measures import TotalsQuery, TotalsView
 from remuda.core.messages.preemption_queries import EvictionsQuery, EvictionView
 from remuda.core.messages.queries import Query, View
 from remuda.runtime.rows import rows
@@ -32,7 +33,7 @@ ANSWER_SECONDS: Final = 60.0
 
 
 class Questions(Protocol):
-    """Whoever answers read-only questions; SchedulerLoop in production."""
+    """Answers read-only queries; SchedulerLoop in production."""
 
     def query(self, query: Query) -> Future[View]:
         """Return the future answer to a question."""
@@ -47,14 +48,23 @@ class Share:
     nodes: int
 
 
+@message
+class Trouble:
+    """The two counts that only grow: ``error`` of MET-6 and ``failed`` of MET-9."""
+
+    errors: int = 0
+    failed_nodes: int = 0
+
+
 @dataclass
 class Survey:
-    """What was found in all partitions: their names, node IDs, texts that name something.
+    """The findings in all partitions: names of partitions, node IDs, texts that name objects.
 
     Partitions are called ``[rmID]name`` (HLT-16). ``negative_nodes`` names a node once for each
     kind of amount that is negative (HLT-7). Only ``shares`` has an order, that of the partitions.
     """
 
+    trouble: Trouble = field(default_factory=Trouble)
     shares: list[Share] = field(default_factory=list)
     negative: list[str] = field(default_factory=list)
     misallocated: list[str] = field(default_factory=list)
@@ -75,9 +85,9 @@ class Surveyor:
     Args:
         questions: answers them.
         now_ns: Unix time of this run.
-        pause: called between two questions, so that they do not come in a row.
+        pause: called between two questions, so that the core can schedule meanwhile.
 
-    A partition that goes meanwhile is left out from then on. Rules: HLT-18.
+    A partition that is removed meanwhile is left out from then on. Implements: HLT-18.
     """
 
     def __init__(self, questions: Questions, now_ns: int, pause: Callable[[], None]) -> None:
@@ -87,10 +97,13 @@ class Surveyor:
         self._found = Survey()
 
     def survey(self) -> Survey:
-        """Look at everything. Raises: LoopStoppedError; TimeoutError if the core does not answer.
+        """Look at everything.
+
+        Raises: LoopStoppedError; TimeoutError if the core does not answer.
 
         Cost: a question for each 250 nodes, 1,000 applications and 2,000 allocations.
         """
+        self._totals()
         counts = self._questions.query(PartitionCountsQuery()).result(ANSWER_SECONDS)
         for each in rows(PartitionCountsView, counts):
             self._found.shares.append(Share(each.reservations, each.nodes))
@@ -104,6 +117,12 @@ class Surveyor:
     def _ask(self, query: Query) -> View:
         self._pause()
         return self._questions.query(query).result(ANSWER_SECONDS)
+
+    def _totals(self) -> None:
+        """Note the counts of errors and failed nodes so far. Rules: HLT-4, HLT-5."""
+        totals = self._questions.query(TotalsQuery()).result(ANSWER_SECONDS)
+        if isinstance(totals, TotalsView):
+            self._found.trouble = Trouble(totals.errors, totals.bad_nodes)
 
     def _sums(self, name: str, rm_id: str, label: str) -> None:
         """Compare the sums of a partition. Rules: HLT-6, HLT-8, HLT-9."""
@@ -152,7 +171,10 @@ class Surveyor:
             start, within = view.next_start, view.next_within
 
     def _evictions(self, name: str, rm_id: str, label: str) -> None:
-        """Note what preemption evicts again and again. Rules: HLT-20, PRE-92."""
+        """Note the asks and applications that preemption evicts repeatedly.
+
+        Rules: HLT-20, PRE-92.
+        """
         view = self._ask(EvictionsQuery(name, self._now_ns, rm_id))
         if view is None:
             return
@@ -164,7 +186,7 @@ class Surveyor:
 
 
 def _text(allocation: AuditedAllocation) -> str:
-    """Return what an allocation is called in a message. Rules: HLT-16."""
+    """Return the name of an allocation in a message. Rules: HLT-16."""
     return (
         f"applicationID={allocation.application_id}, allocationID={allocation.allocation_id}, "
         f"allocationKey={allocation.allocation_key}, Node={allocation.node_id}, "

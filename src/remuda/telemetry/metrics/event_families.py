@@ -1,4 +1,4 @@
-"""The metrics of the event system (rules: MET-38 to MET-40)."""
+"""The metrics of the event system (rules: MET-38, MET-39, MET-40)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from remuda.telemetry.metrics.families import Families
 
 
 class PipelineCounts(Protocol):
-    """What became of event records on the way to their readers (MET-39), and the streams."""
+    """The counts of event records on the way to their readers (MET-39), and of the streams."""
 
     @property
     def created(self) -> int:
@@ -43,7 +43,7 @@ class PipelineCounts(Protocol):
 
 
 class StoreCounts(Protocol):
-    """What became of event records on the way to resource managers (MET-39)."""
+    """The counts of event records on the way to resource managers (MET-39)."""
 
     @property
     def stored(self) -> int:
@@ -63,7 +63,7 @@ class StoreCounts(Protocol):
 
 @message
 class NoPipeline:
-    """The counts where nobody reads events."""
+    """The counts where events have no reader."""
 
     created: int = 0
     channeled: int = 0
@@ -83,8 +83,8 @@ class NoStores:
 
 
 def add_events(families: Families, counts: PipelineCounts, stores: StoreCounts) -> None:
-    """Add all seven counters and the streams. Rules: MET-38, MET-39, MET-40."""
-    # In this order, or there might be more taken away than put down.
+    """Add all seven counters and the streams. Implements: MET-38, MET-39, MET-40."""
+    # Read in this order, so that ``collected`` never exceeds ``stored``.
     collected, stored, not_stored = stores.collected, stores.stored, stores.not_stored
     for name, text, count in (
         ("created", "Event records that were built.", counts.created),

@@ -1,18 +1,12 @@
-"""The metrics of one scheduler, printed for whoever scrapes them (rules: MET-1, REST-46)."""
+"""Prints the metrics of one scheduler for scraping (rules: MET-1, REST-46)."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from typing import Final, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Final
 
-from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, choose_encoder, generate_latest
-from prometheus_client.metrics_core import Metric
-from prometheus_client.registry import Collector
-from prometheus_client.samples import Sample
-
-from remuda.telemetry.metrics.effects import Refusals
+from remuda.core.messages.effects import AllocationsRejected, AsksRejected, Effect
 from remuda.telemetry.metrics.event_families import (
     NoPipeline,
     NoStores,
@@ -26,17 +20,31 @@ from remuda.telemetry.metrics.queue_families import add_queues, add_users
 from remuda.telemetry.metrics.reading import Reader, Source
 from remuda.telemetry.metrics.scheduler_families import add_latencies, add_scheduler
 from remuda.telemetry.metrics.settings import MetricsSettings
+from remuda.telemetry.metrics.standard_families import standard_families
+from remuda.telemetry.metrics.text import Sample, preferred
 
-_OPENMETRICS: Final = "application/openmetrics-text"
+_REFUSALS: Final = (AsksRejected, AllocationsRejected)
 
-_Encoder: TypeAlias = Callable[[Collector], bytes]
 
-# Characters of an Accept header that are looked at.
-_ACCEPT_LIMIT: Final = 2_000
+class Refusals:
+    """Asks and allocations that were refused; observes a SchedulerLoop.
+
+    Cost: a look at the type of each effect.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, effects: Sequence[Effect]) -> None:
+        """Count the refusals of a batch. Core thread. Rules: MET-6."""
+        for effect in effects:
+            if type(effect) in _REFUSALS:
+                assert isinstance(effect, AsksRejected | AllocationsRejected)
+                self.count += len(effect.rejected)
 
 
 class Metrics:
-    """Everything there is to measure, in one registry of this process.
+    """All metrics of one scheduler.
 
     Args:
         source: the scheduler; asked when somebody reads.
@@ -44,6 +52,7 @@ class Metrics:
         events: returns the counts of the event system.
         stores: the counts of what is stored for resource managers.
         reader: how state is read; by default at most once a second.
+        more: what else adds families of its own, from any thread.
 
     ``refusals`` observes the scheduler's effects, ``requests`` the HTTP requests.
     """
@@ -56,26 +65,24 @@ class Metrics:
         events: Callable[[], PipelineCounts] = NoPipeline,
         stores: StoreCounts | None = None,
         reader: Reader | None = None,
+        more: Sequence[Callable[[Families], None]] = (),
     ) -> None:
         self._settings = settings or MetricsSettings()
         self._source = source
         self._reader = reader or Reader(source, users=self._settings.users > 0)
         self._events = events
         self._stores = stores or NoStores()
+        self._more = tuple(more)
         self._seen = Seen()
         self._types: dict[str, None] = {}
         self._lock = threading.Lock()
-        self._process = CollectorRegistry()
-        ProcessCollector(registry=self._process)
-        PlatformCollector(registry=self._process)
-        GCCollector(registry=self._process)
         self.refusals = Refusals()
         self.requests = RequestTimes()
 
     def families(self) -> Families:
-        """Return all families with what they are now. Any thread but the core's.
+        """Return all families with their present samples. Any thread but the core's.
 
-        Raises: LoopStoppedError. Rules: MET-1 to MET-42.
+        Raises: LoopStoppedError. Rules: chapter 97.
         """
         with self._lock:
             reading = self._reader.read()
@@ -88,6 +95,8 @@ class Metrics:
         add_events(families, self._events(), self._stores)
         add_runtime(families, reading.lag_ns)
         self.requests.add(families)
+        for add in self._more:
+            add(families)
         return families
 
     def samples(self) -> list[Sample]:
@@ -95,40 +104,13 @@ class Metrics:
 
         Any thread but the core's. Raises: LoopStoppedError. Rules: MET-1, EXT-25.
         """
-        families = self.families()
-        everything = [*families.all(), *families.plain.values(), *self._process.collect()]
+        everything = (*self.families().all(), *standard_families())
         return [sample for metric in everything for sample in metric.samples]
 
     def render(self, accept: str = "") -> tuple[bytes, str]:
         """Return the metrics in the format a client prefers, and its content type.
 
-        Not on the core thread. Raises: LoopStoppedError. Rules: MET-1, REST-46.
+        Not on the core thread. Raises: LoopStoppedError. Implements: MET-1. Rules: REST-46.
         """
-        encoder, content_type = _encoder(accept)
-        families = self.families()
-        if content_type.startswith(_OPENMETRICS):
-            everything = [*families.all(), *families.plain.values(), *self._process.collect()]
-            return encoder(_Given(everything)), content_type
-        known = encoder(_Given([*families.all(), *self._process.collect()]))
-        plain = encoder(_Given(families.plain.values()))
-        # The format has counters by any name. No other line ends so: samples end in a number.
-        return known + plain.replace(b" untyped\n", b" counter\n"), content_type
-
-
-class _Given(Collector):
-    """Hands families to the library that are there already."""
-
-    def __init__(self, families: Iterable[Metric]) -> None:
-        self._families = families
-
-    def collect(self) -> Iterator[Metric]:
-        """Return them."""
-        return iter(self._families)
-
-
-def _encoder(accept: str) -> tuple[_Encoder, str]:
-    """Return what prints the format that an Accept header asks for; plain text if it is unclear."""
-    try:
-        return choose_encoder(accept[:_ACCEPT_LIMIT])
-    except (TypeError, ValueError):
-        return generate_latest, CONTENT_TYPE_PLAIN_0_0_4
+        printer, content_type = preferred(accept)
+        return printer((*self.families().all(), *standard_families())), content_type

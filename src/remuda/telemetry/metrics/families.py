@@ -1,9 +1,4 @@
-"""Metric families: names as the specification has them, and samples (rules: MET-2 to MET-4).
-
-The client library appends ``_total`` to the name of every counter, while some names of the
-specification are counters without it. Those are built as ``unknown`` here, and exposition.py
-prints them as counters where the format allows it.
-"""
+"""Metric families: names as in the specification, and samples (chapter 97 section 1)."""
 
 from __future__ import annotations
 
@@ -11,26 +6,23 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from prometheus_client.metrics_core import Metric
-
 from remuda.base.duration import SECOND
 from remuda.runtime.timings import BOUNDS_NS, HistogramView
+from remuda.telemetry.metrics.text import COUNTER, PLAIN_COUNTER, TOTAL, Metric
 
 _FOREIGN: Final = re.compile(r"[^a-zA-Z0-9_:]")
-
-_TOTAL: Final = "_total"
 
 _LIMITS: Final = (*[str(bound / SECOND) for bound in BOUNDS_NS], "+Inf")
 
 
 def sanitised(name: str) -> str:
-    """Return a queue's or resource's name as part of a metric's name. Rules: MET-3."""
+    """Return a queue's or resource's name as part of a metric's name. Implements: MET-3."""
     plain = _FOREIGN.sub("_", name)
     return f"_{plain}" if plain[:1].isdigit() else plain
 
 
 class Families:
-    """The families of one answer, in order; ``plain`` are the counters without ``_total``.
+    """The families of one answer, in order; those begun by ``plain_counter`` are the last ones.
 
     Args:
         prefix: what all names begin with, before an underscore.
@@ -39,11 +31,11 @@ class Families:
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
         self._found: dict[str, Metric] = {}
-        self.plain: dict[str, Metric] = {}
+        self._plain: dict[str, Metric] = {}
 
     def all(self) -> Iterable[Metric]:
-        """Return those whose type the library knows how to print."""
-        return self._found.values()
+        """Return all families."""
+        return (*self._found.values(), *self._plain.values())
 
     def gauge(self, name: str, text: str) -> Family:
         """Begin a gauge, or go on with one of that name."""
@@ -51,12 +43,12 @@ class Families:
 
     def counter(self, name: str, text: str) -> Family:
         """Begin a counter whose name ends in ``_total``."""
-        assert name.endswith(_TOTAL), name
-        return self._family(self._found, name, text, "counter")
+        assert name.endswith(TOTAL), name
+        return self._family(self._found, name, text, COUNTER)
 
     def plain_counter(self, name: str, text: str) -> Family:
-        """Begin a counter, or go on with one, whose name does not end so."""
-        return self._family(self.plain, name, text, "unknown")
+        """Begin a counter, or go on with one, whose name does not end in ``_total``."""
+        return self._family(self._plain, name, text, PLAIN_COUNTER)
 
     def histogram(
         self, name: str, text: str, views: Mapping[str, HistogramView], label: str = ""
@@ -69,16 +61,15 @@ class Families:
             count = 0
             for limit, each in zip(_LIMITS, view.counts, strict=True):
                 count += each
-                metric.add_sample(f"{full}_bucket", {**labels, "le": limit}, count)
-            metric.add_sample(f"{full}_count", labels, count)
-            metric.add_sample(f"{full}_sum", labels, view.total_ns / SECOND)
+                metric.add(f"{full}_bucket", {**labels, "le": limit}, count)
+            metric.add(f"{full}_count", labels, count)
+            metric.add(f"{full}_sum", labels, view.total_ns / SECOND)
 
     def _family(self, kind: dict[str, Metric], name: str, text: str, type_: str) -> Family:
         full = f"{self._prefix}_{name}"
         metric = kind.get(name)
         if metric is None:
-            bare = full.removesuffix(_TOTAL) if type_ == "counter" else full
-            metric = kind[name] = Metric(bare, text, type_)
+            metric = kind[name] = Metric(full, text, type_)
         return Family(metric, full)
 
 
@@ -93,11 +84,14 @@ class Family:
 
     def add(self, value: float, **labels: str) -> None:
         """Add one series."""
-        self._metric.add_sample(self._name, labels, value)
+        self._metric.add(self._name, labels, value)
 
 
 class Seen:
-    """Which series had a value that is not 0 once: only those exist. Rules: MET-4."""
+    """The series that had a value other than 0 at least once; only these are printed.
+
+    Implements: MET-4.
+    """
 
     def __init__(self) -> None:
         self._keys: set[tuple[str, str]] = set()
@@ -110,5 +104,5 @@ class Seen:
         return key in self._keys
 
     def keep(self, subjects: Mapping[str, object]) -> None:
-        """Forget the series of subjects that are gone. Rules: MET-33."""
+        """Forget the series of subjects that are gone. Implements: MET-33."""
         self._keys = {key for key in self._keys if not key[0] or key[0] in subjects}

@@ -53,7 +53,10 @@ class RequestTimes:
 
 
 def add_runtime(families: Families, lag_ns: int) -> None:
-    """Add what the process takes, as of now; ``lag_ns``: how long the core let wait. MET-41."""
+    """Add the present usage of the process; ``lag_ns``: how long a question to the core waited.
+
+    Implements: MET-41.
+    """
     text = "Memory that is resident, in bytes."
     if (resident := _resident_bytes()) is not None:
         families.gauge("runtime_py_resident_memory_bytes", text).add(resident)

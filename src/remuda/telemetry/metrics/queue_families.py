@@ -1,7 +1,6 @@
-"""The metrics of queues and users (rules: MET-22 to MET-37, MET-42).
+"""The metrics of queues and users (rules: chapter 97 section 3, MET-42).
 
-Series are built anew from the queues there are, so that a queue or a setting that is gone has
-none, whoever removed it.
+Series are built anew from the current queues, so a removed queue or setting has none.
 """
 
 from __future__ import annotations
@@ -26,10 +25,11 @@ _CONTAINERS: Final = "Allocations of a queue that came and went, by state."
 
 
 def add_queues(families: Families, reading: Reading, settings: MetricsSettings, seen: Seen) -> None:
-    """Add what is known of each queue. Rules: MET-22 to MET-37, MET-42.
+    """Add the metrics of each queue. Rules: chapter 97 section 3, MET-42.
 
-    Queues whose names differ only in what a metric's name cannot hold share the metrics with the
-    queue in the name, as sums; the series with labels tell them apart (MET-3, MET-30).
+    Queues may have equal names once characters are removed that a metric's name cannot have. Such
+    queues share the metrics with the queue in the name, as sums; series with labels keep them apart
+    (MET-3, MET-30).
     """
     seen.keep(reading.queues)
     named = _Named(families, settings.queue_names)
@@ -47,7 +47,10 @@ def add_queues(families: Families, reading: Reading, settings: MetricsSettings, 
 
 
 def add_users(families: Families, held: Mapping[str, Resource], most: int) -> None:
-    """Add what users hold, the first ``most`` by name one by one, the others together. MET-42."""
+    """Add the amounts that users hold: the first ``most`` by name singly, the others together.
+
+    Implements: MET-42.
+    """
     family = families.gauge("user_resource", "What the applications of a user hold.")
     others: dict[str, int] = {}
     for number, user in enumerate(sorted(held)):
@@ -61,7 +64,7 @@ def add_users(families: Families, held: Mapping[str, Resource], most: int) -> No
 
 
 def _counts(path: str, queue: QueueSum, seen: Seen) -> list[tuple[str, int]]:
-    """Return the applications of a leaf by label. Rules: MET-22, MET-29."""
+    """Return the applications of a leaf by label. Implements: MET-29. Rules: MET-22."""
     live = queue.applications
     counts = [(label, sum([live.get(each, 0) for each in names])) for label, names in _LIVE.items()]
     counts += [("completed", queue.completed), ("failed", queue.failed)]
@@ -69,7 +72,10 @@ def _counts(path: str, queue: QueueSum, seen: Seen) -> list[tuple[str, int]]:
 
 
 def _resources(queue: QueueSum) -> Iterator[tuple[str, str, int]]:
-    """Yield state, resource type and amount of what a queue has. Rules: MET-25, MET-28, MET-32."""
+    """Yield state, resource type and amount for each amount of a queue.
+
+    Implements: MET-28, MET-32. Rules: MET-25.
+    """
     for state, amounts in (
         ("guaranteed", queue.guaranteed),
         ("max", queue.maximum),
@@ -86,7 +92,10 @@ def _resources(queue: QueueSum) -> Iterator[tuple[str, str, int]]:
 def _add_resources(
     families: Families, path: str, queue: QueueSum, resources: list[tuple[str, str, int]]
 ) -> None:
-    """Add what a queue has and may have. Rules: MET-25, MET-28, MET-31, MET-32, MET-37, MET-42."""
+    """Add the amounts of a queue and its limits.
+
+    Implements: MET-25, MET-31, MET-37. Rules: MET-28, MET-32, MET-42.
+    """
     gauge = families.gauge("queue_resource", "Resources of a queue and all below it, by state.")
     for state, name, amount in resources:
         gauge.add(amount, queue=path, state=state, resource=name)
@@ -100,7 +109,7 @@ def _add_resources(
 def _add_applications(
     families: Families, path: str, queue: QueueSum, counts: list[tuple[str, int]]
 ) -> None:
-    """Add applications by state. Rules: MET-22, MET-27, MET-29, MET-36."""
+    """Add applications by state. Implements: MET-22, MET-27, MET-36. Rules: MET-29."""
     text = "Applications of a queue by state; those that ended are all so far."
     gauge = families.gauge("queue_app", text)
     for state, count in counts:
@@ -114,7 +123,10 @@ def _add_applications(
 
 
 def _add_containers(families: Families, path: str, queue: QueueSum) -> None:
-    """Add the allocations that came, went and were preempted. Rules: MET-30, MET-34, MET-42."""
+    """Add the allocations that came, went and were preempted.
+
+    Implements: MET-34. Rules: MET-30, MET-42.
+    """
     containers = families.plain_counter("queue_container", _CONTAINERS)
     containers.add(queue.came, queue=path, state="allocated")
     containers.add(queue.went, queue=path, state="released")
@@ -153,14 +165,14 @@ class _Named:
         self._resources: dict[str, dict[tuple[str, str], int]] = {}
 
     def add_resources(self, path: str, resources: list[tuple[str, str, int]]) -> None:
-        """Note what a queue has. Rules: MET-26."""
+        """Note what a queue has. Implements: MET-26."""
         if self._choice == ALL:
             sums = self._resources.setdefault(sanitised(path), {})
             for state, name, amount in resources:
                 sums[state, name] = sums.get((state, name), 0) + amount
 
     def add_leaf(self, path: str, queue: QueueSum, counts: list[tuple[str, int]]) -> None:
-        """Note what a leaf counted. Rules: MET-23, MET-24."""
+        """Note what a leaf counted. Implements: MET-23, MET-24."""
         if self._choice == NONE:
             return
         came_and_went = self._containers.setdefault(sanitised(path), [0, 0])

@@ -1,7 +1,7 @@
-"""Reads what there is to measure out of the scheduler, in parts (rules: MET-14, MET-21, MET-28).
+"""Reads all measures from the scheduler, in parts (rules: MET-14, MET-21, MET-28).
 
-Nobody is kept waiting: each part is a question of its own to the core, between which it goes on
-scheduling. A reading is used for a second, however many ask meanwhile.
+Each part is a separate question to the core, which schedules between the questions. A reading is
+used for a second, however many clients ask meanwhile.
 """
 
 from __future__ import annotations
@@ -84,7 +84,9 @@ class QueueSum:
 
 @message
 class Reading:
-    """What was read at ``now_ns``. ``queues``: by lower-case path, sorted (MET-28).
+    """The measures that were read at ``now_ns``.
+
+    ``queues``: by lower-case path, sorted (MET-28).
 
     ``users``: what each holds. ``lag_ns``: how long the first question waited for its turn.
     """
@@ -98,7 +100,7 @@ class Reading:
 
 
 class Reader:
-    """Reads when somebody asks. Any thread but the core's.
+    """Reads the measures on request. Any thread but the core's.
 
     Args:
         source: the scheduler.
@@ -149,7 +151,7 @@ class Reader:
     def _rows(self) -> tuple[list[QueueMeasures], list[ApplicationMeasures]]:
         """Return all queues and what is in them.
 
-        What a page shows again, because partitions came or went meanwhile, counts once.
+        A queue that a page shows again, because partitions came or went meanwhile, counts once.
         """
         queues: dict[tuple[str, str, str], QueueMeasures] = {}
         applications: dict[tuple[str, str, str, int], ApplicationMeasures] = {}

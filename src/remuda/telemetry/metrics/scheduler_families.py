@@ -1,4 +1,4 @@
-"""The metrics of the scheduler as a whole (rules: MET-5 to MET-21)."""
+"""The metrics of the scheduler as a whole (rules: chapter 97 sections 1 and 2)."""
 
 from __future__ import annotations
 
@@ -24,9 +24,12 @@ LIVE: Final = {
 def add_scheduler(
     families: Families, reading: Reading, refused: int, seen: Seen, types: dict[str, None]
 ) -> None:
-    """Add the counts of MET-6 to MET-9, MET-14. ``types``: resource types that were shown before.
+    """Add the counts of chapter 97 section 2, MET-14.
 
-    Rules: MET-4, MET-6 to MET-9, MET-14, MET-16 to MET-21.
+    ``types``: resource types that were shown before.
+
+    Implements: MET-6, MET-7, MET-8, MET-9, MET-18, MET-20, NODE-15. Rules: MET-4, MET-14, MET-16,
+    MET-17, MET-19, MET-21.
     """
     totals = reading.totals
     _add_attempts(families, totals, refused, seen)
@@ -45,21 +48,42 @@ def add_scheduler(
 
 
 def add_latencies(families: Families, timings: TimingsView) -> None:
-    """Add what is measured around the core, under both names. Rules: MET-5, MET-10, MET-15."""
+    """Add all measurements around the core; those of YuniKorn under both names.
+
+    Implements: MET-5, MET-10, MET-48, MET-49. Rules: CYC-31, MET-12, MET-13, MET-15.
+    """
     for name, text, view in (
         ("scheduling_latency", "Steps of the scheduler that allocated something", timings.placing),
         ("scheduling_cycle", "From the first step with work to rest", timings.cycles),
+        (
+            "trynode_latency",
+            "Questions about nodes to resource managers after which one was acceptable",
+            timings.tries,
+        ),
         ("trynode_evaluation", "Questions about nodes to resource managers", timings.questions),
+        ("trypreemption_latency", "Attempts to preempt for an ask", timings.attempts),
+    ):
+        families.histogram(f"scheduler_{name}_milliseconds", _in_seconds(text), {"": view})
+        families.histogram(f"scheduler_{name}_seconds", _in_seconds(text), {"": view})
+    for name, text, view in (
+        ("scheduling_step", "Steps of the scheduler, whatever came of them", timings.steps),
         (
             "predicate_victims",
             "Questions about victims of preemption to resource managers",
             timings.victim_questions,
         ),
     ):
-        whole = f"{text}, in seconds."
-        if name != "predicate_victims":
-            families.histogram(f"scheduler_{name}_milliseconds", whole, {"": view})
-        families.histogram(f"scheduler_{name}_seconds", whole, {"": view})
+        families.histogram(f"scheduler_{name}_seconds", _in_seconds(text), {"": view})
+    families.counter(
+        "scheduler_step_allocations_total", "Allocations that the steps of the scheduler made."
+    ).add(timings.allocations)
+    families.counter(
+        "scheduler_trynode_nodes_total", "Nodes that resource managers were asked about."
+    ).add(timings.nodes_asked)
+
+
+def _in_seconds(text: str) -> str:
+    return f"{text}, in seconds."
 
 
 def _add_attempts(families: Families, totals: TotalsView, refused: int, seen: Seen) -> None:
@@ -104,7 +128,10 @@ def _add_applications(families: Families, reading: Reading, seen: Seen) -> None:
 
 
 def _add_usage(families: Families, reading: Reading, types: dict[str, None]) -> None:
-    """Add how full the nodes are; a type that no node has any more is at 0. Rules: MET-21."""
+    """Add how full the nodes are; a type that no node has any more is at 0.
+
+    Implements: MET-21, MET-14.
+    """
     types.update(dict.fromkeys(reading.nodes.ranges))
     by_name: dict[str, list[int]] = {}
     family = families.gauge(

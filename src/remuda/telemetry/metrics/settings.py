@@ -1,4 +1,4 @@
-"""What operators choose about the metrics; options of the process (rules: KV-6, MET-2, MET-30)."""
+"""The options of the process for its metrics (rules: KV-6, MET-2, MET-30)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ class MetricsSettings:
 
 
 def read_metrics_settings(prefix: str, queue_names: str, users: int) -> MetricsSettings:
-    """Return the settings of the command line. Raises: UsageError. Rules: KV-6, MET-2, MET-30."""
+    """Return the settings of the command line. Raises: UsageError.
+
+    Implements: MET-2, MET-30. Rules: KV-6.
+    """
     if not _PREFIX.fullmatch(prefix):
         shown = prefix if len(prefix) <= 80 else f"{prefix[:80]}..."
         raise UsageError(

@@ -9,10 +9,10 @@ from remuda.base.resources import Resource
 from remuda.config.schema import QueueConfig
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
-from remuda.core.messages import queries as q
+from remuda.core.messages.ask_views import RequestView
 from remuda.core.messages.effects import Effect
 from remuda.core.model.partition import Partition
-from remuda.core.model.preemption import Preemption
+from remuda.core.model.preemption.live import Preemption
 from remuda.core.ports import (
     PreemptionAnswer,
     PreemptionItem,
@@ -139,7 +139,7 @@ class Arena(Caller):
             for name, app in self.apps().items()
         }
 
-    def request(self, app: str, key: str) -> q.RequestView:
+    def request(self, app: str, key: str) -> RequestView:
         """One ask that waits."""
         requests = self.apps()[app].requests
         return next(each for each in requests if each.allocation_key == key)
@@ -167,7 +167,7 @@ class Arena(Caller):
 
     def records(self) -> list[Preemption]:
         """All preemptions that are remembered, oldest first (PRE-91)."""
-        return list(self.partition.preemptions.values())
+        return list(self.partition.preempting.made.values())
 
 
 def pair(

@@ -8,7 +8,7 @@ import pytest
 
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
-from remuda.core.model.attempts import COST_LIMIT
+from remuda.core.model.preemption.attempts import COST_LIMIT
 from tests.unit.core.door import SECOND, leaf, of
 from tests.unit.core.preemption.arena import ONE, PAUSE, Arena, Panel, cores, full, pair, row
 
@@ -17,7 +17,7 @@ NO = (False, -1)
 
 def cost(arena: Arena) -> int:
     """How many nodes and allocations the attempts of the last tenth of a second looked at."""
-    return arena.partition.attempts._cost
+    return arena.partition.preempting.attempts._cost
 
 
 def crowded(nodes: int, each: int, *idle: str, panel: Panel | None = None) -> Arena:
@@ -36,7 +36,7 @@ def crowded(nodes: int, each: int, *idle: str, panel: Panel | None = None) -> Ar
     arena.send(c.UpdateAllocations(arena.rm, allocations=tuple(reported)))
     arena.wants("a", "k", ONE)
     assert arena.after() == []
-    assert arena.partition.attempts.made == 1
+    assert arena.partition.preempting.attempts.made == 1
     return arena
 
 
@@ -83,7 +83,9 @@ def test_a_partition_looks_at_so_much_in_a_tenth_of_a_second_and_no_more() -> No
     arena.wants("a", "k", ONE)
     arena.step()
     arena.now += 30 * SECOND - 1
-    arena.partition.attempts.count("root.elsewhere", COST_LIMIT, arena.now, fruitful=False)
+    arena.partition.preempting.attempts.count(
+        "root.elsewhere", COST_LIMIT, arena.now, fruitful=False
+    )
     assert COST_LIMIT == 50_000
     assert arena.after(1) == []
     assert "Preemption max attempts exhausted" in arena.log("a", "k")
@@ -157,19 +159,25 @@ def test_what_changes_nothing_is_no_cause() -> None:
 
 @pytest.mark.remuda_rule("PRE-90")
 def test_a_scheduler_in_which_nothing_happens_rests() -> None:
-    arena = full(2, victims_port=Panel(n1=NO))
+    # What the RM refuses is asked about again (EXT-15), so here it is a guarantee that refuses.
+    arena = Arena(
+        leaf("a", guaranteed=cores(5)), leaf("b", guaranteed=cores(5)), nodes={"n1": cores(2)}
+    )
+    arena.apps_in(a="a", b="b")
+    arena.runs("b", "n1", ONE, "v0", "v1")
     arena.wants("a", "k", ONE)
     arena.after()
     assert arena.after(PAUSE) == []
     assert not arena.scheduler.has_work()
-    made = arena.partition.attempts.made
+    made = arena.partition.preempting.attempts.made
+    assert made > 0
     for _ in range(100):
         deadline = arena.scheduler.next_deadline()
         if deadline is None:
             break
         arena.now = max(deadline, arena.now + SECOND)
         arena.step()
-    assert arena.partition.attempts.made == made
+    assert arena.partition.preempting.attempts.made == made
 
 
 @pytest.mark.remuda_rule("EVT-43", "PRE-3")
@@ -193,7 +201,7 @@ def test_attempts_that_wait_for_their_turn_come_in_portions_of_ten() -> None:
     counts = []
     arena.after()
     for _ in range(3):
-        counts.append(arena.partition.attempts.made)
+        counts.append(arena.partition.preempting.attempts.made)
         arena.after(SECOND // 10)
     assert counts == [10, 20, 25]
 
@@ -219,7 +227,7 @@ def crossed() -> Arena:
     for priority, key in ((3, "first"), (2, "second"), (1, "late")):
         arena.wants("a", key, ONE, priority=priority)
     assert sorted(arena.after()) == ["v1", "v2"]
-    assert arena.partition.attempts.made == 3
+    assert arena.partition.preempting.attempts.made == 3
     return arena
 
 
@@ -228,7 +236,7 @@ def test_an_attempt_stopped_by_reservations_is_repeated_as_soon_as_one_ends() ->
     arena = crossed()
     arena.now += SECOND
     assert arena.ordered() == []
-    assert arena.partition.attempts.made == 3
+    assert arena.partition.preempting.attempts.made == 3
     arena.release("b", "v2", kind=c.PREEMPTED_BY_SCHEDULER)
     assert arena.ordered() == ["w2"]
 
@@ -240,13 +248,34 @@ def test_who_tried_again_early_does_not_hold_up_those_behind() -> None:
     arena.now += SECOND
     arena.send(c.UpdateNodes(arena.rm, (c.NodeUpdate("n4", c.CREATE, {"fpga": 1}),)))
     assert arena.after() == []
-    made = arena.partition.attempts.made
+    made = arena.partition.preempting.attempts.made
     # The third tries again when a reservation ends, so its turn is now after that of the fourth.
     arena.now += PAUSE // 3
     assert len(arena.confirm("v1")) == 1
-    assert arena.partition.attempts.made == made + 1
+    assert arena.partition.preempting.attempts.made == made + 1
     arena.now += PAUSE - PAUSE // 3
     assert arena.ordered() == []
-    assert arena.partition.attempts.made == made + 2
+    assert arena.partition.preempting.attempts.made == made + 2
     assert arena.ordered() == []
-    assert arena.partition.attempts.made == made + 2
+    assert arena.partition.preempting.attempts.made == made + 2
+
+
+@pytest.mark.remuda_rule("MET-13")
+def test_who_watches_hears_of_each_attempt_that_passed_its_preconditions() -> None:
+    panel = Panel(n1=NO)
+    arena = full(4, victims_port=panel)
+    heard: list[tuple[bool, int]] = []
+
+    def watch(*, begins: bool) -> None:
+        heard.append((begins, len(panel.items)))
+
+    arena.scheduler.watch_attempts(watch)
+    arena.wants("a", "k", ONE)
+    arena.step()
+    # The ask is not old enough yet (PRE-3).
+    assert heard == []
+    assert arena.after() == []
+    # The RM was asked about one node meanwhile.
+    assert heard == [(True, 0), (False, 1)]
+    assert arena.after() == []
+    assert len(heard) == 2 * arena.partition.preempting.attempts.made

@@ -1,4 +1,4 @@
-"""Which allocations may be victims at all (PRE-13, PRE-14, PRE-51 to PRE-56, PRE-86)."""
+"""Which allocations may be victims at all (PRE-13, PRE-14, chapter 60 part C, PRE-86)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From where room may be taken, and from whose priority (PRE-7 to PRE-12)."""
+"""From where room may be taken, and from whose priority (chapter 60 sections A.2 and A.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the choice of victims to the allocation they went for (PRE-34 to PRE-39, PRE-59)."""
+"""From the choice of victims to the allocation they went for (chapter 60 section A.8, PRE-59)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What the resource manager is asked about victims, and what its answer means (PRE-24 to 30)."""
+"""What the resource manager is asked about victims, and what its answer means (chapter 60 section
+A.6)."""
 
 from __future__ import annotations
 

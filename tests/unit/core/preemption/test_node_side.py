@@ -1,4 +1,4 @@
-"""Which allocations make room on a node (PRE-18 to PRE-23, PRE-50, PRE-57, PRE-87)."""
+"""Which allocations make room on a node (chapter 60 section A.5, PRE-50, PRE-57, PRE-87)."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_a_reservation_that_is_young_or_of_no_lower_priority_stays(
 
 
 @pytest.mark.remuda_rule("RSV-10", "PRE-87", "PRE-89")
-def test_the_reservation_of_a_standing_preemption_never_gives_way() -> None:
+def test_the_reservation_of_a_live_preemption_never_gives_way() -> None:
     arena = pair(1, extra_config={"rm.confirmTimeout": "0"})
     arena.node("spare", cores(4), c.CREATE_DRAIN)
     arena.runs("b", "n1", ONE, "v", priority=-9)

@@ -242,3 +242,18 @@ def test_victims_that_are_asked_for_again_do_not_swing_back(guaranteed: int) -> 
             arena.wants(identity[0], f"again-{number}", ONE)
     assert len(evicted) == 6 - guaranteed
     assert {identity[0] for identity in evicted} == ({"b"} if guaranteed < 6 else set())
+
+
+@pytest.mark.remuda_rule("PRE-85")
+@pytest.mark.parametrize("size, taken", [(1, ["out"]), (2, [])])
+def test_the_least_guarantee_above_the_leaf_may_be_that_of_its_parent(
+    size: int, taken: list[str]
+) -> None:
+    # p has 2 of 3, g has 5 of 10.
+    inner = parent("p", leaf("a"), leaf("a2"), guaranteed=cores(3))
+    outer = parent("g", inner, leaf("g2"), guaranteed=cores(10))
+    runs = {"g.p.a2": 2, "g.g2": 3, "out": 1}
+    arena = scene(outer, leaf("out"), runs=runs, at="g.p.a", ask=cores(size), free=2)
+    arena.node("n-out", {"vcore": 2}, c.UPDATE)
+    arena.runs("out", "n-out", ONE, "more", age=10)
+    assert arena.after()[:1] == taken

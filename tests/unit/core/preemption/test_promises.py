@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from remuda.base.resources import Resource
 from remuda.core.messages import commands as c
-from tests.unit.core.door import MINUTE, Caller, leaf, parent, users
+from tests.unit.core.door import MINUTE, REQUIRED_NODE, SECOND, Caller, leaf, parent, users
 from tests.unit.core.preemption.arena import (
     DELAY,
     ONE,
@@ -63,6 +64,36 @@ def test_others_do_not_get_room_under_a_maximum_that_is_promised() -> None:
     assert arena.placed() == []
     arena.release("b", "v2")
     assert [key for key, _ in arena.placed()] == ["back-0"]
+
+
+def room_told(victims: int, size: int) -> tuple[str, Resource | None]:
+    """Where, and how much, room is left for others while four of four are used or spoken for.
+
+    ``victims``: how many allocations of ``b`` there are, all of the same size.
+    """
+    top = parent("p", leaf("a", guaranteed=cores(5)), leaf("b"), maximum=cores(4))
+    arena = Arena(top, nodes={"n1": cores(9), "n2": cores(2)})
+    arena.apps_in(a="p.a", b="p.b")
+    for number in range(victims):
+        arena.runs("b", "n1", cores(4 // victims), f"v{number}", age=number + 1)
+    arena.wants("a", "k", cores(size))
+    gone = arena.after()
+    arena.ask("b", "back", ONE, priority=99)
+    if len(gone) > 1:
+        arena.confirm(gone[0])
+    else:
+        arena.step()
+    finding = arena.request("b", "back").finding
+    assert finding is not None
+    return finding.subject, finding.available
+
+
+@pytest.mark.remuda_rule("PRE-89", "QUE-13")
+def test_the_room_that_is_told_is_without_what_is_promised() -> None:
+    # Three of four are used, one of them is about to go, and two are promised: 3 - 1 + 2 = 4.
+    assert room_told(victims=4, size=2) == ("root.p", cores(0))
+    # A victim of four that goes for an ask of one: four are used until it is gone.
+    assert room_told(victims=1, size=1) == ("root.p", cores(0))
 
 
 @pytest.mark.remuda_rule("PRE-89")
@@ -234,7 +265,7 @@ def test_the_last_thousand_are_remembered() -> None:
         door.release("a", f"k{number}-0")
     door.scheduler.check()
     (home,) = door.scheduler._cluster.partitions()
-    kept = [each.allocation_key for each in home.preemptions.values()]
+    kept = [each.allocation_key for each in home.preempting.made.values()]
     assert kept == [f"k{number}" for number in range(3, 1003)]
 
 
@@ -266,3 +297,34 @@ def test_after_a_loss_the_ask_waits_for_the_rest_of_fifteen_seconds() -> None:
     # More than fifteen seconds after the attempt: at once.
     assert arena.ordered() == ["v2"]
     assert PAUSE < DELAY
+
+
+@pytest.mark.remuda_rule("PRE-89", "CYC-15")
+def test_equal_asks_keep_the_room_that_was_made_for_each() -> None:
+    arena = row(2)
+    arena.wants("a", "k1", ONE)
+    arena.wants("a", "k2", ONE)
+    assert sorted(arena.after()) == ["v1", "v2"]
+    kept = {key: node_id for node_id, key in arena.reserved()}
+    # The room of the second one is free first. It is for nobody else, not for the first one either.
+    later = f"v{kept['k2'][1:]}"
+    first = f"v{kept['k1'][1:]}"
+    assert arena.confirm(later) == [("k2-0", kept["k2"])]
+    assert arena.confirm(first) == [("k1-0", kept["k1"])]
+
+
+@pytest.mark.remuda_rule("PRE-89", "CYC-21")
+def test_an_ask_that_finds_another_node_gives_up_the_one_where_victims_went() -> None:
+    arena = pair(nodes={"n1": ONE, "n2": ONE})
+    arena.node("spare", cores(9), c.CREATE_DRAIN)  # so that root has room all the time
+    arena.runs("b", "n1", ONE, "stays", tags={REQUIRED_NODE: "n1"})
+    arena.runs("b", "n2", ONE, "goes")
+    arena.wants("a", "k", ONE, 2)
+    arena.after(3 * SECOND)
+    assert arena.reserved() == [("n1", "k"), ("n2", "k")]
+    assert arena.after(DELAY) == ["goes"]
+    arena.node("n3", ONE)
+    assert arena.placed() == [("k-0", "n3")]
+    # The ask wants one allocation more. The reservation that is left is the one without a victim.
+    assert arena.reserved() == [("n1", "k")]
+    assert [record.outcome for record in arena.records()][:1] == ["placed"]

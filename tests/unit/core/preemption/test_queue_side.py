@@ -1,4 +1,4 @@
-"""Which allocations make room under maxima of queues (PRE-31 to PRE-33, PRE-37, PRE-88)."""
+"""Which allocations make room under maxima of queues (PRE-31, PRE-32, PRE-33, PRE-37, PRE-88)."""
 
 from __future__ import annotations
 

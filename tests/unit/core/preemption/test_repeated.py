@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.core.door import MINUTE, leaf, parent
-from tests.unit.core.preemption.arena import ONE, Arena, cores
+from tests.unit.core.door import MINUTE, SECOND, leaf, parent
+from tests.unit.core.preemption.arena import ONE, Arena, Panel, cores, full
 from tests.unit.core.preemption.test_node_side import reserved_by
 from tests.unit.core.rules.crowd import Reluctant
 
@@ -31,3 +31,17 @@ def test_predicates_refuse_a_free_node_of_an_rm_without_preemption_predicates() 
     arena.after()
     assert ("k", "n2", True) in judge.asked  # PRE-26: ordinary predicates for an empty list
     assert arena.reserved() == [("n1", "k")]  # n2, which it refuses
+
+
+@pytest.mark.remuda_rule("EXT-15", "PRE-90")
+def test_an_rm_that_said_no_to_victims_is_asked_again_though_nothing_changed() -> None:
+    panel = Panel(n1=(False, -1))
+    arena = full(3, victims_port=panel)
+    arena.wants("a", "k", ONE)
+    assert arena.after() == []
+    for _ in range(60):
+        assert arena.after(SECOND) == []
+    # After the pauses of 1, 2, 4 and 8 seconds it is asked every 15.
+    assert 3 <= len(panel.questions) <= 5
+    panel.says["n1"] = (True, 0)
+    assert [gone for _ in range(16) for gone in arena.after(SECOND)] == ["v2"]

@@ -1,4 +1,4 @@
-"""Room for asks that may run on just one node (PRE-40 to PRE-49)."""
+"""Room for asks that may run on just one node (chapter 60 part B)."""
 
 from __future__ import annotations
 
@@ -142,6 +142,16 @@ def test_identical_allocations_go_by_key() -> None:
     arena.runs("b", "n1", ONE, "y", "z", "x", age=5)
     arena.requires("a", "daemon", "n1", cores(2))
     assert arena.ordered() == ["x", "y"]
+
+
+@pytest.mark.remuda_rule("PRE-42")
+def test_identical_allocations_of_two_applications_go_by_application_first() -> None:
+    arena = host(cores(3))
+    arena.apps_in(late="b", early="b")
+    arena.runs("late", "n1", ONE, "a", age=5)
+    arena.runs("early", "n1", ONE, "y", "z", age=5)
+    arena.requires("a", "daemon", "n1", cores(2))
+    assert arena.ordered() == ["y", "z"]
 
 
 @pytest.mark.remuda_rule("PRE-42")

@@ -10,6 +10,7 @@ from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.messages import events as ev
 from remuda.core.messages import queries as q
+from remuda.core.messages.ask_views import FindingView, RequestView
 from remuda.core.messages.effects import Effect
 from remuda.core.ports import NodesAnswer, NodesQuestion, Predicates, always_true
 from remuda.core.scheduler import Scheduler
@@ -94,12 +95,12 @@ class Crowd(Caller):
         (only,) = [each for each in found if isinstance(each, q.PartitionView)]
         return only.reservations
 
-    def request(self, key: str, app: str = "app") -> q.RequestView:
+    def request(self, key: str, app: str = "app") -> RequestView:
         """One waiting ask."""
         (found,) = [r for r in self.apps()[app].requests if r.allocation_key == key]
         return found
 
-    def finding(self, key: str, app: str = "app") -> q.FindingView:
+    def finding(self, key: str, app: str = "app") -> FindingView:
         """Why an ask waits."""
         found = self.request(key, app).finding
         assert found is not None

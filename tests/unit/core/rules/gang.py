@@ -14,6 +14,7 @@ from remuda.config.schema import QueueConfig
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.messages import queries as q
+from remuda.core.messages.application_views import AllocationView, ApplicationView
 from remuda.core.messages.effects import Effect
 from remuda.core.ports import Predicates, always_true
 from tests.unit.core.door import MINUTE, SECOND, Caller, groups, leaf, of
@@ -123,7 +124,7 @@ class Gang(Caller):
 
     # ------------------------------------------------------------------------- questions
 
-    def application(self, app: str = "app") -> q.ApplicationView:
+    def application(self, app: str = "app") -> ApplicationView:
         """One live application."""
         return self.apps()[app]
 
@@ -132,7 +133,7 @@ class Gang(Caller):
         (found,) = [x for x in self.application(app).placeholder_data if x.task_group == group]
         return found.count, found.replaced, found.timed_out
 
-    def allocation(self, identity: str, app: str = "app") -> q.AllocationView:
+    def allocation(self, identity: str, app: str = "app") -> AllocationView:
         """One allocation of an application."""
         (found,) = [a for a in self.application(app).allocations if a.allocation_id == identity]
         return found

@@ -71,7 +71,7 @@ class Quotas(Caller):
                 (gone.application_id, gone.allocation_id)
                 for gone in answer.released
                 if gone.termination_type == c.PREEMPTED_BY_SCHEDULER
-                and not gone.message.startswith("order repeated")
+                and not gone.message.startswith("release requested again")
             ]
         self.scheduler.check()
         return effects

@@ -1,4 +1,4 @@
-"""Lists, timers and ends of applications (APP-2, APP-12 to APP-22, edge cases of chapter 80)."""
+"""Lists, timers and ends of applications (chapter 80 section 1 and edge cases)."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def test_an_ask_after_the_end_is_refused_and_the_id_is_free_at_once() -> None:
 def test_asks_that_go_while_completing_do_not_shorten_the_wait(key: str) -> None:
     gang = started()
     gang.confirm("k-0", kind=c.STOPPED_BY_RM)
-    assert gang.release_ask("app", key) != []  # there is an event for it ...
-    assert gang.state("app") == "Completing"  # ... and nothing else
+    assert gang.release_ask("app", key) == []  # the ask has ended, so there is nothing to tell
+    assert gang.state("app") == "Completing"
     assert gang.run(WAITING - 1) == []
     assert gang.run(1) == ["updated[app Completed]"]
 

@@ -1,4 +1,4 @@
-"""Every cell of the table of application states, through the door (APP-1 to APP-18)."""
+"""Every cell of the table of application states, through the door (chapter 80 section 1)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.messages import events as ev
 from remuda.core.messages import queries as q
+from remuda.core.messages.application_views import ApplicationView
 from tests.unit.core.door import DAY, MINUTE, SECOND, leaf, of, partition
 from tests.unit.core.rules.gang import (
     ONE,
@@ -93,16 +94,16 @@ class Stage:
         ask = c.Ask("app", identity, ONE, partition=self.home)
         return self.gang.recover(c.ExistingAllocation(ask, identity, "n1"))
 
-    def view(self) -> q.ApplicationView:
+    def view(self) -> ApplicationView:
         """The application."""
         (found,) = self.views()
         return found
 
-    def views(self) -> list[q.ApplicationView]:
+    def views(self) -> list[ApplicationView]:
         """The live applications of the partition."""
         found = self.gang.scheduler.view(q.ApplicationsQuery(self.home, "", self.gang.rm))
         assert isinstance(found, tuple)
-        return [view for view in found if isinstance(view, q.ApplicationView)]
+        return [view for view in found if isinstance(view, ApplicationView)]
 
     def state(self) -> str:
         """Its state, "" if it is not live."""

@@ -1,4 +1,4 @@
-"""What users are told about asks that wait (CYC-13, CYC-16, EVT-36 to EVT-44)."""
+"""What users are told about asks that wait (CYC-13, CYC-16, chapter 90 section 2.2)."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_each_ask_has_flags_of_its_own() -> None:
     crowd.ask("app", "two", {"vcore": 6})
     texts = told(crowd.run())
     assert [text.partition(" does")[0] for text in texts] == ["Request 'one'", "Request 'two'"]
-    crowd.ask("app", "equal", FIVE)  # new in its lane: looked at once
+    crowd.ask("app", "equal", FIVE)  # new in its class queue: looked at once
     assert [text.partition(" does")[0] for text in told(crowd.run())] == ["Request 'equal'"]
 
 

@@ -15,6 +15,7 @@ from remuda.config.schema import QueueConfig
 from remuda.core.messages import commands as c
 from remuda.core.messages import gates
 from remuda.core.messages import queries as q
+from remuda.core.messages.ask_views import RequestView
 from tests.unit.core.door import REQUIRED_NODE, SECOND, leaf, parent
 from tests.unit.core.rules.crowd import DELAY, LATE, Crowd
 
@@ -113,7 +114,7 @@ class Rest:
         }
         self.closed = [node.node_id for node in self.nodes.values() if self.keeps_others_out(node)]
 
-    def may(self, request: q.RequestView) -> bool:
+    def may(self, request: RequestView) -> bool:
         """Whether an ask fits the headroom of its queue (CYC-12, step 4)."""
         return allowed(self.room[APPS[request.application_id]], request.resource)
 
@@ -127,7 +128,7 @@ class Rest:
         assert len(owners) <= 1 or all(each.required_node for each in owners)
         assert all(fits(node.capacity, each.resource) for each in owners)
 
-    def check_ask(self, request: q.RequestView) -> None:
+    def check_ask(self, request: RequestView) -> None:
         """That an ask waits for a reason, and holds what it may hold."""
         most = 1 if request.required_node else request.pending_count
         assert len(request.reservations) <= most
@@ -144,20 +145,20 @@ class Rest:
         else:
             assert finding.gate == (gates.REQUIRED_NODE if request.required_node else gates.NODES)
 
-    def check_own_nodes(self, request: q.RequestView) -> None:
+    def check_own_nodes(self, request: RequestView) -> None:
         """CYC-20, CYC-22."""
         for node_id in request.reservations:
             node = self.nodes[node_id]
             if node.schedulable or request.required_node:
                 assert not fits(node.available, request.resource)
 
-    def check_required(self, request: q.RequestView) -> None:
+    def check_required(self, request: RequestView) -> None:
         """CYC-14: what it requires is reserved, if it can be had at all."""
         node = self.nodes.get(request.required_node)
         if node is not None and fits(node.capacity, request.resource):
             assert request.reservations == (node.node_id,)
 
-    def check_free(self, request: q.RequestView) -> None:
+    def check_free(self, request: RequestView) -> None:
         """CYC-15, CYC-21, RSV-3: no open node has room, and what may be reserved is."""
         usable = [node for node in self.nodes.values() if node.schedulable]
         for node in usable:

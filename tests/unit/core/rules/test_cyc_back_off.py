@@ -94,6 +94,17 @@ def test_equal_asks_count_each() -> None:
     assert until(crowd) == START + PAUSE
 
 
+@pytest.mark.remuda_rule("CYC-33", "CYC-15")
+def test_equal_asks_of_two_applications_count_for_their_own() -> None:
+    crowd = crowd_with(1)
+    crowd.app("other")
+    for app in ("app", "other"):
+        crowd.ask(app, f"{app}-large", {"vcore": 5}, priority=1)
+        crowd.ask(app, f"{app}-small", ONE)
+    assert went(crowd.run()) == []
+    assert (until(crowd), until(crowd, "other")) == (START + PAUSE, START + PAUSE)
+
+
 @pytest.mark.remuda_rule("CYC-33")
 def test_one_ask_counts_once_however_much_it_wants() -> None:
     crowd = crowd_with(2)
@@ -228,5 +239,6 @@ def test_after_a_pause_what_waits_for_a_node_is_not_tried_again() -> None:
     assert until(crowd) == START + PAUSE
     assert crowd.finding("first").gate == gates.NODES
     assert went(crowd.run(PAUSE)) == [("second-0", "n1")]
-    assert moods.asked == [("first", "n1", True), ("second", "n1", True)]
+    refused = ("first", "n1", True)
+    assert moods.asked == [refused, refused, ("second", "n1", True)]  # by time, nobody looks at it
     assert crowd.log("first") == {"no": (1, START)}

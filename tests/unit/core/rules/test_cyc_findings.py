@@ -8,7 +8,7 @@ import pytest
 
 from remuda.core.messages import commands as c
 from remuda.core.messages import gates
-from remuda.core.messages.queries import NodeTallyView
+from remuda.core.messages.ask_views import NodeSummaryView
 from tests.unit.core.door import (
     DAY,
     REQUIRED_NODE,
@@ -185,7 +185,7 @@ def test_every_node_is_counted_under_the_first_reason() -> None:
     crowd.run()
     found = crowd.finding("k", "other")
     assert (found.gate, found.requested) == (gates.NODES, FIVE)
-    assert found.nodes == NodeTallyView(
+    assert found.nodes == NodeSummaryView(
         total=12,
         draining=3,
         reserved=1,
@@ -205,13 +205,13 @@ def test_a_node_counts_as_reserved_before_it_counts_as_small_or_full() -> None:
     (closed,) = crowd.held()
     crowd.ask("app", "k", {"vcore": 9})
     crowd.run()
-    tally = crowd.finding("k").nodes
-    assert tally == NodeTallyView(3, draining=1, reserved=1, too_small=0, no_room=1, refused=0)
+    summary = crowd.finding("k").nodes
+    assert summary == NodeSummaryView(3, draining=1, reserved=1, too_small=0, no_room=1, refused=0)
     crowd.node(closed, action=c.DRAIN_NODE)
     crowd.ask("app", "new", {"vcore": 9, "memory": 0})
     crowd.run()
-    tally = crowd.finding("new").nodes
-    assert tally == NodeTallyView(3, draining=2, reserved=0, too_small=0, no_room=1, refused=0)
+    summary = crowd.finding("new").nodes
+    assert summary == NodeSummaryView(3, draining=2, reserved=0, too_small=0, no_room=1, refused=0)
 
 
 @pytest.mark.remuda_rule("CYC-20", "REST-120")
@@ -278,10 +278,10 @@ def test_what_was_answered_for_an_equal_ask_is_in_the_finding() -> None:
     crowd.ask("app", "k2", {"vcore": 2}, equivalence="class")
     crowd.run()
     assert [key for key, _, _ in moods.asked] == ["k1", "k1"]
-    tally = crowd.finding("k2").nodes
-    assert tally is not None
-    assert (tally.refused, tally.no_room) == (2, 0)
-    assert tally.reasons == (("no gpu", 1), ("taint", 1))
+    summary = crowd.finding("k2").nodes
+    assert summary is not None
+    assert (summary.refused, summary.no_room) == (2, 0)
+    assert summary.reasons == (("no gpu", 1), ("taint", 1))
     assert crowd.log("k2") == {}
 
 
@@ -307,19 +307,21 @@ def test_looks_are_counted_in_a_row() -> None:
 
 @pytest.mark.remuda_rule("CYC-14", "REST-120", "NOD-8")
 @pytest.mark.parametrize(
-    "node_id, cores, tally",
+    "node_id, cores, summary",
     [
-        ("n1", 5, NodeTallyView(1, 0, 0, 0, 1, 0)),
-        ("n1", 11, NodeTallyView(1, 0, 0, 1, 0, 0)),
-        ("n2", 5, NodeTallyView(1, 0, 0, 0, 0, 1, (("taint", 1),))),
-        ("nowhere", 5, NodeTallyView(0, 0, 0, 0, 0, 0)),
+        ("n1", 5, NodeSummaryView(1, 0, 0, 0, 1, 0)),
+        ("n1", 11, NodeSummaryView(1, 0, 0, 1, 0, 0)),
+        ("n2", 5, NodeSummaryView(1, 0, 0, 0, 0, 1, (("taint", 1),))),
+        ("nowhere", 5, NodeSummaryView(0, 0, 0, 0, 0, 0)),
     ],
 )
-def test_only_the_required_node_is_counted(node_id: str, cores: int, tally: NodeTallyView) -> None:
+def test_only_the_required_node_is_counted(
+    node_id: str, cores: int, summary: NodeSummaryView
+) -> None:
     crowd = Crowd(predicates=Reluctant({("*", "n2", True): "taint"}))
     crowd.full(n1=4, n2=10, n3=10)
     crowd.ask("app", "k", {"vcore": cores}, tags={REQUIRED_NODE: node_id})
     assert went(crowd.run()) == []
     found = crowd.finding("k")
     assert (found.gate, found.subject) == (gates.REQUIRED_NODE, node_id)
-    assert found.nodes == tally
+    assert found.nodes == summary

@@ -1,4 +1,5 @@
-"""Which pass serves what, and what ends a turn (CYC-4 to CYC-7, CYC-19, edge cases 13 and 19)."""
+"""Which pass serves what, and what ends a turn (chapter 50 section B.1, CYC-19, edge cases 13 and
+19)."""
 
 from __future__ import annotations
 

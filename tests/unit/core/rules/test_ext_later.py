@@ -1,4 +1,4 @@
-"""Predicates that are answered later: lanes wait for their verdicts, in their order."""
+"""Predicates that are answered later: class queues wait for their verdicts, in their order."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_refusals_everywhere_are_logged_and_told_when_they_are_known(rm: Distant
     assert [getattr(each, "message", "") for each in told] == [
         "Unschedulable request 'k': tainted (2x); "
     ]
-    assert placed(rm.run(SECOND)) == []
+    assert placed(rm.run(SECOND - 1)) == []
     assert len(rm.asked) == 1
 
 
@@ -103,16 +103,60 @@ def test_an_ask_for_several_says_how_many_nodes_are_of_use() -> None:
 
 
 @pytest.mark.remuda_rule("EXT-13", "EXT-14")
-def test_whoever_is_behind_others_wants_as_many_nodes_more() -> None:
-    rm = Distant(nodes=3)
+def test_the_first_candidates_of_those_who_wait_together_differ() -> None:
+    rm = Distant(nodes=4)
     rm.want("a", "b", "c", "d")
-    assert [question.want for question in rm.asked] == [1, 2, 3, 3]
-    first_n = [
-        c.PredicateVerdict(ticket, passed=question.node_ids[: question.want])
+    assert [question.node_ids[0] for question in rm.asked] == ["n1", "n2", "n3", "n4"]
+    assert [question.want for question in rm.asked] == [1, 1, 1, 1]
+    first_fit = [
+        c.PredicateVerdict(ticket, passed=question.node_ids[:1])
         for ticket, question in rm.open.items()
     ]
-    assert placed(rm.answer(*first_n))[:3] == [("a-0", "n1"), ("b-0", "n2"), ("c-0", "n3")]
-    assert [question.allocation_key for question in rm.asked[4:]] == ["d"]
+    found = placed(rm.answer(*first_fit))
+    assert found == [("a-0", "n1"), ("b-0", "n2"), ("c-0", "n3"), ("d-0", "n4")]
+    assert len(rm.asked) == 4
+
+
+@pytest.mark.remuda_rule("EXT-13", "EXT-14")
+def test_whoever_is_behind_a_refused_ask_names_the_same_nodes_from_then_on() -> None:
+    rm = Distant(nodes=4)
+    rm.want("a", "b")
+    refused = c.PredicateVerdict(1, passed=("n2",), refused=(("n1", "tainted"),))
+    assert placed(rm.answer(refused, c.PredicateVerdict(2, passed=("n2",)))) == [("a-0", "n2")]
+    assert rm.asked[2].node_ids[0] == "n1"  # what the one before did not take
+    rm.want("c", "d")
+    assert [(q.node_ids[0], q.want) for q in rm.asked[3:]] == [("n1", 2), ("n1", 3)]
+
+
+@pytest.mark.remuda_rule("EXT-15", "EXT-13")
+def test_equal_asks_of_a_class_are_asked_about_once() -> None:
+    rm = Distant(leaf("a"), leaf("b"), nodes=100)
+    rm.app("other", "root.b")
+    asks = [
+        c.Ask(app, f"{app}{number}", {"vcore": 1}, equivalence="class")
+        for number in range(30)
+        for app in ("app", "other")
+    ]
+    rm.send(c.UpdateAllocations(rm.rm, asks=tuple(asks)))
+    rm.run()
+    assert [(len(q.node_ids), q.want, q.equivalence) for q in rm.asked] == [(16, 16, "class")]
+    found = placed(rm.accept(1))
+    assert len(found) == 16
+    assert [q.want for q in rm.asked[1:]] == [22]  # of 60 asks 44 are left, 22 in each leaf
+    found += placed(rm.accept(2))
+    assert len(found) == 38
+    while rm.open:
+        found += placed(rm.accept(max(rm.open)))
+    assert len(found) == 60
+    assert sum(len(q.node_ids) for q in rm.asked) <= 3 * 60
+
+
+@pytest.mark.remuda_rule("EXT-15", "SI-10")
+def test_a_request_that_only_asks_lets_nobody_be_asked_again(rm: Distant) -> None:
+    rm.want("k")
+    rm.refuse(1)
+    rm.want("large", count=1, priority=-1)
+    assert [q.allocation_key for q in rm.asked] == ["k", "large"]
 
 
 @pytest.mark.remuda_rule("EXT-5", "EXT-13")
@@ -152,7 +196,7 @@ def test_a_node_that_an_earlier_ask_took_is_asked_about_again(rm: Distant) -> No
 
 
 @pytest.mark.remuda_rule("EXT-14", "CYC-5")
-def test_only_so_many_lanes_look_ahead() -> None:
+def test_only_so_many_class_queues_look_ahead() -> None:
     rm = Distant()
     rm.want(*[f"k{number:03}" for number in range(100)])
     assert len(rm.asked) == 64

@@ -1,4 +1,4 @@
-"""Which gangs a queue takes at all (GANG-1 to GANG-3, SI-20 steps 8 to 10)."""
+"""Which gangs a queue takes at all (GANG-1, GANG-2, GANG-3, SI-20 steps 8 to 10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which ask gets the place of which placeholder, and where (GANG-10, GANG-13 to GANG-16, SI-39)."""
+"""Which ask gets the place of which placeholder, and where (chapter 80 section 3, SI-39)."""
 
 from __future__ import annotations
 
@@ -191,3 +191,25 @@ def test_why_the_node_of_a_placeholder_is_refused_is_in_the_log_of_the_ask() -> 
     assert gang.run() == []
     (waiting,) = [r for r in gang.application().requests if r.allocation_key == "r1"]
     assert [(each.message, each.count) for each in waiting.log] == [("disk full", 1)]
+
+
+@pytest.mark.remuda_rule("GANG-10", "GANG-16")
+def test_a_search_longer_than_one_decision_goes_on_behind_what_was_looked_at() -> None:
+    # One ask alone looks at more placeholders than a decision may; the next ask is looked at in the
+    # decision after it, and there the search ends.
+    judge = refusing("r1", "r2", nodes=("n1",))
+    gang = Gang(predicates=judge)
+    gang.nodes(n1=5000)
+    gang.submit("app", {"vcore": 4097})
+    gang.hold(*[f"p{number}" for number in range(4097)])
+    gang.step(5000)
+    assert len(gang.holds()) == 4097
+    gang.want("r1", priority=1)
+    gang.want("r2", size={"vcore": 1, "memory": 0})
+    judge.asked.clear()
+    for _ in range(2):
+        assert heard(gang.scheduler.step(gang.now, 1)) == []
+    in_place = [key for key, _, elsewhere in judge.asked if not elsewhere]
+    assert in_place == ["r1", "r2"]
+    gang.scheduler.step(gang.now, 10)
+    assert not gang.scheduler.has_work()

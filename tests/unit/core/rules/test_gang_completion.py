@@ -1,4 +1,4 @@
-"""How a gang ends, and what is told of its task groups (GANG-30 to GANG-37, APP-7 to APP-10)."""
+"""How a gang ends, and what is told of its task groups (chapter 80 sections 3 and 1)."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ def test_every_member_is_counted_once_however_it_ends() -> None:
     gang.want("r1")
     gang.run()
     first = gang.holds()[0]
-    assert gang.allocation(first).ordered == c.PLACEHOLDER_REPLACED
+    assert gang.allocation(first).release_type == c.PLACEHOLDER_REPLACED
     for kind in (c.PLACEHOLDER_REPLACED, c.TIMEOUT, c.STOPPED_BY_RM, c.PREEMPTED_BY_SCHEDULER):
         gang.confirm(gang.holds()[0], kind=kind)
         counts.append(gang.data())
@@ -292,7 +292,7 @@ def test_what_is_told_of_an_allocation() -> None:
     assert (real.placeholder, real.placeholder_used, real.task_group) == (False, True, "g")
     assert real.placeholder_request_time_ns == START + SECOND
     assert real.allocation_time_ns == START + 3 * SECOND
-    assert (real.originator, real.ordered, real.replacement) == (True, 0, "")
+    assert (real.originator, real.release_type, real.replacement) == (True, 0, "")
 
 
 @pytest.mark.remuda_rule("GANG-37", "GANG-7")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -297,3 +298,22 @@ def test_the_users_are_not_told_that_each_placeholder_is_too_large() -> None:
     found = gang.step()
     assert heard(found) == []
     assert [r.object_id for r in of(found, e.EventRecord) if r.kind == ev.REQUEST] == []
+
+
+@pytest.mark.remuda_rule("GANG-4", "QUE-22", "LIM-60")
+@pytest.mark.parametrize("most", ["queue", "user"])
+def test_a_gang_that_may_not_start_yet_is_told_that_and_not_of_the_quota(most: str) -> None:
+    settings: dict[str, Any] = {"limits": (users("ann", None, 1),)}
+    if most == "queue":
+        settings = {"max_applications": 1}
+    gang = Gang(leaf("a", {"vcore": 100}, **settings))
+    gang.nodes(n1=1000)
+    gang.submit("first")
+    gang.ask("first", "x", {"vcore": 60})
+    gang.run()
+    gang.submit("app", {"vcore": 60})
+    gang.hold(*SIX, size={"vcore": 10})
+    assert gang.run() == []
+    # Both are in the way; whether the application may start comes first (decision 61).
+    findings = [each.finding for each in gang.application("app").requests]
+    assert {each.gate for each in findings if each} == {"max applications"}

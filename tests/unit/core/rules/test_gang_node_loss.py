@@ -65,7 +65,7 @@ def test_the_placeholder_goes_anyway_when_only_the_real_one_was_there() -> None:
     assert lose(gang, "n2") == []
     assert (gang.pending(), gang.holds()) == ({"r1": 1}, ["p1-0"])
     old = gang.allocation("p1-0")
-    assert (old.ordered, old.replacement) == (c.PLACEHOLDER_REPLACED, "")
+    assert (old.release_type, old.replacement) == (c.PLACEHOLDER_REPLACED, "")
     gang.nodes(n3=10)
     assert gang.run() == []  # it still has a placeholder to wait for, which must not be chosen
     assert gang.confirm("p1-0") == []

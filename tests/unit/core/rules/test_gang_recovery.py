@@ -1,4 +1,4 @@
-"""Gangs after a restart: the RM reports its placeholders (GANG-20, GANG-21, GANG-40 to GANG-43)."""
+"""Gangs after a restart: the RM reports its placeholders (chapter 80 section 3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real allocations take the places their placeholders kept (GANG-10 to GANG-17)."""
+"""Real allocations take the places their placeholders kept (chapter 80 section 3)."""
 
 from __future__ import annotations
 
@@ -216,8 +216,8 @@ def test_nothing_is_counted_anew_until_the_placeholder_is_gone() -> None:
     assert gang.holds() == ["p1-0", "p2-0"]
     assert gang.runs() == []
     old = gang.allocation("p1-0")
-    assert (old.ordered, old.replacement) == (c.PLACEHOLDER_REPLACED, "r1-0")
-    assert (gang.allocation("p2-0").ordered, gang.allocation("p2-0").replacement) == (0, "")
+    assert (old.release_type, old.replacement) == (c.PLACEHOLDER_REPLACED, "r1-0")
+    assert (gang.allocation("p2-0").release_type, gang.allocation("p2-0").replacement) == (0, "")
 
 
 @pytest.mark.remuda_rule("GANG-14")
@@ -386,5 +386,5 @@ def test_an_ask_that_requires_a_node_runs_nowhere_else() -> None:
     assert gang.confirm("p2-0") == ["new[r1-0 n2]"]
     gang.want("r2", tags={REQUIRED_NODE: "n2"})
     gang.run()
-    if gang.allocation("p1-0").ordered:
+    if gang.allocation("p1-0").release_type:
         assert gang.confirm("p1-0")[-1] == "new[r2-0 n2]"

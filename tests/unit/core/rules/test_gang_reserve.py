@@ -1,4 +1,4 @@
-"""Placeholders are placed until the gang is complete; real asks wait (GANG-5 to GANG-9)."""
+"""Placeholders are placed until the gang is complete; real asks wait (chapter 80 section 3)."""
 
 from __future__ import annotations
 

@@ -93,10 +93,10 @@ class Listener:
         }
         assert there == self.where
         ordered = {
-            (name, a.allocation_id): a.ordered
+            (name, a.allocation_id): a.release_type
             for name, x in apps.items()
             for a in x.allocations
-            if a.ordered
+            if a.release_type
         }
         assert ordered == self.ordered
         count = sum(a.placeholder for x in apps.values() for a in x.allocations)

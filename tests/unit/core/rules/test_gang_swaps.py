@@ -1,4 +1,5 @@
-"""What may come between the order of a replacement and its confirmation (SI-53, SI-60 to SI-68)."""
+"""What may come between the order of a replacement and its confirmation (SI-53, chapter 70 section
+7)."""
 
 from __future__ import annotations
 
@@ -81,7 +82,7 @@ def test_who_releases_the_real_ask_cancels_the_swap(key: str) -> None:
     assert gang.on("n2") == {}  # the room there is free at once
     assert gang.on("n1") == gang.in_queue() == ONE
     old = gang.allocation("p1-0")
-    assert (old.ordered, old.replacement) == (REPLACED, "")
+    assert (old.release_type, old.replacement) == (REPLACED, "")
     assert gang.state("app") == "Starting"
     assert gang.confirm("p1-0") == ["updated[app Completing]"]
     assert (gang.on("n1"), gang.in_queue(), gang.of_user()) == ({}, {}, {})
@@ -209,7 +210,7 @@ def test_what_is_ordered_out_counts_until_it_is_confirmed() -> None:
     gang.run()
     assert gang.in_queue() == gang.of_user() == {"vcore": 2}
     assert (gang.on("n1"), gang.on("n2")) == (ONE, ONE)
-    assert [a.ordered for a in gang.application().allocations] == [c.TIMEOUT, c.TIMEOUT]
+    assert [a.release_type for a in gang.application().allocations] == [c.TIMEOUT, c.TIMEOUT]
     assert gang.home().placeholders == 2
 
 

@@ -1,4 +1,4 @@
-"""The reservation of a gang times out (GANG-20 to GANG-27, SI-27, SI-28)."""
+"""The reservation of a gang times out (chapter 80 section 3, SI-27, SI-28)."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def test_the_answer_for_a_class_holds_until_the_node_changes() -> None:
     assert went(crowd.run()) == []
     assert moods.asked == [("big", "n1", False), refused]
     moods.refused.clear()
-    crowd.send_nothing()
+    crowd.ask("app", "huge", {"vcore": 99}, equivalence="class")
     assert went(crowd.run()) == []  # nobody is asked again
     assert moods.asked == [("big", "n1", False), refused]
     crowd.node("n1", action=c.UPDATE, attributes={"label": "new"})
@@ -132,9 +132,9 @@ def test_an_answer_that_names_no_node_is_a_refusal_of_all(answer: NodesAnswer) -
     crowd.ask("app", "k", ONE)
     assert went(crowd.run() + crowd.run(LATE)) == []
     assert crowd.held() == {}
-    tally = crowd.finding("k").nodes
-    assert tally is not None
-    assert (tally.refused, tally.no_room) == (3, 0)
+    summary = crowd.finding("k").nodes
+    assert summary is not None
+    assert (summary.refused, summary.no_room) == (3, 0)
 
 
 @pytest.mark.remuda_rule("NOD-13", "SI-80")
@@ -150,7 +150,8 @@ def test_a_node_keeps_the_answers_of_a_limited_number_of_classes() -> None:
         crowd.release_ask("app", "k")
         assert len(partition.nodes["n1"].verdicts) <= 256
     crowd.ask("app", "first", ONE, equivalence="class-999")
-    crowd.ask("app", "second", ONE, equivalence="class-999")
+    crowd.run()
     moods.asked.clear()
+    crowd.ask("app", "second", ONE, equivalence="class-999")
     assert went(crowd.run()) == []
     assert moods.asked == []  # the last answers are kept

@@ -1,4 +1,4 @@
-"""What nodes have and what goes there (NOD-1 to NOD-12)."""
+"""What nodes have and what goes there (chapter 50 part C)."""
 
 from __future__ import annotations
 

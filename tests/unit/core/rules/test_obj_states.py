@@ -1,4 +1,4 @@
-"""Operators start and stop queues and partitions (OBJ-1 to OBJ-10, EXT-25)."""
+"""Operators start and stop queues and partitions (chapter 80 section 2, EXT-25)."""
 
 from __future__ import annotations
 

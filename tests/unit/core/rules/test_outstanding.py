@@ -11,7 +11,7 @@ from remuda.base.resources import Resource
 from remuda.config.schema import LimitConfig, QueueConfig
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
-from remuda.core.messages import queries as q
+from remuda.core.messages.ask_views import RequestView
 from remuda.core.messages.effects import Effect
 from tests.unit.core.door import (
     REQUIRED_NODE,
@@ -64,7 +64,7 @@ class Full(Caller):
         self.scheduler.check()
         return found
 
-    def request(self, app: str, key: str) -> q.RequestView:
+    def request(self, app: str, key: str) -> RequestView:
         """One waiting ask."""
         (found,) = [each for each in self.apps()[app].requests if each.allocation_key == key]
         return found

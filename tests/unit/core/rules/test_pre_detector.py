@@ -7,7 +7,7 @@ import pytest
 from remuda.core.messages import effects as e
 from remuda.core.messages import events
 from remuda.core.messages.effects import Effect
-from remuda.core.model.evictions import REMEMBERED, Tolls
+from remuda.core.model.preemption.evictions import REMEMBERED, EvictionCounts
 from tests.unit.core.door import MINUTE, SECOND, START, of
 from tests.unit.core.rules.preempting import MILLISECOND, Evictor
 
@@ -134,29 +134,29 @@ def test_asks_and_applications_are_listed_by_name_the_application_first() -> Non
 @pytest.mark.remuda_rule("PRE-92")
 def test_of_very_many_those_evicted_last_are_remembered() -> None:
     assert REMEMBERED == 10_000
-    tolls = Tolls(3)
+    counts = EvictionCounts(3)
     for number in range(2 * REMEMBERED):
         for again in range(3):
-            tolls.note(("app", f"{number:05}"), 3 * number + again + 1, START + number)
-    found = [subject[1] for subject, _ in tolls.repeated(START + 2 * REMEMBERED)]
+            counts.note(("app", f"{number:05}"), 3 * number + again + 1, START + number)
+    found = [subject[1] for subject, _ in counts.repeated(START + 2 * REMEMBERED)]
     assert found == [f"{number:05}" for number in range(REMEMBERED, 2 * REMEMBERED)]
 
 
 @pytest.mark.remuda_rule("PRE-92")
 def test_what_was_not_evicted_for_an_hour_takes_no_memory() -> None:
-    tolls = Tolls(3)
+    counts = EvictionCounts(3)
     for number in range(100):
-        tolls.note(("app", str(number)), number + 1, START + number * SECOND)
-    assert len(tolls.subjects) == 100
-    tolls.note(("app", "late"), 101, START + HOUR + 49 * SECOND)
+        counts.note(("app", str(number)), number + 1, START + number * SECOND)
+    assert len(counts.subjects) == 100
+    counts.note(("app", "late"), 101, START + HOUR + 49 * SECOND)
     kept = [str(number) for number in range(50, 100)] + ["late"]
-    assert [key for _, key in tolls.subjects] == kept
+    assert [key for _, key in counts.subjects] == kept
 
 
 @pytest.mark.remuda_rule("PRE-92")
 def test_of_one_subject_the_latest_thousand_times_are_remembered() -> None:
-    tolls = Tolls(3)
+    counts = EvictionCounts(3)
     for number in range(1_500):
-        tolls.note(("app", "k"), number + 1, START + number)
-    ((_, times),) = tolls.repeated(START + 1_500)
+        counts.note(("app", "k"), number + 1, START + number)
+    ((_, times),) = counts.repeated(START + 1_500)
     assert times == [START + number for number in range(500, 1_500)]

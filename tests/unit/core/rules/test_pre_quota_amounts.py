@@ -1,4 +1,4 @@
-"""How much has to go, and who gives how much of it (PRE-67 to PRE-69; edge cases 48, 49)."""
+"""How much has to go, and who gives how much of it (PRE-67, PRE-68, PRE-69; edge cases 48, 49)."""
 
 from __future__ import annotations
 

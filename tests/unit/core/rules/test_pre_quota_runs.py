@@ -7,6 +7,7 @@ import pytest
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.messages import events as ev
+from remuda.core.preempt.quota_victims import decide_quota
 from tests.unit.core.door import DAY, MINUTE, SECOND, START, leaf, of, parent
 from tests.unit.core.rules.quota import (
     OFF,
@@ -204,7 +205,7 @@ def test_a_run_is_over_when_all_its_victims_are_gone_however_they_went(end: str)
         door.release("root.a", "a02")
     partition = door.scheduler._cluster.partition("rm", "default")
     assert partition is not None
-    (preemption,) = partition.preemptions.values()
+    (preemption,) = partition.preempting.made.values()
     assert (preemption.kind, preemption.outcome) == ("quota", "done")
     assert preemption.ended_ns == door.now
     assert [victim.confirmed for victim in preemption.victims.values()] == [True, True]
@@ -218,7 +219,7 @@ def test_a_run_is_kept_with_its_reason() -> None:
     door.at(10 * MINUTE)
     partition = door.scheduler._cluster.partition("rm", "default")
     assert partition is not None
-    (preemption,) = partition.preemptions.values()
+    (preemption,) = partition.preempting.made.values()
     assert (preemption.kind, preemption.queue_path) == ("quota", "root.p.a")
     assert (preemption.outcome, preemption.created_ns) == ("waiting", door.now)
     assert preemption.amounts.resource == bytes_of(40)
@@ -250,3 +251,21 @@ def test_each_queue_has_its_own_time() -> None:
     assert door.queue("root.p.b").preempting == bytes_of(20)
     assert door.begins_at(10 * MINUTE)
     assert door.queue("root.p.a").preempting == bytes_of(20)
+
+
+@pytest.mark.remuda_rule("PRE-65", "PRE-73")
+def test_the_next_run_is_decided_before_anything_changes() -> None:
+    """A decision only reads: made twice it is the same, and the queue is due as before."""
+    door = in_one_second(apart_ns=SECOND // 2)
+    partition = door.scheduler._cluster.partition(door.rm, "default")
+    assert partition is not None
+    due_ns = START + 10 * MINUTE + SECOND
+    assert decide_quota(partition, due_ns - SECOND) is None
+    for _ in range(2):
+        choice = decide_quota(partition, due_ns)
+        assert choice is not None
+        assert choice.queue.path == "root.p"
+        assert sorted(each.allocation_id for each in choice.victims) == ["a01", "a02", "b01", "b02"]
+    door.scheduler.check()
+    assert door.orders == []
+    assert door.at(10 * MINUTE + SECOND) == ["a01", "a02", "b01", "b02"]

@@ -76,6 +76,15 @@ def test_the_newer_by_the_hour_goes_first() -> None:
 
 
 @pytest.mark.remuda_rule("PRE-70")
+def test_the_priority_counts_before_the_hour() -> None:
+    door = Quotas(queue("a"))
+    door.run("root.a", "old", priority=-1)
+    door.now += 60 * MINUTE
+    door.run("root.a", "new", priority=1)
+    assert cut(door, queue("a", 39)) == ["old"]
+
+
+@pytest.mark.remuda_rule("PRE-70")
 def test_within_an_hour_the_smaller_goes_first_then_the_newer_then_the_key() -> None:
     door = Quotas(queue("a"))
     door.run("root.a", "large", size=30)

@@ -7,7 +7,7 @@ import pytest
 from remuda.core.messages import commands as c
 from remuda.core.messages import preemption_queries as pq
 from remuda.core.messages import queries as q
-from remuda.core.model.preemption import KEPT, QUOTA, Preemption
+from remuda.core.model.preemption.live import KEPT, QUOTA, Preemption
 from tests.unit.core.door import MINUTE, REQUIRED_NODE, SECOND, START, Caller, leaf, parent
 from tests.unit.core.rules.preempting import MILLISECOND, ONE, Evictor
 
@@ -137,7 +137,7 @@ def test_a_quota_that_is_enforced_is_for_nobody() -> None:
     crowd.ask("owed", "k", ONE)
     (home,) = crowd.scheduler._cluster.partitions()
     excess = home.applications["owed"].requests["k"].amounts
-    home.preemptions[99] = Preemption(
+    home.preempting.made[99] = Preemption(
         99, kind=QUOTA, created_ns=START, queue_path="root.b", amounts=excess, reasons=()
     )
     (view,) = crowd.preemptions()
@@ -184,7 +184,7 @@ def test_an_allocation_says_who_evicts_it() -> None:
     assert (found[stays].preemption, found[stays].preempted_by) == (0, None)
     assert found[gone].preemption == made.number
     assert found[gone].preempted_by == pq.PreemptorView(made.number, "queue", "owed", "k", "root.a")
-    assert found[gone].ordered == c.PREEMPTED_BY_SCHEDULER
+    assert found[gone].release_type == c.PREEMPTED_BY_SCHEDULER
     on_node = {each.allocation_id: each for each in crowd.node_view("n1").allocations}
     assert on_node == found
 

@@ -1,4 +1,4 @@
-"""Asks inside an application: their order and what replaces them (QUE-44 to QUE-46)."""
+"""Asks inside an application: their order and what replaces them (QUE-44, QUE-45, QUE-46)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows from the limits along a path (QUE-13 to QUE-17)."""
+"""What follows from the limits along a path (chapter 50 section A.3)."""
 
 from __future__ import annotations
 

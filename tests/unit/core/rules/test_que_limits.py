@@ -1,4 +1,4 @@
-"""Limits of queues and the counters they are compared with (QUE-5 to QUE-12)."""
+"""Limits of queues and the counters they are compared with (chapter 50 section A.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order in which sibling queues are served (QUE-32 to QUE-38, KV-5)."""
+"""The order in which sibling queues are served (chapter 50 section A.7, KV-5)."""
 
 from __future__ import annotations
 
@@ -170,8 +170,9 @@ def test_the_order_is_worked_out_anew_after_each_allocation() -> None:
     [
         ({"vcore": 1}, {"vcore": 1, "memory": 1}, "ba"),  # at least as much, and more of one
         ({"vcore": 1}, {"vcore": 1, "memory": 0}, "ab"),  # an explicit zero is nothing
-        ({"vcore": 2}, {"vcore": 1, "memory": 5}, "ab"),  # incomparable
+        ({"vcore": 2}, {"vcore": 1, "memory": 5}, "ba"),  # 2 and 6 thousandths of the cluster
         ({"vcore": 1, "memory": 5}, {"vcore": 2}, "ab"),
+        ({"vcore": 3}, {"vcore": 1, "memory": 2}, "ab"),  # 3 thousandths each
         ({"vcore": 1}, {"vcore": 2}, "ba"),
         ({"vcore": 2}, {"vcore": 1}, "ab"),
         ({"vcore": 1}, {"vcore": 1}, "ab"),
@@ -194,19 +195,71 @@ def test_pending_counts_with_all_allocations_that_are_still_to_come() -> None:
     assert door.order()[0] == "b"
 
 
-@pytest.mark.remuda_rule("QUE-36")
-def test_the_first_by_name_that_no_other_exceeds_is_next_in_any_order_of_arrival() -> None:
+@pytest.mark.remuda_rule("QUE-35", "QUE-36")
+def test_the_sum_of_the_parts_of_the_cluster_decides_in_any_order_of_arrival() -> None:
+    # The cluster has 1000 cores and 4000 bytes: a wants 3/1000, b 2/1000, c 2.25/1000, d 2/1000.
+    wanted = {"a": {"vcore": 3}, "b": {"memory": 8}, "c": {"memory": 9}, "d": {"vcore": 2}}
+    for names in itertools.permutations("abcd"):
+        door = furnished(*(leaf(name) for name in names), capacity={"vcore": 1000, "memory": 4000})
+        for name in names:
+            fill(door, f"root.{name}", wanted=wanted[name])
+        assert "".join(door.order()) == "acbd"
+
+
+@pytest.mark.remuda_rule("QUE-35")
+def test_what_queues_want_is_measured_by_the_cluster_of_that_moment() -> None:
+    # a and c want 9 cores, b and d 9 bytes. Of what there is less, 9 are more.
+    door = furnished(*(leaf(name) for name in "abcd"), capacity={"vcore": 50, "memory": 40})
+    for name in "abcd":
+        fill(door, f"root.{name}", wanted={"vcore": 9} if name in "ac" else {"memory": 9})
+    assert door.place(1) == [("b-0", "n1")]
+    door.node("n2", {"memory": 20})
+    assert door.place(1)[0][0] == "a-0"
+    door.node("n3", {"vcore": 20})
+    assert door.order() == ["d", "c"]
+
+
+@pytest.mark.remuda_rule("QUE-35")
+def test_what_the_cluster_has_nothing_of_decides_only_among_equal_sums() -> None:
+    # All want one core more; b and c also devices, of which there are none, c more of them.
+    door = furnished(leaf("a"), leaf("b"), leaf("c"), leaf("d"))
+    for name, cores, devices in (("a", 1, 0), ("b", 1, 8), ("c", 1, 9), ("d", 2, 0)):
+        fill(door, f"root.{name}", wanted={"vcore": cores})
+        if devices:
+            door.ask(name, f"device-{name}", {"device": devices}, priority=-1)
+    assert "".join(door.order()) == "dcba"
+
+
+@pytest.mark.remuda_rule("QUE-35")
+@pytest.mark.parametrize("levels", [1, 2, 3])
+def test_on_each_level_what_is_wanted_below_decides(levels: int) -> None:
+    def nested(name: str) -> QueueConfig:
+        found = leaf("x")
+        for _ in range(levels - 1):
+            found = parent("y", found)
+        return parent(name, found)
+
+    door = furnished(nested("a"), nested("b"))
+    path = ".y" * (levels - 1) + ".x"
+    for name, size in (("a", {"vcore": 4}), ("b", {"vcore": 1, "memory": 6})):
+        door.app(name, f"root.{name}{path}")
+        door.ask(name, name, size)
+    assert "".join(door.order()) == "ba"
+
+
+@pytest.mark.remuda_rule("QUE-36", "KV-5")
+def test_with_parity_the_first_by_name_that_no_other_exceeds_is_next_however_they_came() -> None:
     # d exceeds a; c exceeds b; a, b and c, d cannot be compared. First of those that nobody
     # exceeds: c (before d). Then b is free: b. Then d, then a.
     wanted = {"a": {"vcore": 1}, "b": {"memory": 1}, "c": {"memory": 2}, "d": {"vcore": 2}}
     for names in itertools.permutations("abcd"):
-        door = furnished(*(leaf(name) for name in names))
+        door = furnished(*(leaf(name) for name in names), extra_config=PARITY)
         for name in names:
             fill(door, f"root.{name}", wanted=wanted[name])
         assert "".join(door.order()) == "cbda"
 
 
-@pytest.mark.remuda_rule("QUE-36")
+@pytest.mark.remuda_rule("QUE-36", "KV-5")
 @pytest.mark.parametrize(
     "wanted, order",
     [
@@ -217,10 +270,10 @@ def test_the_first_by_name_that_no_other_exceeds_is_next_in_any_order_of_arrival
         ({"a": {"vcore": 1}, "b": {"vcore": 2000}, "c": {"vcore": 2, "memory": 2000}}, "a"),
     ],
 )
-def test_a_queue_in_which_nothing_fits_counts_in_the_order_of_the_others(
+def test_with_parity_a_queue_in_which_nothing_fits_counts_in_the_order_of_the_others(
     wanted: dict[str, dict[str, int]], order: str
 ) -> None:
-    door = furnished(*(leaf(name) for name in wanted))
+    door = furnished(*(leaf(name) for name in wanted), extra_config=PARITY)
     for name, size in wanted.items():
         fill(door, f"root.{name}", wanted=size)
     for _ in range(2):

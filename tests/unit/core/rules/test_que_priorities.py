@@ -1,4 +1,4 @@
-"""Priorities of asks, applications and queues (QUE-27 to QUE-31)."""
+"""Priorities of asks, applications and queues (chapter 50 section A.6)."""
 
 from __future__ import annotations
 

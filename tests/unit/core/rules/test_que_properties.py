@@ -1,4 +1,4 @@
-"""Properties of queues at every moment of their lives (QUE-18 to QUE-21, edge case 9)."""
+"""Properties of queues at every moment of their lives (chapter 50 section A.4, edge case 9)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from remuda.config.schema import TemplateConfig
-from remuda.core.model.queue import QueueSettings
+from remuda.core.model.queues.queue import QueueSettings
 from tests.unit.core.door import CREATING, MINUTE, SECOND, Caller, leaf, parent, refusal
 
 POLICY, PRIORITY = "application.sort.policy", "application.sort.priority"

@@ -1,4 +1,4 @@
-"""Applications that hold a reservation count for their queues (QUE-22 to QUE-26)."""
+"""Applications that hold a reservation count for their queues (chapter 50 section A.5)."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import pytest
 from remuda.core.messages import commands as c
 from remuda.core.messages.effects import AllocationNew, ContainerStateUpdated
 from remuda.core.model import states
-from remuda.core.model.queue import Queue
+from remuda.core.model.queues.queue import Queue
 from tests.unit.core.door import SECOND, Caller, leaf, of, parent
 
 ONE = {"vcore": 1}

@@ -1,4 +1,4 @@
-"""The tree of queues, their counters and states (QUE-1 to QUE-4)."""
+"""The tree of queues, their counters and states (chapter 50 section A.1)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from remuda.config.schema import TemplateConfig
 from remuda.core.messages import commands as c
 from remuda.core.messages import queries as q
 from remuda.core.messages.effects import ApplicationsAnswered
-from remuda.core.model.queue import Queue
+from remuda.core.model.queues.queue import Queue
 from tests.unit.core.door import CREATING, SECOND, Caller, leaf, of, parent
 
 LOWEST = -(2**31)

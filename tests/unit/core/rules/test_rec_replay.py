@@ -1,4 +1,4 @@
-"""The RM replays everything after a restart (REC-1 to REC-14)."""
+"""The RM replays everything after a restart (chapter 80 section 4)."""
 
 from __future__ import annotations
 

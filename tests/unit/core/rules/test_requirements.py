@@ -162,8 +162,8 @@ def test_objects_keep_what_gangs_need() -> None:
     assert app.placeholder_deadline_ns == START + 60 * SECOND
     held = gang.allocation("p1-0")
     assert (held.task_group, held.placeholder) == ("g", True)
-    assert (held.ordered, held.replacement) == (c.PLACEHOLDER_REPLACED, "r1-0")
-    assert (gang.allocation("p2-0").ordered, gang.allocation("p2-0").replacement) == (0, "")
+    assert (held.release_type, held.replacement) == (c.PLACEHOLDER_REPLACED, "r1-0")
+    assert (gang.allocation("p2-0").release_type, gang.allocation("p2-0").replacement) == (0, "")
     assert gang.confirm("p1-0") == ["new[r1-0 n1]"]
     real = gang.allocation("r1-0")
     assert (real.task_group, real.placeholder, real.placeholder_used) == ("g", False, True)

@@ -6,7 +6,8 @@ import pytest
 
 from remuda.core.messages import commands as c
 from remuda.core.messages.application_queries import ApplicationQuery
-from remuda.core.messages.queries import ApplicationView
+from remuda.core.messages.application_views import ApplicationView
+from remuda.core.messages.rows import Rows
 from tests.unit.core.door import SECOND, Caller
 from tests.unit.core.rules.gang import ONE, TWO, amounts, moving, swapping
 from tests.unit.core.rules.preempting import Evictor
@@ -16,7 +17,7 @@ def ended(caller: Caller, application_id: str) -> ApplicationView:
     """Return an application, live or not."""
     query = ApplicationQuery("default", application_id, completed=True, rejected=True)
     found = caller.scheduler.view(query)
-    assert isinstance(found, tuple)
+    assert isinstance(found, Rows)
     (view,) = found
     assert isinstance(view, ApplicationView)
     return view

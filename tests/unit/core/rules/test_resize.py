@@ -150,6 +150,19 @@ def test_nothing_and_less_than_nothing_are_refused(
     assert (door.queue("root"), door.node_views(), door.apps()) == before
 
 
+@pytest.mark.remuda_rule("CYC-28", "SI-43", "RES-35")
+@pytest.mark.parametrize("size", [{}, {"vcore": 0}, {"memory": 0}, {"memory": 0, "vcore": 0}])
+def test_what_holds_nothing_may_be_reported_with_nothing_again(
+    door: Checked, size: Resource
+) -> None:
+    door.existing("app", "empty", "n1", {"vcore": 0})
+    before = (door.queue("root"), door.node_views(), door.apps())
+    (new,) = door.existing("app", "empty", "n1", size)
+    assert isinstance(new, e.AllocationNew)
+    assert (new.allocation_id, new.node_id) == ("empty", "n1")
+    assert (door.queue("root"), door.node_views(), door.apps()) == before
+
+
 @pytest.mark.remuda_rule("CYC-28")
 def test_types_come_and_go_with_the_size(door: Checked) -> None:
     door.node("n1", {"vcore": 10, "memory": 10}, c.UPDATE)

@@ -1,4 +1,4 @@
-"""Pauses of resource managers and their end (RM-15 to RM-18, EXT-6)."""
+"""Pauses of resource managers and their end (chapter 70 section 2, EXT-6)."""
 
 from __future__ import annotations
 

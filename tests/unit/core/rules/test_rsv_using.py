@@ -1,4 +1,4 @@
-"""How a reservation is fulfilled (RSV-8, CYC-19 to CYC-22)."""
+"""How a reservation is fulfilled (RSV-8, chapter 50 section B.3)."""
 
 from __future__ import annotations
 
@@ -295,3 +295,20 @@ def test_an_ask_with_a_reservation_takes_another_node_as_soon_as_there_is_one() 
     assert went(crowd.run()) == [("big-0", "n1")]
     crowd.full(n4=4)
     assert reserved(crowd.run()) == []
+
+
+@pytest.mark.remuda_rule("CYC-20", "CYC-21")
+def test_an_equal_ask_uses_its_own_node_although_the_first_one_is_refused_on_its() -> None:
+    judge = Reluctant()
+    crowd = Crowd(predicates=judge)
+    crowd.full(n1=4, n2=4)
+    for key in ("k1", "k2"):
+        crowd.ask("app", key, BIG, equivalence="7")
+        crowd.run()
+    crowd.run(LATE)
+    assert crowd.held() == {"n1": ["app|k1"], "n2": ["app|k2"]}
+    # The RM takes no ask of this class on n1 any more. Both nodes become free before a decision.
+    judge.refused["*", "n1", True] = "a label is missing"
+    crowd.clear("n1")
+    crowd.clear("n2")
+    assert went(crowd.run()) == [("k2-0", "n2")]

@@ -43,7 +43,7 @@ def test_a_task_is_ordered_out_after_its_time() -> None:
     (answer,) = of(gang.last, e.AllocationsReleased)
     (order,) = answer.released
     assert (order.application_id, order.allocation_key) == ("app", "k")
-    assert gang.allocation("k-0").ordered == c.TIMEOUT
+    assert gang.allocation("k-0").release_type == c.TIMEOUT
     assert gang.in_queue() == gang.of_user() == ONE  # until it is confirmed
     assert gang.timed_out("k-0") == ["updated[app Completing]"]
     assert gang.in_queue() == {}

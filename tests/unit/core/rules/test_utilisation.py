@@ -122,7 +122,7 @@ def test_nodes_that_left_are_not_remembered(door: Caller, asked: bool) -> None:
         if asked:
             assert used(door) == {"vcore": {0: ["n1"], 4: [f"other-{number}"]}}
         door.node(f"other-{number}", action=c.DECOMISSION)
-    assert sorted(found.utilisation.changed) == (["other-8"] if asked else ["n1"])
+    assert sorted(found.pool.utilisation.changed) == (["other-8"] if asked else ["n1"])
 
 
 @pytest.mark.remuda_rule("NOD-22")

@@ -10,6 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from remuda.config.schema import PlacementRuleConfig
+from remuda.core.messages.application_views import ApplicationView
 from remuda.core.messages.health_queries import PartitionCountsQuery
 from remuda.core.messages.preemption_queries import (
     EvictionsQuery,
@@ -18,7 +19,7 @@ from remuda.core.messages.preemption_queries import (
     PreemptionView,
 )
 from remuda.core.messages.queries import (
-    ApplicationView,
+    AskPortionQuery,
     ConfigurationsQuery,
     ConfigurationView,
     MeasuresQuery,
@@ -36,7 +37,7 @@ from remuda.core.messages.queries import (
     View,
 )
 from remuda.core.messages.rows import ApplicationRowsQuery, NodeRowsQuery, Rows
-from remuda.edges.rest.app import build_app
+from remuda.edges.rest.transport.app import build_app
 
 T = TypeVar("T")
 
@@ -74,7 +75,7 @@ class FakeViews:
             return tuple(sorted(self.partitions, key=lambda view: (view.name, view.rm_id)))
         if isinstance(query, ConfigurationsQuery):
             return tuple(sorted(self.configurations, key=lambda view: view.rm_id))
-        assert not isinstance(query, PartitionCountsQuery | MeasuresQuery)
+        assert not isinstance(query, PartitionCountsQuery | MeasuresQuery | AskPortionQuery)
         owners = sorted(v.rm_id for v in self.partitions if v.name == query.partition)
         chosen = [rm_id for rm_id in owners if query.rm_id in ("", rm_id)]
         if not chosen:

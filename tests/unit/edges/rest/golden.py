@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from remuda.core.messages.queries import (
-    AllocationView,
-    ApplicationView,
-    NodeView,
-    RequestView,
-)
+from remuda.core.messages.application_views import AllocationView, ApplicationView
+from remuda.core.messages.ask_views import RequestView
+from remuda.core.messages.queries import NodeView
 
 ALLOCATION = AllocationView(
     allocation_key="t-1",

@@ -11,7 +11,7 @@ import msgspec
 import yaml
 from jsonschema import Draft202012Validator
 
-from remuda.edges.rest import dao
+from remuda.edges.rest.shapes import dao
 
 OPENAPI = Path(__file__).parents[4] / "docs" / "spec" / "openapi.yaml"
 

@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from remuda.core.messages.queries import Query, View
 from remuda.core.scheduler import Scheduler
-from remuda.edges.rest.app import build_app
+from remuda.edges.rest.transport.app import build_app
 
 BASE = "/ws/v1/partition/default"
 

@@ -14,10 +14,10 @@ from starlette.testclient import TestClient
 
 from remuda.base.errors import UsageError
 from remuda.edges.identities import Identity
-from remuda.edges.rest.access import read_readers
-from remuda.edges.rest.app import build_app
-from remuda.edges.rest.debug_routes import debug_routes
-from remuda.edges.rest.endpoint import Body, Endpoint
+from remuda.edges.rest.requests.endpoint import Body, Endpoint
+from remuda.edges.rest.routes.debug import debug_routes
+from remuda.edges.rest.transport.access import read_readers
+from remuda.edges.rest.transport.app import build_app
 
 Fake = Any  # FakeViews of conftest.py; tests are not a package
 
@@ -92,7 +92,7 @@ def test_who_is_not_known_is_refused_whatever_the_path(
         assert ("invalid_token" in challenge) == bool(headers)
         assert READER not in answer.text
         if method != "HEAD":
-            text = "Nobody known asks: a token of an identity is needed"
+            text = "Unknown caller: a token of an identity is needed"
             expected = {"status_code": 401, "message": text, "description": text}
             assert answer.json() == expected
 

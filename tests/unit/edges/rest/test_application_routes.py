@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from remuda.edges.rest.application_routes import in_order
+from remuda.edges.rest.routes.applications import in_order
 from tests.unit.core.door import DAY, SECOND, Caller, leaf, parent
 from tests.unit.edges.rest.schema import assert_valid
 from tests.unit.edges.rest.serving import BASE, error, serve

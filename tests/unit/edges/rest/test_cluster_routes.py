@@ -9,8 +9,8 @@ from starlette.testclient import TestClient
 
 from remuda.config.schema import Configuration
 from remuda.core.messages.commands import RegisterResourceManager
-from remuda.edges.rest.app import build_app
-from remuda.edges.rest.cluster_routes import Clusters
+from remuda.edges.rest.routes.cluster import Clusters
+from remuda.edges.rest.transport.app import build_app
 from remuda.runtime.loop import SchedulerLoop
 from tests.unit.core.door import partition
 from tests.unit.edges.rest.schema import assert_valid

@@ -11,8 +11,8 @@ import pytest
 
 from remuda.config.schema import TemplateConfig
 from remuda.core.messages.queries import QueueView
-from remuda.edges.rest import dao
-from remuda.edges.rest.go_duration import duration_text
+from remuda.edges.rest.shapes import dao
+from remuda.edges.rest.shapes.go_duration import duration_text
 from tests.unit.edges.rest.conftest import partition_view
 from tests.unit.edges.rest.golden import NODE
 from tests.unit.edges.rest.schema import assert_valid, shown
@@ -77,7 +77,7 @@ def test_partition_is_the_golden_example() -> None:
     assert_valid("Partition", partition)
 
 
-@pytest.mark.remuda_rule("REST-131", "REST-19")
+@pytest.mark.remuda_rule("REST-131", "REST-19", "REST-143")
 def test_partition_without_nodes_keeps_an_empty_capacity() -> None:
     empty = replace(
         PARTITION, capacity=None, allocated={}, total_nodes=0, total_containers=0, applications={}
@@ -85,8 +85,7 @@ def test_partition_without_nodes_keeps_an_empty_capacity() -> None:
     partition = shown(dao.partition(empty))
     assert partition["capacity"] == {}
     assert partition["applications"] == {"total": 0}
-    assert "totalNodes" not in partition
-    assert "totalContainers" not in partition
+    assert (partition["totalNodes"], partition["totalContainers"]) == (0, 0)
     assert_valid("Partition", partition)
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from remuda.core.messages import gates
+from remuda.core.messages.ask_views import FindingView, LogEntryView, NodeSummaryView, RequestView
 from remuda.core.messages.preemption_queries import PreemptorView
-from remuda.core.messages.queries import FindingView, LogEntryView, NodeTallyView, RequestView
-from remuda.edges.rest import dao
+from remuda.edges.rest.shapes import dao
 from tests.unit.edges.rest.golden import ALLOCATION, APPLICATION, NODE, REQUEST
 from tests.unit.edges.rest.schema import assert_valid, shown
 
@@ -190,8 +190,8 @@ def test_an_ask_shows_what_it_waits_for() -> None:
 
 @pytest.mark.remuda_rule("REST-127", "REST-19")
 def test_what_a_finding_does_not_know_is_left_out() -> None:
-    tally = NodeTallyView(9, 1, 0, 2, 3, 3, (("no gpu", 2), ("taint", 1)))
-    found = FindingView("nodes", "", REQUEST.resource, None, tally, 5, 6, 0)
+    summary = NodeSummaryView(9, 1, 0, 2, 3, 3, (("no gpu", 2), ("taint", 1)))
+    found = FindingView("nodes", "", REQUEST.resource, None, summary, 5, 6, 0)
     assert finding(replace(REQUEST, finding=found)) == {
         "gate": "nodes",
         "nodes": {

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from remuda.core.messages.queries import ForeignAllocationView
-from remuda.edges.rest import dao
+from remuda.edges.rest.shapes import dao
 from tests.unit.edges.rest.golden import ALLOCATION, APPLICATION, NODE, REQUEST
 from tests.unit.edges.rest.schema import assert_valid, shown
 
@@ -58,7 +58,7 @@ def test_node_shows_percentages_only_of_types_it_has() -> None:
     assert "reservations" not in node
     assert node["ready"] is False
     assert "hostName" not in node
-    assert "attributes" not in node
+    assert node["attributes"] == {}
     assert_valid("Node", node)
 
 

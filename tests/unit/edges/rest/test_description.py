@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -10,8 +13,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from remuda.edges.rest.description import DESCRIPTION_ROUTES
-from tests.unit.edges.rest.schema import openapi
+from remuda.edges.rest.routes.description import DESCRIPTION_ROUTES
+from tests.unit.edges.rest.schema import OPENAPI, openapi
 from tools import gen_openapi
 
 METHODS = ("get", "post")
@@ -116,13 +119,67 @@ def test_the_page_needs_nothing_but_what_comes_with_it(client: TestClient) -> No
         assert client.get(f"/ws/v1/{link}").status_code == 200
     for part in PAGE.iterdir():
         text = part.read_text()
-        assert not re.search(r"//[a-z0-9-]+\.|@import|url\(", text), part.name
+        assert not re.search(r"//(?!127\.0\.0\.1)[a-z0-9-]+\.|@import|url\(", text), part.name
         # What the service answers is shown as text, never as markup or code.
         assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(", text)
 
 
+@pytest.mark.remuda_rule("REST-123", "WEB-3")
+def test_the_bare_address_leads_to_a_page_that_leads_on(client: TestClient) -> None:
+    answer = client.get("/")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    page = Links()
+    page.feed(answer.text)
+    assert page.inline == []
+    assert "ws/v1/docs" in page.links
+    described = {*openapi()["paths"], *DESCRIPTION_ROUTES}
+    for link in page.links:
+        path = f"/{link}".replace("/partition/default/", "/partition/{partition}/")
+        assert path in described, link
+    # How to attach the front end of YuniKorn is told in place, and in a document that exists.
+    assert "proxy_pass" in answer.text
+    (document,) = re.findall(r"docs/how-to/[a-z-]+\.md", answer.text)
+    assert (PAGE.parents[4] / document).exists()
+    moved = client.get("/ui/")
+    assert (moved.status_code, moved.headers["location"]) == (302, "../")
+    assert client.get("/ui").headers["location"] == "/ui/"
+
+
 @pytest.mark.remuda_rule("REST-123")
-@pytest.mark.parametrize("path", [path for path in DESCRIPTION_ROUTES if "docs" in path])
+def test_what_is_typed_into_the_page_is_encoded_once() -> None:
+    """What the page's script does with what is typed, run by a program that knows the language."""
+    program = shutil.which("node")
+    if program is None:
+        pytest.skip("needs node, which runs JavaScript")
+    script = (PAGE / "page.js").read_text().removesuffix("start();\n")
+    asked = """{
+      const typed = ["a b", "a%20b", "a/b", "a%2Fb", "50%", "a+b", "é", "%C3%A9"];
+      const one = (place, value) => ({ parameter: { name: place, in: place }, input: { value } });
+      const both = (value) => address("/q/{path}", [one("path", value), one("query", value)]);
+      console.log(JSON.stringify(typed.map(both)));
+    }"""
+    done = subprocess.run(
+        [program, "-e", "globalThis.location = { pathname: '/ws/v1/docs' };" + script + asked],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout) == [
+        f"/q/{text}?query={text}"
+        for text in ("a%20b", "a%20b", "a%2Fb", "a%2Fb", "50%25", "a%2Bb", "%C3%A9", "%C3%A9")
+    ]
+
+
+def test_words_of_the_house_are_not_in_what_users_read() -> None:
+    text = OPENAPI.read_text() + "".join(part.read_text() for part in PAGE.iterdir())
+    assert re.findall(r"(?i)\bparity\b|\bupstream\b|\bours\b|\bREST-\d|\bEVT-\d", text) == []
+
+
+@pytest.mark.remuda_rule("REST-123")
+@pytest.mark.parametrize(
+    "path", [path for path in DESCRIPTION_ROUTES if "docs" in path or path == "/"]
+)
 def test_browsers_are_told_to_load_nothing_else(client: TestClient, path: str) -> None:
     headers = client.get(path).headers
     policy = dict(

@@ -16,12 +16,13 @@ from starlette.testclient import TestClient
 
 import remuda
 from remuda.config.load import load_configuration
-from remuda.core.messages.queries import ApplicationView, PartitionsQuery, PartitionView
+from remuda.core.messages.application_views import ApplicationView
+from remuda.core.messages.queries import PartitionsQuery, PartitionView
 from remuda.edges.inproc import InProcessScheduler
-from remuda.edges.rest import dump as dump_module
-from remuda.edges.rest.app import build_app
-from remuda.edges.rest.dump import DumpParts, StateDump, dump_routes
-from remuda.edges.rest.errors import ApiError
+from remuda.edges.rest.requests.errors import ApiError
+from remuda.edges.rest.routes import dump as dump_module
+from remuda.edges.rest.routes.dump import DumpParts, StateDump, dump_routes
+from remuda.edges.rest.transport.app import build_app
 from tests.unit.edges.cluster import Rm, application, asks, nodes, registering
 from tests.unit.edges.rest.golden import APPLICATION
 from tests.unit.edges.rest.schema import assert_valid

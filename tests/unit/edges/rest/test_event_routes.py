@@ -13,10 +13,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from remuda.core.messages import events as ev
-from remuda.edges.rest import event_routes as routes_module
-from remuda.edges.rest.app import build_app
-from remuda.edges.rest.event_routes import event_routes
-from remuda.edges.rest.server import RestServer
+from remuda.edges.rest.routes import events as routes_module
+from remuda.edges.rest.routes.events import event_routes
+from remuda.edges.rest.transport.app import build_app
+from remuda.edges.rest.transport.server import RestServer
 from remuda.telemetry.events import streams as streams_module
 from remuda.telemetry.events.pipeline import EventSystem
 from tests.unit.core.door import Caller, leaf

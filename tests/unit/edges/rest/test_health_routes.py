@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
@@ -13,8 +12,8 @@ from starlette.testclient import TestClient
 
 from remuda.core.messages import commands as c
 from remuda.core.messages.effects import AllocationNew, Effect
-from remuda.edges.rest.app import build_app
-from remuda.edges.rest.health_routes import health_routes
+from remuda.edges.rest.routes.health import health_routes
+from remuda.edges.rest.transport.app import build_app
 from remuda.runtime.loop import SchedulerLoop
 from remuda.telemetry.history import History
 from remuda.telemetry.pulse import Pulse
@@ -216,24 +215,24 @@ def test_probes_answer_while_the_core_hangs(make: Make, core: SchedulerLoop, fou
     def hang(effects: Sequence[Effect]) -> None:
         if any(isinstance(effect, AllocationNew) for effect in effects):
             inside.set()
-            go_on.wait(20)
+            go_on.wait()
 
     found.run()
     seconds = [0.0]
     client = make(pulse=Pulse(core, lambda: seconds[0]))
     core.register(registration(), hang).result(10)
     core.submit(asks("k"))
-    inside.wait(10)
-    began = time.monotonic()
-    assert [client.get(path).status_code for path in PROBES] == [200, 200, 200]
-    seconds[0] = 6.0
-    assert [client.get(path).status_code for path in PROBES] == [200, 503, 503]
-    assert client.get("/readyz").text == "the scheduler does not respond\n"
-    seconds[0] = 61.0
-    assert [client.get(path).status_code for path in PROBES] == [503, 503, 503]
-    assert client.get(HEALTH).status_code == 200
-    assert json.loads(client.get(APPS).text)
-    assert time.monotonic() - began < 1
-    go_on.set()
+    inside.wait()
+    try:  # the core goes on no sooner than it is told to, so no answer waits for it
+        assert [client.get(path).status_code for path in PROBES] == [200, 200, 200]
+        seconds[0] = 6.0
+        assert [client.get(path).status_code for path in PROBES] == [200, 503, 503]
+        assert client.get("/readyz").text == "the scheduler does not respond\n"
+        seconds[0] = 61.0
+        assert [client.get(path).status_code for path in PROBES] == [503, 503, 503]
+        assert client.get(HEALTH).status_code == 200
+        assert json.loads(client.get(APPS).text)
+    finally:
+        go_on.set()
     core.barrier().result(10)
     assert [client.get(path).status_code for path in PROBES] == [200, 200, 200]

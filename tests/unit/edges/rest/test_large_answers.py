@@ -16,12 +16,13 @@ import msgspec
 import pytest
 from starlette.testclient import TestClient
 
-from remuda.core.messages.queries import AllocationView, ApplicationView
-from remuda.edges.rest import dao, scribe
-from remuda.edges.rest.app import build_app
-from remuda.edges.rest.endpoint import Endpoint, Routes, Stream
-from remuda.edges.rest.server import RestServer
-from remuda.edges.rest.units import Layout, application, applications, array, nodes, values
+from remuda.core.messages.application_views import AllocationView, ApplicationView
+from remuda.edges.rest.requests.endpoint import Endpoint, Routes, Stream
+from remuda.edges.rest.shapes import dao
+from remuda.edges.rest.text import scribe
+from remuda.edges.rest.text.units import Layout, application, applications, array, nodes, values
+from remuda.edges.rest.transport.app import build_app
+from remuda.edges.rest.transport.server import RestServer
 from remuda.runtime.errors import LoopStoppedError
 from tests.unit.edges.rest.conftest import FakeViews
 from tests.unit.edges.rest.golden import APPLICATION, NODE
@@ -74,7 +75,7 @@ def large(count: int = 3_000) -> ApplicationView:
 def test_text_in_units_says_what_text_in_one_says(count: int, lines: bool) -> None:
     views = [large(count) if count else replace(APPLICATION, requests=(), allocations=())] * 2
     layout = Layout(lines=lines)
-    text = b"".join(array(layout, applications(layout, views)))
+    text = b"".join(array(layout, applications(layout, views, FakeViews())))
     whole = [dao.application(view) for view in views]
     assert json.loads(text) == json.loads(dao.encode(whole))
     assert text == (
@@ -96,7 +97,7 @@ def test_lists_without_and_with_elements(lines: bool) -> None:
 
 @pytest.mark.remuda_rule("DMP-17")
 def test_a_unit_of_a_large_application_is_small() -> None:
-    units = list(application(Layout(lines=True), large()))
+    units = list(application(Layout(lines=True), large(), FakeViews()))
     assert max(map(len, units)) < 2_000
     assert len(units) > 6_000
 

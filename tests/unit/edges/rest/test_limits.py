@@ -17,9 +17,9 @@ from starlette.types import Receive, Scope, Send
 
 from remuda.base.errors import UsageError
 from remuda.edges.certificates import TlsFiles, following_context
-from remuda.edges.rest import server as server_module
-from remuda.edges.rest.app import build_app
-from remuda.edges.rest.server import RestServer, TimedProtocol
+from remuda.edges.rest.transport import server as server_module
+from remuda.edges.rest.transport.app import build_app
+from remuda.edges.rest.transport.server import RestServer, TimedProtocol
 
 FILES = Path(__file__).parents[3] / "e2e" / "tls"
 GET = b"GET /ws/v1/nope HTTP/1.1\r\nHost: x\r\n\r\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from remuda.edges.rest.negotiation import prefers_json
+from remuda.edges.rest.requests.negotiation import prefers_json
 
 
 @pytest.mark.remuda_rule("REST-57", "TOOL-3")

@@ -8,7 +8,7 @@ import pytest
 
 from remuda.config.schema import Configuration
 from remuda.core.messages import commands as c
-from remuda.edges.rest.utilisation import bucket
+from remuda.edges.rest.shapes.utilisation import bucket
 from tests.unit.core.door import Caller, partition
 from tests.unit.edges.rest.schema import assert_valid
 from tests.unit.edges.rest.serving import BASE, error, serve
@@ -128,7 +128,7 @@ def test_without_nodes_or_partitions_there_is_little_to_show() -> None:
     client = serve(caller.scheduler)
     assert client.get("/ws/v1/scheduler/node-utilization").content == b"{}\n"
     bare = client.get("/ws/v1/scheduler/node-utilizations")
-    assert bare.content == b'[{"clusterId":"rm","partition":"default"}]\n'
+    assert bare.content == b'[{"clusterId":"rm","partition":"default","utilizations":[]}]\n'
     caller.node("n1", {"vcore": 0})
     assert client.get("/ws/v1/scheduler/node-utilization").content == b"{}\n"
 

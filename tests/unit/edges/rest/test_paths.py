@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from remuda.edges.rest.paths import corrected
+from remuda.edges.rest.transport.paths import corrected
 
 TEMPLATES = ["/ws/v1/partitions", "/ws/v1/partition/{partition}/queue/{queue}"]
 
@@ -24,3 +24,13 @@ TEMPLATES = ["/ws/v1/partitions", "/ws/v1/partition/{partition}/queue/{queue}"]
 )
 def test_corrected(path: str, right: str | None) -> None:
     assert corrected(path, TEMPLATES) == right
+
+
+@pytest.mark.remuda_rule("REST-7")
+@pytest.mark.parametrize(
+    "path, right", [("/ui", "/ui/"), ("/UI//", "/ui/"), ("//", "/"), ("", "/"), ("/uix", None)]
+)
+def test_a_path_that_ends_with_a_slash_is_not_corrected_to_one_without(
+    path: str, right: str | None
+) -> None:
+    assert corrected(path, ["/", "/ui/"]) == right

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from remuda.core.messages import commands as c
-from remuda.core.messages.queries import LogEntryView
-from remuda.edges.rest import pending
+from remuda.core.messages.ask_views import LogEntryView
+from remuda.edges.rest.text import pending
 from tests.unit.core.door import SECOND, START, Caller, leaf, parent, users
+from tests.unit.edges.rest.conftest import FakeViews
 from tests.unit.edges.rest.golden import APPLICATION, REQUEST
 from tests.unit.edges.rest.schema import assert_valid
 from tests.unit.edges.rest.serving import BASE, error, serve
@@ -136,11 +138,10 @@ def test_the_asks_of_an_application_tell_what_they_wait_for() -> None:
 def test_the_last_event_of_an_ask_is_what_was_noted_last() -> None:
     log = (LogEntryView("early", 5, 9), LogEntryView("late", 8, 2), LogEntryView("middle", 6, 1))
     view = replace(APPLICATION, requests=(replace(REQUEST, log=log),))
-    shape = pending.pending_requests(view, ["t-2"], 1, 1)
-    (request,) = shape.requests
-    assert request.last_event is not None
-    assert request.last_event.message == "late"
-    assert (request.last_event.last_occurrence, request.last_event.count) == (8, 2)
+    asks = pending.served_asks(view, ["t-2"], FakeViews())
+    text = b"".join(pending.pending_text(view, asks, pending.no_event, (1, 1)))
+    (request,) = json.loads(text)["requests"]
+    assert request["lastEvent"] == {"message": "late", "lastOccurrence": 8, "count": 2}
 
 
 @pytest.mark.remuda_rule("REST-120", "REST-14")

@@ -16,7 +16,7 @@ from remuda.core.messages.preemption_queries import (
     PreemptionView,
     VictimView,
 )
-from remuda.edges.rest.routes import ROUTES
+from remuda.edges.rest.routes.table import ROUTES
 from tests.unit.edges.rest.schema import assert_valid, openapi
 
 Fake = Any  # FakeViews of conftest.py; tests are not a package

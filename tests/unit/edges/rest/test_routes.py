@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from remuda.core.messages.queries import ApplicationView
-from remuda.edges.rest.bodies import BODY_LIMIT
+from remuda.core.messages.application_views import ApplicationView
+from remuda.edges.rest.transport.bodies import BODY_LIMIT
 from remuda.runtime.errors import LoopStoppedError
 
 Fake = Any  # FakeViews of conftest.py; tests are not a package
@@ -146,6 +146,7 @@ def test_headers_of_handler_answers(client: TestClient, path: str) -> None:
     assert headers["access-control-allow-origin"] == "*"
     assert headers["access-control-allow-methods"] == "GET, OPTIONS"
     assert headers["access-control-allow-headers"] == "X-Requested-With,Content-Type,Accept,Origin"
+    assert headers["access-control-expose-headers"] == "ETag, X-Total-Count"
     assert "access-control-allow-credentials" not in headers
 
 
@@ -185,7 +186,7 @@ def test_routes_that_older_releases_had_are_gone(
 
 
 @pytest.mark.remuda_rule("REST-5", "REST-7", "REST-53")
-@pytest.mark.parametrize("path", ["/", "/ws/v1/nope", "/ws/v1/loglevel", f"{BASE}", "/ws/v1"])
+@pytest.mark.parametrize("path", ["/nope", "/ws/v1/nope", "/ws/v1/loglevel", f"{BASE}", "/ws/v1"])
 def test_unknown_paths(client: TestClient, path: str) -> None:
     answer = client.get(path)
     assert (answer.status_code, answer.text) == (404, "404 page not found\n")

@@ -5,20 +5,26 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from remuda.edges.rest import server as server_module
-from remuda.edges.rest.app import build_app
-from remuda.edges.rest.server import HEADER_LIMIT, RestServer, TimedProtocol
+from remuda.edges.rest.transport import server as server_module
+from remuda.edges.rest.transport.app import build_app
+from remuda.edges.rest.transport.server import (
+    ADDRESS_LIMIT,
+    HEADER_LIMIT,
+    RestServer,
+    TimedProtocol,
+)
 
 
 @asynccontextmanager
-async def serving(views: object) -> AsyncIterator[int]:
+async def serving(views: object, address_limit: int = ADDRESS_LIMIT) -> AsyncIterator[int]:
     listener = socket.create_server(("127.0.0.1", 0))
     port: int = listener.getsockname()[1]
-    server = RestServer(build_app(views), listener)  # type: ignore[arg-type]
+    app = build_app(views)  # type: ignore[arg-type]
+    server = RestServer(app, listener, address_limit=address_limit)
     await server.start()
     try:
         yield port
@@ -28,8 +34,8 @@ async def serving(views: object) -> AsyncIterator[int]:
             await asyncio.open_connection("127.0.0.1", port)
 
 
-async def exchange(port: int, text: bytes) -> bytes:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+async def exchange(port: int, text: bytes, **how: tuple[str, int]) -> bytes:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, **how)  # type: ignore[arg-type]
     writer.write(text)
     answer = await asyncio.wait_for(reader.read(), 10)
     writer.close()
@@ -39,6 +45,15 @@ async def exchange(port: int, text: bytes) -> bytes:
 
 def request(line: str, *headers: str) -> bytes:
     return "\r\n".join([line, "Host: x", "Connection: close", *headers, "", ""]).encode()
+
+
+async def busy(port: int) -> asyncio.StreamWriter:
+    """A connection with a request that runs: its body is not complete."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    line = b"POST /ws/v1/validate-conf HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n"
+    writer.write(line + b"Expect: 100-continue\r\n\r\n")
+    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 100")
+    return writer
 
 
 @pytest.mark.remuda_rule("REST-1", "REST-7", "REST-9")
@@ -68,7 +83,7 @@ def test_raw_paths_and_head_over_the_wire(views: object) -> None:
         ("http://x/ws/v1/partitions", b"200"),
         ("HTTP://x:9080/ws/v1/partitions?limit=1", b"200"),
         ("http://x/WS/v1/partitions", b"301"),
-        ("http://x", b"404"),
+        ("http://x", b"200"),
         ("ftp://x/ws/v1/partitions", b"404"),
         ("*", b"404"),
     ],
@@ -131,9 +146,49 @@ def test_requests_beyond_the_connection_limit_are_answered_503(
 
     async def run() -> None:
         async with serving(views) as port:
-            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer = await busy(port)
             answer = await exchange(port, request("GET /ws/v1/partitions HTTP/1.1"))
             assert answer.startswith(b"HTTP/1.1 503")
             writer.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.remuda_rule("REST-3")
+@pytest.mark.parametrize("start", [b"", b"GET /ws/v1/part"])
+def test_silent_connections_make_room_for_who_asks(
+    views: object, monkeypatch: pytest.MonkeyPatch, start: bytes
+) -> None:
+    monkeypatch.setattr(server_module, "CONNECTIONS_LIMIT", 20)
+
+    async def run() -> None:
+        async with serving(views) as port:
+            writers = []
+            for _ in range(60):
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(start)
+                writers.append(writer)
+            answer = await exchange(port, request("GET /ws/v1/partitions HTTP/1.1"))
+            assert answer.startswith(b"HTTP/1.1 200")
+            for writer in writers:
+                writer.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.remuda_rule("REST-3")
+def test_an_address_has_so_many_connections_and_others_have_theirs(views: object) -> None:
+    assert server_module.ADDRESS_LIMIT == 256
+
+    async def run() -> None:
+        async with serving(views, address_limit=2) as port:
+            writers = [await busy(port) for _ in range(2)]
+            ask = request("GET /ws/v1/partitions HTTP/1.1")
+            with suppress(ConnectionResetError):
+                assert await exchange(port, ask) == b""
+            answer = await exchange(port, ask, local_addr=("127.0.0.2", 0))
+            assert answer.startswith(b"HTTP/1.1 200")
+            for writer in writers:
+                writer.close()
 
     asyncio.run(run())

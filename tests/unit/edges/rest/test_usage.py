@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from remuda.core.messages.queries import QueueUsageView, UsageView
-from remuda.edges.rest import usage
+from remuda.edges.rest.shapes import usage
 from tests.unit.edges.rest.conftest import usage_view
 from tests.unit.edges.rest.schema import assert_valid, shown
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from remuda.edges.rest import bodies
-from remuda.edges.rest.app import build_app
-from remuda.edges.rest.routes import VALIDATION_LIMIT
-from remuda.edges.rest.server import RestServer
+from remuda.edges.rest.routes.table import VALIDATION_LIMIT
+from remuda.edges.rest.transport import bodies
+from remuda.edges.rest.transport.app import build_app
+from remuda.edges.rest.transport.server import RestServer
 from tests.unit.edges.rest.schema import assert_valid
 
 Fake = Any  # FakeViews of conftest.py
@@ -78,7 +78,7 @@ def test_four_mebibytes_are_read_and_not_one_byte_more(client: TestClient) -> No
     assert answer.status_code == 413
     assert answer.json()["message"] == "Request body is too large"
     assert answer.headers["connection"] == "close"
-    assert answer.headers["access-control-allow-methods"] == "OPTIONS, POST"
+    assert "access-control-allow-methods" not in answer.headers
     assert_valid("Error", answer.json())
 
 
@@ -107,7 +107,7 @@ def test_only_post_is_a_method_of_this_path(
     options = client.options(PATH)
     assert (options.status_code, options.content) == (200, b"")
     assert options.headers["allow"] == "OPTIONS, POST"
-    assert options.headers["access-control-allow-methods"] == "OPTIONS, POST"
+    assert "access-control-allow-methods" not in options.headers
     assert client.post(PATH + "/", content=VALID).status_code == 307
     quiet = make_client(views, False).post(PATH, content=VALID)
     assert not [name for name in quiet.headers if name.startswith("access-control")]

@@ -23,24 +23,24 @@ from remuda.runtime.users.cache import GroupCache
 from remuda.runtime.users.line import Line
 from remuda.runtime.users.lookups import Lookups
 from tests.unit.runtime.fakes import Factory, Sink, asks
-from tests.unit.runtime.users.gates import Gate, Gates
+from tests.unit.runtime.users.barriers import Barrier, Barriers
 from tests.waiting import wait
 
 LOOKUP_THREAD = "remuda-users"
 
 
 @pytest.fixture
-def gates() -> Gates:
-    return Gates()
+def barriers() -> Barriers:
+    return Barriers()
 
 
 @pytest.fixture
-def loop(factory: Factory, gates: Gates) -> Iterator[SchedulerLoop]:
-    running = SchedulerLoop(factory, resolvers=gates, line_capacity=20)
+def loop(factory: Factory, barriers: Barriers) -> Iterator[SchedulerLoop]:
+    running = SchedulerLoop(factory, resolvers=barriers, line_capacity=20)
     running.start()
     yield running
-    for gate in gates.gates.values():
-        gate.open()
+    for barrier in barriers.barriers.values():
+        barrier.open()
     running.stop()
 
 
@@ -97,12 +97,12 @@ def test_without_a_resolver_the_group_is_the_user_and_nothing_waits(
 
 @pytest.mark.remuda_rule("UGR-5", "UGR-7", "D-R3", "SI-24")
 def test_groups_that_are_given_are_taken_as_they_are_and_teach_nobody(
-    loop: SchedulerLoop, factory: Factory, gates: Gates
+    loop: SchedulerLoop, factory: Factory, barriers: Barriers
 ) -> None:
     register(loop)
-    gate = gates.gates["slow"]
-    gate.groups["bob"] = ("dev",)
-    gate.open()
+    barrier = barriers.barriers["slow"]
+    barrier.groups["bob"] = ("dev",)
+    barrier.open()
     loop.submit(new("bob"))
     loop.submit(new("bob", groups=("admins",)))
     loop.submit(new("bob"))
@@ -112,15 +112,15 @@ def test_groups_that_are_given_are_taken_as_they_are_and_teach_nobody(
         ("bob", ("admins",), ""),
         ("bob", ("dev",), ""),
     ]
-    assert gate.asked == ["bob"]
+    assert barrier.asked == ["bob"]
 
 
 @pytest.mark.remuda_rule("UGR-6", "UGR-30", "UGR-2")
 def test_a_failure_travels_with_the_application(
-    loop: SchedulerLoop, factory: Factory, gates: Gates
+    loop: SchedulerLoop, factory: Factory, barriers: Barriers
 ) -> None:
     register(loop)
-    gates.gates["slow"].open()
+    barriers.barriers["slow"].open()
     loop.submit(new("unknown"))
     loop.barrier("rm").result(10)
     loop.submit(new("unknown"))
@@ -133,31 +133,31 @@ def test_a_failure_travels_with_the_application(
 @pytest.mark.remuda_rule("UGR-3", "UGR-8")
 @pytest.mark.parametrize("user", ["", "no such*", "a)(b"])
 def test_nobody_is_asked_about_a_user_that_the_core_refuses_anyway(
-    loop: SchedulerLoop, factory: Factory, gates: Gates, user: str
+    loop: SchedulerLoop, factory: Factory, barriers: Barriers, user: str
 ) -> None:
     register(loop)
     loop.submit(new(user))
     loop.barrier().result(10)
     assert arrived(factory) == [(user, (), "")]
-    assert gates.gates["slow"].asked == []
+    assert barriers.barriers["slow"].asked == []
 
 
 @pytest.mark.remuda_rule("SI-2", "SI-24")
 def test_requests_of_a_manager_keep_their_order_while_one_waits(
-    loop: SchedulerLoop, factory: Factory, gates: Gates
+    loop: SchedulerLoop, factory: Factory, barriers: Barriers
 ) -> None:
     sink = Sink()
     register(loop, sink=sink)
-    gate = gates.gates["slow"]
-    gate.groups = {"ann": ("qa",), "bob": ("dev",)}
+    barrier = barriers.barriers["slow"]
+    barrier.groups = {"ann": ("qa",), "bob": ("dev",)}
     loop.submit(new("ann", "bob"))
     loop.submit(asks("k0"))
     loop.submit(new("cid", groups=("x",)))
     loop.submit(asks("k1"))
-    gate.wait_until_asked(2)
+    barrier.wait_until_asked(2)
     loop.barrier().result(10)
     assert len(factory.scheduler.handled) == 1
-    gate.open()
+    barrier.open()
     loop.idle().result(10)
     kinds = [type(command) for command in factory.scheduler.handled[1:]]
     assert kinds == [UpdateApplications, UpdateAllocations, UpdateApplications, UpdateAllocations]
@@ -167,36 +167,36 @@ def test_requests_of_a_manager_keep_their_order_while_one_waits(
         ("cid", ("x",), ""),
     ]
     assert sink.keys() == ["k0", "k1"]
-    assert gate.threads == {LOOKUP_THREAD}
+    assert barrier.threads == {LOOKUP_THREAD}
 
 
 @pytest.mark.remuda_rule("SI-2")
 def test_answers_that_come_in_another_order_do_not_change_that_of_the_requests(
-    loop: SchedulerLoop, factory: Factory, gates: Gates
+    loop: SchedulerLoop, factory: Factory, barriers: Barriers
 ) -> None:
     register(loop, default="slow", fast="fast")
-    gates.gates["fast"].groups = {"ann": ("qa",)}
-    gates.gates["fast"].open()
-    gates.gates["slow"].groups = {"bob": ("dev",)}
+    barriers.barriers["fast"].groups = {"ann": ("qa",)}
+    barriers.barriers["fast"].open()
+    barriers.barriers["slow"].groups = {"bob": ("dev",)}
     loop.submit(new("bob"))
     loop.submit(new("ann", partition="fast"))
-    gates.gates["fast"].wait_until_asked(1)
+    barriers.barriers["fast"].wait_until_asked(1)
     loop.barrier().result(10)
     assert arrived(factory) == []
-    gates.gates["slow"].open()
+    barriers.barriers["slow"].open()
     loop.idle().result(10)
     assert arrived(factory) == [("bob", ("dev",), ""), ("ann", ("qa",), "")]
 
 
 @pytest.mark.remuda_rule("SI-2", "SI-6")
 def test_a_manager_that_waits_does_not_hold_others_up(
-    loop: SchedulerLoop, factory: Factory, gates: Gates
+    loop: SchedulerLoop, factory: Factory, barriers: Barriers
 ) -> None:
     other = Sink()
     register(loop)
     register(loop, "other", other, default="other")
-    gates.gates["other"].groups = {"ann": ("qa",)}
-    gates.gates["other"].open()
+    barriers.barriers["other"].groups = {"ann": ("qa",)}
+    barriers.barriers["other"].open()
     loop.submit(new(*[f"user{number}" for number in range(8)]))
     loop.submit(asks("mine"))
     loop.submit(new("ann", rm_id="other"))
@@ -209,13 +209,13 @@ def test_a_manager_that_waits_does_not_hold_others_up(
 
 @pytest.mark.remuda_rule("UGR-21", "D-R4")
 def test_each_partition_has_its_own_resolver_and_memory(
-    loop: SchedulerLoop, factory: Factory, gates: Gates
+    loop: SchedulerLoop, factory: Factory, barriers: Barriers
 ) -> None:
     register(loop, default="one", lab="two", plain="")
-    gates.gates["one"].groups = {"bob": ("dev",)}
-    gates.gates["two"].groups = {"bob": ("lab",)}
-    for gate in gates.gates.values():
-        gate.open()
+    barriers.barriers["one"].groups = {"bob": ("dev",)}
+    barriers.barriers["two"].groups = {"bob": ("lab",)}
+    for barrier in barriers.barriers.values():
+        barrier.open()
     for partition in ("", "default", "[rm]lab", "lab", "plain"):
         loop.submit(new("bob", partition=partition))
     loop.idle().result(10)
@@ -226,39 +226,43 @@ def test_each_partition_has_its_own_resolver_and_memory(
         ("lab",),
         ("bob",),
     ]
-    assert gates.gates["one"].asked.count("bob") == gates.gates["two"].asked.count("bob") == 1
+    assert (
+        barriers.barriers["one"].asked.count("bob")
+        == barriers.barriers["two"].asked.count("bob")
+        == 1
+    )
 
 
 @pytest.mark.remuda_rule("UGR-20")
 def test_a_new_configuration_brings_its_resolvers_and_keeps_those_that_stay(
-    loop: SchedulerLoop, factory: Factory, gates: Gates
+    loop: SchedulerLoop, factory: Factory, barriers: Barriers
 ) -> None:
     register(loop, default="one", lab="two")
-    for gate in gates.gates.values():
-        gate.groups = {"bob": ("old",)}
-        gate.open()
+    for barrier in barriers.barriers.values():
+        barrier.groups = {"bob": ("old",)}
+        barrier.open()
     loop.submit(new("bob"))
     loop.submit(new("bob", partition="lab"))
     loop.barrier("rm").result(10)
     update = UpdateConfiguration("rm", configuration(default="one", lab=""))
     assert not loop.configurations.update(update).result(10).refused
-    gates.gates["one"].groups = {"bob": ("new",)}
+    barriers.barriers["one"].groups = {"bob": ("new",)}
     loop.submit(new("bob"))
     loop.submit(new("bob", partition="lab"))
     loop.barrier("rm").result(10)
     assert [groups for _, groups, _ in arrived(factory)[2:]] == [("old",), ("bob",)]
-    assert gates.gates["two"].closed.wait(10)
-    assert not gates.gates["one"].closed.is_set()
+    assert barriers.barriers["two"].closed.wait(10)
+    assert not barriers.barriers["one"].closed.is_set()
 
 
 @pytest.mark.remuda_rule("SI-6")
 def test_too_much_in_line_makes_the_sender_wait_and_nobody_else(
-    loop: SchedulerLoop, factory: Factory, gates: Gates
+    loop: SchedulerLoop, factory: Factory, barriers: Barriers
 ) -> None:
     register(loop)
     register(loop, "other", default="")
-    gate = gates.gates["slow"]
-    gate.groups = {"bob": ("dev",)}
+    barrier = barriers.barriers["slow"]
+    barrier.groups = {"bob": ("dev",)}
     loop.submit(new("bob"))
     for number in range(9):
         assert loop.try_submit(asks(f"k{number}"))
@@ -270,7 +274,7 @@ def test_too_much_in_line_makes_the_sender_wait_and_nobody_else(
     blocked.start()
     assert loop.try_submit(asks("theirs", rm_id="other"))
     assert loop.intake.room("other") is None
-    gate.open()
+    barrier.open()
     room.result(10)
     blocked.join(10)
     assert not blocked.is_alive()
@@ -286,7 +290,7 @@ def test_too_much_in_line_makes_the_sender_wait_and_nobody_else(
 
 @pytest.mark.remuda_rule("SI-9", "SI-6")
 def test_a_callback_is_not_kept_waiting_by_a_full_line(
-    loop: SchedulerLoop, factory: Factory, gates: Gates
+    loop: SchedulerLoop, factory: Factory, barriers: Barriers
 ) -> None:
     sent: Future[None] = Future()
 
@@ -301,36 +305,36 @@ def test_a_callback_is_not_kept_waiting_by_a_full_line(
     loop.submit(new("ann", rm_id="other"))
     sent.result(10)
     loop.barrier().result(10)
-    gates.gates["slow"].open()
+    barriers.barriers["slow"].open()
     loop.idle().result(10)
     assert len(arrived(factory)) == 31
 
 
 @pytest.mark.remuda_rule("RM-9")
 def test_what_waits_is_dropped_when_its_manager_starts_anew(
-    loop: SchedulerLoop, factory: Factory, gates: Gates
+    loop: SchedulerLoop, factory: Factory, barriers: Barriers
 ) -> None:
     register(loop)
-    gate = gates.gates["slow"]
+    barrier = barriers.barriers["slow"]
     loop.submit(new("bob"))
     loop.submit(asks("k0"))
-    gate.wait_until_asked(1)
+    barrier.wait_until_asked(1)
     waiting = loop.barrier("rm")
     register(loop)
     waiting.result(10)
-    gate.open()
+    barrier.open()
     loop.submit(new("cid", groups=("x",)))
     loop.idle().result(10)
     assert arrived(factory) == [("cid", ("x",), "")]
     assert not any(isinstance(c, UpdateAllocations) for c in factory.scheduler.handled)
-    assert gate.closed.wait(10)
+    assert barrier.closed.wait(10)
 
 
 def test_a_resolver_that_breaks_is_a_failure_like_any_other(
-    loop: SchedulerLoop, factory: Factory, gates: Gates
+    loop: SchedulerLoop, factory: Factory, barriers: Barriers
 ) -> None:
     register(loop)
-    gates.gates["slow"].open()
+    barriers.barriers["slow"].open()
     loop.submit(new("odd"))
     loop.barrier("rm").result(10)
     assert arrived(factory) == [
@@ -339,36 +343,36 @@ def test_a_resolver_that_breaks_is_a_failure_like_any_other(
 
 
 def test_idle_includes_what_waits_for_users(
-    loop: SchedulerLoop, factory: Factory, gates: Gates
+    loop: SchedulerLoop, factory: Factory, barriers: Barriers
 ) -> None:
     register(loop)
     loop.submit(new("bob"))
     idle = loop.idle()
     loop.barrier().result(10)
     assert not idle.done()
-    gates.gates["slow"].open()
+    barriers.barriers["slow"].open()
     idle.result(10)
     assert len(arrived(factory)) == 1
 
 
 def test_stopping_drops_what_waits_and_closes_the_resolvers(
-    loop: SchedulerLoop, gates: Gates
+    loop: SchedulerLoop, barriers: Barriers
 ) -> None:
     register(loop)
     loop.submit(new("bob"))
     passed = loop.barrier("rm")
     loop.stop()
     assert passed.exception(10) is not None
-    assert gates.gates["slow"].closed.is_set()
+    assert barriers.barriers["slow"].closed.is_set()
 
 
 @pytest.mark.remuda_rule("UGR-6", "SI-2")
 def test_a_request_waits_for_lookups_only_so_long() -> None:
     put: list[Request] = []
-    gate = Gate()
+    barrier = Barrier()
     hurried = Lookups(patience_seconds=0.05)
     line = Line("rm", lambda request, _: put.append(request), lambda _: hurried)
-    cache = GroupCache(gate)
+    cache = GroupCache(barrier)
     line.use({"default": cache})
     users = [f"user{number}" for number in range(9)]
     for user in users:
@@ -381,10 +385,10 @@ def test_a_request_waits_for_lookups_only_so_long() -> None:
         for application in request.new
     ] == [(user, "user resolution failed: no answer within 30 s") for user in users]
     assert line.empty()
-    assert set(gate.asked) == set(users[:4])
+    assert set(barrier.asked) == set(users[:4])
     # An answer that comes later is kept for the next request.
-    gate.groups = dict.fromkeys(users, ("dev",))
-    gate.open()
+    barrier.groups = dict.fromkeys(users, ("dev",))
+    barrier.open()
     wait(lambda: len(cache) == 4)
     repeated = line.admit(new("user0"))
     assert isinstance(repeated, UpdateApplications)
@@ -395,13 +399,15 @@ def test_a_request_waits_for_lookups_only_so_long() -> None:
 
 
 @pytest.mark.remuda_rule("SI-7")
-def test_the_answers_come_in_the_order_of_the_requests(loop: SchedulerLoop, gates: Gates) -> None:
+def test_the_answers_come_in_the_order_of_the_requests(
+    loop: SchedulerLoop, barriers: Barriers
+) -> None:
     sink = Sink()
     register(loop, sink=sink)
-    gates.gates["slow"].groups = {f"u{n}": ("g",) for n in range(20)}
+    barriers.barriers["slow"].groups = {f"u{n}": ("g",) for n in range(20)}
     for number in range(3):
         loop.submit(new(f"u{number}"))
-    gates.gates["slow"].open()
+    barriers.barriers["slow"].open()
     for number in range(3, 20):
         loop.submit(new(f"u{number}"))
     loop.idle().result(10)

@@ -11,10 +11,10 @@ import pytest
 
 from remuda.config.schema import built_in
 from remuda.core.messages.health_queries import PartitionCountsQuery
+from remuda.core.messages.measures import TotalsQuery, TotalsView
 from remuda.core.messages.queries import Query, View
 from remuda.runtime.errors import LoopStoppedError
 from remuda.telemetry.health.checker import HealthChecker
-from remuda.telemetry.health.failures import Failures
 from tests.unit.telemetry.health.ward import NAMES
 from tests.waiting import wait
 
@@ -30,11 +30,12 @@ class Empty:
         self.failure: Exception | None = None
 
     def query(self, query: Query) -> Future[View]:
-        assert isinstance(query, PartitionCountsQuery)
-        self.runs += 1
+        assert isinstance(query, TotalsQuery | PartitionCountsQuery)
+        asks_totals = isinstance(query, TotalsQuery)
+        self.runs += asks_totals
         future: Future[View] = Future()
         if self.failure is None:
-            future.set_result(())
+            future.set_result(TotalsView(*[0] * 14) if asks_totals else ())
         else:
             future.set_exception(self.failure)
         return future
@@ -47,7 +48,7 @@ def empty() -> Empty:
 
 @pytest.fixture
 def checker(empty: Empty) -> Iterator[HealthChecker]:
-    found = HealthChecker(empty, Failures())
+    found = HealthChecker(empty)
     yield found
     found.stop()
 
@@ -191,7 +192,7 @@ def test_a_scheduler_that_does_not_answer_is_waited_for_no_longer_than_due(
             return Future()
 
     monkeypatch.setattr("remuda.telemetry.health.survey.ANSWER_SECONDS", 0.01)
-    checker = HealthChecker(Silent(), Failures())
+    checker = HealthChecker(Silent())
     with caplog.at_level(logging.INFO, "remuda"):
         checker.start()
         wait(lambda: bool(caplog.records))

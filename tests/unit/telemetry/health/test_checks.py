@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from remuda.core.messages import commands as c
+from remuda.core.messages.measures import TotalsQuery, TotalsView
 from remuda.telemetry.health.findings import NAMED, listed, quoted
 from tests.unit.core.door import Caller, existing_allocation, partition
 from tests.unit.core.rules.gang import moving
@@ -82,7 +83,7 @@ def test_before_any_registration_everything_succeeds() -> None:
 def test_an_allocation_that_cannot_be_restored_fails_the_first_check_once() -> None:
     found = ward()
     reported = [existing_allocation("nobody", x, "n1", {"vcore": 1}) for x in ("x-0", "y-0")]
-    found.hear(found.caller.send(c.UpdateAllocations("rm", allocations=tuple(reported))))
+    found.caller.send(c.UpdateAllocations("rm", allocations=tuple(reported)))
     assert found.failed() == [1]
     assert found.diagnosis(1) == "There were 2 scheduling errors logged in the metrics"
     assert found.failed() == []
@@ -92,7 +93,7 @@ def test_an_allocation_that_cannot_be_restored_fails_the_first_check_once() -> N
 @pytest.mark.remuda_rule("HLT-5", "HLT-17")
 def test_a_node_of_an_unknown_partition_fails_the_second_check_once() -> None:
     found = ward()
-    found.hear(found.caller.node("lost", CORES, home="nowhere"))
+    found.caller.node("lost", CORES, home="nowhere")
     assert found.failed() == [2]
     assert found.diagnosis(2) == "There were 1 failed nodes logged in the metrics"
     assert found.failed() == []
@@ -102,19 +103,34 @@ def test_a_node_of_an_unknown_partition_fails_the_second_check_once() -> None:
 def test_a_node_with_something_nobody_knows_fails_both() -> None:
     found = ward()
     alien = existing_allocation("nobody", "x-0", "n3", {"vcore": 1})
-    found.hear(found.caller.node("n3", CORES, existing=(alien,)))
+    found.caller.node("n3", CORES, existing=(alien,))
     assert found.failed() == [1, 2]
 
 
 @pytest.mark.remuda_rule("HLT-5")
 def test_a_node_that_is_refused_for_itself_is_no_failed_node() -> None:
     found = ward()
-    found.hear(found.caller.node("n1", CORES))  # it exists
-    found.hear(found.caller.node("n4", {"vcore": -1}))
-    found.hear(found.caller.node("n5", action=c.DRAIN_NODE))  # unknown
-    found.hear(found.caller.node("", CORES))
-    assert found.failures.failed_nodes == 0
+    found.caller.node("n1", CORES)  # it exists
+    found.caller.node("n4", {"vcore": -1})
+    found.caller.node("n5", action=c.DRAIN_NODE)  # unknown
+    found.caller.node("", CORES)
     assert found.failed() == []
+    assert found.diagnosis(2) == "There were 0 failed nodes logged in the metrics"
+
+
+@pytest.mark.remuda_rule("HLT-4", "HLT-5")
+def test_the_first_two_checks_tell_what_the_metrics_count() -> None:
+    found = ward()
+    alien = existing_allocation("nobody", "x-0", "n3", {"vcore": 1})
+    found.caller.node("n3", CORES, existing=(alien,))
+    found.caller.node("lost", CORES, home="nowhere")
+    found.caller.node("lost", action=c.DRAIN_NODE, home="nowhere")  # none that failed to come
+    totals = found.caller.scheduler.view(TotalsQuery())
+    assert isinstance(totals, TotalsView)
+    assert (totals.errors, totals.bad_nodes) == (1, 2)
+    found.run()
+    assert found.diagnosis(1) == "There were 1 scheduling errors logged in the metrics"
+    assert found.diagnosis(2) == "There were 2 failed nodes logged in the metrics"
 
 
 @pytest.mark.remuda_rule("HLT-6", "HLT-16")
@@ -128,7 +144,7 @@ def test_a_partition_with_something_negative() -> None:
 @pytest.mark.remuda_rule("HLT-6")
 def test_a_partition_with_a_negative_total() -> None:
     found = ward()
-    found.partition().capacity.amounts[0] = -20
+    found.partition().pool.capacity.amounts[0] = -20
     assert found.failed() == [3, 6]
 
 
@@ -156,7 +172,7 @@ def test_usage_of_root_that_is_not_the_one_of_the_nodes() -> None:
 @pytest.mark.remuda_rule("HLT-9")
 def test_a_total_that_is_not_the_one_of_the_nodes() -> None:
     found = ward()
-    found.partition().capacity.amounts[0] += 1
+    found.partition().pool.capacity.amounts[0] += 1
     assert found.failed() == [6]
     assert found.diagnosis(6) == 'Partitions with inconsistent data: ["[rm]default"]'
 
@@ -213,7 +229,7 @@ def test_reservations_are_compared_with_nodes_and_never_fail() -> None:
     found.caller.step()
     found.caller.now += 3_000_000_000
     found.caller.step()
-    assert len(found.partition().reservations) == 1
+    assert len(found.partition().reserving.reservations) == 1
     assert found.failed() == []
     assert found.diagnosis(9) == "Reservation/node nr ratio: [0.500000]"
 

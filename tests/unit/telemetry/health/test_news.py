@@ -17,7 +17,7 @@ HOUR = 60 * MINUTE
 
 
 def stuck() -> Ward:
-    """Two placeholders were ordered out after 15 minutes, and the RM confirms nothing."""
+    """The release of two placeholders was requested after 15 minutes; the RM confirms nothing."""
     gang = Gang()
     gang.nodes(n1=10)
     gang.submit("app", {"vcore": 3})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -119,9 +119,9 @@ def test_no_question_about_a_large_cluster_takes_the_core_long() -> None:
     ):
         best = 1e9
         for _ in range(5):
-            began = perf_counter()
+            began = process_time()
             assert found.caller.scheduler.view(query) is not None
-            best = min(best, perf_counter() - began)
+            best = min(best, process_time() - began)
         slowest = max(slowest, best * 1_000)
     assert slowest < SLOW_MS
 

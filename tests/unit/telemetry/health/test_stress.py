@@ -11,7 +11,6 @@ from remuda.core.messages import commands as c
 from remuda.core.messages.effects import AllocationNew, AllocationsReleased, Effect
 from remuda.runtime.loop import SchedulerLoop
 from remuda.telemetry.health.checker import HealthChecker
-from remuda.telemetry.health.failures import Failures
 from tests.unit.core.door import leaf, partition
 
 NODES = 600
@@ -83,9 +82,7 @@ class Churn:
 @pytest.mark.remuda_rule("HLT-18", "HLT-1")
 def test_no_run_finds_a_fault_while_allocations_come_and_go() -> None:
     core = SchedulerLoop()
-    failures = Failures()
-    core.subscribe(failures)
-    checker = HealthChecker(core, failures)
+    checker = HealthChecker(core)
     churn = Churn(core)
     core.start()
     command = c.RegisterResourceManager("rm", Configuration((partition(leaf("a")),)))

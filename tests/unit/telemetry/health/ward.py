@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future
 
-from remuda.core.messages.effects import Effect
 from remuda.core.messages.queries import Query, View
-from remuda.core.model.application import Application
-from remuda.core.model.node import Node
+from remuda.core.model.applications.application import Application
+from remuda.core.model.nodes.node import Node
 from remuda.core.model.partition import Partition
 from remuda.core.scheduler import Scheduler
 from remuda.telemetry.health.checker import HealthChecker
-from remuda.telemetry.health.failures import Failures
 from remuda.telemetry.health.findings import ExtraFindings, Finding, Health
 from tests.unit.core.door import Caller
 
@@ -49,16 +47,12 @@ class Direct:
 
 
 class Ward:
-    """The health of what a caller calls, at the caller's time.
-
-    ``hear`` shows effects to what counts failures.
-    """
+    """The health of what a caller calls, at the caller's time."""
 
     def __init__(self, caller: Caller, extra: Sequence[ExtraFindings] = ()) -> None:
         self.caller = caller
         self.direct = Direct(caller.scheduler)
-        self.failures = Failures()
-        self.checker = HealthChecker(self.direct, self.failures, extra, lambda: caller.now)
+        self.checker = HealthChecker(self.direct, extra, lambda: caller.now)
 
     def run(self) -> Health:
         """One run of all checks."""
@@ -80,10 +74,6 @@ class Ward:
     def news(self) -> dict[str, Finding]:
         """The entries of a run that come after the checks, by name."""
         return {each.name: each for each in self.run().findings[len(NAMES) :]}
-
-    def hear(self, effects: Sequence[Effect]) -> None:
-        """Show effects to what counts failures."""
-        self.failures(effects)
 
     # What a test breaks by force; nothing else can.
 

@@ -10,8 +10,8 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
 from remuda.core.messages.queries import Query, View
-from remuda.edges.rest.app import build_app
-from remuda.edges.rest.metrics_routes import metrics_routes
+from remuda.edges.rest.routes.metrics import metrics_routes
+from remuda.edges.rest.transport.app import build_app
 from remuda.runtime.errors import LoopStoppedError
 from remuda.telemetry.metrics.event_families import NoPipeline, NoStores
 from remuda.telemetry.metrics.exposition import Metrics

@@ -10,6 +10,7 @@ import pytest
 from remuda.config.schema import PartitionConfig
 from remuda.core.messages import commands as c
 from remuda.core.messages import queries as q
+from remuda.core.messages.application_views import AllocationView
 from remuda.core.messages.effects import Effect
 from remuda.telemetry.metrics.settings import ALL, MetricsSettings
 from tests.unit.core.door import (
@@ -113,21 +114,21 @@ class Workload:
                 more = {"allow_preempt_other": True}
             self.caller.ask(app, f"k{self.number()}", {"vcore": 1}, count, **more)
 
-    def live(self) -> list[tuple[str, q.AllocationView]]:
+    def live(self) -> list[tuple[str, AllocationView]]:
         found = self.caller.apps()
         return [(app, each) for app in sorted(found) for each in found[app].allocations]
 
     def release(self) -> None:
-        usual = [(app, each) for app, each in self.live() if not each.ordered]
+        usual = [(app, each) for app, each in self.live() if not each.release_type]
         if usual:
             app, each = self.random.choice(usual)
             self.caller.release(app, each.allocation_id)
 
     def confirm(self) -> None:
-        """Confirm what was ordered out."""
+        """Confirm the releases that were requested."""
         for app, each in self.live():
-            if each.ordered and self.random.random() < 0.5:
-                self.caller.release(app, each.allocation_id, kind=each.ordered)
+            if each.release_type and self.random.random() < 0.5:
+                self.caller.release(app, each.allocation_id, kind=each.release_type)
 
     def remove(self) -> None:
         if self.apps():
@@ -169,9 +170,9 @@ def compare(workload: Workload) -> None:
     assert applications.get("completing", 0) == states["Completing"]
 
     live = workload.live()
-    ordered = sum(each.ordered > 0 for _, each in live)
+    to_release = sum(each.release_type > 0 for _, each in live)
     attempts = chosen(found, S + "container_allocation_attempt_total")
-    assert attempts["allocated"] - attempts["released"] == len(live) - ordered
+    assert attempts["allocated"] - attempts["released"] == len(live) - to_release
     recovered = value(found, S + "recovered_total")
     assert recovered is not None
     assert 0 <= recovered <= attempts["allocated"]

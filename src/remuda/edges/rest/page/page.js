@@ -120,15 +120,24 @@ async function show(reader, type, pre) {
   }
 }
 
+// What somebody typed, percent-encoded once: it may be that already, copied from an address.
+function encoded(text) {
+  try {
+    return encodeURIComponent(decodeURIComponent(text));
+  } catch (error) {
+    return encodeURIComponent(text);
+  }
+}
+
 function address(path, fields) {
-  const query = new URLSearchParams();
+  const query = [];
   let filled = path;
   for (const { parameter, input } of fields) {
     if (parameter.in === "path") {
-      filled = filled.replace(`{${parameter.name}}`, encodeURIComponent(input.value));
-    } else if (input.value !== "") query.append(parameter.name, input.value);
+      filled = filled.replace(`{${parameter.name}}`, encoded(input.value));
+    } else if (input.value !== "") query.push(parameter.name + "=" + encoded(input.value));
   }
-  const tail = query.toString();
+  const tail = query.join("&");
   return BASE + filled + (tail ? "?" + tail : "");
 }
 
@@ -139,21 +148,23 @@ function headers(accept) {
   return found;
 }
 
-async function send(url, accept, parts) {
-  const { line, pre, go, stop } = parts;
+async function send(method, url, accept, parts) {
+  const { line, pre, go, stop, body } = parts;
   const controller = new AbortController();
   stop.onclick = () => controller.abort();
   go.disabled = true;
   stop.hidden = false;
   pre.hidden = true;
   line.className = "";
-  line.textContent = "GET " + url;
+  line.textContent = method + " " + url;
   const before = performance.now();
   try {
-    const answer = await fetch(url, { headers: headers(accept), signal: controller.signal, credentials: "omit" });
+    const answer = await fetch(url, {
+      method, headers: headers(accept), body: body ? body.value : undefined, signal: controller.signal, credentials: "omit",
+    });
     const type = answer.headers.get("Content-Type") || "";
     line.className = answer.ok ? "good" : "bad";
-    line.textContent = `${answer.status} ${answer.statusText} · ${type} · ${Math.round(performance.now() - before)} ms · GET ${url}`;
+    line.textContent = `${answer.status} ${answer.statusText} · ${type} · ${Math.round(performance.now() - before)} ms · ${method} ${url}`;
     pre.hidden = false;
     pre.textContent = "";
     if (await show(answer.body.getReader(), type, pre)) controller.abort();
@@ -185,6 +196,12 @@ function field(parameter) {
   return input;
 }
 
+function bodyField(request) {
+  return element("textarea", {
+    "aria-label": "body", name: "body", rows: 8, spellcheck: false, placeholder: request.description || "",
+  });
+}
+
 function parameterTable(fields) {
   const rows = fields.map(({ parameter, input }) => element("tr", {},
     element("td", {}, element("code", {}, parameter.name)),
@@ -193,7 +210,7 @@ function parameterTable(fields) {
   return element("table", {}, element("tbody", {}, ...rows));
 }
 
-function form(path, operation, parameters) {
+function form(path, method, operation, parameters) {
   const fields = parameters.map((parameter) => ({ parameter, input: field(parameter) }));
   const accept = Object.keys(resolved(operation.responses["200"]).content || { "*/*": {} });
   const choice = element("select", { "aria-label": "Accept" }, ...accept.map((each) => element("option", { value: each }, each)));
@@ -202,14 +219,16 @@ function form(path, operation, parameters) {
     pre: element("pre", { hidden: true, tabIndex: 0 }),
     go: element("button", { type: "submit" }, "Send"),
     stop: element("button", { type: "button", hidden: true }, "Stop"),
+    body: operation.requestBody ? bodyField(resolved(operation.requestBody)) : null,
   };
   const made = element("form", {},
     fields.length ? parameterTable(fields) : null,
+    parts.body,
     element("div", { className: "buttons" }, parts.go, parts.stop, accept.length > 1 ? choice : null),
     parts.line, parts.pre);
   made.addEventListener("submit", (event) => {
     event.preventDefault();
-    send(address(path, fields), choice.value, parts);
+    send(method.toUpperCase(), address(path, fields), choice.value, parts);
   });
   return made;
 }
@@ -228,9 +247,7 @@ function answers(operation) {
 
 function inside(path, method, operation, parameters) {
   const text = operation.description ? element("p", {}, operation.description) : null;
-  const body = [text];
-  if (method === "get") body.push(element("h3", {}, "Try it"), form(path, operation, parameters));
-  else body.push(parameters.length ? parameterTable(parameters.map((parameter) => ({ parameter }))) : null);
+  const body = [text, element("h3", {}, "Try it"), form(path, method, operation, parameters)];
   body.push(element("h3", {}, "Answers"), answers(operation));
   return element("div", { className: "inner" }, ...body);
 }

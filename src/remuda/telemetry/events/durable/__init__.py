@@ -1,5 +1,5 @@
-"""Event records that outlive the process: files that are bounded, and never waited for.
+"""Event records that outlive the process, in bounded files for which the core never waits.
 
-A backend is one way to keep numbered records; ``store.py`` feeds it from a thread of its own, and
-``choice.py`` says which one an operator and a resource manager want together (EVT-132).
+A backend is one way to keep numbered records. ``store.py`` feeds it from its own thread, and
+``choice.py`` chooses it by the settings of the operator and of a resource manager (EVT-132).
 """

@@ -1,4 +1,4 @@
-"""What a way of keeping event records has to be able to do; a new one is added by writing it.
+"""The interface of a backend that keeps event records.
 
 One thread writes, any may read meanwhile.
 """
@@ -18,12 +18,12 @@ SMALLEST_BYTES: Final = 1024 * 1024
 
 
 class StoreRefusedError(RemudaError):
-    """A store that cannot be opened; the text is for operators and has no value of an RM in it."""
+    """A store that cannot be opened; the text is for operators and contains no value of an RM."""
 
 
 @message
 class Bounds:
-    """How much is kept: records of that age in nanoseconds, 0 for any age, and so many bytes."""
+    """The bounds of a store: the highest age in nanoseconds, 0 for any age, and the most bytes."""
 
     age_ns: int
     size_bytes: int
@@ -32,9 +32,9 @@ class Bounds:
 class Backend(Protocol):
     """Numbered records in files.
 
-    ``instance``: the UUID of the count of IDs, made with the first record ever kept here.
-    ``lowest``: the oldest ID that is there, ``next_id`` if none is. ``next_id``: the one after the
-    newest. Both are plain numbers that any thread may read at any time.
+    ``instance``: the UUID of the series of IDs, made with the first record ever kept here.
+    ``lowest``: the oldest kept ID, or ``next_id`` without any. ``next_id``: the ID after the
+    newest. Any thread may read both at any time.
     """
 
     instance: str
@@ -44,7 +44,7 @@ class Backend(Protocol):
     def append(self, entries: Sequence[Numbered]) -> None:
         """Keep records with ascending IDs, none below ``next_id``.
 
-        If it fails, those below ``next_id`` then are kept and all others are not.
+        If it fails, the records below ``next_id`` are kept and all others are not.
 
         Raises: OSError or another error of the file; it may be tried again.
         """
@@ -59,5 +59,5 @@ class Backend(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         ...

@@ -1,9 +1,9 @@
 """Where event records are kept: what a resource manager asks for, within what the operator allows.
 
-``event.store`` comes with the registration of an RM, and an RM must not be able to write wherever
-this process may. So files are made only below a directory that the operator names when the process
-starts; without one, and for a name that leads out of it, records stay in memory and the health
-checks say why. No value of the RM is in these texts, for it may be secret (EXT-23).
+An RM sends ``event.store`` with its registration, and must not be able to write to any file of this
+process. So files are made only below a directory that the operator names when the process starts.
+Without one, and for a name that leads out of it, records stay in memory and the health checks
+report the reason. These texts contain no value of the RM, because it may be secret (EXT-23).
 """
 
 from __future__ import annotations
@@ -43,20 +43,18 @@ _INSTEAD: Final = "records are kept in memory only"
 
 @message
 class Wanted:
-    """What an RM asks for: ``event.store`` as it is written, and the bounds."""
+    """The settings of an RM: ``event.store`` as written, and the bounds."""
 
     store: str
     bounds: Bounds
 
 
 class StoreChoice:
-    """The store of this process: the first map that comes into force says which.
+    """The store of this process, chosen by the first extra map that comes into force.
 
-    Another one means another count of IDs, so a change takes effect when the process starts again.
+    Another store has another series of IDs, so a change takes effect when the process starts again.
 
-    Args:
-        directory: where files may be, None: nowhere.
-        now_ns: Unix time.
+    Args: directory: files may be made below it; None: no files are made. now_ns: Unix time.
 
     Rules: EVT-132, EXT-23, RM-7.
     """
@@ -71,7 +69,7 @@ class StoreChoice:
     def configure(
         self, rm_id: str, _configuration: Configuration, extra: Mapping[str, str] | None
     ) -> None:
-        """Take note of what an RM asks for; a watcher of configurations. Core thread."""
+        """Note the settings of an RM; a watcher of configurations. Core thread."""
         if extra is None:
             return
         settings, _ = read_settings(extra)
@@ -90,7 +88,7 @@ class StoreChoice:
         return self._wanted is not None
 
     def open(self) -> Store:
-        """Open the store that is wanted, by now. Never fails; may wait for files. Any thread."""
+        """Open the chosen store. Never fails; may wait for files. Any thread."""
         with self._lock:
             wanted = self._wanted
         if wanted is not None:
@@ -98,7 +96,7 @@ class StoreChoice:
         return self._store
 
     def sink(self) -> DurableEvents | None:
-        """Open the store that is wanted; None: it is memory. Any thread."""
+        """Open the chosen store and return it; None: records are in memory only. Any thread."""
         store = self.open()
         return store if isinstance(store, DurableEvents) else None
 
@@ -111,9 +109,9 @@ class StoreChoice:
 def open_store(
     wanted: Wanted, directory: Path | None, now_ns: Callable[[], int] = time.time_ns
 ) -> Store:
-    """Open a store below a directory; one that cannot be is in memory, and says why.
+    """Open a store below a directory, or if that fails one in memory that has the reason.
 
-    Rules: EVT-132.
+    Implements: EVT-132.
     """
     if wanted.store == STORE_MEMORY:
         return MemoryEvents()
@@ -142,7 +140,7 @@ def _refused(reason: str) -> MemoryEvents:
 
 
 def _place(directory: Path | None, name: str) -> Path:
-    """Return the file of a name below a directory; it does not lead out of it by any way."""
+    """Return the file of a name, which is always below the directory."""
     if directory is None:
         raise StoreRefusedError(
             "no directory for event files is allowed; start with --event-dir DIRECTORY"
@@ -163,7 +161,7 @@ def _place(directory: Path | None, name: str) -> Path:
 
 
 def _lock_file(path: Path) -> Callable[[], None]:
-    """Have the store for this process alone until the result is called, or the process ends."""
+    """Lock the store for this process until the result is called, or the process ends."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     lock = os.open(path.with_name(f"{path.name}.lock"), flags, 0o600)
     try:

@@ -1,9 +1,9 @@
 """Event records as lines of text in files that are only ever appended to.
 
 The file of the given name gets the new records. When it is large or old enough it is renamed to
-NAME.ID, ID being its first record, and a new one is begun; whole old files are deleted, so nothing
-is ever rewritten. Each file begins with a line that has the UUID and the next ID. What a broken
-write left at the end is cut off before the next one.
+NAME.ID, where ID is its first record, and a new file begins. Old files are deleted as a whole, so
+no file is ever rewritten. Each file begins with a line that has the UUID and the next ID. The rest
+of a failed write is cut off before the next write.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from remuda.telemetry.events.durable.backend import (
 )
 from remuda.telemetry.events.durable.records import decode, encode, id_of
 
-# Of how many files the records are at least, when there is as much as may be, and their bounds.
+# The least number of files when the store is full, and the bounds of their sizes.
 _FILES: Final = 16
 _FILE_BYTES_LIMIT: Final = 8 * 1024 * 1024
 
-# A file is closed when its first record has that part of the greatest age.
+# A file is closed when its first record reaches this part of the greatest age.
 _AGES: Final = 8
 
 _HEADER: Final = re.compile(rb'\{"InstanceUUID":"([0-9a-f-]{36})","NextID":([0-9]{1,20})\}\n')
@@ -58,7 +58,7 @@ class _File:
 class NdjsonBackend:
     """Records in files of lines, rotated. See Backend.
 
-    Raises: StoreRefusedError for a file of somebody else, OSError.
+    Raises: StoreRefusedError for a file of another program, OSError.
     Rules: EVT-132.
     """
 
@@ -144,7 +144,7 @@ class NdjsonBackend:
         """Return the open file, whole and still where it should be."""
         if self._fd is not None:
             now = os.fstat(self._fd)
-            if now.st_nlink == 0 or now.st_size < self._current.size:  # somebody deleted it
+            if now.st_nlink == 0 or now.st_size < self._current.size:  # the file was deleted
                 os.close(self._fd)
                 self._fd = None
         if self._fd is None:
@@ -167,7 +167,7 @@ class NdjsonBackend:
         self._open()
 
     def _open(self) -> None:
-        """Open the current file, or begin it; cut off what is no whole line at its end."""
+        """Open or begin the current file; cut off an incomplete line at its end."""
         fd = os.open(self._path, _FLAGS, 0o600)
         try:
             self._current = self._begin(fd)
@@ -217,7 +217,7 @@ def _write_all(fd: int, data: bytes, size: int) -> None:
         while rest:
             rest = rest[os.write(fd, rest) :]
     except OSError:
-        # A part is no record; if it cannot be cut off now, then before the next write.
+        # An incomplete record; if it cannot be cut off now, it is before the next write.
         with contextlib.suppress(OSError):
             os.ftruncate(fd, size)
         raise
@@ -239,10 +239,10 @@ def _instance(path: Path) -> str:
 
 
 def _look_into(path: Path) -> _File:
-    """Return what a file has, up to its last good line."""
+    """Return the description of a file, up to its last good line."""
     with (
         path.open("rb") as file,
-        # Only what is looked at is read, and nobody shortens the file meanwhile.
+        # Only the needed part is read, and no other code shortens the file meanwhile.
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
     ):
         header = _HEADER.match(data)
@@ -277,7 +277,7 @@ def _first(data: mmap.mmap, begin: int, end: int) -> Numbered | None:
 
 
 def _records(file: _File, first_id: int, end_id: int, count: int) -> list[Numbered]:
-    """Return records of one file; a line that is none is left out."""
+    """Return records of one file; damaged lines are left out."""
     try:
         with file.path.open("rb") as opened:
             data = opened.read(file.size)

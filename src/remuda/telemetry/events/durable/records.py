@@ -1,7 +1,7 @@
 """A numbered event record as a line of text, and back.
 
-A line has the form that REST calls ``v2`` (EVT-130): whoever reads a file with
-other tools finds the names of the specification there.
+A line has the form that REST calls ``v2`` (EVT-130), so a reader with other tools finds the names
+of the specification.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from typing import Final
 import msgspec
 
 from remuda.core.messages.effects import EventRecord
+from remuda.telemetry.events.forms import Envelope, Record
 
-# Stands where a record was lost, so that the IDs of the others stay what they were. Consumers skip
-# a record without type and object (EVT-116).
+# Takes the place of a lost record, so that the IDs of the others stay the same. Consumers skip a
+# record without type and object (EVT-116).
 LOST: Final = EventRecord(
     rm_id="",
     partition="",
@@ -36,37 +37,17 @@ class _Resource(msgspec.Struct, omit_defaults=True, gc=False):
     resources: dict[str, _Quantity] = {}
 
 
-class _Record(msgspec.Struct, omit_defaults=True, gc=False):
-    """The record of EVT-9; the names are those of the wire."""
-
-    type: int = 0
-    objectID: str = ""  # noqa: N815
-    message: str = ""
-    timestampNano: int = 0  # noqa: N815
-    eventChangeType: int = 0  # noqa: N815
-    eventChangeDetail: int = 0  # noqa: N815
-    referenceID: str = ""  # noqa: N815
-    resource: _Resource = msgspec.field(default_factory=_Resource)
-
-
-class _Line(msgspec.Struct, gc=False):
-    """``id`` comes first: it is found without reading the rest."""
-
-    id: int
-    partition: str
-    rmID: str  # noqa: N815
-    queue: str
-    record: _Record
-
-
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(_Line)
+_decoder = msgspec.json.Decoder(Envelope[_Resource])
 
 _ID: Final = b'{"id":'
 
 
 def encode(number: int, record: EventRecord) -> bytes:
-    """Return a record as one line, without its end; one that has no such form as lost."""
+    """Return a record as one line without its end.
+
+    A record without such a form becomes a lost one.
+    """
     try:
         return _encoder.encode(_line(number, record))
     except (OverflowError, UnicodeEncodeError):
@@ -80,7 +61,8 @@ def decode(line: bytes) -> tuple[int, EventRecord] | None:
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
     record = found.record
-    amounts = {name: each.value for name, each in record.resource.resources.items()}
+    quantities = {} if record.resource is msgspec.UNSET else record.resource.resources
+    amounts = {name: each.value for name, each in quantities.items()}
     return found.id, EventRecord(
         rm_id=found.rmID,
         partition=found.partition,
@@ -102,13 +84,13 @@ def id_of(line: bytes) -> int | None:
     return int(digits) if line.startswith(_ID) and digits.isdigit() else None
 
 
-def _line(number: int, record: EventRecord) -> _Line:
-    return _Line(
+def _line(number: int, record: EventRecord) -> Envelope[_Resource]:
+    return Envelope(
         number,
         record.partition,
         record.rm_id,
         record.queue,
-        _Record(
+        Record(
             type=record.kind,
             objectID=record.object_id,
             message=record.message,

@@ -1,7 +1,7 @@
 """Event records in a database file, by the standard library.
 
 The journal is written ahead (WAL), so a process that is killed loses nothing that was committed,
-and other programs may read the file meanwhile. Space of dropped records is used again.
+and other programs may read the file meanwhile. The space of dropped records is used again.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from remuda.telemetry.events.durable.records import decode, encode
 # Says whose file it is: "RmEv".
 _APPLICATION_ID: Final = 0x526D4576
 
-# Parts of the greatest size: what is left to the journal and to what comes until the next pruning,
-# what the journal may take of it, and how much is freed at a time.
+# Parts of the greatest size: the room for the journal and for records until the next pruning, the
+# journal's part of it, and how much is freed at a time.
 _RESERVED_PART: Final = 4
 _JOURNAL_PART: Final = 16
 _FREED_PART: Final = 16
 
-# Rows deleted in one transaction: short ones, for readers wait meanwhile.
+# Rows deleted in one transaction; transactions are short because readers wait meanwhile.
 _SLICE: Final = 5_000
 
 _FOREIGN: Final = "the file of the event store has something else in it; name another one"
@@ -40,7 +40,7 @@ _FOREIGN: Final = "the file of the event store has something else in it; name an
 class SqliteBackend:
     """Records in a table, by ID. See Backend.
 
-    Raises: StoreRefusedError for a file of somebody else, sqlite3.Error, OSError.
+    Raises: StoreRefusedError for a file of another program, sqlite3.Error, OSError.
     Rules: EVT-132.
     """
 
@@ -93,7 +93,8 @@ class SqliteBackend:
             while self._size() > limit and self.lowest < self.next_id:
                 part = max(1, (self.next_id - self.lowest) // _FREED_PART)
                 self._drop_below(self.lowest + part)
-            # What is free is used again; given back is only what a smaller bound leaves over.
+            # Free space is used again; it is returned to the system only after the bound was
+            # lowered.
             (pages,) = self._one("PRAGMA page_count")
             beyond = pages - self._size_limit // self._page
             if beyond > 0:
@@ -101,7 +102,7 @@ class SqliteBackend:
                 self._database.execute(ask).fetchall()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._lock:
             self._database.close()
 

@@ -1,9 +1,9 @@
-"""Event records on their way into files: nobody waits for them.
+"""Writes event records to files; no other thread waits for that.
 
-Whoever has new records puts them into a bounded queue; a thread of its own writes what gathered
-every half second, so that no more than the last second is lost when the process is killed. When
-files cannot be written, records wait as long as there is room, and what then is lost leaves a gap
-that is told to readers, for the IDs of all others must stay what they are (EVT-132).
+Producers put new records into a bounded queue. A thread writes the collected records every half
+second, so a killed process loses at most the last second. If files cannot be written, records wait
+while there is room. Lost records leave a gap that readers see, because the IDs of all others must
+not change (EVT-132).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _RETRY_SECONDS_LIMIT: Final = 5.0
 WAITING_LIMIT: Final = 200_000
 _WRITTEN_AT_ONCE: Final = 10_000
 
-# How long the end of the process may be held up by a file that takes nothing.
+# How long a file that does not accept writes may delay the end of the process.
 _CLOSING_SECONDS: Final = 5.0
 
 _ERRORS: Final = (OSError, sqlite3.Error)
@@ -89,7 +89,7 @@ class DurableEvents:
     def add(self, first_id: int, records: Sequence[EventRecord]) -> None:
         """Take records with IDs from ``first_id`` on; never waits. One thread.
 
-        What does not fit is lost, and counted.
+        Records that do not fit are lost, and counted.
         """
         if not records:
             return
@@ -111,7 +111,7 @@ class DurableEvents:
     def read(self, first_id: int, count: int) -> list[EventRecord]:
         """Return up to ``count`` records from this ID on, those that wait included.
 
-        In the place of one that was lost there is ``LOST``. Nothing, if the ID is below ``lowest``
+        ``LOST`` takes the place of a lost record. The result is empty if the ID is below ``lowest``
         or not given yet, or if the files cannot be read. May wait for a file.
         """
         lowest = self.lowest()
@@ -132,7 +132,7 @@ class DurableEvents:
         return found
 
     def flush(self) -> bool:
-        """Write at once what waits; whether that went well."""
+        """Write the waiting records at once; return whether that succeeded."""
         with self._writing:
             self._something.clear()
             try:
@@ -146,7 +146,7 @@ class DurableEvents:
             return True
 
     def close(self) -> None:
-        """Write what waits, for a few seconds at most, and let go of the files."""
+        """Write the waiting records, for a few seconds at most, and close the files."""
         if self._closing.is_set():
             return
         self._closing.set()
@@ -222,7 +222,7 @@ class DurableEvents:
 
 
 class MemoryEvents:
-    """The same without files: nothing is kept. ``fault``: why, if it was to be otherwise.
+    """A store without files, which keeps no records. ``fault``: why, if files were wanted.
 
     Rules: EVT-132.
     """

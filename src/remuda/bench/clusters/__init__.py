@@ -1,0 +1,1 @@
+"""The clusters that are measured: how many nodes, queues, applications and asks they have."""

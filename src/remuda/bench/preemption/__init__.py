@@ -1,0 +1,1 @@
+"""Measurements of preemption in a full cluster."""

@@ -1,0 +1,1 @@
+"""The tables in which people read what was measured."""

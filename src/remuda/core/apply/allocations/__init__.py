@@ -1,0 +1,1 @@
+"""What several requests and decisions do with allocations: IDs, release requests, undone swaps."""

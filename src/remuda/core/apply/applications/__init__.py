@@ -1,0 +1,1 @@
+"""The lives of applications: states, gangs, and asks that ended."""

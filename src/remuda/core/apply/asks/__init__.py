@@ -1,0 +1,1 @@
+"""The parts of a waiting ask's life: age, reservations, predicates, preemption, findings."""

@@ -1,0 +1,1 @@
+"""Settings of queues: configured, made on demand, changed by a reload, and their consequences."""

@@ -1,0 +1,1 @@
+"""Carries out what resource managers and operators request."""

@@ -1,0 +1,94 @@
+"""Registers resource managers and removes them (rules: chapter 70 section 2, RM-17, RM-19)."""
+
+from __future__ import annotations
+
+from remuda.base.names import name_fault
+from remuda.core.apply.requests.partitions import (
+    PARTITION_REMOVED,
+    build_partition,
+    keep_counts,
+    set_tracking,
+)
+from remuda.core.apply.requests.teardown import take_apart
+from remuda.core.apply.turn import Turn
+from remuda.core.messages import events
+from remuda.core.messages.commands import RegisterResourceManager
+from remuda.core.messages.effects import RegistrationAnswered
+from remuda.core.model import states
+from remuda.core.model.applications.application import Application
+from remuda.core.model.cluster import ResourceManager
+from remuda.core.model.partition import Partition
+
+
+def register(turn: Turn, command: RegisterResourceManager) -> None:
+    """Register an RM; an RM with the same ID is removed first, without effects.
+
+    Emits: RegistrationAnswered, EventRecord.
+    Implements: RM-10, RLD-1, RM-12, REC-13, REC-14. Rules: RM-1, RM-9.
+    """
+    reason = rm_id_fault(command.rm_id)
+    if reason:
+        turn.emit(RegistrationAnswered(command.rm_id, reason, "RM-1"))
+        return
+    _forget(turn, command.rm_id)
+    manager = ResourceManager(command)
+    set_tracking(turn, command.extra_config)
+    turn.cluster.managers[command.rm_id] = manager
+    for config in command.config.partitions:
+        manager.partitions[config.name] = build_partition(turn, manager, config)
+    turn.emit(RegistrationAnswered(command.rm_id, ""))
+
+
+def stop_manager(turn: Turn, rm_id: str) -> None:
+    """Remove an RM with everything it has, and report its applications as failed.
+
+    No effect of this is sent to the RM. Implements: RM-17. Rules: RM-19, EVT-16, EVT-26. Emits:
+    EventRecord.
+    """
+    for partition in turn.cluster.managers[rm_id].own():
+        for application in partition.applications.values():
+            _count_failed(partition, application)
+            _report_failed(turn, partition, application)
+    _forget(turn, rm_id)
+
+
+def _count_failed(partition: Partition, application: Application) -> None:
+    """Count an application that ends with its RM. Rules: MET-19, MET-27."""
+    partition.totals.failed += 1
+    application.queue.counts.failed += 1
+
+
+def _report_failed(turn: Turn, partition: Partition, application: Application) -> None:
+    """Emit the events of the states an application goes through when its partition is removed."""
+    allocated = partition.types.resource(application.allocated)
+    state = application.state
+    while (entered := states.APPLICATION.get((state, states.FAIL))) is not None:
+        state = entered
+        turn.application_event(
+            partition,
+            application,
+            events.SET,
+            states.STATE_DETAIL[state],
+            resource=allocated if state == states.FAILING else None,
+            message=PARTITION_REMOVED,
+        )
+
+
+def _forget(turn: Turn, rm_id: str) -> None:
+    """Remove an RM with everything it has, without effects. Implements: RM-9."""
+    manager = turn.cluster.managers.pop(rm_id, None)
+    if manager is not None:
+        turn.cluster.deadlines.thaw(rm_id, turn.now_ns)
+        turn.cluster.deadlines.forget(manager.own())
+        for partition in manager.own():
+            keep_counts(turn, partition)
+            take_apart(partition)
+
+
+def rm_id_fault(rm_id: str) -> str:
+    """Return what is wrong with an RM ID, "" if nothing. Implements: RM-1."""
+    if not rm_id:
+        return "rmID is empty"
+    if "[" in rm_id or "]" in rm_id:
+        return "rmID must not contain [ or ]"
+    return name_fault("rmID", rm_id)

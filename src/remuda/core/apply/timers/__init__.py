@@ -1,0 +1,1 @@
+"""What is done when a timer runs out."""

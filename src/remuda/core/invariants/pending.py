@@ -1,0 +1,267 @@
+"""Works out anew where each waiting ask is, why, and which asks are to be reported.
+
+An ask is in one class queue. A class queue or limit group is blocked only for a reason that still
+holds (part of ``check``).
+"""
+
+from __future__ import annotations
+
+from remuda.core.invariants.questions import check_listed
+from remuda.core.invariants.require import require
+from remuda.core.messages import gates
+from remuda.core.model import states
+from remuda.core.model.asks.ask_class import NODE_READY
+from remuda.core.model.asks.blocked import CLOSED_GROUP, Blocked
+from remuda.core.model.asks.class_queue import CLOSED, ClassQueue, LimitGroup
+from remuda.core.model.nodes.node import Node
+from remuda.core.model.partition import Partition
+from remuda.core.model.queues.bound import Bound
+from remuda.core.model.queues.queue import Queue
+from remuda.core.model.ranking import SortKey
+from remuda.core.pending.admission import admission_of
+from remuda.core.policy.sort_keys import application_key
+
+
+def check_class_queues(partition: Partition) -> None:
+    """Each ask is in one group, each group in one limit group, each of these in one class queue.
+
+    Rules: CYC-12, QUE-40, QUE-44.
+    """
+    groups: dict[int, int] = {}
+    for leaf in partition.queues(partition.root):
+        for number, class_queue in leaf.class_queues.items():
+            name = f"class queue {class_queue.ask_class.key} of {leaf.path}"
+            held = sum(len(limit_group.groups) for limit_group in class_queue.limit_groups.values())
+            groups[number] = groups.get(number, 0) + held
+            keys = {
+                limit_group.key(): limit_group for limit_group in class_queue.limit_groups.values()
+            }
+            require(
+                class_queue.limit_group_keys == keys,
+                partition,
+                f"{name} has wrong keys of limit groups",
+            )
+            fresh = sorted(
+                n for n, limit_group in class_queue.limit_groups.items() if limit_group.unseen
+            )
+            require(
+                sorted(class_queue.fresh) == fresh,
+                partition,
+                f"{name} lists wrong new ones",
+            )
+            _class_queue(partition, class_queue, name)
+            for limit_group in class_queue.limit_groups.values():
+                _limit_group(partition, limit_group, f"limit group {limit_group.key()} of {name}")
+        ready = sorted(
+            n for n, each in leaf.class_queues.items() if each.order.keys and each.blocked is None
+        )
+        listed = sorted([*leaf.ready.keys, *leaf.urgent.keys])
+        require(listed == ready, partition, f"ready class queues of {leaf.path}")
+        urgent = [number for number in ready if leaf.class_queues[number].ask_class.urgent]
+        require(
+            sorted(leaf.urgent.keys) == urgent, partition, f"urgent class queues of {leaf.path}"
+        )
+        in_pass = leaf.path in partition.waiting.urgent
+        stopped = any(each.state == states.STOPPED for each in leaf.path_up)
+        require(
+            in_pass == (bool(urgent) and not stopped),
+            partition,
+            f"{leaf.path} has a wrong urgent flag",
+        )
+    for ask_class in partition.waiting.ask_classes.values():
+        held = groups.get(ask_class.number, 0)
+        require(
+            ask_class.groups == held, partition, f"ask class {ask_class.key} counts wrong groups"
+        )
+    require(
+        len(groups) == len(partition.waiting.ask_classes),
+        partition,
+        "a class queue without ask class",
+    )
+    waiting = sorted(s.number for s in partition.waiting.ask_classes.values() if s.waiting)
+    require(
+        sorted(partition.waiting.waiting_classes.ask_classes) == waiting,
+        partition,
+        "the classes that wait for a node are wrong",
+    )
+
+
+def _class_queue(partition: Partition, class_queue: ClassQueue, name: str) -> None:
+    """A class queue is sorted by its first limit group, or is blocked for a true reason."""
+    active = sorted(
+        n for n, limit_group in class_queue.limit_groups.items() if not limit_group.waits()
+    )
+    require(
+        sorted(class_queue.order.keys) == active, partition, f"{name} orders wrong limit groups"
+    )
+    for number in active if len(active) > 1 else ():
+        right = class_queue.order.keys[number] == class_queue.limit_groups[number].sort_key()
+        require(right, partition, f"{name}: a stale limit group key")
+    blocked = class_queue.blocked
+    if blocked is None:
+        ready = class_queue.ranking.keys.get(class_queue.ask_class.number, ())
+        first = _first_key(class_queue) if active else ()
+        require(ready[: len(first)] == first, partition, f"{name}: a stale class queue key")
+        return
+    require(len(active) > 0, partition, f"{name} is blocked with nothing to try")
+    if class_queue.waits_for_manager():
+        check_listed(partition, class_queue, name)
+        return
+    queue = blocked.at
+    right = isinstance(queue, Queue) == (blocked.reason in (gates.QUEUE_QUOTA, gates.GANG))
+    require(right, partition, f"{name} is blocked by {blocked.reason}, and waits elsewhere")
+    if isinstance(queue, Queue):
+        listed = queue.waiting.get(class_queue.ask_class.number, {}).get(class_queue.number)
+        require(listed is class_queue, partition, f"{name} waits at no queue")
+        stopped = not queue.has_room_for(class_queue.ask_class)
+        stopped = stopped or partition.waiting.gained_room.is_eligible(class_queue)
+        require(stopped, partition, f"{name} waits at {queue.path} though it fits")
+        return
+    listed = class_queue.ask_class.waiting.get(class_queue.number)
+    require(listed is class_queue, partition, f"{name} waits for no node")
+    if not partition.settings.predicates and not partition.waiting.gained_room.is_eligible(
+        class_queue
+    ):
+        able = [n.node_id for n in partition.nodes.values() if _has_room(n, class_queue)]
+        require(not able, partition, f"{name} waits though {able} fit it")
+
+
+def _first_key(class_queue: ClassQueue) -> SortKey:
+    """Work out anew the part of a ready class queue's sort key that is ever compared."""
+    limit_group = min(
+        [class_queue.limit_groups[number] for number in class_queue.order.keys], key=_sort_key
+    )
+    groups = [*limit_group.groups.values()]
+    group = min(groups, key=lambda each: each.application.sort_key)
+    sort_key = group.application.sort_key
+    if len(group.application.request_groups) == 1:
+        return sort_key
+    first = min(request.sort_key for request in group.order.asks())
+    node_ready = (
+        (class_queue.ask_class.stage != NODE_READY,) if class_queue.ask_class.urgent else ()
+    )
+    return (*sort_key, *node_ready, *first, class_queue.ask_class.number)
+
+
+def _sort_key(limit_group: LimitGroup) -> SortKey:
+    return limit_group.sort_key()
+
+
+def _limit_group(partition: Partition, limit_group: LimitGroup, name: str) -> None:
+    """A limit group has the right groups, in order, and is blocked for a true reason only."""
+    leaf = limit_group.class_queue.leaf
+    for number, group in limit_group.groups.items():
+        application = group.application
+        right = application_key(leaf, application)
+        require(application.sort_key == right, partition, f"{name}: a stale application key")
+        first = min(group.order.asks(), key=lambda each: each.sort_key)
+        require(group.first() is first, partition, f"{name} orders asks wrongly")
+        belongs = (
+            group.limit_group is limit_group and application.limit_set is limit_group.limit_set
+        )
+        require(belongs, partition, f"{name} has a group of another limit group")
+        admission = admission_of(application, limit_group.limit_set, limit_group.class_queue)
+        paused = application.backoff_until_ns > 0 and CLOSED in (admission, limit_group.admission)
+        admitted = limit_group.admission == admission or paused
+        require(admitted, partition, f"{name} has the wrong admission, not {admission}")
+        asks = group.order.asks()
+        require(group.order.count == len(asks), partition, f"{name} counts asks wrongly")
+        fresh = [each.number for each in asks if not each.looked]
+        listed = [each.number for each in limit_group.fresh() if each.group is group]
+        require(listed == sorted(fresh), partition, f"{name} forgot asks to look at")
+        require(application.seen or bool(fresh), partition, f"{name} forgot an application")
+        placed = limit_group.order.keys.get(number) == right
+        require(placed, partition, f"{name}: a stale group key")
+    closed = limit_group.admission == CLOSED
+    require(
+        closed == (limit_group.blocked is CLOSED_GROUP),
+        partition,
+        f"{name} is closed wrongly",
+    )
+    blocked = limit_group.blocked
+    if blocked is not None and blocked.at is not None:
+        _blocked_group(partition, limit_group, blocked, blocked.at, name)
+
+
+def _blocked_group(
+    partition: Partition, limit_group: LimitGroup, blocked: Blocked, bound: Bound, name: str
+) -> None:
+    """A blocked limit group is listed in order, and the first of a list waits for a true reason."""
+    known = blocked.reason in (gates.USER_QUOTA, gates.MAX_APPLICATIONS)
+    require(known, partition, f"{name} is blocked by {blocked.reason}")
+    waitlist = blocked.waitlist()
+    assert waitlist is not None
+    able = not bound.full()
+    if blocked.reason == gates.USER_QUOTA:
+        able = limit_group.class_queue.ask_class.fits(bound)
+    require(
+        waitlist.limit_groups.get(limit_group.number) is limit_group,
+        partition,
+        f"{name} is not listed",
+    )
+    ahead = waitlist.first(limit_group.wait_key())
+    in_order = ahead is not None and ahead.sort_key() <= limit_group.sort_key()
+    require(in_order, partition, f"{name} waits in a wrong order")
+    tried = not able or _has_candidate(limit_group, bound)
+    require(tried, partition, f"{name} waits though it could go on")
+
+
+def _has_candidate(limit_group: LimitGroup, bound: Bound) -> bool:
+    """Whether another limit group of the class queue is served first and may use the room.
+
+    While the class queue is blocked, its limit groups wait as well.
+    """
+    blocked = limit_group.blocked
+    for other in limit_group.class_queue.limit_groups.values():
+        bounds: list[Bound] = [*limit_group.class_queue.leaf.path_up, *other.limit_set.trackers]
+        starting = blocked is not None and blocked.reason == gates.MAX_APPLICATIONS
+        alike = bool(other.start_queues or other.start_trackers) or not starting
+        if not other.waits() and alike and bound in bounds:
+            return True
+    return False
+
+
+def _has_room(node: Node, class_queue: ClassQueue) -> bool:
+    """Whether a node has room for a class queue's asks, worked out without the node order."""
+    required = class_queue.ask_class.required_node
+    if required and (required != node.node_id or class_queue.ask_class.urgent):
+        return False
+    if not required and node.held:
+        return False
+    free = node.available.amounts
+    wanted = [
+        (index, amount) for index, amount in class_queue.ask_class.amounts.pairs if amount > 0
+    ]
+    fit = all(index < len(free) and free[index] >= amount for index, amount in wanted)
+    return fit and (node.schedulable or required != "")
+
+
+def check_outstanding(partition: Partition) -> None:
+    """The asks to report are those that were tried, want more and were never reported.
+
+    Rules: CYC-30.
+    """
+    outstanding = partition.waiting.outstanding
+    listed: list[int] = []
+    for path, asks in outstanding.leaves.items():
+        right = partition.queue(path) is asks.leaf and len(asks.by_amounts) > 0
+        require(right, partition, f"{path} is no leaf with asks to report")
+        for number, equal in asks.by_amounts.items():
+            alike = all(each.amounts.number == number for each in equal.values())
+            require(alike and len(equal) > 0, partition, f"{path}: unlike asks to report")
+            listed += equal
+    wanted: list[int] = []
+    for application in partition.applications.values():
+        for request in application.requests.values():
+            waits = request.pending > 0 and request.attempted and not request.required_node()
+            right = request.outstanding == (waits and not request.reported)
+            require(
+                right,
+                partition,
+                f"ask {request.ask.allocation_key}: outstanding flag",
+            )
+            if request.outstanding:
+                wanted.append(request.number)
+    require(sorted(listed) == sorted(wanted), partition, "the asks to report are not listed")
+    idle = not outstanding.leaves or not (outstanding.changed or outstanding.all_changed)
+    require(idle or outstanding.timer_set, partition, "no timer is set for the asks to report")

@@ -1,0 +1,1 @@
+"""Applications, their gangs, and those that ended."""

@@ -1,0 +1,1 @@
+"""Asks: single, grouped in classes, and the verdicts of predicates on them."""

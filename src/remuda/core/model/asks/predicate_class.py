@@ -1,0 +1,108 @@
+"""Predicate classes: waiting asks that get the same answers from the predicates of their RM.
+
+An ask that names no class has a class of its own. The verdict of the RM on a node is kept at the
+node, under a key of the class, since it is void when the node changes (NOD-13, EXT-5). So one
+question serves all asks of the class, in any leaf and with any amounts.
+Rules: NOD-13, EXT-5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, final
+
+if TYPE_CHECKING:
+    from remuda.core.model.asks.ask_class import AskClass
+    from remuda.core.model.nodes.node import Node
+
+# Shared by classes without questions, to save memory; never changed.
+_NO_NODES: Final[dict[str, Node]] = {}
+
+
+@final
+class PredicateClass:
+    """One predicate class, with its ask classes that have pending asks, by number.
+
+    ``name``: as in the key of its ask classes. ``lasting``: nodes keep refusals, since the asks
+    named the class. ``number``: part of the keys under which nodes keep verdicts; it is never used
+    twice. ``ticket``: the number of the open question, 0: none; ``judged``: nodes that a remote RM
+    was asked about, by ID; ``wanted``: how many of them the waiting asks can use. ``due_ns``: when
+    the RM is asked about it again, 0: it is not listed (see ``Retries``); ``delay_ns``: the pause
+    before that; ``rounds``: how often the RM was asked again.
+    """
+
+    __slots__ = (
+        "ask_classes",
+        "delay_ns",
+        "due_ns",
+        "judged",
+        "lasting",
+        "name",
+        "number",
+        "rounds",
+        "ticket",
+        "wanted",
+    )
+
+    def __init__(self, number: int, name: str, *, lasting: bool) -> None:
+        self.number = number
+        self.name = name
+        self.lasting = lasting
+        self.ask_classes: dict[int, AskClass] = {}
+        self.ticket: int = 0
+        self.judged: dict[str, Node] = _NO_NODES
+        self.wanted: int = 0
+        self.due_ns: int = 0
+        self.delay_ns: int = 0
+        self.rounds: int = 0
+
+    def waiting_ask_classes(self) -> list[AskClass]:
+        """Return the ask classes that wait for a node; each round begins with another one.
+
+        Rules: EXT-15.
+        """
+        waiting = [ask_class for ask_class in self.ask_classes.values() if ask_class.waiting]
+        first = self.rounds % len(waiting) if waiting else 0
+        return waiting[first:] + waiting[:first]
+
+    def waits(self) -> bool:
+        """Whether a class queue of it waits for a node. Rules: EXT-15."""
+        return any(ask_class.waiting for ask_class in self.ask_classes.values())
+
+    def refused(self) -> str:
+        """Return the key under which a node keeps a lasting refusal."""
+        return f"refused {self.number}"
+
+    def key_of(self, *, allocate: bool) -> str:
+        """Return the key under which a node keeps a later verdict of the RM. Rules: EXT-5."""
+        return f"run {self.number}" if allocate else f"reserve {self.number}"
+
+    def note_question(self, ticket: int, nodes: Sequence[Node]) -> None:
+        """Note that the RM is asked about nodes. Rules: EXT-5, EXT-14."""
+        self.ticket = ticket
+        if not self.judged:
+            self.judged = {}
+        for node in nodes:
+            self.judged[node.node_id] = node
+
+    def forget(self) -> None:
+        """Forget the later verdicts of the RM, and the open question.
+
+        Rules: EXT-5.
+        """
+        self.ticket = 0
+        if self.judged:
+            run, reserve = self.key_of(allocate=True), self.key_of(allocate=False)
+            for node in self.judged.values():
+                node.verdicts.pop(run, None)
+                node.verdicts.pop(reserve, None)
+            self.judged = _NO_NODES
+
+    def renew(self, number: int) -> None:
+        """Make all verdicts so far void; ``number`` is the new number of the class.
+
+        Verdicts under the old keys are never read again; a node drops them when it changes. Rules:
+        NOD-13.
+        """
+        self.forget()
+        self.number = number

@@ -1,0 +1,1 @@
+"""Nodes, their orders, and the ask classes that wait for a node."""

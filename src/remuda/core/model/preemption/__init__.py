@@ -1,0 +1,1 @@
+"""Preemptions, fruitless attempts, and the candidates for victims."""

@@ -1,0 +1,32 @@
+"""Finds the source of a connection or call, for limits per address (REST-3, SI-105)."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Final
+from urllib.parse import unquote
+
+# Bits of an IPv6 address that tell one customer from another; the rest is at his choice.
+_CUSTOMER_BITS: Final = 64
+
+
+def source(host: str) -> str:
+    """Return the common part of the addresses of one source: all of IPv4, half of IPv6.
+
+    A text that is no address is returned as it is.
+    """
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return str(ipaddress.ip_network((address, _CUSTOMER_BITS), strict=False).network_address)
+
+
+def source_of_peer(peer: str) -> str:
+    """Return the source of a peer as gRPC writes it, such as ``ipv4:10.0.0.1:4711``."""
+    _, _, rest = peer.partition(":")
+    return source(unquote(rest).rpartition(":")[0].strip("[]"))

@@ -1,0 +1,99 @@
+"""The service for health probes of clusters: grpc.health.v1.Health, as gRPC defines it.
+
+Its two messages are described here, in a pool of their own: generated code would clash with that of
+gRPC's package for it, where somebody has that, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any, Final, TypeAlias
+
+import grpc
+import grpc.aio
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message_factory import GetMessageClass
+
+SERVICE: Final = "grpc.health.v1.Health"
+
+# Values of HealthCheckResponse.ServingStatus.
+SERVING: Final = 1
+NOT_SERVING: Final = 2
+_SERVICE_UNKNOWN: Final = 3
+
+_Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
+
+
+def _described() -> FileDescriptorProto:
+    """Return the two messages; the status is a number here, which is the same on the wire."""
+    file = FileDescriptorProto(
+        name="grpc/health/v1/health.proto", package="grpc.health.v1", syntax="proto3"
+    )
+    for message, field, kind in (
+        ("HealthCheckRequest", "service", FieldDescriptorProto.TYPE_STRING),
+        ("HealthCheckResponse", "status", FieldDescriptorProto.TYPE_INT32),
+    ):
+        file.message_type.add(name=message).field.add(
+            name=field, number=1, type=kind, label=FieldDescriptorProto.LABEL_OPTIONAL
+        )
+    return file
+
+
+_POOL: Final = DescriptorPool()
+_POOL.Add(_described())
+
+
+def _class_of(name: str) -> Any:
+    return GetMessageClass(_POOL.FindMessageTypeByName(f"grpc.health.v1.{name}"))
+
+
+_Request: Final = _class_of("HealthCheckRequest")
+_Response: Final = _class_of("HealthCheckResponse")
+
+
+class Health:
+    """The status of each service; "" means all of them. Event loop of the server."""
+
+    def __init__(self, server: grpc.aio.Server) -> None:
+        self._served = {""}
+        self._ended = asyncio.Event()
+        methods = {
+            "Check": grpc.unary_unary_rpc_method_handler(
+                self._check, _Request.FromString, _Response.SerializeToString
+            ),
+            "Watch": grpc.unary_stream_rpc_method_handler(
+                self._watch, _Request.FromString, _Response.SerializeToString
+            ),
+        }
+        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, methods),))
+
+    def serve(self, name: str) -> None:
+        """Report from now on that a service is served."""
+        self._served.add(name)
+
+    def end(self) -> None:
+        """Report from now on that no service is served."""
+        self._ended.set()
+
+    def _status(self, name: str) -> int:
+        if name not in self._served:
+            return _SERVICE_UNKNOWN
+        return NOT_SERVING if self._ended.is_set() else SERVING
+
+    async def _check(self, request: Any, context: _Context) -> Any:
+        """Answer once; NOT_FOUND for a service that is not known."""
+        status = self._status(request.service)
+        if status == _SERVICE_UNKNOWN:
+            await context.abort(grpc.StatusCode.NOT_FOUND, f"no service {request.service!r}")
+        return _Response(status=status)
+
+    async def _watch(self, request: Any, context: _Context) -> AsyncIterator[Any]:
+        """Send the status, and again when it changes; the client ends the call."""
+        before = self._status(request.service)
+        yield _Response(status=before)
+        await self._ended.wait()
+        if (now := self._status(request.service)) != before:
+            yield _Response(status=now)
+        await asyncio.Event().wait()

@@ -1,0 +1,107 @@
+"""Who may read the HTTP API: bearer tokens, and which paths need which role (REST-1, REST-55).
+
+Requests of all paths pass through here, so that no route can be forgotten; a path that is not
+listed needs an identity that may read. Without identities, which is the default, everybody may read
+everything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from remuda.base.errors import UsageError
+from remuda.edges.identities import Identity, read_identities
+from remuda.edges.rest.requests.errors import ADMIN_NEEDED, NOBODY_KNOWN, ApiError
+from remuda.edges.rest.shapes import dao
+
+# Probes ask without saying who they are. The description of the API has nothing of the cluster, nor
+# has the first page, and its page has to be there before anybody can type a token into it.
+_OPEN: Final = frozenset({"/", "/ui/", "/livez", "/readyz", "/healthz", "/ws/v1/openapi.json"})
+_OPEN_BELOW: Final = "/ws/v1/docs"
+
+# Stacks, profiles and dumps (REST-55).
+_FOR_ADMINS: Final = frozenset({"/ws/v1/stack", "/ws/v1/fullstatedump"})
+_FOR_ADMINS_BELOW: Final = "/debug/"
+
+_SCHEME: Final = "bearer"
+
+
+def is_for_admins(path: str) -> bool:
+    """Whether a path shows the inside of the process or all of its state (REST-55)."""
+    return path in _FOR_ADMINS or path.startswith(_FOR_ADMINS_BELOW)
+
+
+def is_open(path: str) -> bool:
+    """Whether a path is open to everybody, for all settings."""
+    return path in _OPEN or path == _OPEN_BELOW or path.startswith(_OPEN_BELOW + "/")
+
+
+def read_readers(path: Path | None) -> tuple[Identity, ...]:
+    """Read who may use the HTTP API; none if no file is named: everybody may (REST-1).
+
+    Only tokens count here: a file that gRPC uses as well may have identities known by certificate.
+    Raises: UsageError, one line.
+    """
+    if path is None:
+        return ()
+    known = read_identities(path, certificates=True)
+    readers = tuple([each for each in known if each.token_digests and (each.read or each.admin)])
+    if not readers:
+        raise UsageError(
+            f"{path}: nobody may use the HTTP API; give an identity token-sha256 and read = true"
+        )
+    return readers
+
+
+class Guard:
+    """Lets requests of known identities through; refuses others with 401 or 403 (REST-1)."""
+
+    def __init__(self, app: ASGIApp, readers: Sequence[Identity]) -> None:
+        self._app = app
+        self._known = [(digest, each) for each in readers for digest in each.token_digests]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] == "http" and self._known and not is_open(scope["path"]):
+            refusal = self._refusal(Request(scope))
+            if refusal is not None:
+                await refusal(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _refusal(self, request: Request) -> Response | None:
+        sent = request.headers.getlist("authorization")
+        scheme, _, token = sent[0].partition(" ") if len(sent) == 1 else ("", "", "")
+        caller = self._identify(token.strip()) if scheme.lower() == _SCHEME else None
+        if caller is None:
+            wrong = ', error="invalid_token"' if sent else ""
+            challenge = f'Bearer realm="remuda"{wrong}'
+            return _response(ApiError(401, NOBODY_KNOWN), {"WWW-Authenticate": challenge})
+        if not caller.admin and is_for_admins(request.scope["path"]):
+            return _response(ApiError(403, ADMIN_NEEDED), {})
+        return None
+
+    def _identify(self, token: str) -> Identity | None:
+        """Return the owner of a token.
+
+        The time it takes does not show how much of a guess is right.
+        """
+        digest = hashlib.sha256(token.encode("latin-1")).digest()
+        found = None
+        for known, identity in self._known:
+            if hmac.compare_digest(known, digest):
+                found = identity
+        return found
+
+
+def _response(error: ApiError, headers: dict[str, str]) -> Response:
+    headers = {**headers, "Content-Type": dao.JSON_TYPE, "Cache-Control": "no-store"}
+    return Response(dao.encode(error.body()), error.status, headers=headers)

@@ -1,0 +1,242 @@
+"""The command ``remuda kubernetes``: the shim, and commands of its own.
+
+``predicates`` answers recorded questions as the shim's filters would: for tests, and to see from a
+bug report why a node was refused.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO, Final
+
+import msgspec
+import typer
+
+from remuda.base.addresses import parse_address
+from remuda.base.errors import UsageError
+from remuda.cli.extras import require
+
+_HELP: Final = {"help_option_names": ["-h", "--help"]}
+# The name that stands for standard input.
+_STDIN: Final = "-"
+# A line holds a whole cluster at most; 5,000 nodes with 10 pods each take less.
+_LINE_BYTES: Final = 256 * 2**20
+
+_EXAMPLES: Final = """
+Examples:
+
+\b
+  remuda kubernetes                         with the scheduler inside
+  remuda kubernetes --scheduler HOST:9079   with a scheduler elsewhere
+  remuda kubernetes --leader-elect          one of several replicas
+  remuda kubernetes predicates FILE.jsonl   why nodes refuse pods
+  remuda kubernetes predicates --help       the form of its lines
+"""
+_PREDICATES_EXAMPLES: Final = """
+Examples:
+
+\b
+  remuda kubernetes predicates questions.jsonl
+  remuda kubernetes predicates - < questions.jsonl
+"""
+
+app: Final = typer.Typer(
+    name="kubernetes",
+    epilog=_EXAMPLES,
+    context_settings=_HELP,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+_Kubeconfig = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        envvar="REMUDA_KUBECONFIG",
+        help="How to reach the API server; without it KUBECONFIG, then ~/.kube/config, then the"
+        " service account of the pod.",
+    ),
+]
+_Context = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        envvar="REMUDA_KUBE_CONTEXT",
+        help="Context of that file; by default its current one.",
+    ),
+]
+_Namespace = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        envvar="REMUDA_NAMESPACE",
+        help="Namespace of the shim's ConfigMaps and lease; by default that of its pod, else"
+        " yunikorn.",
+    ),
+]
+_Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT",
+        envvar="REMUDA_SCHEDULER",
+        help="gRPC listener of a scheduler elsewhere; without it one runs in this process.",
+    ),
+]
+_Embedded = Annotated[
+    bool,
+    typer.Option("--embedded", help="Run the scheduler in this process, which is the default."),
+]
+_GrpcAddress = Annotated[
+    str,
+    typer.Option(
+        metavar="HOST:PORT",
+        envvar="REMUDA_GRPC_ADDRESS",
+        help="Where the scheduler in this process listens for gRPC; port 0 takes a free one.",
+    ),
+]
+_RestAddress = Annotated[
+    str,
+    typer.Option(
+        metavar="HOST:PORT",
+        envvar="REMUDA_REST_ADDRESS",
+        help="Where the scheduler in this process serves its HTTP API; port 0 takes a free one.",
+    ),
+]
+_ReportsAddress = Annotated[
+    str,
+    typer.Option(
+        metavar="HOST:PORT",
+        envvar="REMUDA_REPORTS_ADDRESS",
+        help="Where the shim serves /livez, /readyz, /metrics and /state; port 0 takes a free one.",
+    ),
+]
+_LeaderElect = Annotated[
+    bool,
+    typer.Option(
+        "--leader-elect",
+        envvar="REMUDA_LEADER_ELECT",
+        help="Work only while this replica holds the lease remuda-kubernetes.",
+    ),
+]
+_RmId = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        envvar="REMUDA_RM_ID",
+        help="Name of the cluster for the scheduler; by default mycluster.",
+    ),
+]
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    *,
+    kubeconfig: _Kubeconfig = None,
+    kube_context: _Context = "",
+    namespace: _Namespace = "",
+    scheduler: _Scheduler = None,
+    embedded: _Embedded = False,
+    grpc_address: _GrpcAddress = "127.0.0.1:9079",
+    rest_address: _RestAddress = "127.0.0.1:9080",
+    reports_address: _ReportsAddress = "127.0.0.1:9081",
+    leader_elect: _LeaderElect = False,
+    rm_id: _RmId = "",
+) -> None:
+    """Schedule the pods of a Kubernetes cluster.
+
+    Pods whose schedulerName is yunikorn get their nodes from remuda. Queues
+    come from the ConfigMap yunikorn-configs; a change counts at once.
+
+    When it is ready, /readyz answers 200. SIGTERM and Ctrl-C end it cleanly.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    if embedded and scheduler is not None:
+        raise UsageError("--embedded and --scheduler exclude each other; leave one out")
+    require("kubernetes", "remuda kubernetes", "lightkube", "httpx2", "prometheus_client")
+    from remuda_kubernetes.start import Start, start  # noqa: PLC0415 - keeps help fast
+
+    start(
+        Start(
+            kubeconfig=kubeconfig,
+            kube_context=kube_context,
+            namespace=namespace,
+            scheduler=None if scheduler is None else parse_address("--scheduler", scheduler),
+            grpc_address=parse_address("--grpc-address", grpc_address),
+            rest_address=parse_address("--rest-address", rest_address),
+            reports_address=parse_address("--reports-address", reports_address),
+            elect=leader_elect,
+            rm_id=rm_id,
+        )
+    )
+
+
+@app.command(epilog=_PREDICATES_EXAMPLES)
+def predicates(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Questions, one a line; - reads stdin.")
+    ],
+) -> None:
+    """Say which verdict kube-scheduler's filters give.
+
+    Each line of the file is a JSON object: {"id", "plugin": the name of one
+    filter (all of them if left out), "pod": a Pod, "node": {"node": a Node,
+    "pods": the pods on it}, "cluster": all nodes in this form, "arguments":
+    how the filter is configured, "objects": volumes, claims, namespaces}.
+
+    Each answer is a line: {"id", "verdict", "reasons"}, or {"line", "error"}
+    for a line that cannot be judged.
+
+    Exit code 0: all lines were judged; 1: some were not; 2: the file cannot
+    be read, or the command line is wrong.
+    """
+    failed = False
+    with _opened(file) as stream:
+        for found in _answers(stream):
+            failed = failed or "error" in found
+            sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+    if failed:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[BinaryIO]:
+    """Open the file, or standard input. Raises: UsageError."""
+    if str(file) == _STDIN:
+        yield sys.stdin.buffer
+        return
+    try:
+        stream = file.open("rb")
+    except OSError as error:
+        raise UsageError(
+            f"{file}: {error.strerror}; name a file with one question a line"
+        ) from error
+    with stream:
+        yield stream
+
+
+def _answers(stream: BinaryIO) -> Iterator[dict[str, Any]]:
+    """Answer each line, also those with nothing on them."""
+    from remuda_kubernetes.objects.values import ObjectError  # noqa: PLC0415 - keeps help fast
+    from remuda_kubernetes.predicates.lines import answer  # noqa: PLC0415 - see above
+
+    number = 0
+    while line := stream.readline(_LINE_BYTES):
+        number += 1
+        if len(line) == _LINE_BYTES and not line.endswith(b"\n"):
+            yield {
+                "line": number,
+                "error": f"longer than {_LINE_BYTES} bytes; the rest is not read",
+            }
+            return
+        try:
+            found = answer(line)
+        except ObjectError as error:
+            yield {"line": number, "error": str(error)}
+        else:
+            yield {"id": found.id, "verdict": found.verdict, "reasons": list(found.reasons)}

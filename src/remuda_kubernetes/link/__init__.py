@@ -1,0 +1,1 @@
+"""The edge to the scheduler: one session, used from one event loop."""

@@ -1,0 +1,253 @@
+"""The running shim: carries inputs into the state machine and its effects to the two servers.
+
+Everything runs on one event loop, so the state machine has one writer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from remuda.si.pb import si_pb2 as si
+from remuda.si.predicates import NodesPredicatesItem, NodesPredicatesItemResult
+from remuda.si.wire import Response
+from remuda_kubernetes.api.calls import Calls
+from remuda_kubernetes.api.events import Events
+from remuda_kubernetes.figures import Figures
+from remuda_kubernetes.link.session import SchedulerLink
+from remuda_kubernetes.objects.changes import Change
+from remuda_kubernetes.objects.outcomes import Outcome
+from remuda_kubernetes.objects.pods import PodCondition
+from remuda_kubernetes.shim.effects import (
+    AnnotatePod,
+    BindPod,
+    BindVolume,
+    Call,
+    CreatePod,
+    DeletePod,
+    Effect,
+    EvictPod,
+    FailPod,
+    PostEvent,
+    Reconfigure,
+    Register,
+    SelectNode,
+    SetCondition,
+    ToScheduler,
+)
+from remuda_kubernetes.shim.shim import Shim
+
+_log = logging.getLogger("remuda.kubernetes")
+
+
+class Service:
+    """Connects the state machine with the API server and the scheduler.
+
+    Args:
+        shim: the state machine.
+        calls, events: the ways to the API server.
+        link: the way to the scheduler; set by ``attach`` before the first effect.
+    """
+
+    def __init__(self, shim: Shim, calls: Calls, events: Events) -> None:
+        self.shim: Final = shim
+        self.figures: Final = Figures()
+        self.scheduler_problem = "not registered yet"
+        self._calls: Final = calls
+        self._events: Final = events
+        self._link: SchedulerLink | None = None
+        self._loop: Final = asyncio.get_running_loop()
+        self._running: Final[set[asyncio.Task[None]]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_due_ns = 0
+
+    def attach(self, link: SchedulerLink) -> None:
+        """Use this way to the scheduler."""
+        self._link = link
+
+    # ------------------------------------------------------------------ the API server
+
+    def deliver(self, changes: Sequence[Change]) -> None:
+        """Take in changes of objects."""
+        counts = self.figures.changes
+        with _Step(self):
+            for change in changes:
+                counts[change.kind.name] = counts.get(change.kind.name, 0) + 1
+                self.shim.changed(change.kind, change.old, change.new)
+
+    def synced(self) -> None:
+        """Begin: all objects are known."""
+        with _Step(self):
+            self.shim.synced()
+
+    # ------------------------------------------------------------------ the scheduler
+
+    def registered(self, fault: str = "", *, refused: bool = False) -> None:
+        """Tell the scheduler all there is, or try again after a while."""
+        self.scheduler_problem = fault
+        with _Step(self):
+            self.shim.registered(fault, refused=refused)
+
+    def lost(self, reason: str) -> None:
+        """Register again."""
+        self.scheduler_problem = reason
+        with _Step(self):
+            self.shim.lost()
+            self.shim.register_again()
+
+    def answered(self, responses: Sequence[Response]) -> None:
+        """Take in responses."""
+        self.figures.responses += len(responses)
+        with _Step(self):
+            self.shim.answered(responses)
+
+    def reconfigured(self, token: object, fault: str) -> None:
+        """Take in whether a configuration counts now."""
+        with _Step(self):
+            self.shim.reconfigured(token, fault)
+
+    def events(self, records: Sequence[si.EventRecord]) -> None:
+        """Take in events."""
+        with _Step(self):
+            self.shim.events(records)
+
+    def waits(self, update: si.UpdateContainerSchedulingStateRequest) -> None:
+        """Take in that an ask waits."""
+        with _Step(self):
+            self.shim.waits(update)
+
+    def judge(self, items: Sequence[NodesPredicatesItem]) -> list[NodesPredicatesItemResult]:
+        """Judge nodes."""
+        self.figures.questions += 1
+        found = self.shim.judge(items)
+        self.figures.verdicts += sum([len(item.node_ids) for item in items])
+        return found
+
+    def victims(self, args: si.PreemptionPredicatesArgs) -> si.PreemptionPredicatesResponse:
+        """Judge victims."""
+        self.figures.questions += 1
+        self.shim.tick(time.monotonic_ns())
+        return self.shim.victims(args)
+
+    def dump(self) -> str:
+        """Return the state as JSON."""
+        return msgspec.json.encode(self.shim.dump()).decode()
+
+    # ------------------------------------------------------------------ inputs and effects
+
+    def begin_step(self) -> float:
+        """Bring the time up to date before an input; return when it began."""
+        now = time.monotonic_ns()
+        self.shim.tick(now)
+        return now / 1e9
+
+    def end_step(self, began: float) -> None:
+        """Carry out the effects of an input."""
+        for effect in self.shim.take():
+            self._do(effect)
+        for name, seconds in self.shim.take_latencies():
+            getattr(self.figures, name).observe(seconds)
+        self.figures.step.observe(time.monotonic() - began)
+        self._arm()
+
+    def _arm(self) -> None:
+        """Set the timer to the next moment at which the state machine has something to do."""
+        due = self.shim.due_ns()
+        if due is None or (self._timer is not None and self._timer_due_ns <= due):
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_due_ns = due
+        self._timer = self._loop.call_later(
+            max(0.0, (due - time.monotonic_ns()) / 1e9), self._on_time
+        )
+
+    def _on_time(self) -> None:
+        self._timer = None
+        with _Step(self):
+            pass
+
+    def _do(self, effect: Effect) -> None:
+        assert self._link is not None
+        if isinstance(effect, ToScheduler):
+            self.figures.requests_sent += 1
+            self._link.send(effect.request)
+        elif isinstance(effect, PostEvent):
+            event = effect.event
+            self._events.post_about(
+                event.about, event.reason, event.message, type=event.type, action=event.action
+            )
+        elif isinstance(effect, Register):
+            self._link.register(effect.queues, effect.extra)
+        elif isinstance(effect, Reconfigure):
+            self._link.reconfigure(effect.queues, effect.extra, effect.about)
+        else:
+            task = self._loop.create_task(self._call(effect))
+            self._running.add(task)
+
+    async def _call(self, call: Call) -> None:
+        outcome = await self._carry_out(call)
+        if not outcome.done:
+            _log.info("%s: %s: %s", type(call).__name__, outcome.result.value, outcome.message)
+        with _Step(self):
+            self.shim.ended(call.number, outcome)
+        task = asyncio.current_task()
+        if task is not None:
+            self._running.discard(task)
+
+    async def _carry_out(self, call: Call) -> Outcome:
+        calls = self._calls
+        match call:
+            case BindPod():
+                return await calls.bind(call.pod, call.node)
+            case CreatePod():
+                return await calls.create_pod(call.namespace, call.manifest)
+            case DeletePod():
+                return await calls.delete_pod(call.pod, grace_seconds=call.grace_seconds)
+            case EvictPod():
+                return await calls.evict(call.pod)
+            case SetCondition():
+                condition = PodCondition(
+                    type="PodScheduled",
+                    status="False",
+                    reason=call.reason,
+                    message=call.message,
+                    last_transition_time=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                )
+                return await calls.patch_pod_conditions(call.pod, (condition,))
+            case FailPod():
+                return await calls.fail_pod(call.pod, call.reason, call.message)
+            case AnnotatePod():
+                return await calls.annotate_pod(call.pod, call.annotations)
+            case BindVolume():
+                return await calls.give_volume(call.volume, call.claim)
+            case SelectNode():
+                return await calls.select_node(call.claim, call.node)
+
+    async def close(self) -> None:
+        """Stop: no call is begun any more, those that run are dropped."""
+        if self._timer is not None:
+            self._timer.cancel()
+        for task in list(self._running):
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+
+
+class _Step:
+    """One input: the time before it, the effects after it."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._began = 0.0
+
+    def __enter__(self) -> None:
+        self._began = self._service.begin_step()
+
+    def __exit__(self, *_: object) -> None:
+        self._service.end_step(self._began)

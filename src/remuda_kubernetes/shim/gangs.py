@@ -1,0 +1,143 @@
+"""Gangs: placeholders keep room for the members, until all of it is there.
+
+The originator is the pod that brings the task groups. Placeholders belong to it, so they go when it
+goes; the shim removes them anyway, as far as they are left.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Final
+
+from remuda_kubernetes.objects.outcomes import Outcome, Result
+from remuda_kubernetes.shim import asking
+from remuda_kubernetes.shim.effects import AnnotatePod, CreatePod, DeletePod
+from remuda_kubernetes.shim.records import Application, Task
+from remuda_kubernetes.shim.state import State
+from remuda_kubernetes.shim.states import ApplicationState, TaskState
+from remuda_kubernetes.translation import events, names, placeholders
+
+_PAUSE_SECONDS: Final = 5.0
+
+
+def must_reserve(application: Application) -> bool:
+    """Whether an application that was accepted has to reserve room first.
+
+    Not one whose members run already: it had begun before a restart.
+    """
+    if not application.facts.groups:
+        return False
+    return not any(
+        task.state in {TaskState.BOUND, TaskState.BINDING}
+        and not task.placeholder
+        and task.key != application.originator.uid
+        for task in application.tasks.values()
+    )
+
+
+def reserve(state: State, application: Application) -> None:
+    """Create the placeholders that are missing. Those of before a restart are there already."""
+    if application.reserved or application.state is not ApplicationState.RESERVING:
+        return
+    pods = [task.pod for task in application.tasks.values()]
+    count = 0
+    for manifest in placeholders.missing_placeholders(
+        application.facts, pods, state.settings.placeholder_image
+    ):
+        name = manifest["metadata"]["name"]
+        if name not in application.creating:
+            application.creating.add(name)
+            count += 1
+            _create(state, application, manifest)
+    if count:
+        state.post(events.gang_begins(application.originator, application.identity, count))
+    _begin_if_complete(state, application)
+
+
+def _create(state: State, application: Application, manifest: dict[str, Any]) -> None:
+    state.call(
+        partial(CreatePod, namespace=application.facts.namespace, manifest=manifest),
+        partial(_created, state, application, manifest),
+    )
+
+
+def _created(
+    state: State, application: Application, manifest: dict[str, Any], outcome: Outcome
+) -> None:
+    """Take in what became of a placeholder. The watch brings it if it was created."""
+    # A conflict: it exists, from before a restart.
+    if outcome.done or outcome.result is Result.CONFLICT:
+        return
+    application.creating.discard(manifest["metadata"]["name"])
+    if application.reserved or application.state is not ApplicationState.RESERVING:
+        return
+    name = manifest["metadata"]["name"]
+    state.post(events.placeholder_failed(application.originator, name, outcome.message))
+    state.after(_PAUSE_SECONDS, partial(reserve, state, application))
+
+
+def task_bound(state: State, task: Task) -> None:
+    """Take in that a task has its node: the gang may be complete."""
+    _begin_if_complete(state, task.application)
+
+
+def _begin_if_complete(state: State, application: Application) -> None:
+    """Let the members ask when each group has as many placeholders with a node as it needs."""
+    if application.state is not ApplicationState.RESERVING:
+        return
+    have: dict[str, int] = {}
+    for task in application.tasks.values():
+        if task.placeholder and task.state in {TaskState.BOUND, TaskState.LEAVING}:
+            group = task.facts.task_group
+            have[group] = have.get(group, 0) + 1
+    if all(have.get(group.name, 0) >= group.min_member for group in application.facts.groups):
+        asking.begin(state, application)
+
+
+def task_gone(state: State, task: Task) -> None:
+    """Take in that a task is gone.
+
+    Without the originator no room is kept. A placeholder that was deleted too early is made again.
+    """
+    application = task.application
+    if application.facts.groups and task.key == application.originator.uid:
+        give_up(state, application)
+    elif task.placeholder and application.state is ApplicationState.RESERVING:
+        state.after(_PAUSE_SECONDS, partial(reserve, state, application))
+
+
+def give_up(state: State, application: Application) -> None:
+    """Make no more placeholders, and remove those that are left."""
+    application.reserved = True
+    application.creating.clear()
+    for task in list(application.tasks.values()):
+        if task.placeholder:
+            remove(state, task)
+
+
+def mark_over(state: State, application: Application) -> None:
+    """Note at the originator that the time of the gang is over, so a restart knows it, too."""
+    pod = application.originator
+    if pod.uid in state.tasks:
+        state.post(events.gang_timed_out(pod, application.identity, hard=False))
+        state.call(
+            partial(AnnotatePod, pod=pod, annotations={names.RESERVATION_OVER: "true"}), _ignore
+        )
+
+
+def _ignore(_outcome: Outcome) -> None:
+    """Leave it: at worst a restart reserves room once more."""
+
+
+def remove(state: State, task: Task) -> None:
+    """Delete a placeholder at once; again until it is gone."""
+    state.call(
+        partial(DeletePod, pod=task.pod, grace_seconds=0),
+        partial(_removed, state, task.key),
+    )
+
+
+def _removed(state: State, uid: str, outcome: Outcome) -> None:
+    task = state.tasks.get(uid)
+    if task is not None and outcome.result in {Result.FAILED, Result.BLOCKED}:
+        state.after(_PAUSE_SECONDS, partial(remove, state, task))

@@ -1,0 +1,148 @@
+"""Applications and tasks as the shim knows them, and what it knows of all objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from remuda.si.pb import si_pb2 as si
+from remuda_kubernetes.objects.kinds import NAMESPACE, NODE, POD, PRIORITY_CLASS, Kind
+from remuda_kubernetes.objects.metadata import KubernetesObject
+from remuda_kubernetes.objects.pods import Pod
+from remuda_kubernetes.predicates.volumes import VolumeDecision
+from remuda_kubernetes.shim.states import (
+    APPLICATIONS,
+    TASKS,
+    ApplicationEvent,
+    ApplicationState,
+    TaskEvent,
+    TaskState,
+    after,
+)
+from remuda_kubernetes.translation import applications, metadata
+
+
+@dataclass(slots=True, eq=False)
+class Task:
+    """One pod of an application; its uid is the key of its ask and its allocation.
+
+    ``facts``: what it says of itself. ``node``: where it is, or is about to be. ``termination``:
+    why the scheduler wants it gone, as a TerminationType, to be told when it is gone.
+    ``predicate_class``: of its ask. ``finding``: the scheduler's words on why it waits;
+    ``homeless``: no node has room for it. ``told``: what its condition says. ``tries``: bindings
+    that failed, in a row. ``volumes``: what its binding waits for. The three times are when it was
+    seen, asked for, and given a node.
+    """
+
+    pod: Pod
+    facts: metadata.Task
+    application: Application
+    state: TaskState = TaskState.WAITING
+    node: str = ""
+    allocation_id: str = ""
+    termination: si.TerminationType.ValueType = si.STOPPED_BY_RM
+    predicate_class: str = ""
+    finding: str = ""
+    homeless: bool = False
+    told: tuple[str, str] = ("", "")
+    told_at_ns: int = 0
+    tries: int = 0
+    volumes: VolumeDecision | None = None
+    seen_ns: int = 0
+    asked_ns: int = 0
+    allocated_ns: int = 0
+
+    @property
+    def key(self) -> str:
+        """The allocation key."""
+        return self.facts.key
+
+    @property
+    def placeholder(self) -> bool:
+        """Whether it only keeps room for a member of a gang."""
+        return self.facts.placeholder
+
+    def move(self, event: TaskEvent) -> bool:
+        """Go where an event leads; False if it means nothing in this state."""
+        found = after(TASKS, self.state, event)
+        if found is not None:
+            self.state = found
+        return found is not None
+
+
+@dataclass(slots=True, eq=False)
+class Application:
+    """What the pods with one application ID are.
+
+    ``facts``: what its originator, the pod it was learned from, says of it.
+    """
+
+    facts: applications.Application
+    originator: Pod
+    state: ApplicationState = ApplicationState.NEW
+    tasks: dict[str, Task] = field(default_factory=dict)
+    # Placeholders that were asked for and are not seen yet, by name.
+    creating: set[str] = field(default_factory=set)
+    # No placeholders are made any more: the gang has begun, or its time is over.
+    reserved: bool = False
+    # It is not submitted yet because its namespace is unknown.
+    waits: bool = False
+
+    @property
+    def identity(self) -> str:
+        """The application ID."""
+        return self.facts.application_id
+
+    def move(self, event: ApplicationEvent) -> bool:
+        """Go where an event leads; False if it means nothing in this state."""
+        found = after(APPLICATIONS, self.state, event)
+        if found is not None:
+            self.state = found
+        return found is not None
+
+
+class Objects:
+    """All objects by kind, namespace and name; pods by uid, too."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, dict[tuple[str, str], KubernetesObject]] = {}
+        self.pods: dict[str, Pod] = {}
+
+    def put(self, kind: Kind, found: KubernetesObject) -> None:
+        """Keep an object, in place of an older version of it."""
+        of_kind = self._kinds.setdefault(kind.name, {})
+        of_kind[found.namespace, found.name] = found
+        if isinstance(found, Pod):
+            self.pods[found.uid] = found
+
+    def drop(self, kind: Kind, gone: KubernetesObject) -> None:
+        """Forget an object, unless another one has its name by now."""
+        of_kind = self._kinds.setdefault(kind.name, {})
+        known = of_kind.get((gone.namespace, gone.name))
+        if known is not None and known.uid == gone.uid:
+            del of_kind[gone.namespace, gone.name]
+        if kind is POD:
+            self.pods.pop(gone.uid, None)
+
+    def get(self, kind: Kind, namespace: str, name: str) -> KubernetesObject | None:
+        """Return an object by name."""
+        return self._kinds.get(kind.name, {}).get((namespace, name))
+
+    def all(self, kind: Kind) -> list[KubernetesObject]:
+        """Return all objects of a kind, in the order of their arrival."""
+        return list(self._kinds.get(kind.name, {}).values())
+
+    def count(self, kind: Kind) -> int:
+        """Return how many objects of a kind there are."""
+        return len(self._kinds.get(kind.name, {}))
+
+    def node(self, name: str) -> KubernetesObject | None:
+        """Return a node."""
+        return self.get(NODE, "", name)
+
+    def namespace(self, name: str) -> KubernetesObject | None:
+        """Return a namespace."""
+        return self.get(NAMESPACE, "", name)
+
+    def priority_class(self, name: str) -> KubernetesObject | None:
+        """Return a priority class."""
+        return self.get(PRIORITY_CLASS, "", name)

@@ -1,0 +1,122 @@
+"""The first state of things, after the objects were listed or the scheduler was lost.
+
+The scheduler knows nothing then. It gets all nodes, closed; all applications, oldest pod first; all
+that runs; and then the nodes are opened. Its answers to reports of what runs come before any
+decision, so no room is given away twice.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+from typing import Final
+
+from remuda_kubernetes.objects.kinds import NODE
+from remuda_kubernetes.objects.nodes import Node
+from remuda_kubernetes.objects.pods import Pod
+from remuda_kubernetes.objects.values import ObjectError
+from remuda_kubernetes.shim import configuring, nodes, placing, pods
+from remuda_kubernetes.shim.effects import Register
+from remuda_kubernetes.shim.records import Task
+from remuda_kubernetes.shim.state import Phase, State
+from remuda_kubernetes.shim.states import TaskState
+from remuda_kubernetes.translation import metadata
+from remuda_kubernetes.translation.selection import Side, side_of
+
+# Pauses between two tries to register: the first, doubled up to the longest.
+_PAUSE_SECONDS: Final = 0.5
+_PAUSE_SECONDS_LIMIT: Final = 10.0
+
+
+def register(state: State) -> None:
+    """Ask the scheduler to take the shim in."""
+    state.phase = Phase.REGISTERING
+    state.registering = state.settings
+    state.outbox.put(Register(state.settings.queues, configuring.keys_for(state.settings)))
+
+
+def not_registered(state: State, reason: str, *, refused: bool) -> None:
+    """Take in that the scheduler did not take the shim in, and try again after a while.
+
+    A queue file that was refused is told. The one that counted before is used then; without one
+    nothing is scheduled until it is corrected, as nobody knows who may have how much.
+    """
+    state.phase = Phase.LOST
+    if refused:
+        configuring.refused_at_start(state, reason)
+    pause = min(_PAUSE_SECONDS * 2**state.failed_registrations, _PAUSE_SECONDS_LIMIT)
+    state.failed_registrations += 1
+    state.after(pause, partial(_register_if_lost, state))
+
+
+def _register_if_lost(state: State) -> None:
+    if state.phase is Phase.LOST:
+        register(state)
+
+
+def registered(state: State) -> None:
+    """Tell the scheduler all there is. What it knew before is void."""
+    decided = _reset(state)
+    state.phase = Phase.RUNNING
+    state.failed_registrations = 0
+    configuring.registered(state)
+    listed = [node for node in state.objects.all(NODE) if isinstance(node, Node)]
+    nodes.add(state, sorted(listed, key=lambda each: each.name))
+    ordered = _oldest_first(state)
+    state.begun = _begun(state, ordered)
+    for pod in ordered:
+        pods.changed(state, None, pod)
+    for task in decided:
+        _keep(state, task)
+    nodes.open_nodes(state, sorted(state.placed))
+
+
+def lost(state: State) -> None:
+    """Take in that the scheduler is gone, or has forgotten the shim."""
+    state.phase = Phase.LOST
+
+
+def _reset(state: State) -> list[Task]:
+    """Forget what the scheduler knew; return the tasks that have a node only we know of."""
+    decided = [
+        task
+        for task in state.tasks.values()
+        if task.state in {TaskState.BINDING, TaskState.BOUND} and not task.pod.assigned
+    ]
+    state.applications.clear()
+    state.tasks.clear()
+    state.asked.clear()
+    state.foreign.clear()
+    state.placed.clear()
+    return decided
+
+
+def _keep(state: State, before: Task) -> None:
+    """Report a pod whose binding was asked for as running: it does, or may at any moment."""
+    task = state.tasks.get(before.key)
+    if task is None or task.state is not TaskState.WAITING:
+        return
+    task.state = before.state
+    task.node = before.node
+    placing.place(state, task.pod, task.node)
+    pods.report_if_possible(state, task)
+
+
+def _begun(state: State, pods: list[Pod]) -> set[str]:
+    """Return the IDs of applications of which a pod has a node."""
+    found = set()
+    for pod in pods:
+        if pod.assigned and side_of(pod, state.settings.scheduler_names) is Side.OURS:
+            # A name that cannot be taken is told when the pod itself is taken in.
+            with suppress(ObjectError):
+                unique = state.settings.unique_application_ids
+                found.add(metadata.application_id(pod, unique=unique))
+    return found
+
+
+def _oldest_first(state: State) -> list[Pod]:
+    """Return all pods by the time of their creation, then by name."""
+    return sorted(
+        state.objects.pods.values(),
+        key=lambda pod: (pod.metadata.creation_timestamp or "", pod.key),
+    )

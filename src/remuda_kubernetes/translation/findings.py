@@ -1,0 +1,45 @@
+"""Faults in what a person wrote, as values that are told to that person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+# Characters of a text from outside that are shown.
+SHOWN: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fault: where it is, what is wrong, what to do about it.
+
+    ``error``: whether the whole is refused because of it; otherwise the rest takes effect.
+    """
+
+    where: str
+    problem: str
+    advice: str
+    error: bool = False
+
+    def __str__(self) -> str:
+        """Return the finding as one line."""
+        return f"{self.where}: {self.problem}; {self.advice}"
+
+
+def shown(text: object) -> str:
+    """Return a value from outside on one line and shortened; texts in quotes, others as JSON."""
+    if not isinstance(text, str):
+        return _shortened(msgspec.json.encode(text).decode())
+    return repr(_shortened(text))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+
+
+def one_line(findings: Iterable[Finding]) -> str:
+    """Return findings as one line."""
+    return " | ".join(str(each) for each in findings)

@@ -1,0 +1,54 @@
+"""Whoever builds a wheel from the same sources with the same tools gets the same bytes.
+
+A compiled wheel takes minutes to build, twice as long as a test may take; here a few modules are
+compiled, by the same way. `make reproducible` builds the whole.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from tools.wheels import backend
+from tools.wheels.reproducible import both, differing
+
+MODULES = ("core/model/queues/bound.py", "core/policy/headroom.py")
+
+compiles = pytest.mark.skipif(bool(backend.obstacle()), reason=backend.obstacle())
+
+
+@pytest.mark.parametrize("kind", ["pure_wheel", pytest.param("compiled_wheel", marks=compiles)])
+def test_two_builds_in_different_places_are_the_same_bytes(kind: str, tmp_path: Path) -> None:
+    one, other = both(kind, tmp_path, MODULES)
+    assert one != other
+    assert differing(one, other) == []
+    assert one.read_bytes() == other.read_bytes()
+    with ZipFile(one) as archive:
+        libraries = [name for name in archive.namelist() if name.endswith(".so")]
+        assert bool(libraries) is (kind == "compiled_wheel")
+        for name in libraries:
+            assert str(tmp_path).encode() not in archive.read(name)
+
+
+def test_a_wheel_is_dated_as_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    with ZipFile(tmp_path / backend.pure_wheel(tmp_path)) as archive:
+        dates = {each.date_time for each in archive.infolist()}
+    assert dates == {time.gmtime(1_700_000_000)[:6]}
+
+
+def test_a_difference_is_told(tmp_path: Path) -> None:
+    names = ["a", "b", "c"]
+    for name, text in zip(names, ["x", "y", "x"], strict=True):
+        with ZipFile(tmp_path / name, "w") as archive:
+            archive.writestr("file", text)
+    with ZipFile(tmp_path / "c", "w") as archive:
+        archive.writestr("file", "x")
+        archive.writestr("more", "")
+    one, other, third = (tmp_path / name for name in names)
+    assert differing(one, other) == ["file"]
+    assert differing(one, third) == ["more"]
+    assert differing(one, one) == []

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from remuda_kubernetes.objects.kinds import POD
+from remuda_kubernetes.objects.outcomes import Outcome, Result
+from remuda_kubernetes.objects.pods import Pod
+from remuda_kubernetes.shim.effects import CreatePod, DeletePod
+from tests.kubernetes.shim.world import World, until
+
+GROUPS = "yunikorn.apache.org/task-groups"
+GROUP = "yunikorn.apache.org/task-group-name"
+POLICY = "yunikorn.apache.org/schedulingPolicyParameters"
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    made = World()
+    yield made
+    made.close()
+
+
+def groups(members: int, cpu: str = "1", name: str = "workers") -> dict[str, str]:
+    group = {"name": name, "minMember": members, "minResource": {"cpu": cpu, "memory": "0"}}
+    return {GROUPS: json.dumps([group])}
+
+
+def placeholders(world: World) -> list[Pod]:
+    return [pod for pod in world.pods() if pod.name.startswith("tg-")]
+
+
+def member(world: World, name: str, **more: Any) -> Pod:
+    return world.pod(name, annotations={GROUP: "workers"}, **more)
+
+
+def test_placeholders_keep_the_room_until_the_members_take_it(world: World) -> None:
+    world.node("n1", cpu="4")
+    world.start()
+    world.pod("driver", cpu="1", annotations=groups(3))
+    world.run()
+    # The placeholders have their nodes, and the originator runs with what is left.
+    assert [pod.spec.node_name for pod in placeholders(world)] == ["n1"] * 3
+    assert world.where("driver") == "n1"
+    for name in ("w1", "w2", "w3"):
+        member(world, name)
+    until(world, lambda: all(world.where(name) == "n1" for name in ("w1", "w2", "w3")))
+    assert placeholders(world) == []
+
+
+def test_members_wait_while_the_gang_has_not_its_room(world: World) -> None:
+    world.node("n1", cpu="2")
+    world.start()
+    world.pod("driver", cpu="1", annotations=groups(3))
+    member(world, "w1")
+    world.run()
+    assert world.where("driver") == world.where("w1") == ""
+    world.node("n2", cpu="3")
+    until(world, lambda: world.where("driver") != "" and world.where("w1") != "")
+
+
+def test_a_soft_gang_starts_without_its_room_when_the_time_is_over(world: World) -> None:
+    world.node("n1", cpu="2")
+    world.start()
+    annotations = groups(3) | {POLICY: "placeholderTimeoutInSeconds=1 gangSchedulingStyle=Soft"}
+    world.pod("driver", cpu="1", annotations=annotations)
+    until(world, lambda: world.where("driver") == "n1")
+    assert placeholders(world) == []
+
+
+def test_a_hard_gang_fails_when_the_time_is_over(world: World) -> None:
+    world.node("n1", cpu="2")
+    world.start()
+    annotations = groups(3) | {POLICY: "placeholderTimeoutInSeconds=1 gangSchedulingStyle=Hard"}
+    world.pod("driver", cpu="1", annotations=annotations)
+
+    def failed() -> bool:
+        pod = world.current("driver")
+        return pod is not None and pod.status.phase == "Failed"
+
+    until(world, failed)
+    until(world, lambda: placeholders(world) == [])
+    assert world.told("TaskFailed")
+
+
+def test_after_a_restart_only_the_missing_placeholders_are_made(world: World) -> None:
+    world.node("n1", cpu="4")
+    world.start()
+    world.pod("driver", cpu="1", annotations=groups(3))
+    world.run()
+    made = {pod.name for pod in placeholders(world)}
+    world.calls.clear()
+    gone = min(made)
+    world.shim.lost()
+    world.drop(POD, gone, "default")
+    world.shim.register_again()
+    world.run()
+    (created,) = [call for call in world.calls if isinstance(call, CreatePod)]
+    assert created.manifest["metadata"]["name"] == gone
+    assert {pod.name for pod in placeholders(world)} == made
+    assert world.where("driver") == "n1"
+
+
+def test_placeholders_go_when_the_originator_is_deleted(world: World) -> None:
+    world.node("n1", cpu="2")
+    world.start()
+    world.pod("driver", cpu="1", annotations=groups(3))
+    world.run()
+    assert placeholders(world)
+    world.drop(POD, "driver", "default")
+    world.run()
+    assert placeholders(world) == []
+
+
+def test_a_placeholder_that_cannot_be_deleted_is_tried_again(world: World) -> None:
+    world.node("n1", cpu="2")
+    world.start()
+    world.pod("driver", cpu="1", annotations=groups(2))
+    failures = iter([Outcome(Result.FAILED, "no answer")] * 2)
+    world.fail = lambda call: next(failures, None) if isinstance(call, DeletePod) else None
+    world.run()
+    world.drop(POD, "driver", "default")
+    world.run()
+    world.run(seconds=6)
+    world.run(seconds=6)
+    assert placeholders(world) == []
+
+
+def test_task_groups_that_cannot_be_read_are_told_and_the_pod_runs_alone(world: World) -> None:
+    world.node("n1", cpu="2")
+    world.start()
+    world.pod("driver", cpu="1", annotations={GROUPS: "[{"})
+    world.run()
+    assert world.where("driver") == "n1"
+    (text,) = world.told("GangScheduling")
+    assert "task-groups" in text
