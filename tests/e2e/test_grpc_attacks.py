@@ -36,6 +36,7 @@ from tests.e2e.hostile import (
 )
 from tests.e2e.serving import FREE_PORTS, Served
 from tests.e2e.test_grpc_streams import node
+from tests.memory import peak_kilobytes
 from tests.package import PACKAGES
 from tests.waiting import wait
 
@@ -57,10 +58,7 @@ def served(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Served]:
 
 def most_memory(served: Served) -> int:
     """MiB that the process took at most so far."""
-    for line in Path(f"/proc/{served.process.pid}/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) // 1024
-    raise AssertionError("no VmHWM")
+    return peak_kilobytes(served.process.pid) // 1024
 
 
 def processor_seconds(served: Served) -> float:

@@ -13,6 +13,8 @@ import pytest
 
 from tests.e2e.serving import environment
 
+ROOT = Path(__file__).resolve().parents[2]
+
 VALID = "partitions: [{name: default, queues: [{name: root, submitacl: '*'}]}]\n"
 INVALID = "partitions: [{name: default}]\n"
 
@@ -127,17 +129,18 @@ def test_colours_are_for_terminals_only(tmp_path: Path) -> None:
 
 # What the interpreter and our own modules take is not the file's doing.
 PROBE = """
-import resource, sys, time
+import sys, time
 import remuda.cli.program, remuda.cli.validate, remuda.runtime.configuration.text
 from remuda.cli.main import main
-before, started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+from tests.memory import peak_kilobytes
+before, started = peak_kilobytes(), time.process_time()
 code = 0
 try:
     main()
 except SystemExit as ended:
     code = ended.code
 spent = time.process_time() - started
-grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+grown = peak_kilobytes() - before
 print(code, spent, grown, file=sys.stderr)
 """
 
@@ -166,6 +169,7 @@ def test_a_hostile_file_is_refused_within_a_second_and_200_megabytes(
     path.write_bytes(data)
     ended = subprocess.run(
         [sys.executable, "-c", PROBE, "validate", str(path)],
+        cwd=ROOT,
         env=environment(),
         capture_output=True,
         text=True,

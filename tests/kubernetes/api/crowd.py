@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import resource
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -21,6 +20,7 @@ from remuda_kubernetes.api.reflectors import Reflectors
 from remuda_kubernetes.objects.changes import Change
 from remuda_kubernetes.objects.kinds import NODE, POD
 from tests.kubernetes.api.scripted import Reply, Request, Server, Stream
+from tests.memory import peak_kilobytes
 
 TIME = "2026-11-21T{:02}:{:02}:{:02}Z"
 
@@ -170,7 +170,7 @@ async def sync(url: str) -> None:
         await reflectors.wait_synced()
         seconds = time.process_time() - started
         await reflectors.aclose()
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    memory = peak_kilobytes() / 1024
     print(json.dumps({"objects": count, "seconds": seconds, "megabytes": memory}))
 
 
