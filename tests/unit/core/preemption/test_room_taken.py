@@ -59,3 +59,24 @@ def test_what_was_promised_is_for_other_reservations_at_once_when_the_room_is_lo
     arena.release("b", "v", kind=c.PREEMPTED_BY_SCHEDULER)
     assert [each.outcome for each in arena.records()] == ["lost"]
     assert arena.partition.nodes["n2"].held
+
+
+@pytest.mark.remuda_rule("PRE-89", "PRE-6", "PRE-49")
+def test_room_is_not_kept_for_an_ask_that_its_own_queue_refuses() -> None:
+    arena = Arena(leaf("a", maximum=cores(3)), leaf("b"), nodes={"n1": cores(2), "n2": cores(4)})
+    arena.apps_in(a="a", b="b")
+    arena.runs("b", "n1", cores(2), "v")
+    arena.requires("a", "daemon", "n1", cores(2))
+    assert arena.ordered() == ["v"]
+    arena.runs("a", "n2", cores(2), "recovered")  # it runs there, whatever the queue may use
+    assert [each.outcome for each in arena.records()] == ["waiting"]
+    arena.release("b", "v", kind=c.PREEMPTED_BY_SCHEDULER)
+    assert [(each.outcome, each.cause) for each in arena.records()] == [
+        ("lost", "its queue, its user or its group has no room for it any more")
+    ]
+    assert arena.reserved() == [("n1", "daemon")]
+    arena.ask("b", "others", cores(2), 2)
+    assert sorted(node_id for _, node_id in arena.placed()) == ["n1", "n2"]
+    (on_n1,) = (each.allocation_id for each in arena.node_views()["n1"].allocations)
+    arena.release("a", "recovered")
+    assert [*arena.ordered(), *arena.after(PAUSE)] == [on_n1]

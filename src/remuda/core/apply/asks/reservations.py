@@ -236,8 +236,28 @@ def _review_reservation_classes(turn: Turn, partition: Partition) -> None:
             reservation_class.fits = fit
             for reservation in reservation_class.reservations.values():
                 close_or_open(partition, reservation.node)
+        if not fit:
+            _end_without_quota(turn, partition, reservation_class)
         if not fit and partition.settings.reservation_limit_ns:
             _end_old(turn, partition, reservation_class)
+
+
+def _end_without_quota(
+    turn: Turn, partition: Partition, reservation_class: ReservationClass
+) -> None:
+    """End the preemptions whose asks their own limits refuse, though all victims ended.
+
+    Otherwise the room that is promised to such an ask would be kept from others for as long as its
+    queue uses more than it may, as after a recovery. Rules: PRE-6 (Ours), PRE-49 (Ours), PRE-89.
+    """
+    if all(bound.takes(reservation_class.amounts) for bound in reservation_class.bounds):
+        return
+    for reservation in reservation_class.reservations.values():
+        preemption = reservation.request.preemption
+        if preemption is not None and preemption.promised and not preemption.left:
+            cause = "its queue, its user or its group has no room for it any more"
+            lose_preemption(turn, partition, reservation.request, cause)
+            close_or_open(partition, reservation.node)
 
 
 def _end_old(turn: Turn, partition: Partition, reservation_class: ReservationClass) -> None:
