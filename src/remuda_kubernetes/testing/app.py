@@ -122,6 +122,9 @@ class Front:
         query = request.query_params
         accept = request.headers.get("accept", "")
         if verb == "watch":
+            if request.headers.get("upgrade", "").lower() == "websocket":
+                # A client that asks for one (fabric8's, of Spark) watches by HTTP on this answer.
+                raise Refusal(503, "this server has no web sockets: watch without upgrade")
             lines = self._reads.watch(form, wanted.namespace, query, accept)
             return StreamingResponse(lines, media_type="application/json")
         if verb == "list":

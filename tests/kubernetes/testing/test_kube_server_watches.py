@@ -32,6 +32,14 @@ def test_a_watch_from_a_list_sees_everything_after_it(calls: Calls) -> None:
     assert versions == sorted(set(versions))
 
 
+def test_a_watch_by_web_socket_is_refused_as_unavailable(calls: Calls) -> None:
+    """Clients that try one first (fabric8's, in Spark) go on without it on this answer."""
+    headers = {"connection": "Upgrade", "upgrade": "websocket"}
+    answer = calls.http.get(PODS, params={"watch": "true"}, headers=headers)
+    assert answer.status_code == 503
+    assert answer.json()["message"] == "this server has no web sockets: watch without upgrade"
+
+
 @pytest.mark.parametrize("version", ["", "0"])
 def test_a_watch_without_a_version_begins_with_what_there_is(calls: Calls, version: str) -> None:
     calls.made(PODS, pod("a"))
