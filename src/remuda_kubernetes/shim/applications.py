@@ -96,6 +96,10 @@ def submit(state: State, application: Application, *, late: bool = False) -> Non
     application.move(ApplicationEvent.SUBMIT)
     new = requests.new_application(application.facts)
     state.outbox.put(ToScheduler(requests.application_request(state.rm_id, new=[new])))
+    for task in application.tasks.values():
+        # Somebody gave it a node while the namespace was waited for.
+        if task.state is TaskState.BOUND and task.node in state.placed:
+            asking.report(state, task)
 
 
 def accepted(state: State, identity: str) -> None:
@@ -152,6 +156,9 @@ def _move_on(state: State, application: Application) -> None:
     """Give the pods that still wait a new application: they came when theirs was ending."""
     for task in list(application.tasks.values()):
         if task.placeholder or task.state not in {TaskState.WAITING, TaskState.ASKED}:
+            continue
+        if task.pod.deleted:
+            # It wants nothing any more.
             continue
         asking.unlist(state, task)
         task.move(TaskEvent.RETURN)

@@ -122,7 +122,9 @@ def _await_volumes(state: State, uid: str, node: str, deadline_ns: int) -> None:
     if task is None or task.volumes is None:
         return
     progress = state.cluster.volume_progress(task.volumes)
-    if progress.problem:
+    if node not in state.placed:
+        _give_back(state, task, f"node {node} is gone", pause=0.0)
+    elif progress.problem:
         _give_back(state, task, progress.problem, pause=_PAUSE_SECONDS)
     elif progress.done:
         _bind(state, task)
@@ -184,12 +186,17 @@ def confirmed(state: State, task: Task) -> None:
         gangs.task_bound(state, task)
 
 
-def _give_back(state: State, task: Task, why: str, *, pause: float) -> None:
-    """Give the room of a task back to the scheduler and ask again, after a pause."""
-    placing.remove(state, task.key)
+def forget_volumes(state: State, task: Task) -> None:
+    """Let other pods have the volumes that were to be bound for a task."""
     if task.volumes is not None:
         state.cluster.take_back(task.volumes)
         task.volumes = None
+
+
+def _give_back(state: State, task: Task, why: str, *, pause: float) -> None:
+    """Give the room of a task back to the scheduler and ask again, after a pause."""
+    placing.remove(state, task.key)
+    forget_volumes(state, task)
     state.outbox.release(release(task.application.identity, task.key, message=why))
     task.move(TaskEvent.RETURN)
     node, task.node, task.allocation_id = task.node, "", ""

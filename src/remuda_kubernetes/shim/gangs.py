@@ -14,7 +14,7 @@ from remuda_kubernetes.shim import asking
 from remuda_kubernetes.shim.effects import AnnotatePod, CreatePod, DeletePod
 from remuda_kubernetes.shim.records import Application, Task
 from remuda_kubernetes.shim.state import State
-from remuda_kubernetes.shim.states import ApplicationState, TaskState
+from remuda_kubernetes.shim.states import ApplicationState, TaskEvent, TaskState
 from remuda_kubernetes.translation import events, names, placeholders
 
 _PAUSE_SECONDS: Final = 5.0
@@ -74,6 +74,14 @@ def _created(
     name = manifest["metadata"]["name"]
     state.post(events.placeholder_failed(application.originator, name, outcome.message))
     state.after(_PAUSE_SECONDS, partial(reserve, state, application))
+
+
+def joined(state: State, task: Task) -> None:
+    """Remove a placeholder that comes too late: its gang has begun, or has given up."""
+    application = task.application
+    if task.placeholder and application.facts.groups and application.reserved:
+        task.move(TaskEvent.REJECT)
+        remove(state, task)
 
 
 def task_bound(state: State, task: Task) -> None:

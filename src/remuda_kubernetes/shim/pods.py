@@ -21,7 +21,7 @@ def changed(state: State, old: Pod | None, new: Pod | None) -> None:
         _ended(state, pod)
         return
     side = side_of(new, state.settings.scheduler_names)
-    if side is Side.OURS:
+    if side is Side.OURS or new.uid in state.tasks:
         _ours(state, new)
     elif side is Side.FOREIGN:
         _foreign(state, old, new)
@@ -42,6 +42,7 @@ def _ended(state: State, pod: Pod) -> None:
         evicting.confirm(state, task)
     else:
         asking.withdraw(state, task, f"the pod has ended: {pod.status.phase or 'deleted'}")
+    binding.forget_volumes(state, task)
     task.move(TaskEvent.END)
     del application.tasks[task.key]
     gangs.task_gone(state, task)
@@ -53,6 +54,9 @@ def _ours(state: State, pod: Pod) -> None:
     if task is None:
         task = _new_task(state, pod)
         if task is None:
+            if pod.assigned:
+                # The scheduler cannot be told of it, but the filters count its room.
+                placing.place(state, pod, pod.spec.node_name)
             return
     before, task.pod = task.pod, pod
     if pod.assigned:
@@ -84,6 +88,7 @@ def _assigned(state: State, task: Task, before: Pod) -> None:
         binding.confirmed(state, task)
         return
     asking.withdraw(state, task, f"the pod runs on {node}")
+    binding.forget_volumes(state, task)
     task.allocation_id = ""
     if task.state is TaskState.BOUND or task.move(TaskEvent.BIND):
         task.node = node
@@ -129,6 +134,7 @@ def _new_task(state: State, pod: Pod) -> Task | None:
     application.tasks[pod.uid] = task
     application.creating.discard(pod.name)
     applications.joined(state, application, pod)
+    gangs.joined(state, task)
     return task
 
 
@@ -141,8 +147,14 @@ def _foreign(state: State, old: Pod | None, pod: Pod) -> None:
     known = pod.uid in state.foreign
     if known and old is not None and resources.same_amounts(old, pod):
         return
+    try:
+        taken = resources.pod_resource(pod)
+    except ObjectError as error:
+        # The filters count its room all the same.
+        state.post(events.room_not_told(pod, str(error)))
+        return
     state.foreign.add(pod.uid)
-    state.outbox.allocation(requests.foreign_allocation(pod, resources.pod_resource(pod)))
+    state.outbox.allocation(requests.foreign_allocation(pod, taken))
 
 
 def on_node(state: State, node: Node) -> None:

@@ -15,7 +15,7 @@ from remuda_kubernetes.objects.kinds import NODE
 from remuda_kubernetes.objects.nodes import Node
 from remuda_kubernetes.objects.pods import Pod
 from remuda_kubernetes.objects.values import ObjectError
-from remuda_kubernetes.shim import configuring, nodes, placing, pods
+from remuda_kubernetes.shim import binding, configuring, nodes, placing, pods
 from remuda_kubernetes.shim.effects import Register
 from remuda_kubernetes.shim.records import Task
 from remuda_kubernetes.shim.state import Phase, State
@@ -66,6 +66,8 @@ def registered(state: State) -> None:
     state.begun = _begun(state, ordered)
     for pod in ordered:
         pods.changed(state, None, pod)
+    # An application that begins later with such an ID is not one that runs already.
+    state.begun = set()
     for task in decided:
         _keep(state, task)
     nodes.open_nodes(state, sorted(state.placed))
@@ -95,9 +97,13 @@ def _keep(state: State, before: Task) -> None:
     """Report a pod whose binding was asked for as running: it does, or may at any moment."""
     task = state.tasks.get(before.key)
     if task is None or task.state is not TaskState.WAITING:
+        binding.forget_volumes(state, before)
         return
     task.state = before.state
     task.node = before.node
+    task.volumes = before.volumes
+    task.tries = before.tries
+    task.allocated_ns = before.allocated_ns
     placing.place(state, task.pod, task.node)
     pods.report_if_possible(state, task)
 
@@ -115,8 +121,24 @@ def _begun(state: State, pods: list[Pod]) -> set[str]:
 
 
 def _oldest_first(state: State) -> list[Pod]:
-    """Return all pods by the time of their creation, then by name."""
+    """Return all pods by the time of their creation, then by name.
+
+    Owners of placeholders come first and placeholders last, since the first pod of an application
+    speaks for it.
+    """
+    found = state.objects.pods.values()
+    placeholders = {pod.uid for pod in found if metadata.is_placeholder(pod)}
+    owners = {
+        owner.uid
+        for uid in placeholders
+        for owner in state.objects.pods[uid].metadata.owner_references or ()
+    }
     return sorted(
-        state.objects.pods.values(),
-        key=lambda pod: (pod.metadata.creation_timestamp or "", pod.key),
+        found,
+        key=lambda pod: (
+            pod.uid not in owners,
+            pod.uid in placeholders,
+            pod.metadata.creation_timestamp or "",
+            pod.key,
+        ),
     )

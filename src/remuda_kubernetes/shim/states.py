@@ -55,7 +55,7 @@ class TaskState(Enum):
     BOUND = "Bound"
     # The scheduler wants its room back; the pod is being ended.
     LEAVING = "Leaving"
-    # The scheduler refused its ask, or its application.
+    # The scheduler refused its application, or it is a placeholder that came too late.
     REJECTED = "Rejected"
     # The pod has ended or is gone.
     ENDED = "Ended"

@@ -130,6 +130,12 @@ def not_counted(pod: Pod, reason: str) -> Event:
     return made(TASK_FAILED, WARNING, text, _pod(pod))
 
 
+def room_not_told(pod: Pod, cause: str) -> Event:
+    """Tell that the scheduler does not know what a pod of another scheduler takes of its node."""
+    text = f"Pod {pod.key} takes room of its node that no figure shows: {cause}"
+    return made(INVALID_METADATA, WARNING, text, _pod(pod))
+
+
 def task_failed(pod: Pod, cause: str) -> Event:
     """Tell that a pod was given up; the cause says what was tried."""
     text = f"Pod {pod.key} failed: {cause}; correct the cause, then create the pod again"

@@ -55,7 +55,10 @@ def pod_amounts(pod: Pod) -> Amounts:
 
 
 def same_amounts(one: Pod, other: Pod) -> bool:
-    """Whether two states of a pod take the same of their node. Raises: ObjectError."""
+    """Whether two states of a pod take the same of their node.
+
+    One that cannot be read is no change: what is known of the pod stays.
+    """
     mine, theirs = one.spec, other.spec
     if (
         mine.containers == theirs.containers
@@ -65,7 +68,10 @@ def same_amounts(one: Pod, other: Pod) -> bool:
         and not (one.status.container_statuses or other.status.container_statuses)
     ):
         return True
-    return pod_amounts(one) == pod_amounts(other)
+    try:
+        return pod_amounts(one) == pod_amounts(other)
+    except ObjectError:
+        return True
 
 
 def pod_resource(pod: Pod) -> si.Resource:

@@ -137,3 +137,44 @@ def test_task_groups_that_cannot_be_read_are_told_and_the_pod_runs_alone(world: 
     assert world.where("driver") == "n1"
     (text,) = world.told("GangScheduling")
     assert "task-groups" in text
+
+
+def test_a_placeholder_that_is_made_after_its_gang_has_given_up_goes_at_once(world: World) -> None:
+    world.node("n1", cpu="8")
+    world.start()
+    late: list[CreatePod] = []
+
+    def hold(call: Any) -> Outcome | None:
+        if not isinstance(call, CreatePod):
+            return None
+        late.append(call)
+        return Outcome(Result.DONE)
+
+    world.fail = hold
+    world.pod("driver", cpu="1", annotations=groups(2))
+    world.run()
+    world.drop(POD, "driver", "default")
+    world.run()
+    world.fail = lambda _call: None
+    for call in late:
+        world._create(call)
+    world.run()
+    assert len(late) == 2
+    assert placeholders(world) == []
+
+
+def test_the_owner_of_placeholders_speaks_for_the_gang_after_a_restart(world: World) -> None:
+    world.node("n1", cpu="2")
+    world.start()
+    world.pod("zebra", cpu="1", annotations=groups(3))
+    member(world, "ant")
+    world.run()
+    created = placeholders(world)[0].metadata.creation_timestamp
+    for pod in world.pods():
+        # All are of one second, so their names would decide.
+        world.change(pod, metadata={"creationTimestamp": created})
+    world.shim.lost()
+    world.shim.register_again()
+    world.run()
+    (application,) = world.shim.dump()["applications"]
+    assert application["originator"] == "default/zebra"

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from remuda_kubernetes.objects.kinds import CLAIM, PERSISTENT_VOLUME, STORAGE_CLASS
+from remuda_kubernetes.objects.kinds import CLAIM, NODE, PERSISTENT_VOLUME, POD, STORAGE_CLASS
+from remuda_kubernetes.objects.outcomes import Outcome, Result
 from remuda_kubernetes.objects.storage import (
     PersistentVolume,
     PersistentVolumeClaim,
@@ -17,7 +18,12 @@ from remuda_kubernetes.objects.values import convert
 from remuda_kubernetes.shim.effects import BindVolume, SelectNode
 from tests.kubernetes.shim.world import World
 
-USES = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
+
+def uses(claimed: str) -> dict[str, Any]:
+    return {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": claimed}}]}
+
+
+USES = uses("data")
 
 
 @pytest.fixture
@@ -38,9 +44,11 @@ def storage_class(world: World, provisioner: str) -> None:
     world.put(STORAGE_CLASS, convert(StorageClass, found))
 
 
-def claim(world: World, phase: str = "Pending", volume: str = "", **notes: str) -> None:
+def claim(
+    world: World, phase: str = "Pending", volume: str = "", name: str = "data", **notes: str
+) -> None:
     found: dict[str, Any] = {
-        "metadata": {"name": "data", "namespace": "default", "uid": "claim", "annotations": notes},
+        "metadata": {"name": name, "namespace": "default", "uid": "claim", "annotations": notes},
         "spec": {
             "accessModes": ["ReadWriteOnce"],
             "storageClassName": "fast",
@@ -116,3 +124,57 @@ def test_a_pod_whose_volume_never_comes_gives_its_room_back(world: World) -> Non
         world.run(seconds=1)
     assert world.where("p") == ""
     assert any("not bound in time" in text for text in world.told("FailedScheduling"))
+
+
+def test_a_pod_that_waits_for_its_volume_is_bound_though_the_scheduler_was_lost(
+    world: World,
+) -> None:
+    storage_class(world, "csi.example.com")
+    claim(world)
+    world.start()
+    world.pod("p", spec=USES)
+    world.run()
+    (call,) = [each for each in world.calls if isinstance(each, SelectNode)]
+    world.shim.lost()
+    world.shim.register_again()
+    world.run()
+    local_volume(world, call.node, claimed=True)
+    claim(world, "Bound", "local", **BOUND)
+    world.run(seconds=2)
+    assert world.where("p") == call.node
+
+
+def test_a_pod_that_waits_for_its_volume_is_not_bound_to_a_node_that_is_gone(world: World) -> None:
+    storage_class(world, "csi.example.com")
+    claim(world)
+    world.start()
+    world.pod("p", spec=USES)
+    world.run()
+    (call,) = [each for each in world.calls if isinstance(each, SelectNode)]
+    world.drop(NODE, call.node)
+    local_volume(world, call.node, claimed=True)
+    claim(world, "Bound", "local", **BOUND)
+    world.run(seconds=2)
+    assert world.where("p") == ""
+    world.node(call.node, labels={"kubernetes.io/hostname": call.node})
+    world.run()
+    assert world.where("p") == call.node
+
+
+def test_a_volume_that_was_meant_for_a_pod_that_ended_is_free_for_another(world: World) -> None:
+    storage_class(world, "kubernetes.io/no-provisioner")
+    local_volume(world, "n2")
+    claim(world)
+    world.start()
+    world.fail = lambda call: (
+        Outcome(Result.DONE, "but nothing comes of it") if isinstance(call, BindVolume) else None
+    )
+    world.pod("p", spec=USES)
+    world.run()
+    world.drop(POD, "p", "default")
+    world.drop(CLAIM, "data", "default")
+    claim(world, name="other")
+    world.pod("q", spec=uses("other"))
+    world.run()
+    calls = [each.claim.name for each in world.calls if isinstance(each, BindVolume)]
+    assert calls == ["data", "other"]
