@@ -106,6 +106,12 @@ def test_what_the_reference_once_took_for_a_difference(seed: int, length: int) -
     assert first_difference(range(seed, seed + 1), length) == ""
 
 
+@pytest.mark.remuda_rule("RSV-4", "NOD-21", "CYC-25")
+def test_what_the_scheduler_once_decided_otherwise() -> None:
+    """A reload changed the order of the nodes, and by it the best node to reserve."""
+    assert first_difference(range(124_692_012_918, 124_692_012_919)) == ""
+
+
 @replaces_functions
 @pytest.mark.remuda_rule("CYC-25", "CYC-10", "NOD-14")
 @pytest.mark.parametrize("first", range(0, 50, BLOCK))

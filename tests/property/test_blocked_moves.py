@@ -27,6 +27,7 @@ EVENTS: dict[str, tuple[str, ...]] = {
     "place_free": (table.APPLICATION_PLACE,),
     "_try_few": (table.NODE_ROOM, table.NODE_FREE),
     "reservable_changed": (table.RESERVABLE_CHANGED,),
+    "node_order_changed": (table.RESERVABLE_CHANGED,),
     "_best_node_changed": (table.RESERVABLE_CHANGED,),
     "predicates_changed": (table.PREDICATES_CHANGED,),
     "reserve_again": (table.PREDICATES_CHANGED,),

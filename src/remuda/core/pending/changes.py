@@ -197,6 +197,23 @@ def reservable_changed(partition: Partition) -> None:
             unblock(partition, class_queue)
 
 
+def node_order_changed(partition: Partition, *, own: bool) -> None:
+    """Try class queues whose best node to reserve was refused: an equal one may be first now.
+
+    ``own``: the orders that applications chose changed, too.
+
+    Rules: RSV-4, NOD-21, NOD-23 (decisions 48 and 126 of docs/spec).
+    """
+    if own:
+        reservable_changed(partition)
+        return
+    for number, (class_queue, _) in list(partition.reserving.refused.items()):
+        if not class_queue.ask_class.node_policy:
+            del partition.reserving.refused[number]
+            if class_queue.waits_for_node():
+                unblock(partition, class_queue)
+
+
 def _best_node_changed(partition: Partition, node: Node) -> None:
     """Try the class queues for which a node that lost room is or was the best to reserve."""
     for number, (class_queue, best) in list(partition.reserving.refused.items()):

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import pytest
 
 from remuda.core.messages import commands as c
-from tests.unit.core.door import DAY, REQUIRED_NODE
+from tests.unit.core.door import DAY, REQUIRED_NODE, leaf
 from tests.unit.core.rules.crowd import LATE, Crowd, Reluctant, reserved, went
 
 BIG = {"vcore": 8}
 SOME = {"vcore": 3}
+
+# Settings of a partition that order its nodes.
+Settings: TypeAlias = dict[str, object]
+SPREAD: Settings = {"node_sort_policy": "fair"}
+PACK: Settings = {"node_sort_policy": "binpacking"}
+BY_VCORE: Settings = {"node_sort_weights": {"vcore": 1.0}}
+BY_DEFAULT: Settings = {"node_sort_weights": {"vcore": 1.0, "memory": 1.0}}
 
 
 def refused(best: str = "n2", policy: str = "fair", **free: int) -> tuple[Crowd, Reluctant]:
@@ -29,6 +37,26 @@ def refused(best: str = "n2", policy: str = "fair", **free: int) -> tuple[Crowd,
     assert reserved(crowd.run(LATE) + crowd.run(DAY)) == []
     assert moods.asked == [("big", best, False)] * 2  # once more when time has passed
     return crowd, moods
+
+
+def reloaded(
+    before: Settings, after: Settings, chosen: str = ""
+) -> tuple[list[tuple[str, str, str]], Reluctant]:
+    """Return what ``big`` may reserve after a reload. It lacks the same on n1 and on n2.
+
+    n2 has less memory left. The RM refuses n1, which is the best before. ``chosen``: the node
+    policy that the application of ``big`` chose.
+    """
+    moods = Reluctant({("big", "n1", False): "not there"})
+    crowd = Crowd(predicates=moods, **before)
+    for node_id, used in (("n1", 0), ("n2", 5)):
+        occupied = {"vcore": 6, "memory": used}
+        crowd.node(node_id, {"vcore": 10, "memory": 10}, occupied=occupied)
+    crowd.app("own", tags={"node.sort.policy": chosen})
+    crowd.ask("own", "big", BIG)
+    assert reserved(crowd.run(LATE)) == []
+    crowd.reload(leaf("a"), leaf("old"), **after)
+    return reserved(crowd.run()), moods
 
 
 def gain_room(crowd: Crowd) -> None:
@@ -115,3 +143,26 @@ def test_an_allocation_on_a_node_that_lacks_more_asks_nobody() -> None:
     crowd.existing("old", "small", "n1", {"vcore": 1})
     assert reserved(crowd.run()) == []
     assert moods.asked == [("big", "n2", False)] * 2
+
+
+@pytest.mark.remuda_rule("RSV-4", "NOD-21", "NOD-23", "RLD-4")
+@pytest.mark.parametrize(
+    "before, after, chosen",
+    [(SPREAD, PACK, ""), (PACK | BY_VCORE, PACK, ""), (SPREAD | BY_VCORE, SPREAD, "binpacking")],
+)
+def test_a_reload_that_moves_an_equal_node_forward_makes_it_the_best(
+    before: Settings, after: Settings, chosen: str
+) -> None:
+    found, moods = reloaded(before, after, chosen)
+    assert found == [("+", "n2", "big")]
+    assert moods.asked == [("big", "n1", False), ("big", "n2", False)]
+
+
+@pytest.mark.remuda_rule("RSV-4", "NOD-21", "NOD-23", "CYC-25")
+@pytest.mark.parametrize(
+    "after, chosen", [(SPREAD | BY_DEFAULT, ""), (PACK, "fair"), (PACK | BY_DEFAULT, "fair")]
+)
+def test_a_reload_that_leaves_the_order_of_an_ask_asks_nobody(after: Settings, chosen: str) -> None:
+    found, moods = reloaded(SPREAD, after, chosen)
+    assert found == []
+    assert moods.asked == [("big", "n1", False)]

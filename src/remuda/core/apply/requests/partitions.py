@@ -22,6 +22,7 @@ from remuda.core.model.cluster import ResourceManager
 from remuda.core.model.nodes.node_order import NodeOrder
 from remuda.core.model.partition import Partition
 from remuda.core.model.vectors import ResourceTypes
+from remuda.core.pending.changes import node_order_changed
 from remuda.core.pending.marks import headroom_changed
 from remuda.core.policy.node_score import effective_weights, score_weights, scorer
 
@@ -82,22 +83,26 @@ def set_tracking(turn: Turn, extra_config: Mapping[str, str]) -> None:
 def change_partition(partition: Partition, config: PartitionConfig) -> None:
     """Put all settings of a partition in force, except those of its queues.
 
-    The nodes are ordered anew if their order changed.
-    Implements: PAR-3, PLC-13, RLD-30, NOD-21. Rules: PAR-2, RLD-4.
+    The nodes are ordered anew if their order changed. The orders that applications chose depend on
+    the weights only.
+    Implements: PAR-3, PLC-13, RLD-30, NOD-21. Rules: PAR-2, RLD-4, NOD-23, RSV-4.
     """
     policy = partition.settings.config.node_sort_policy
     partition.settings.set_config(config)
     weights = effective_weights(config.node_sort_weights)
-    if policy == config.node_sort_policy and partition.settings.node_sort_weights == weights:
+    reweighted = partition.settings.node_sort_weights != weights
+    if policy == config.node_sort_policy and not reweighted:
         return
-    partition.settings.node_sort_weights = weights
-    for node in partition.nodes.values():
-        node.weights = score_weights(node, partition.types, weights)
+    if reweighted:
+        partition.settings.node_sort_weights = weights
+        for node in partition.nodes.values():
+            node.weights = score_weights(node, partition.types, weights)
+        for own in partition.pool.node_orders:
+            partition.pool.node_orders[own].end()
+            partition.pool.node_orders[own] = _node_order(partition, own)
     partition.pool.node_order.end()
     partition.pool.node_order = _node_order(partition, config.node_sort_policy)
-    for own in partition.pool.node_orders:
-        partition.pool.node_orders[own].end()
-        partition.pool.node_orders[own] = _node_order(partition, own)
+    node_order_changed(partition, own=reweighted)
 
 
 def use_node_order(partition: Partition, policy: str) -> None:
