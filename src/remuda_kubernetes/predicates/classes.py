@@ -21,6 +21,7 @@ from remuda_kubernetes.objects.pods import (
 from remuda_kubernetes.objects.requests import pod_requests
 from remuda_kubernetes.predicates.counts import Domains, NodeRule, PodMatcher
 from remuda_kubernetes.predicates.devices import DeviceUse, device_uses
+from remuda_kubernetes.predicates.keys import DecisiveKeys, HeldTerm
 from remuda_kubernetes.predicates.nodes import Amount, NodeState, TaintSet, host_ports
 from remuda_kubernetes.predicates.refusals import Refusal
 from remuda_kubernetes.predicates.selection import NodeChoice, Selector, pod_choice
@@ -37,18 +38,6 @@ from remuda_kubernetes.predicates.volumes import ClaimUse, ResolvedClaims, claim
 
 _NAME_BYTES: Final = 10
 _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
-
-# Keys of labels that anti-affinity terms commonly look at. Others join when such a term is seen.
-COMMON_KEYS: Final = frozenset(
-    {
-        "app",
-        "app.kubernetes.io/component",
-        "app.kubernetes.io/name",
-        "component",
-        "k8s-app",
-        "tier",
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +83,7 @@ class PodClass:
     ports: tuple[tuple[tuple[str, int], str], ...]
     pod: Pod
     node_name: str
+    terms: tuple[HeldTerm, ...]
     choice: NodeChoice | None
     added: NodeChoice | None
     claims: tuple[ClaimUse, ...]
@@ -155,13 +145,13 @@ def class_name(
     return blake2b(_ENCODER.encode(content), digest_size=_NAME_BYTES).hexdigest()
 
 
-def decisive_labels(pod: Pod, keys: Collection[str], settings: FilterSettings) -> dict[str, str]:
+def decisive_labels(pod: Pod, keys: DecisiveKeys, settings: FilterSettings) -> dict[str, str]:
     """Return the labels of a pod that some filter may look at.
 
     ``keys``: those that anti-affinity terms of other pods look at. The pod's own terms may look at
     more, and what the services of a pod choose is not known beforehand.
     """
-    labels, spec = pod.labels, pod.spec
+    labels, spec, namespace = pod.labels, pod.spec, pod.namespace
     if not labels:
         return {}
     wanted, terms = spec.affinity, spec.topology_spread_constraints
@@ -170,7 +160,9 @@ def decisive_labels(pod: Pod, keys: Collection[str], settings: FilterSettings) -
     own: Collection[str] = ()
     if terms or (wanted and (wanted.pod_affinity or wanted.pod_anti_affinity)):
         own = decisive_keys(pod)
-    return {key: value for key, value in labels.items() if key in keys or key in own}
+    return {
+        key: value for key, value in labels.items() if key in own or keys.decides(namespace, key)
+    }
 
 
 def _volumes(pod: Pod) -> tuple[object, ...] | None:
@@ -231,6 +223,7 @@ def compile_class(
         ports=host_ports(pod),
         pod=pod,
         node_name=spec.node_name,
+        terms=anti_affinity(pod),
         choice=pod_choice(spec.node_selector, wanted.node_affinity if wanted else None),
         added=added,
         claims=claim_uses(pod),
@@ -266,7 +259,7 @@ def acquire_numbers(
     ]
     pod_class.anti = [
         (key, acquire(PodMatcher(((namespaces, selector),)), NodeRule(key)))
-        for namespaces, selector, key in anti_affinity(pod)
+        for namespaces, selector, key in pod_class.terms
     ]
     near = pod_class.affinity
     if near is not None:

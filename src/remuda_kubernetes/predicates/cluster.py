@@ -76,6 +76,7 @@ class Cluster:
     def set_node(self, node: Node) -> None:
         """Take a new or changed node. Raises: ObjectError."""
         self._placements.set_node(node)
+        self._waiting.part()
 
     def remove_node(self, name: str) -> None:
         """Take that a node is gone; pods on it stay known and return with it."""
@@ -89,9 +90,7 @@ class Cluster:
         """
         self._placements.set_pod(pod, node_name)
         self._waiting.drop(pod.uid)
-        placed = self._placements.placed[pod.uid]
-        if placed.terms:
-            self._waiting.learn(placed.terms)
+        self._waiting.part()
         self._wake_freed_claims()
 
     def remove_pod(self, uid: str) -> None:

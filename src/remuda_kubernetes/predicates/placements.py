@@ -13,6 +13,7 @@ from remuda_kubernetes.objects.nodes import Node, Taint
 from remuda_kubernetes.objects.pods import Pod
 from remuda_kubernetes.objects.quantities import amounts
 from remuda_kubernetes.objects.requests import pod_requests
+from remuda_kubernetes.predicates.keys import HeldTerm
 from remuda_kubernetes.predicates.nodes import (
     Amount,
     HostPort,
@@ -36,11 +37,11 @@ from remuda_kubernetes.predicates.refusals import (
     VOLUME_ZONE,
 )
 from remuda_kubernetes.predicates.terms import anti_affinity
-from remuda_kubernetes.predicates.topology import HeldTerm, Profile, Topology
+from remuda_kubernetes.predicates.topology import Profile, Topology
 from remuda_kubernetes.predicates.volumes import DiskKey, claim_uses, disk_uses
 from remuda_kubernetes.predicates.wakes import Wakes
 
-# What another label of a node, a smaller set of taints, or the end of a pod may help.
+# What another label of a node, or a smaller set of taints, may help.
 _BY_LABELS: Final = (
     NODE_AFFINITY
     | TOPOLOGY_SPREAD

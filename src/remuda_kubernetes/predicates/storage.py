@@ -117,11 +117,11 @@ class Storage:
             self.promised.pop(volume.name, None)
 
     def remove_volume(self, name: str) -> None:
-        """Forget a volume."""
+        """Forget a volume, but not whom it was promised to."""
         self.version += 1
         entry = self.volumes.pop(name, None)
         if entry is not None:
-            self._by_class[volume_class(entry.volume)].discard(entry)
+            _discard(self._by_class, volume_class(entry.volume), entry)
 
     def set_claim(self, claim: PersistentVolumeClaim) -> None:
         """Take a claim."""
@@ -185,7 +185,7 @@ class Storage:
         self.version += 1
         entry = self.capacities.pop(key, None)
         if entry is not None:
-            self._room[entry.storage_class].discard(entry)
+            _discard(self._room, entry.storage_class, entry)
 
     def set_attachment(self, attachment: VolumeAttachment) -> None:
         """Take that a volume is attached to a node."""
@@ -207,7 +207,7 @@ class Storage:
         return node
 
     def forget(self, what: dict[str, T], key: str) -> None:
-        """Remove an object from one of the tables."""
+        """Remove an entry from one of the tables."""
         self.version += 1
         what.pop(key, None)
 
@@ -271,6 +271,13 @@ class Storage:
     def selected_node(self, key: str, claim: PersistentVolumeClaim) -> str:
         """Return the node for which a volume of a claim is being made; "" if none."""
         return claim.annotations.get(SELECTED_NODE) or self.selected.get(key, "")
+
+
+def _discard(indexes: dict[str, PairIndex[T]], storage_class: str, entry: T) -> None:
+    index = indexes[storage_class]
+    index.discard(entry)
+    if not index:
+        del indexes[storage_class]
 
 
 def volume_class(volume: PersistentVolume) -> str:

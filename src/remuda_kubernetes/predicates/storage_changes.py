@@ -86,8 +86,10 @@ class StorageChanges:
         match kind.name:
             case "PersistentVolume":
                 storage.remove_volume(name)
+                storage.forget(storage.promised, name)
             case "PersistentVolumeClaim":
                 storage.forget(storage.claims, f"{namespace}/{name}")
+                storage.forget(storage.selected, f"{namespace}/{name}")
             case "StorageClass":
                 storage.forget(storage.classes, name)
             case "CSINode":

@@ -17,13 +17,13 @@ from remuda_kubernetes.objects.pods import (
     TopologySpreadConstraint,
 )
 from remuda_kubernetes.predicates.counts import Namespaces, NodeRule, PodMatcher
+from remuda_kubernetes.predicates.keys import HeldTerm
 from remuda_kubernetes.predicates.selection import (
     NodeChoice,
     Selector,
     compile_selector,
     key_requirements,
 )
-from remuda_kubernetes.predicates.topology import HeldTerm
 
 _HARD: Final = "DoNotSchedule"
 _HONOR: Final = "Honor"

@@ -12,21 +12,19 @@ from typing import Final, Generic, TypeVar
 
 from remuda_kubernetes.predicates.counts import (
     Domains,
-    Namespaces,
     NodeRule,
     NodeSet,
     PodMatcher,
     Tally,
 )
+from remuda_kubernetes.predicates.keys import DecisiveKeys, HeldTerm
 from remuda_kubernetes.predicates.nodes import NodeState
-from remuda_kubernetes.predicates.selection import Labels, Pair, Selector
+from remuda_kubernetes.predicates.selection import Labels, Pair
 from remuda_kubernetes.predicates.wakes import Wakes
 
 T = TypeVar("T")
 
 _NO_LABELS: Final[Mapping[str, str]] = {}
-# Namespaces, labels, topology key.
-HeldTerm = tuple[Namespaces, Selector, str]
 _ProfileKey = tuple[str, tuple[Pair, ...], bool]
 
 
@@ -67,6 +65,10 @@ class PairIndex(Generic[T]):
             del items[item]
             if not items:
                 del self._by_pair[pair]
+
+    def __bool__(self) -> bool:
+        """Whether there is anything in it."""
+        return bool(self._others or self._chosen)
 
     def _narrowest(self, alternatives: Iterable[tuple[Pair, ...]]) -> tuple[Pair, ...] | None:
         by_pair = self._by_pair
@@ -121,12 +123,14 @@ class _Held:
 class Topology:
     """The tallies, topologies and profiles of a cluster.
 
-    ``matched``: how many times a selector was held against labels, to measure work.
-    ``held_version`` changes when the set of anti-affinity terms of running pods does.
+    ``matched``: how many times a selector was held against labels, to measure work. ``keys``: the
+    labels that anti-affinity terms look at. ``held_version`` changes when the set of anti-affinity
+    terms of running pods does.
     """
 
     def __init__(self, nodes: Mapping[str, NodeState], wakes: Wakes) -> None:
         self.matched = 0
+        self.keys = DecisiveKeys()
         self.held_version = 0
         self._nodes = nodes
         self._wakes = wakes
@@ -182,7 +186,7 @@ class Topology:
         self.matched += 1
         if matcher.alive and profile.deleted:
             return False
-        its_labels = self._namespaces.get(profile.namespace, _NO_LABELS)
+        its_labels = self.namespace_labels(profile.namespace)
         return matcher.matches(profile.namespace, its_labels, profile.labels)
 
     # --------------------------------------------------------------------- numbers of pods
@@ -255,6 +259,7 @@ class Topology:
             tally = Tally(PodMatcher(((namespaces, selector),)))
             held = _Held(term, tally, self._domains(tally, NodeRule(key)))
             self._held[term] = held
+            self.keys.add(term)
             self._held_by_pair.add(held, selector.alternatives())
             self.held_version += 1
         held.tally.change(node, 1)
@@ -265,13 +270,14 @@ class Topology:
         held.tally.change(node, -1)
         if not held.tally.by_node and not self._wakes.quiet:
             del self._held[term]
+            self.keys.discard(term)
             self._held_by_pair.discard(held)
             self._leave(held.domains)
             self.held_version += 1
 
     def held_against(self, namespace: str, labels: Labels) -> list[tuple[str, Domains]]:
         """Return the terms of running pods that keep a pod away, as topology key and numbers."""
-        its_labels = self._namespaces.get(namespace, _NO_LABELS)
+        its_labels = self.namespace_labels(namespace)
         found = []
         for held in self._held_by_pair.candidates(labels.items()):
             self.matched += 1
@@ -297,15 +303,15 @@ class Topology:
 
     def set_namespace(self, name: str, labels: Labels | None) -> bool:
         """Take the labels of a namespace; None: it is gone. Returns whether they changed."""
-        if self._namespaces.get(name, _NO_LABELS) == (labels or _NO_LABELS):
+        if self.namespace_labels(name) == (labels or _NO_LABELS):
             return False
-        if labels is None:
-            del self._namespaces[name]
-        else:
+        if labels:
             self._namespaces[name] = dict(labels)
+        else:
+            del self._namespaces[name]
         self.held_version += 1
         tallies = [each for each in self._tallies.values() if each.matcher.by_labels_of_namespaces]
-        for profile in self._profiles.values():
+        for profile in self._profiles.values() if tallies else ():
             if profile.namespace == name:
                 self._match_again(profile, tallies)
         return True

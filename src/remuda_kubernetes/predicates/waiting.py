@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final
 
 from remuda_kubernetes.objects.pods import Pod
 from remuda_kubernetes.objects.requests import pod_requests
 from remuda_kubernetes.predicates.classes import (
-    COMMON_KEYS,
     FilterSettings,
     PodClass,
     acquire_numbers,
@@ -17,45 +16,15 @@ from remuda_kubernetes.predicates.classes import (
     decisive_labels,
     release_numbers,
 )
-from remuda_kubernetes.predicates.counts import Namespaces
 from remuda_kubernetes.predicates.filters import plan
 from remuda_kubernetes.predicates.refusals import Refusal
 from remuda_kubernetes.predicates.selection import Selector, node_choice
-from remuda_kubernetes.predicates.terms import anti_affinity
-from remuda_kubernetes.predicates.topology import HeldTerm, Topology
+from remuda_kubernetes.predicates.topology import Topology
 from remuda_kubernetes.predicates.wakes import Wakes, Woken
 from remuda_kubernetes.predicates.workloads import Workloads
 
 # So many classes without a waiting pod are kept, in case equal pods follow.
 _IDLE_LIMIT: Final = 256
-
-
-class DecisiveKeys:
-    """Keys of labels that anti-affinity terms look at, by the namespace of the looked-at pods."""
-
-    def __init__(self) -> None:
-        self._everywhere = set(COMMON_KEYS)
-        self._by_namespace: dict[str, set[str]] = {}
-
-    def of(self, namespace: str) -> set[str]:
-        """Return the keys that matter for pods of a namespace."""
-        return self._by_namespace.get(namespace, self._everywhere)
-
-    def learn(self, namespaces: Namespaces, selector: Selector) -> set[str]:
-        """Take the keys of a term. Returns those that did not matter somewhere before."""
-        keys = set(selector.keys())
-        new = set()
-        if namespaces.selector is not None:
-            new |= keys - self._everywhere
-            self._everywhere |= keys
-            for known in self._by_namespace.values():
-                known.update(keys)
-        for name in namespaces.names:
-            missing = keys - self.of(name)
-            if missing:
-                self._by_namespace[name] = self.of(name) | missing
-                new |= missing
-        return new
 
 
 class Waiting:
@@ -70,7 +39,7 @@ class Waiting:
         self._settings = settings
         added = settings.added_affinity
         self._added = node_choice(added.required) if added is not None else None
-        self._keys = DecisiveKeys()
+        self._keys = topology.keys
         self._pods: dict[str, tuple[Pod, PodClass]] = {}
         self._classes: dict[str, PodClass] = {}
         self._idle: dict[str, None] = {}
@@ -83,7 +52,6 @@ class Waiting:
         known = self._pods.get(pod.uid)
         if known is not None and known[0] is pod:
             return known[1]
-        self.learn(anti_affinity(pod))
         found = self._find(pod)
         if known is None or known[1] is not found:
             self._join(pod, found)
@@ -100,7 +68,7 @@ class Waiting:
         self._pods[pod.uid] = (pod, pod_class)
 
     def _find(self, pod: Pod) -> PodClass:
-        labels = decisive_labels(pod, self._keys.of(pod.namespace), self._settings)
+        labels = decisive_labels(pod, self._keys, self._settings)
         name = class_name(pod, pod_requests(pod), labels, self._settings)
         found = self._classes.get(name)
         if found is None:
@@ -108,6 +76,9 @@ class Waiting:
             acquire_numbers(found, self._topology, self._settings, self._default_selector(pod))
             plan(found)
             self._classes[name] = found
+            for term in found.terms:
+                self._keys.add(term)
+            self.part()
         return found
 
     def _default_selector(self, pod: Pod) -> Selector | None:
@@ -133,16 +104,18 @@ class Waiting:
         del self._idle[name]
         pod_class = self._classes.pop(name)
         release_numbers(pod_class, self._topology)
+        for _, domains in pod_class.held:
+            domains.refused.pop(name, None)
+        for term in pod_class.terms:
+            self._keys.discard(term)
         self._wakes.forget(pod_class.refused_by)
 
-    def learn(self, terms: Iterable[HeldTerm]) -> None:
-        """Take which labels anti-affinity terms look at; pods that differ in them are parted."""
-        for namespaces, selector, _ in terms:
-            new = self._keys.learn(namespaces, selector)
-            if new:
-                self._rename(new)
-
-    def _rename(self, keys: set[str]) -> None:
+    def part(self) -> None:
+        """Part pods that differ in labels which some anti-affinity term has come to look at."""
+        keys = self._keys.new
+        if not keys:
+            return
+        self._keys.new = set()
         for uid, (pod, old) in list(self._pods.items()):
             if keys.isdisjoint(pod.labels):
                 continue

@@ -40,11 +40,10 @@ class Workloads:
         """Take a service or a controller."""
         key = (kind, found.namespace, found.name)
         if isinstance(found, Service):
-            chosen = found.spec.selector
-            services = self._services.setdefault(found.namespace, {})
-            services.pop(found.name, None)
-            if chosen:
-                services[found.name] = chosen
+            self._forget_service(found.namespace, found.name)
+            if found.spec.selector:
+                services = self._services.setdefault(found.namespace, {})
+                services[found.name] = found.spec.selector
         elif isinstance(found, ReplicationController):
             self._controllers[key] = equal_selector(found.spec.selector or {})
         elif isinstance(found, ReplicaSet | StatefulSet):
@@ -53,8 +52,14 @@ class Workloads:
     def remove(self, kind: str, namespace: str, name: str) -> None:
         """Forget a service or a controller."""
         if kind == "Service":
-            self._services.get(namespace, {}).pop(name, None)
+            self._forget_service(namespace, name)
         self._controllers.pop((kind, namespace, name), None)
+
+    def _forget_service(self, namespace: str, name: str) -> None:
+        services = self._services.get(namespace, {})
+        services.pop(name, None)
+        if not services:
+            self._services.pop(namespace, None)
 
     def selector(self, pod: Pod) -> Selector | None:
         """Return the pods that default constraints count; None: nothing chooses this pod."""
