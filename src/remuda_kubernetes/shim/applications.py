@@ -14,6 +14,7 @@ from remuda_kubernetes.objects.pods import Pod
 from remuda_kubernetes.objects.values import ObjectError
 from remuda_kubernetes.shim import asking, gangs
 from remuda_kubernetes.shim.effects import FailPod, ToScheduler
+from remuda_kubernetes.shim.ending import forget_if_empty
 from remuda_kubernetes.shim.records import Application
 from remuda_kubernetes.shim.state import Phase, State
 from remuda_kubernetes.shim.states import (
@@ -80,6 +81,9 @@ def submit(state: State, application: Application, *, late: bool = False) -> Non
     be known, so an unknown namespace is waited for a moment; ``late`` says that it was.
     """
     if state.phase is not Phase.RUNNING or application.state is not ApplicationState.NEW:
+        return
+    if state.applications.get(application.identity) is not application:
+        # Its pods went while the namespace was waited for.
         return
     namespace = state.objects.namespace(application.facts.namespace)
     if isinstance(namespace, Namespace):
@@ -149,7 +153,7 @@ def updated(state: State, identity: str, entered: str, message: str) -> None:
         gangs.give_up(state, application)
         _move_on(state, application)
     if application.state in OVER:
-        _forget_if_empty(state, application)
+        forget_if_empty(state, application)
 
 
 def _move_on(state: State, application: Application) -> None:
@@ -190,19 +194,3 @@ def _fail_pods(state: State, application: Application, tell: Callable[[Pod], Eve
 
 def _ignore(_outcome: Outcome) -> None:
     """Leave it: the condition and the event say the same."""
-
-
-def task_gone(state: State, application: Application) -> None:
-    """Take in that a task of an application is gone."""
-    _forget_if_empty(state, application)
-
-
-def _forget_if_empty(state: State, application: Application) -> None:
-    """Forget an application that is over and has no pods.
-
-    One that runs is ended by the scheduler, some time after its last pod.
-    """
-    known = state.applications.get(application.identity)
-    if application.tasks or application.state not in OVER or known is not application:
-        return
-    del state.applications[application.identity]

@@ -50,6 +50,7 @@ def _tell(state: State, task: Task) -> None:
 
 
 def _send(state: State, task: Task) -> None:
+    task.application.asked = True
     state.outbox.allocation(
         requests.ask(
             task.facts,
@@ -70,6 +71,7 @@ def ask_again(state: State, uid: str) -> None:
 
 def report(state: State, task: Task) -> None:
     """Report a task that has a node as an allocation."""
+    task.application.asked = True
     state.outbox.allocation(
         requests.allocation(
             task.facts,

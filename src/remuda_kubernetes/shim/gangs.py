@@ -12,6 +12,7 @@ from typing import Any, Final
 from remuda_kubernetes.objects.outcomes import Outcome, Result
 from remuda_kubernetes.shim import asking
 from remuda_kubernetes.shim.effects import AnnotatePod, CreatePod, DeletePod
+from remuda_kubernetes.shim.ending import forget_if_empty
 from remuda_kubernetes.shim.records import Application, Task
 from remuda_kubernetes.shim.state import State
 from remuda_kubernetes.shim.states import ApplicationState, TaskEvent, TaskState
@@ -68,10 +69,11 @@ def _created(
     # A conflict: it exists, from before a restart.
     if outcome.done or outcome.result is Result.CONFLICT:
         return
-    application.creating.discard(manifest["metadata"]["name"])
-    if application.reserved or application.state is not ApplicationState.RESERVING:
-        return
     name = manifest["metadata"]["name"]
+    application.creating.discard(name)
+    if application.reserved or application.state is not ApplicationState.RESERVING:
+        forget_if_empty(state, application)
+        return
     state.post(events.placeholder_failed(application.originator, name, outcome.message))
     state.after(_PAUSE_SECONDS, partial(reserve, state, application))
 
@@ -117,7 +119,6 @@ def task_gone(state: State, task: Task) -> None:
 def give_up(state: State, application: Application) -> None:
     """Make no more placeholders, and remove those that are left."""
     application.reserved = True
-    application.creating.clear()
     for task in list(application.tasks.values()):
         if task.placeholder:
             remove(state, task)

@@ -13,9 +13,8 @@ from remuda_kubernetes.translation import object_events
 
 def place(state: State, pod: Pod, node: str) -> None:
     """Count a pod on a node. One that cannot be read is told, and not counted by the filters."""
-    before = state.node_of.get(pod.uid)
-    if before is not None and before != node:
-        state.on_node[before].pop(pod.uid, None)
+    if state.node_of.get(pod.uid) != node:
+        _leave(state, pod.uid)
     state.node_of[pod.uid] = node
     state.on_node.setdefault(node, {})[pod.uid] = pod
     try:
@@ -26,13 +25,17 @@ def place(state: State, pod: Pod, node: str) -> None:
 
 def remove(state: State, uid: str) -> None:
     """Count a pod nowhere."""
+    _leave(state, uid)
+    state.cluster.remove_pod(uid)
+
+
+def _leave(state: State, uid: str) -> None:
     node = state.node_of.pop(uid, None)
     if node is not None:
-        of_node = state.on_node[node]
-        of_node.pop(uid, None)
-        if not of_node:
+        pods = state.on_node[node]
+        del pods[uid]
+        if not pods:
             del state.on_node[node]
-    state.cluster.remove_pod(uid)
 
 
 def on_node(state: State, node: str) -> list[Pod]:

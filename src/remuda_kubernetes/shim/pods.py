@@ -6,6 +6,7 @@ from remuda_kubernetes.objects.nodes import Node
 from remuda_kubernetes.objects.pods import Pod
 from remuda_kubernetes.objects.values import ObjectError
 from remuda_kubernetes.shim import applications, asking, binding, evicting, gangs, placing
+from remuda_kubernetes.shim.ending import forget_if_empty
 from remuda_kubernetes.shim.records import Task
 from remuda_kubernetes.shim.state import State
 from remuda_kubernetes.shim.states import TaskEvent, TaskState
@@ -46,7 +47,7 @@ def _ended(state: State, pod: Pod) -> None:
     task.move(TaskEvent.END)
     del application.tasks[task.key]
     gangs.task_gone(state, task)
-    applications.task_gone(state, application)
+    forget_if_empty(state, application)
 
 
 def _ours(state: State, pod: Pod) -> None:

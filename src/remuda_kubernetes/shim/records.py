@@ -84,6 +84,8 @@ class Application:
     creating: set[str] = field(default_factory=set)
     # No placeholders are made any more: the gang has begun, or its time is over.
     reserved: bool = False
+    # The scheduler was sent an ask or an allocation of it.
+    asked: bool = False
     # It is not submitted yet because its namespace is unknown.
     waits: bool = False
 
