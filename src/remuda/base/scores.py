@@ -1,4 +1,4 @@
-"""Scores and percentages of resources (chapter 40, section 10).
+"""Percentages of resources, and the type used most (chapter 40, section 10).
 
 Clients compare some of these numbers with the reference's, so the order of the floating-point
 operations is part of the rule, and sums run over the types by name.
@@ -12,26 +12,6 @@ from typing import Final
 from remuda.base.resources import Resource
 
 PERCENT_MAX: Final = 2**31 - 1
-
-
-def fit_in_score(available: Resource | None, wanted: Resource | None) -> float:
-    """Return how much of ``wanted`` is not covered: 0 covers all, 1 per type not covered at all.
-
-    Without an available resource it is the number of wanted types, whatever their amounts.
-    Implements: RES-54.
-    """
-    if wanted is None:
-        return 0.0
-    if available is None:
-        return float(len(wanted))
-    score = 0.0
-    for name in sorted(wanted):
-        need = wanted[name]
-        have = available.get(name, 0)
-        if need <= 0 or have >= need:
-            continue
-        score += 1.0 if have <= 0 else float(need - have) / float(need)
-    return score
 
 
 def abs_used_capacity(capacity: Resource | None, used: Resource | None) -> dict[str, int]:

@@ -1,33 +1,11 @@
-"""Scores, percentages and tracked usage: chapter 40, section 10."""
+"""Percentages, and the type used most: chapter 40, section 10."""
 
 from __future__ import annotations
 
 import pytest
 
 from remuda.base import scores
-from remuda.base.resources import MAX, Resource
-from remuda.base.tracked import track, tracker_of
-
-SECOND = 1_000_000_000
-
-
-@pytest.mark.remuda_rule("RES-54")
-@pytest.mark.parametrize(
-    "available, wanted, expected",
-    [
-        ({"m": 100}, {"m": 1000}, 0.9),
-        ({"m": 10}, {"m": 100, "c": 1}, 1.9),
-        ({"m": 10}, {"m": 5}, 0.0),
-        ({"m": 10}, {"m": -3, "c": 0}, 0.0),
-        ({"m": -10}, {"m": 5}, 1.0),
-        ({"m": 10}, None, 0.0),
-        (None, {"m": 100, "c": 0, "g": -1}, 3.0),
-        (None, None, 0.0),
-        ({}, {"m": 5}, 1.0),
-    ],
-)
-def test_fit_in_score(available: Resource | None, wanted: Resource | None, expected: float) -> None:
-    assert scores.fit_in_score(available, wanted) == expected
+from remuda.base.resources import Resource
 
 
 @pytest.mark.remuda_rule("RES-55")
@@ -73,48 +51,3 @@ def test_dominant_resource_type(
     used: Resource | None, capacity: Resource | None, expected: str
 ) -> None:
     assert scores.dominant_resource_type(used, capacity) == expected
-
-
-@pytest.mark.remuda_rule("RES-57")
-def test_tracked_usage_sums_amount_times_whole_seconds_per_instance_type() -> None:
-    tracked = track(
-        {}, "m5.large", {"memory": 10, "vcore": 0}, bound_ns=SECOND, released_ns=4 * SECOND - 1
-    )
-    assert tracked == {"m5.large": {"memory": 20, "vcore": 0}}
-    tracked = track(
-        tracked, "m5.large", {"memory": 1, "gpu": 2}, bound_ns=0, released_ns=5 * SECOND
-    )
-    tracked = track(tracked, "", {"memory": 7}, bound_ns=0, released_ns=SECOND)
-    assert tracked == {
-        "m5.large": {"memory": 25, "vcore": 0, "gpu": 10},
-        "UNKNOWN": {"memory": 7},
-    }
-
-
-@pytest.mark.remuda_rule("RES-57")
-def test_tracked_usage_keeps_types_of_an_allocation_shorter_than_a_second() -> None:
-    assert track({}, "t", {"memory": 9}, bound_ns=0, released_ns=SECOND - 1) == {"t": {"memory": 0}}
-
-
-@pytest.mark.remuda_rule("RES-57")
-def test_tracked_usage_saturates() -> None:
-    tracked = track({}, "t", {"memory": MAX}, bound_ns=0, released_ns=2 * SECOND)
-    assert track(tracked, "t", {"memory": 1}, bound_ns=0, released_ns=SECOND) == {
-        "t": {"memory": 9223372036854775807}
-    }
-
-
-@pytest.mark.remuda_rule("RES-57")
-@pytest.mark.parametrize(
-    "preempted, placeholder, expected",
-    [
-        (True, True, "preempted"),
-        (True, False, "preempted"),
-        (False, True, "placeholder"),
-        (False, False, "used"),
-    ],
-)
-def test_a_release_is_booked_to_one_of_three_trackers(
-    preempted: bool, placeholder: bool, expected: str
-) -> None:
-    assert tracker_of(preempted=preempted, placeholder=placeholder) == expected

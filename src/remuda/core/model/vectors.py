@@ -266,7 +266,7 @@ def shortage(free: Vector, amounts: Amounts) -> float:
     0: all amounts fit; each missing type adds at most 1. Types are added in the order of their
     names.
 
-    Rules: RES-54, RSV-4 (Ours).
+    Implements: RES-54. Rules: RSV-4 (Ours).
     """
     score = 0.0
     for index, amount in amounts.need:

@@ -125,6 +125,19 @@ def test_victims_of_preemption_are_booked_apart() -> None:
     assert found.used_seconds == {"UNKNOWN": {"vcore": 5}}
 
 
+@pytest.mark.remuda_rule("RES-57", "PRE-34")
+def test_a_victim_that_is_a_placeholder_is_booked_as_a_victim() -> None:
+    evictor = Evictor()
+    evictor.app("mine", "root.b")
+    evictor.existing("mine", "mine-1", "n1", ONE, placeholder=True, task_group="g")
+    evictor.want(1)
+    evictor.now += 5 * SECOND
+    evictor.confirm("mine-1")
+    found = ended(evictor, "mine")
+    assert found.preempted_seconds == {"UNKNOWN": {"vcore": 5}}
+    assert found.placeholder_seconds == {}
+
+
 @pytest.mark.remuda_rule("RES-57", "GANG-17")
 def test_placeholders_are_booked_apart_and_the_real_ones_from_their_start() -> None:
     gang = swapping(size=TWO, real=ONE)
