@@ -9,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from remuda.base.errors import InvariantViolation
 from remuda.config.schema import WILDCARD
+from remuda.config.settings import read_settings
 from remuda.core.invariants.configured import check_configured
 from remuda.core.invariants.gangs import check_gangs
 from remuda.core.invariants.nodes import check_nodes, check_utilisation
-from remuda.core.invariants.pauses import check_pauses
 from remuda.core.invariants.pending import check_class_queues, check_outstanding
 from remuda.core.invariants.preemption import check_preemption
 from remuda.core.invariants.questions import check_questions
 from remuda.core.invariants.quota_changes import check_quota_timers, check_quotas
 from remuda.core.invariants.require import require, same
 from remuda.core.invariants.reservations import check_reservations
-from remuda.core.invariants.shares import check_shares
 from remuda.core.model import states
 from remuda.core.model.applications.application import Application
-from remuda.core.model.cluster import Cluster
+from remuda.core.model.cluster import Cluster, ResourceManager
 from remuda.core.model.partition import Partition
 from remuda.core.model.queues.priorities import MIN_PRIORITY, PriorityCount
 from remuda.core.model.queues.queue import Queue
@@ -33,8 +33,10 @@ from remuda.core.model.vectors import (
     Vector,
     add_times,
     equal,
+    same_limit,
     trimmed,
 )
+from remuda.core.policy.shares import divisors, fair_maximum
 from remuda.core.policy.sort_keys import child_key, shown_priority
 
 
@@ -43,7 +45,7 @@ def check(cluster: Cluster) -> None:
 
     Rules: QUE-2, QUE-6, QUE-27, QUE-28, NOD-2, NOD-15, RES-16, RM-15, PRE-65.
     """
-    check_pauses(cluster)
+    _pauses(cluster)
     check_quota_timers(cluster)
     for partition in cluster.partitions():
         stale = partition.waiting.shares_stale and trimmed(partition.root.pending)
@@ -51,6 +53,39 @@ def check(cluster: Cluster) -> None:
         require(settled, partition, "changes are not settled")
         for one in _CHECKS:
             one(partition)
+
+
+def _pauses(cluster: Cluster) -> None:
+    """Partitions rest with their RM, and timers stand still while it is away.
+
+    Raises: InvariantViolation.
+
+    Rules: RM-15, RM-18.
+    """
+    away = [rm_id for rm_id, each in cluster.managers.items() if each.away_since_ns is not None]
+    frozen = cluster.deadlines.frozen
+    if sorted(frozen) != sorted(away):
+        raise InvariantViolation(f"away are {sorted(away)}, timers stand still of {sorted(frozen)}")
+    for manager in cluster.managers.values():
+        if manager.stop_ns != _stop_ns(manager):
+            raise InvariantViolation(f"{manager.record.rm_id} is given up at another time")
+        for partition in manager.own():
+            rests = manager.resting() or (
+                partition.resting and len(partition.waiting.questions.asked) > 0
+            )
+            require(partition.resting == rests, partition, "it rests, or it does not")
+    for deadline in cluster.deadlines.running():
+        partition = deadline.partition
+        runs = partition.rm_id not in frozen or not deadline.freezes()
+        require(runs, partition, f"a timer for {deadline.what} does not stand still")
+        require(cluster.has(partition), partition, "a timer of a partition that is gone")
+
+
+def _stop_ns(manager: ResourceManager) -> int | None:
+    settings, _ = read_settings(manager.extra_config)
+    if manager.away_since_ns is None or settings.rm_pause_timeout_ns < 0:
+        return None
+    return manager.away_since_ns + settings.rm_pause_timeout_ns
 
 
 def _applications(partition: Partition) -> None:
@@ -174,6 +209,37 @@ def _child_orders(partition: Partition) -> None:
         require(not wrong, partition, f"equal children of {parent.path} are not in order: {wrong}")
 
 
+def _shares(partition: Partition) -> None:
+    """Known divisors are those of the settings now in force.
+
+    Only queues that a change concerns get new divisors, so this finds a change that was not
+    reported. A queue that is in no order may have no divisors. Rules: QUE-38, RES-52.
+    """
+    if partition.waiting.shares_stale:
+        return
+    fair: dict[str, Vector | None] = {}
+    for queue in partition.queues(partition.root):
+        above = None if queue.parent is None else fair[queue.parent.path]
+        fair[queue.path] = fair_maximum(queue, above)
+        if queue.divisors is None:
+            _unknown_shares(partition, queue)
+            continue
+        wanted = divisors(queue, fair[queue.path])
+        text = f"shares of {queue.path} are of {queue.divisors}, not {wanted}"
+        require(queue.divisors == wanted, partition, text)
+        same = same_limit(queue.fair_maximum, fair[queue.path])
+        require(same, partition, f"the fair maximum of {queue.path} is another one")
+
+
+def _unknown_shares(partition: Partition, queue: Queue) -> None:
+    """A queue without divisors is in no order, and neither are the queues below it."""
+    placed = queue.parent is not None and queue.parent.child_order.sort_data(queue.name) is not None
+    require(not placed, partition, f"{queue.path} is in an order, but its shares are not known")
+    below = [child.name for child in queue.children.values() if child.divisors is not None]
+    text = f"shares of {queue.path} are not known, but those of {below} below it are"
+    require(not below, partition, text)
+
+
 def _trackers(partition: Partition) -> None:
     """The usage each tracker counts is the sum of its user's or group's applications.
 
@@ -225,7 +291,7 @@ _CHECKS: Final[tuple[Callable[[Partition], None], ...]] = (
     _applications,
     check_nodes,
     _queues,
-    check_shares,
+    _shares,
     _child_orders,
     check_class_queues,
     _trackers,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from remuda.config.schema import RECOVERY_QUEUE
 from remuda.core.messages.application_queries import (
     ApplicationIndexQuery,
     ApplicationPortionQuery,
@@ -25,9 +26,11 @@ from remuda.core.messages.node_queries import NodeLoadsQuery, NodeQuery, Utilisa
 from remuda.core.messages.preemption_queries import EvictionsQuery, PreemptionsQuery
 from remuda.core.messages.queries import (
     AccessQuery,
+    AccessView,
     ApplicationsQuery,
     AskPortionQuery,
     ConfigurationsQuery,
+    ConfigurationView,
     NodesQuery,
     PartitionQuery,
     PartitionRows,
@@ -41,10 +44,11 @@ from remuda.core.messages.queries import (
 from remuda.core.messages.rows import ApplicationRowsQuery, NodeRowsQuery, PartitionRowsQuery
 from remuda.core.model.cluster import Cluster
 from remuda.core.model.partition import Partition
+from remuda.core.policy.access import may_administer, may_submit
+from remuda.core.policy.placement import nearest
 from remuda.core.views.applications import application_rows, application_views, rows_beside
 from remuda.core.views.audits import audit
 from remuda.core.views.chosen_applications import application_portion, one_application
-from remuda.core.views.configurations import access_view, configuration_views
 from remuda.core.views.holdings import holding_views
 from remuda.core.views.indexes import application_index, ask_order, live_ids, pending_portion
 from remuda.core.views.measures import node_measures, queue_measures, totals_view
@@ -74,7 +78,7 @@ def answer(cluster: Cluster, query: Query) -> View:
     if isinstance(query, PartitionsQuery):
         return partition_views(cluster)
     if isinstance(query, ConfigurationsQuery):
-        return configuration_views(cluster)
+        return _configurations(cluster)
     if isinstance(
         query, PartitionCountsQuery | BalanceQuery | NodeAuditQuery | ApplicationAuditQuery
     ):
@@ -105,7 +109,7 @@ def _answer(partition: Partition, query: PartitionQuery) -> View:
     if isinstance(query, UsageQuery):
         return usage_views(partition, groups=query.groups)
     if isinstance(query, AccessQuery):
-        return access_view(partition, query)
+        return _access(partition, query)
     if isinstance(query, PlacementRulesQuery):
         return partition.settings.config.placement_rules
     if isinstance(query, UtilisationQuery):
@@ -161,3 +165,32 @@ def _applications(partition: Partition, query: ApplicationsQuery | ApplicationRo
     if isinstance(query, ApplicationsQuery):
         return application_views(partition, query.queue)
     return application_rows(partition, query.queue)
+
+
+def _configurations(cluster: Cluster) -> tuple[ConfigurationView, ...]:
+    """Return the configuration in force of each RM, by RM ID. Rules: RM-4, RM-7, CHK-1, KV-1."""
+    return tuple(
+        [
+            ConfigurationView(
+                rm_id=rm_id,
+                policy_group=manager.record.policy_group,
+                text=manager.config.text,
+                checksum=manager.config.checksum,
+                extra_config=dict(sorted(manager.extra_config.items())),
+            )
+            for rm_id, manager in sorted(cluster.managers.items())
+        ]
+    )
+
+
+def _access(partition: Partition, query: AccessQuery) -> AccessView:
+    """Return whether a user may submit to, or administer, a queue or its nearest ancestor.
+
+    Rules: ACL-10, ACL-11, ACL-12, ACL-13.
+    """
+    path = query.queue.lower()
+    queue, _ = nearest(partition, path)
+    if query.admin:
+        return AccessView(may_administer(queue, query.user, query.groups))
+    reachable = not f"{path}.".startswith(f"{RECOVERY_QUEUE}.")
+    return AccessView(reachable and may_submit(queue, query.user, query.groups))

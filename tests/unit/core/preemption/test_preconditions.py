@@ -109,6 +109,17 @@ def test_each_ask_has_a_delay_of_its_own(size: int) -> None:
     assert sorted(first + arena.after(1)) == ["v1", "v2"]
 
 
+@pytest.mark.remuda_rule("PRE-5", "RM-15")
+def test_a_delay_that_ended_while_the_rm_was_away_is_over() -> None:
+    arena = full()
+    arena.wants("a", "k", ONE)
+    arena.step()
+    arena.send(c.PauseResourceManager("rm"))
+    assert arena.after(MINUTE) == []
+    arena.send(c.ResumeResourceManager("rm"))
+    assert arena.ordered() == ["v3"]
+
+
 def reluctant(panel: Panel) -> Arena:
     """As ``full`` with an ask, and the RM judges."""
     arena = full(victims_port=panel)

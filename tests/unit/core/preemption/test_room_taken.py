@@ -1,4 +1,4 @@
-"""What happens when the room that was taken for an ask goes to somebody else."""
+"""The room that is kept for an ask: when others get it, and what happens when they do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from remuda.core.messages import commands as c
 from tests.unit.core.door import SECOND, leaf
-from tests.unit.core.preemption.arena import PAUSE, Arena, cores, full
+from tests.unit.core.preemption.arena import DELAY, ONE, PAUSE, Arena, cores, full
 from tests.unit.core.preemption.test_required_node import host
 
 
@@ -80,3 +80,33 @@ def test_room_is_not_kept_for_an_ask_that_its_own_queue_refuses() -> None:
     (on_n1,) = (each.allocation_id for each in arena.node_views()["n1"].allocations)
     arena.release("a", "recovered")
     assert [*arena.ordered(), *arena.after(PAUSE)] == [on_n1]
+
+
+@pytest.mark.remuda_rule("PRE-89", "CYC-25")
+def test_a_victim_larger_than_the_ask_leaves_room_that_others_may_want() -> None:
+    """Of four cores one is free and two are promised; then one more is promised and two will go."""
+    arena = Arena(
+        leaf("a", guaranteed=cores(2)),
+        leaf("b", guaranteed=cores(2)),
+        leaf("c"),
+        nodes={"n1": cores(2), "n2": cores(2)},
+    )
+    arena.apps_in(a="a", b="b", c="c")
+    arena.runs("c", "n1", ONE, "v1", "v2")
+    arena.runs("c", "n2", cores(2), "v3", allow_preempt_self=False)
+    arena.wants("a", "k", cores(2))
+    assert sorted(arena.after(DELAY)) == ["v1", "v2"]
+    assert arena.confirm("v1") == []
+    arena.ask("c", "other", ONE)
+    assert arena.after(DELAY) == []
+    assert _gate(arena) == "queue quota"
+    arena.wants("b", "k", ONE)
+    assert arena.after(DELAY) == ["v3"]
+    assert _gate(arena) == "nodes"
+
+
+def _gate(arena: Arena) -> str:
+    """What stops the ask of ``c``."""
+    finding = arena.request("c", "other").finding
+    assert finding is not None
+    return finding.gate
