@@ -40,9 +40,14 @@ from remuda.core.messages.commands import (
     UpdateNodes,
 )
 from remuda.core.messages.tags import PREDICATE_CLASS
-from remuda.si.errors import MessageTooLargeError
 from remuda.si.generation import Generation, is_ask
-from remuda.si.limits import ID_LENGTH_LIMIT, TEXTS_LENGTH_LIMIT, TEXTS_LIMIT, TYPES_LIMIT
+from remuda.si.limits import (
+    ID_LENGTH_LIMIT,
+    TEXTS_LENGTH_LIMIT,
+    TEXTS_LIMIT,
+    TYPES_LIMIT,
+    MessageTooLargeError,
+)
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
 from remuda.si.predicate_classes import put_into_classes

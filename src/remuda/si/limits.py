@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from remuda.base.errors import ProtocolError
-from remuda.si.errors import MessageTooLargeError
 
 # Elements (asks, allocations, releases, nodes, applications, groups) one message may carry.
 ELEMENTS_LIMIT: Final = 100_000
@@ -44,6 +43,14 @@ _ENTRY_BYTES_MIN: Final = 6
 
 # Which fields to count: field number -> the countable fields inside it.
 _Fields: TypeAlias = Mapping[int, "_Fields"]
+
+
+class MessageTooLargeError(ProtocolError):
+    """A message carries more elements than one message may (SI-105).
+
+    The sender gets it at once, before anything reaches the scheduler. Over gRPC it has its own
+    status.
+    """
 
 
 class Countable(NamedTuple):

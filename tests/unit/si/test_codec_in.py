@@ -11,7 +11,7 @@ from remuda.base.errors import ConfigError, Problem, ProtocolError
 from remuda.config.schema import Configuration, built_in
 from remuda.core.messages import commands
 from remuda.si.codec_in import RequestReader, configuration_update, registration
-from remuda.si.errors import MessageTooLargeError
+from remuda.si.limits import MessageTooLargeError
 from remuda.si.pb import si_pb2 as si
 
 

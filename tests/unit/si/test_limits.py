@@ -9,7 +9,7 @@ from google.protobuf.message import Message
 
 from remuda.base.errors import ProtocolError
 from remuda.si import limits
-from remuda.si.errors import MessageTooLargeError
+from remuda.si.limits import MessageTooLargeError
 from remuda.si.pb import si_pb2 as si
 
 

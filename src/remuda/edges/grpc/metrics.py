@@ -31,7 +31,7 @@ from remuda.edges.grpc.unary import unary
 from remuda.edges.grpc.usage import UsagePages
 from remuda.runtime.loop import SchedulerLoop
 from remuda.si import limits
-from remuda.si.errors import MessageTooLargeError
+from remuda.si.limits import MessageTooLargeError
 from remuda.si.pb import extension_pb2 as ext
 
 SERVICE: Final = "remuda.v1.Metrics"

@@ -14,7 +14,7 @@ from google.protobuf.message import DecodeError
 from remuda.base.errors import ConfigError, ProtocolError
 from remuda.runtime.errors import LoopStoppedError, NotRegisteredError
 from remuda.runtime.roster import RmState, RmStatus
-from remuda.si.errors import MessageTooLargeError
+from remuda.si.limits import MessageTooLargeError
 
 Context: TypeAlias = grpc.aio.ServicerContext[bytes, bytes]
 

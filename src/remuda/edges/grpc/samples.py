@@ -17,7 +17,7 @@ from remuda.base.errors import ProtocolError
 from remuda.edges.grpc.measurements import Sample, SampleSource
 from remuda.edges.grpc.refusals import RefusalError
 from remuda.si import limits
-from remuda.si.errors import MessageTooLargeError
+from remuda.si.limits import MessageTooLargeError
 from remuda.si.pb import extension_pb2 as ext
 
 # The time between two messages to one client, for all its watches.

@@ -21,7 +21,7 @@ from google.protobuf.message import DecodeError
 from remuda.base.errors import ProtocolError
 from remuda.base.message import message
 from remuda.si import limits
-from remuda.si.errors import MessageTooLargeError
+from remuda.si.limits import MessageTooLargeError
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.protocol import frames
 from remuda.si.protocol.errors import SessionError

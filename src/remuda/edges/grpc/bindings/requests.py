@@ -20,7 +20,7 @@ from remuda.runtime import requests
 from remuda.runtime.errors import LoopStoppedError, NotRegisteredError
 from remuda.runtime.loop import SchedulerLoop
 from remuda.si.codec_in import RequestReader
-from remuda.si.errors import MessageTooLargeError
+from remuda.si.limits import MessageTooLargeError
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
 from remuda.si.protocol import frames
