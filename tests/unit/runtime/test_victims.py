@@ -23,8 +23,7 @@ from remuda.runtime.answers import LaterPreemption, OpenPreemptionQuestion, Ques
 from remuda.runtime.driver import SLICE
 from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
-from remuda.runtime.question_text import named
-from remuda.runtime.replay import replay
+from remuda.runtime.replay import named, replay
 from tests.unit.runtime.fakes import Evicting, Factory, FakeScheduler, Sink, asks, registration
 
 SECONDS = 10.0

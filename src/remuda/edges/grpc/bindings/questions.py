@@ -8,13 +8,12 @@ never answers is paused (EXT-17). Event loop of the server.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Final, Protocol
 
 from remuda.core.messages.commands import PredicateVerdict
 from remuda.edges.grpc.bindings.changes import Changes
-from remuda.edges.grpc.bindings.handles import Handles
 from remuda.edges.grpc.bindings.verdicts import verdict_of
 from remuda.runtime.answers import OpenQuestion
 from remuda.si.limits import ID_LENGTH_LIMIT
@@ -48,6 +47,40 @@ def nodes_limit(limits: SessionLimits) -> int:
     """
     room = limits.max_frame_bytes - frames.HEAD_BYTES - _CALL_BYTES - _ITEM_BYTES - 2 * _ID_BYTES
     return min(limits.max_nodes_per_call, room // (_ID_BYTES + _NODE_BYTES))
+
+
+class Handles:
+    """The handles of one session: short numbers for nodes.
+
+    With them a call about a thousand nodes is a few kilobytes. A number is never given to a second
+    node. Rules: EXT-19.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, int] = {}
+        self._removed: list[int] = []
+        self._last = 0
+
+    def table_for(self, node_ids: Iterable[str]) -> ext.NodeTable | None:
+        """Return the table that the RM needs before these nodes are named, None if it has all."""
+        table = ext.NodeTable(removed=self._removed)
+        for node_id in node_ids:
+            if node_id not in self._known:
+                self._last += 1
+                self._known[node_id] = self._last
+                table.added[self._last] = node_id
+        self._removed = []
+        return table if table.added or table.removed else None
+
+    def of(self, node_ids: Iterable[str]) -> list[int]:
+        """Return the handles of nodes that were in a table."""
+        return [self._known[node_id] for node_id in node_ids]
+
+    def forget(self, node_id: str) -> None:
+        """A node is gone; the RM is told with the next table. A later one gets another handle."""
+        handle = self._known.pop(node_id, None)
+        if handle is not None:
+            self._removed.append(handle)
 
 
 class Give(Protocol):
