@@ -23,7 +23,6 @@ from remuda_kubernetes.api.carriers import Reply, carrier
 from remuda_kubernetes.api.errors import ApiError, refusal
 from remuda_kubernetes.api.http1 import HttpError
 from remuda_kubernetes.api.kubeconfig import Access
-from remuda_kubernetes.api.lines import Lines, LineTooLongError
 from remuda_kubernetes.api.pace import Clock, SystemClock, TokenBucket
 
 _LOG: Final = logging.getLogger(__name__)
@@ -48,6 +47,51 @@ class Answer:
     status: int
     body: bytes
     headers: Mapping[str, str]
+
+
+class LineTooLongError(Exception):
+    """A line is longer than anything that the server sends."""
+
+
+class Lines:
+    """Cuts a stream of bytes into lines of bounded length.
+
+    The work is linear in the length of a line.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def feed(self, piece: bytes) -> list[bytes]:
+        """Return the lines that are complete now, without their ends. Raises: LineTooLongError."""
+        end = piece.rfind(b"\n")
+        if end < 0:
+            self._keep(piece)
+            return []
+        first, *others = piece[:end].split(b"\n")
+        self._parts.append(first)
+        lines = [b"".join(self._parts), *others]
+        self._parts = []
+        self._size = 0
+        self._keep(piece[end + 1 :])
+        return [line for line in lines if line.strip()]
+
+    def _keep(self, piece: bytes) -> None:
+        if not piece:
+            return
+        self._parts.append(piece)
+        self._size += len(piece)
+        if self._size > self._limit:
+            raise LineTooLongError(f"a line of more than {self._limit} bytes")
+
+    def end(self) -> bytes:
+        """Return what came after the last end of a line."""
+        rest = b"".join(self._parts).strip()
+        self._parts = []
+        self._size = 0
+        return rest
 
 
 class Requests(Protocol):

@@ -6,7 +6,7 @@ matter, so the members of a job stay together though each has a number of its ow
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Final
@@ -20,12 +20,12 @@ from remuda_kubernetes.objects.pods import (
 )
 from remuda_kubernetes.objects.requests import pod_requests
 from remuda_kubernetes.predicates.counts import Domains, NodeRule, PodMatcher
-from remuda_kubernetes.predicates.devices import DeviceUse, device_uses
+from remuda_kubernetes.predicates.devices import DeviceClaim, DeviceUse, device_uses
 from remuda_kubernetes.predicates.keys import DecisiveKeys, HeldTerm
 from remuda_kubernetes.predicates.nodes import Amount, NodeState, TaintSet, host_ports
 from remuda_kubernetes.predicates.refusals import Refusal
 from remuda_kubernetes.predicates.selection import NodeChoice, Selector, pod_choice
-from remuda_kubernetes.predicates.surroundings import Surroundings
+from remuda_kubernetes.predicates.storage import Storage
 from remuda_kubernetes.predicates.terms import (
     Affinity,
     affinity,
@@ -38,6 +38,20 @@ from remuda_kubernetes.predicates.volumes import ClaimUse, ResolvedClaims, claim
 
 _NAME_BYTES: Final = 10
 _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the filters look at besides the class and the node: the rest of the cluster.
+
+    ``claim_users``: claim ("namespace/name") -> how many pods of the cluster use it. ``devices``:
+    the resource claims by "namespace/name".
+    """
+
+    topology: Topology
+    storage: Storage
+    claim_users: Mapping[str, int]
+    devices: Mapping[str, DeviceClaim]
 
 
 @dataclass(frozen=True, slots=True)

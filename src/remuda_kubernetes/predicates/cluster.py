@@ -16,7 +16,7 @@ from remuda_kubernetes.objects.metadata import KubernetesObject
 from remuda_kubernetes.objects.nodes import Node
 from remuda_kubernetes.objects.pods import Pod
 from remuda_kubernetes.predicates.catalogue import Catalogue
-from remuda_kubernetes.predicates.classes import FilterSettings
+from remuda_kubernetes.predicates.classes import FilterSettings, Surroundings
 from remuda_kubernetes.predicates.filters import (
     FILTERS,
     first_refusal,
@@ -30,7 +30,6 @@ from remuda_kubernetes.predicates.refusals import (
     unknown_node,
 )
 from remuda_kubernetes.predicates.storage import Storage
-from remuda_kubernetes.predicates.surroundings import Surroundings
 from remuda_kubernetes.predicates.topology import Topology
 from remuda_kubernetes.predicates.volumes import VolumeDecision, VolumeProgress, progress
 from remuda_kubernetes.predicates.waiting import Waiting

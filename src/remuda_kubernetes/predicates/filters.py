@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from remuda_kubernetes.predicates.classes import Filter, PodClass
+from remuda_kubernetes.predicates.classes import Filter, PodClass, Surroundings
 from remuda_kubernetes.predicates.counts import ABSENT, PRESENT, SKEWED
 from remuda_kubernetes.predicates.devices import unusable
 from remuda_kubernetes.predicates.nodes import NodeState, TaintSet
@@ -42,7 +42,6 @@ from remuda_kubernetes.predicates.refusals import (
     insufficient,
     untolerated,
 )
-from remuda_kubernetes.predicates.surroundings import Surroundings
 from remuda_kubernetes.predicates.taints import CORDON, first_untolerated, tolerates
 from remuda_kubernetes.predicates.topology import Topology
 from remuda_kubernetes.predicates.volumes import (

@@ -15,13 +15,13 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from remuda_kubernetes.testing.answers import Answer
 from remuda_kubernetes.testing.cluster import Cluster
 from remuda_kubernetes.testing.discovery import (
     OPENAPI_V2_PROTOBUF,
     Discovery,
 )
 from remuda_kubernetes.testing.faults import Call, Failure, Faults
+from remuda_kubernetes.testing.forms import Answer
 from remuda_kubernetes.testing.paths import METHODS, Target, UnknownGroup, call_of, target, verb_of
 from remuda_kubernetes.testing.reads import Reads
 from remuda_kubernetes.testing.resources import subresource_verbs

@@ -33,6 +33,14 @@ def renamed(item: Json, names: Mapping[str, str]) -> Json:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """What a verb answers. ``body``: JSON."""
+
+    body: bytes
+    code: int = 200
+
+
+@dataclass(frozen=True, slots=True)
 class Form:
     """One kind in one version of its group. ``names``: what the stored fields are called in it."""
 

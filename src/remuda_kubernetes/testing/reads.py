@@ -7,10 +7,9 @@ from typing import Final
 
 import msgspec
 
-from remuda_kubernetes.testing.answers import Answer
 from remuda_kubernetes.testing.cluster import Cluster
 from remuda_kubernetes.testing.faults import Faults
-from remuda_kubernetes.testing.forms import Form, event_line, partial
+from remuda_kubernetes.testing.forms import Answer, Form, event_line, partial
 from remuda_kubernetes.testing.lists import Query, check_options, page, too_new
 from remuda_kubernetes.testing.selectors import Matcher, matcher
 from remuda_kubernetes.testing.settings import sleep_until

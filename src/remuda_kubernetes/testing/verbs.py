@@ -10,9 +10,8 @@ import msgspec
 import yaml
 
 from remuda_kubernetes.testing import deletion, owners, patches, pods
-from remuda_kubernetes.testing.answers import Answer
 from remuda_kubernetes.testing.cluster import Cluster, Writer
-from remuda_kubernetes.testing.forms import Form
+from remuda_kubernetes.testing.forms import Answer, Form
 from remuda_kubernetes.testing.lists import Query, page
 from remuda_kubernetes.testing.resources import NAMESPACE
 from remuda_kubernetes.testing.selectors import matcher

@@ -9,10 +9,9 @@ from contextlib import aclosing
 import httpx2
 import pytest
 
-from remuda_kubernetes.api.connection import Connection, ConnectionSettings
+from remuda_kubernetes.api.connection import Connection, ConnectionSettings, Lines, LineTooLongError
 from remuda_kubernetes.api.errors import ApiError
 from remuda_kubernetes.api.kubeconfig import Access
-from remuda_kubernetes.api.lines import Lines, LineTooLongError
 from tests.kubernetes.api.scripted import Reply, Server, Stream, eventually, refusal, run
 
 
