@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import signal
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,4 +77,5 @@ async def _alone(program: Program, scheduler: str) -> None:
     running = asyncio.ensure_future(program.run(scheduler))
     for each in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(each, running.cancel)
-    await asyncio.gather(running, return_exceptions=running.cancelled())
+    with suppress(asyncio.CancelledError):
+        await running
