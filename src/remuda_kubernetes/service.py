@@ -180,7 +180,7 @@ class Service:
             self._link.send(effect.request)
         elif isinstance(effect, PostEvent):
             event = effect.event
-            self._events.post_about(
+            self._events.post(
                 event.about, event.reason, event.message, type=event.type, action=event.action
             )
         elif isinstance(effect, Register):

@@ -13,30 +13,13 @@ import msgspec
 
 from remuda_kubernetes.api.bodies import cut
 from remuda_kubernetes.api.event_series import Series
-from remuda_kubernetes.objects.kinds import NODE, Kind
-from remuda_kubernetes.objects.metadata import KubernetesObject, ObjectReference
+from remuda_kubernetes.objects.metadata import ObjectReference
 from remuda_kubernetes.objects.values import plain
 
 _GROUP: Final = "events.k8s.io"
 _NOTE_BYTES: Final = 1024
 _WORD_BYTES: Final = 128
 _NAME_LENGTH: Final = 253
-
-
-def reference(kind: Kind, found: KubernetesObject) -> ObjectReference:
-    """Return the pointer to an object that its events carry.
-
-    Events of nodes name them by their name in place of the uid, as kubelet does: `kubectl describe
-    node` looks for that.
-    """
-    version = kind.versions[0]
-    return ObjectReference(
-        api_version=f"{kind.group}/{version}" if kind.group else version,
-        kind=kind.name,
-        namespace=found.namespace,
-        name=found.name,
-        uid=found.name if kind is NODE else found.uid,
-    )
 
 
 def namespace_of(regarding: ObjectReference, version: str) -> str:
@@ -74,8 +57,6 @@ def event(series: Series, *, version: str, controller: str, instance: str) -> by
         "action": cut(notice.action, _WORD_BYTES),
         "reportingInstance": cut(instance, _WORD_BYTES),
     }
-    if notice.related is not None:
-        common["related"] = plain(notice.related)
     if version:
         body = {
             "apiVersion": f"{_GROUP}/{version}",

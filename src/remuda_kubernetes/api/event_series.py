@@ -23,7 +23,6 @@ class Notice(NamedTuple):
     reason: str
     action: str
     note: str
-    related: ObjectReference | None = None
 
 
 @dataclass

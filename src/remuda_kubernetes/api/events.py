@@ -15,7 +15,7 @@ from typing import Final
 
 from remuda_kubernetes.api import event_bodies
 from remuda_kubernetes.api.bodies import MERGE
-from remuda_kubernetes.api.connection import Requests
+from remuda_kubernetes.api.connection import JSON, Requests
 from remuda_kubernetes.api.errors import CONFLICT, NOT_FOUND, ApiError
 from remuda_kubernetes.api.event_series import Notice, Series, SeriesTable
 from remuda_kubernetes.api.pace import (
@@ -26,12 +26,9 @@ from remuda_kubernetes.api.pace import (
     Wall,
     system_chance,
 )
-from remuda_kubernetes.objects.kinds import Kind
-from remuda_kubernetes.objects.metadata import KubernetesObject, ObjectReference
+from remuda_kubernetes.objects.metadata import ObjectReference
 
 _LOG: Final = logging.getLogger(__name__)
-NORMAL: Final = "Normal"
-WARNING: Final = "Warning"
 _TRIES: Final = 4
 
 
@@ -98,38 +95,16 @@ class Events:
 
     def post(
         self,
-        kind: Kind,
-        found: KubernetesObject,
-        reason: str,
-        note: str,
-        *,
-        type: str = NORMAL,  # noqa: A002 - the word of the API
-        action: str = "Scheduling",
-        related: tuple[Kind, KubernetesObject] | None = None,
-    ) -> None:
-        """Tell what happened to an object. ``type`` is Normal or Warning. Returns at once."""
-        self.post_about(
-            event_bodies.reference(kind, found),
-            reason,
-            note,
-            type=type,
-            action=action,
-            related=None if related is None else event_bodies.reference(*related),
-        )
-
-    def post_about(
-        self,
         regarding: ObjectReference,
         reason: str,
         note: str,
         *,
-        type: str = NORMAL,  # noqa: A002 - the word of the API
+        type: str = "Normal",  # noqa: A002 - the word of the API
         action: str = "Scheduling",
-        related: ObjectReference | None = None,
     ) -> None:
-        """Tell what happened to an object that is named by a reference. Returns at once."""
+        """Tell what happened to an object. ``type`` is Normal or Warning. Returns at once."""
         self.figures.posted += 1
-        notice = Notice(regarding, type, reason, action, note, related)
+        notice = Notice(regarding, type, reason, action, note)
         series = self._table.add(notice, self._wall())
         if series is None:
             self.figures.held_back += 1
@@ -236,12 +211,12 @@ class Events:
         if series.count > count and not series.queued:
             self._enqueue(series)
 
-    async def _ask(self, method: str, path: str, body: bytes, content_type: str = "") -> None:
+    async def _ask(self, method: str, path: str, body: bytes, content_type: str = JSON) -> None:
         await self._requests.request(
             method,
             path,
             body=body,
-            content_type=content_type or "application/json",
+            content_type=content_type,
             timeout=self._settings.timeout,
         )
 

@@ -51,8 +51,8 @@ class Event(NamedTuple):
 def reference(about: KubernetesObject, kind: str) -> ObjectReference:
     """Return a pointer to an object, for an event about it.
 
-    A node is named by its name in place of the uid, as kubelet does: `kubectl describe node` looks
-    for that.
+    It is the same for all versions of the object, so that equal events are one series. A node is
+    named by its name in place of the uid, as kubelet does: `kubectl describe node` looks for that.
     """
     metadata = about.metadata
     return ObjectReference(
@@ -61,7 +61,6 @@ def reference(about: KubernetesObject, kind: str) -> ObjectReference:
         namespace=metadata.namespace,
         name=metadata.name,
         uid=metadata.name if kind == "Node" else metadata.uid,
-        resource_version=metadata.resource_version,
     )
 
 

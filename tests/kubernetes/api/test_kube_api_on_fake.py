@@ -29,6 +29,7 @@ from remuda_kubernetes.objects.outcomes import Result
 from remuda_kubernetes.objects.pods import Pod, PodCondition
 from remuda_kubernetes.testing.server import ApiServer
 from remuda_kubernetes.testing.settings import Settings
+from remuda_kubernetes.translation.events import reference
 from tests.kubernetes.api.scripted import eventually, run
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -247,10 +248,9 @@ def test_bindings_and_what_stands_against_them(config: Path) -> None:
     async def test() -> None:
         async with calling(config) as (connection, calls, _):
             pod = await created(connection, "p")
-            assert (await calls.bind(pod, "m1", {"a": "b"})).done
+            assert (await calls.bind(pod, "m1")).done
             found = await call(connection, "GET", f"{PODS}/p")
             assert found["spec"]["nodeName"] == "m1"
-            assert found["metadata"]["annotations"]["a"] == "b"
             again = await calls.bind(pod, "m2")
             assert again.result is Result.CONFLICT
             assert "m1" in again.message
@@ -383,10 +383,10 @@ def test_events_are_taken_and_counted(server: ApiServer, config: Path) -> None:
             settings = EventSettings(instance="remuda-0", again=0.0)
             events = Events(connection, served.events, settings)
             writing = asyncio.create_task(events.run())
-            events.post(POD, pod, "FailedScheduling", "no room", type="Warning")
+            events.post(reference(pod, "Pod"), "FailedScheduling", "no room", type="Warning")
             await eventually(lambda: events.figures.written == 1)
             for _ in range(4):
-                events.post(POD, pod, "FailedScheduling", "no room", type="Warning")
+                events.post(reference(pod, "Pod"), "FailedScheduling", "no room", type="Warning")
             await eventually(lambda: events.figures.written == 2)
             writing.cancel()
             path = f"/apis/events.k8s.io/{served.events}/namespaces/default/events"

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from remuda_kubernetes.api.event_bodies import new_name, reference
+from remuda_kubernetes.api.event_bodies import new_name
 from remuda_kubernetes.api.event_series import Notice, SeriesTable
 from remuda_kubernetes.api.events import Events, EventSettings
-from remuda_kubernetes.objects.kinds import NODE, POD
 from remuda_kubernetes.objects.metadata import ObjectMeta, ObjectReference
-from remuda_kubernetes.objects.nodes import Node
 from remuda_kubernetes.objects.pods import Pod
+from remuda_kubernetes.translation.events import reference
 from tests.kubernetes.api.scripted import (
     Reply,
     Server,
@@ -30,8 +29,10 @@ EVENTS = "/apis/events.k8s.io/v1/namespaces/n/events"
 CREATED = Reply(201, {"kind": "Event"})
 
 
-def pod(name: str = "p") -> Pod:
-    return Pod(metadata=ObjectMeta(name=name, namespace="n", uid=f"u-{name}"))
+def about(name: str = "p", version: str = "7") -> ObjectReference:
+    """The reference to a pod, in some version of it."""
+    metadata = ObjectMeta(name=name, namespace="n", uid=f"u-{name}", resource_version=version)
+    return reference(Pod(metadata=metadata), "Pod")
 
 
 @asynccontextmanager
@@ -63,8 +64,7 @@ def test_an_event_has_all_that_the_server_requires() -> None:
     async def test() -> None:
         async with Server() as server, writing(server) as events:
             server.on("POST", EVENTS, CREATED)
-            node = Node(metadata=ObjectMeta(name="m1", uid="u-m1"))
-            events.post(POD, pod(), "Scheduled", "bound to m1", related=(NODE, node))
+            events.post(about(), "Scheduled", "bound to m1")
             await eventually(lambda: events.figures.written == 1)
             body = server.requests[0].json
             name = body["metadata"].pop("name")
@@ -87,7 +87,6 @@ def test_an_event_has_all_that_the_server_requires() -> None:
                     "name": "p",
                     "uid": "u-p",
                 },
-                "related": {"apiVersion": "v1", "kind": "Node", "name": "m1", "uid": "m1"},
             }
 
     run(test())
@@ -99,8 +98,8 @@ def test_a_server_without_events_k8s_io_gets_events_of_the_core_group() -> None:
     async def test() -> None:
         async with Server() as server, writing(server, "") as events:
             server.on("POST", path, CREATED)
-            node = Node(metadata=ObjectMeta(name="m1", uid="u-m1"))
-            events.post(NODE, node, "NodeRejected", "no allocatable", type="Warning")
+            node = ObjectReference(api_version="v1", kind="Node", name="m1", uid="m1")
+            events.post(node, "NodeRejected", "no allocatable", type="Warning")
             await eventually(lambda: events.figures.written == 1)
             body = server.requests[0].json
             assert body["apiVersion"] == "v1"
@@ -118,12 +117,13 @@ def test_equal_events_become_a_series_with_a_count() -> None:
         clock = TurnedClock()
         async with Server() as server, writing(server, clock=clock) as events:
             server.on("POST", EVENTS, CREATED)
-            events.post(POD, pod(), "FailedScheduling", "no room")
+            events.post(about(), "FailedScheduling", "no room")
             await eventually(lambda: events.figures.written == 1)
             name = server.requests[0].json["metadata"]["name"]
             server.on("PATCH", f"{EVENTS}/{name}", Reply(200, {}))
-            for _ in range(7):
-                events.post(POD, pod(), "FailedScheduling", "no room")
+            for number in range(7):
+                # Each condition that tells why it waits makes a new version of the pod.
+                events.post(about(version=f"{8 + number}"), "FailedScheduling", "no room")
             assert events.waiting == 1
             await clock.advance(20.0)
             assert len(server.requests) == 1
@@ -144,9 +144,9 @@ def test_a_series_whose_event_the_server_forgot_is_a_new_event() -> None:
         clock = TurnedClock()
         async with Server() as server, writing(server, clock=clock, again=0.0) as events:
             server.on("POST", EVENTS, CREATED)
-            events.post(POD, pod(), "FailedScheduling", "no room")
+            events.post(about(), "FailedScheduling", "no room")
             await eventually(lambda: events.figures.written == 1)
-            events.post(POD, pod(), "FailedScheduling", "no room")
+            events.post(about(), "FailedScheduling", "no room")
             await clock.advance(2.0)
             await eventually(lambda: events.figures.written == 2)
             assert [each.method for each in server.requests] == ["POST", "PATCH", "POST"]
@@ -163,7 +163,7 @@ def test_posting_never_waits_and_what_does_not_fit_is_counted() -> None:
         async with Server() as server, writing(server, queue=10, in_flight=2) as events:
             server.on("POST", EVENTS, silent)
             for number in range(30):
-                events.post(POD, pod(f"p{number}"), "Scheduled", "x")
+                events.post(about(f"p{number}"), "Scheduled", "x")
             assert (events.figures.posted, events.figures.dropped) == (30, 20)
             assert events.waiting == 10
             await eventually(lambda: server.open_requests == 2)
@@ -176,8 +176,8 @@ def test_a_refused_event_is_counted_and_the_next_one_is_written() -> None:
     async def test() -> None:
         async with Server() as server, writing(server, in_flight=1) as events:
             server.on("POST", EVENTS, refusal(403, "Forbidden", "is being terminated"), CREATED)
-            events.post(POD, pod("a"), "Scheduled", "x")
-            events.post(POD, pod("b"), "Scheduled", "x")
+            events.post(about("a"), "Scheduled", "x")
+            events.post(about("b"), "Scheduled", "x")
             await eventually(lambda: events.figures.written == 1)
             assert events.figures.failed == 1
 
@@ -189,7 +189,7 @@ def test_an_error_that_passes_is_tried_again_a_few_times_only() -> None:
         clock = TurnedClock()
         async with Server() as server, writing(server, clock=clock) as events:
             server.on("POST", EVENTS, Reply(503, b""))
-            events.post(POD, pod("a"), "Scheduled", "x")
+            events.post(about("a"), "Scheduled", "x")
             while not events.figures.failed:
                 await clock.advance(1.0)
             await clock.advance(100.0)
@@ -204,7 +204,7 @@ def test_texts_are_cut_at_the_limits_of_the_server() -> None:
         async with Server() as server, writing(server) as events:
             server.on("POST", EVENTS, CREATED)
             name = "a" * 230 + "." + "b" * 22
-            events.post(POD, pod(name), "R" * 200, "ä" * 2000)
+            events.post(about(name), "R" * 200, "ä" * 2000)
             await eventually(lambda: events.figures.written == 1)
             body = server.requests[0].json
             assert len(body["note"].encode()) <= 1024
@@ -230,7 +230,7 @@ def test_names_of_events_are_names_that_the_server_takes(
 
 
 def notice(name: str, note: str = "x") -> Notice:
-    return Notice(reference(POD, pod(name)), "Normal", "Scheduled", "Scheduling", note)
+    return Notice(about(name), "Normal", "Scheduled", "Scheduling", note)
 
 
 def test_an_object_with_many_different_events_is_held_back_and_others_are_not() -> None:

@@ -20,6 +20,7 @@ from remuda_kubernetes.objects.changes import Change
 from remuda_kubernetes.objects.kinds import NODE, POD
 from remuda_kubernetes.objects.outcomes import Result
 from remuda_kubernetes.objects.pods import Pod, PodCondition
+from remuda_kubernetes.translation.events import reference
 from tests.kubernetes.end_to_end.calls import Api
 from tests.kubernetes.end_to_end.objects import EVENTS, NODES, PODS, node, pod
 from tests.kubernetes.end_to_end.servers import Server
@@ -98,8 +99,7 @@ def test_calls_and_what_the_server_says_to_them(server: Server, api: Api) -> Non
             assert (await calls.patch_pod_conditions(first, (waits,))).done
             (condition,) = api.get(f"{PODS}/p")["status"]["conditions"]
             assert condition["message"] == "0/1 nodes"
-            assert (await calls.bind(first, "m1", {"example/a": "b"})).done
-            assert api.get(f"{PODS}/p")["metadata"]["annotations"]["example/a"] == "b"
+            assert (await calls.bind(first, "m1")).done
             # It is where it was to go, whoever asked for that: nothing is left to do.
             assert (await calls.bind(first, "m1")).done
             again = await calls.bind(first, "m2")
@@ -136,9 +136,9 @@ def test_events_are_shown_with_their_count(server: Server, api: Api) -> None:
             served = await discover(connection)
             events = Events(connection, served.events, EventSettings(instance="r-0", again=0.0))
             writing = asyncio.create_task(events.run())
-            events.post(POD, found, "FailedScheduling", "n" * 3000, type="Warning")
+            events.post(reference(found, "Pod"), "FailedScheduling", "n" * 3000, type="Warning")
             await eventually(lambda: events.figures.written == 1)
-            events.post(POD, found, "FailedScheduling", "n" * 3000, type="Warning")
+            events.post(reference(found, "Pod"), "FailedScheduling", "n" * 3000, type="Warning")
             await eventually(lambda: events.figures.written == 2)
             assert events.figures.failed == 0
             writing.cancel()

@@ -19,12 +19,13 @@ from remuda_kubernetes.api.errors import ApiError
 from remuda_kubernetes.api.events import Events, EventSettings
 from remuda_kubernetes.api.leadership import NoFence
 from remuda_kubernetes.api.reflectors import Reflectors
-from remuda_kubernetes.objects.kinds import CONFIG_MAP, LEASE, POD, WATCHED
+from remuda_kubernetes.objects.kinds import CONFIG_MAP, LEASE, WATCHED
 from remuda_kubernetes.objects.pods import Pod, PodCondition
 from remuda_kubernetes.objects.storage import PersistentVolume, PersistentVolumeClaim
 from remuda_kubernetes.run import _first_settings
 from remuda_kubernetes.testing import binaries
 from remuda_kubernetes.testing.real import RealServer
+from remuda_kubernetes.translation.events import reference
 from tests.kubernetes.end_to_end.calls import Api
 from tests.kubernetes.end_to_end.objects import NODES, PODS, node, pod
 
@@ -121,8 +122,8 @@ async def everything(connection: Connection, first: Pod, volumes: Any) -> dict[s
     for version in (served.events, ""):
         events = Events(connection, version, EventSettings(instance="r", again=0.0))
         writing = asyncio.create_task(events.run())
-        events.post(POD, first, "Scheduled", f"by version {version}")
-        events.post(POD, first, "Scheduled", f"by version {version}")
+        events.post(reference(first, "Pod"), "Scheduled", f"by version {version}")
+        events.post(reference(first, "Pod"), "Scheduled", f"by version {version}")
         while events.figures.written + events.figures.failed < 1:  # noqa: ASYNC110 - bounded above
             await asyncio.sleep(0.02)
         writing.cancel()
