@@ -61,8 +61,6 @@ class Try:
 
 
 Attempt = Callable[[Try], Awaitable[Answer | Outcome]]
-# Is told of each ended call: verb, result, seconds from the request for it to its end.
-CallObserver = Callable[[str, Result, float], None]
 
 
 class _Line:
@@ -85,14 +83,12 @@ class Attempts:
         *,
         clock: Clock,
         chance: Chance,
-        observe: CallObserver | None = None,
     ) -> None:
         self.figures: Final = CallFigures()
         self._fence: Final = fence
         self._settings: Final = settings
         self._clock: Final = clock
         self._chance: Final = chance
-        self._observe: Final = observe
         self._all: Final = asyncio.Semaphore(settings.in_flight)
         self._background: Final = asyncio.Semaphore(settings.background)
         self._lines: Final[dict[str, _Line]] = {}
@@ -101,7 +97,6 @@ class Attempts:
         self, verb: str, key: str, attempt: Attempt, *, background: bool = False
     ) -> Outcome:
         """Return the outcome of a call about the object ``key``. Never raises for an answer."""
-        started = self._clock.now()
         self.figures.open += 1
         line = self._lines.setdefault(key, _Line())
         line.users += 1
@@ -115,8 +110,6 @@ class Attempts:
             self.figures.open -= 1
         counted = (verb, outcome.result.value)
         self.figures.ended[counted] = self.figures.ended.get(counted, 0) + 1
-        if self._observe is not None:
-            self._observe(verb, outcome.result, self._clock.now() - started)
         return outcome
 
     async def _until_ended(self, attempt: Attempt, *, background: bool) -> Outcome:

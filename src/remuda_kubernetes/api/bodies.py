@@ -28,13 +28,9 @@ def cut(text: str, limit: int) -> str:
     return encoded[: limit - len(mark.encode())].decode("utf-8", "ignore") + mark
 
 
-def binding(
-    namespace: str, name: str, uid: str, node: str, annotations: Mapping[str, str]
-) -> bytes:
-    """Return what binds a pod to a node; the annotations become the pod's."""
-    metadata: dict[str, Any] = {"name": name, "namespace": namespace, "uid": uid}
-    if annotations:
-        metadata["annotations"] = dict(annotations)
+def binding(namespace: str, name: str, uid: str, node: str) -> bytes:
+    """Return what binds a pod to a node."""
+    metadata = {"name": name, "namespace": namespace, "uid": uid}
     target = {"apiVersion": "v1", "kind": "Node", "name": node}
     return _json({"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target})
 
@@ -44,14 +40,14 @@ def deletion(uid: str, grace_seconds: int | None) -> bytes:
     return _json(_delete_options(uid, grace_seconds))
 
 
-def eviction(version: str, namespace: str, name: str, uid: str, grace_seconds: int | None) -> bytes:
-    """Return what evicts a pod."""
+def eviction(version: str, namespace: str, name: str, uid: str) -> bytes:
+    """Return what evicts a pod; it has its own time of grace."""
     return _json(
         {
             "apiVersion": f"policy/{version}",
             "kind": "Eviction",
             "metadata": {"name": name, "namespace": namespace},
-            "deleteOptions": _delete_options(uid, grace_seconds),
+            "deleteOptions": _delete_options(uid, None),
         }
     )
 
@@ -65,22 +61,13 @@ def _delete_options(uid: str, grace_seconds: int | None) -> dict[str, Any]:
     return options
 
 
-def conditions(
-    uid: str, found: tuple[PodCondition, ...], nominated_node: str | None = None
-) -> bytes:
+def conditions(uid: str, found: tuple[PodCondition, ...]) -> bytes:
     """Return the strategic merge patch of a pod's status with these conditions.
 
-    The uid in it makes the server refuse it for another pod with the same name. ``nominated_node``:
-    "" takes a nomination away.
+    The uid in it makes the server refuse it for another pod with the same name.
     """
-    status: dict[str, Any] = {
-        "conditions": [
-            {**plain(each), "message": cut(each.message, _MESSAGE_BYTES)} for each in found
-        ]
-    }
-    if nominated_node is not None:
-        status["nominatedNodeName"] = nominated_node or None
-    return _json({"metadata": {"uid": uid}, "status": status})
+    texts = [{**plain(each), "message": cut(each.message, _MESSAGE_BYTES)} for each in found]
+    return _json({"metadata": {"uid": uid}, "status": {"conditions": texts}})
 
 
 def failed(uid: str, reason: str, message: str) -> bytes:
@@ -112,8 +99,8 @@ def claim_ref(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bytes:
     return _json({"metadata": metadata, "spec": {"claimRef": reference}})
 
 
-def selected_node(claim: PersistentVolumeClaim, node: str | None) -> bytes:
-    """Return the patch that says where a claim's volume is needed; None takes that back."""
+def selected_node(claim: PersistentVolumeClaim, node: str) -> bytes:
+    """Return the patch that says where a claim's volume is needed."""
     return _json({"metadata": {**_as_seen(claim), "annotations": {SELECTED_NODE: node}}})
 
 

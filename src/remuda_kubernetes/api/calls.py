@@ -16,7 +16,6 @@ from remuda_kubernetes.api.attempts import (
     Attempt,
     Attempts,
     CallFigures,
-    CallObserver,
     CallSettings,
     Try,
 )
@@ -47,7 +46,6 @@ class Calls:
         settings: CallSettings | None = None,
         clock: Clock | None = None,
         chance: Chance | None = None,
-        observe: CallObserver | None = None,
     ) -> None:
         self._requests: Final = requests
         self._served: Final = served
@@ -56,7 +54,6 @@ class Calls:
             settings or CallSettings(),
             clock=clock or SystemClock(),
             chance=chance or system_chance(),
-            observe=observe,
         )
 
     @property
@@ -66,14 +63,12 @@ class Calls:
 
     # ---------------------------------------------------------------- pods
 
-    async def bind(
-        self, pod: Pod, node: str, annotations: Mapping[str, str] | None = None
-    ) -> Outcome:
-        """Bind a pod to a node; the annotations are added to the pod's.
+    async def bind(self, pod: Pod, node: str) -> Outcome:
+        """Bind a pod to a node.
 
         CONFLICT: it has a node, is being deleted, or another pod has its name now.
         """
-        body = bodies.binding(pod.namespace, pod.name, pod.uid, node, annotations or {})
+        body = bodies.binding(pod.namespace, pod.name, pod.uid, node)
         # A pod whose name was generated will not be followed by another with the same name.
         asks = not self._served.checks_uid and not pod.metadata.generate_name
 
@@ -152,7 +147,7 @@ class Calls:
 
         return await self._attempts.carry_out("delete", _key(POD, pod), attempt)
 
-    async def evict(self, pod: Pod, *, grace_seconds: int | None = None) -> Outcome:
+    async def evict(self, pod: Pod) -> Outcome:
         """Evict a pod as far as disruption budgets allow; it ends after its time of grace.
 
         BLOCKED: a budget forbids it for now. GONE: it is not there any more. REFUSED also if the
@@ -164,7 +159,7 @@ class Calls:
         version = self._served.eviction
         if not version:
             return Outcome(Result.REFUSED, "the server has no evictions: delete the pod", 0)
-        body = bodies.eviction(version, pod.namespace, pod.name, pod.uid, grace_seconds)
+        body = bodies.eviction(version, pod.namespace, pod.name, pod.uid)
 
         async def attempt(this: Try) -> Answer | Outcome:
             found = await self._get_pod(pod, this)
@@ -187,14 +182,9 @@ class Calls:
                 return Outcome(Result.GONE, str(error), pod=found)
         raise error
 
-    async def patch_pod_conditions(
-        self, pod: Pod, conditions: tuple[PodCondition, ...], *, nominated_node: str | None = None
-    ) -> Outcome:
-        """Set conditions of a pod, others stay; in the background.
-
-        ``nominated_node``: the node that is made free for it, "" for none, None leaves it.
-        """
-        body = bodies.conditions(pod.uid, conditions, nominated_node)
+    async def patch_pod_conditions(self, pod: Pod, conditions: tuple[PodCondition, ...]) -> Outcome:
+        """Set conditions of a pod, others stay; in the background."""
+        body = bodies.conditions(pod.uid, conditions)
         attempt = self._patch(_path(pod, "status"), body, bodies.STRATEGIC)
         return await self._attempts.carry_out(
             "patch status", _key(POD, pod), attempt, background=True
@@ -221,11 +211,8 @@ class Calls:
             "bind volume", _key(PERSISTENT_VOLUME, volume), attempt
         )
 
-    async def select_node(self, claim: PersistentVolumeClaim, node: str | None) -> Outcome:
-        """Have a claim's volume made for a node, if the claim is still as seen; else CONFLICT.
-
-        None takes the choice back.
-        """
+    async def select_node(self, claim: PersistentVolumeClaim, node: str) -> Outcome:
+        """Have a claim's volume made for a node, if the claim is still as seen; else CONFLICT."""
         path = self._served.path(CLAIM, claim.namespace, claim.name)
         attempt = self._patch(path, bodies.selected_node(claim, node), bodies.MERGE)
         return await self._attempts.carry_out("select node", _key(CLAIM, claim), attempt)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,10 +131,6 @@ class ConnectionSettings:
     burst: int = 1000
 
 
-# Is told of each answer: method, HTTP status (0: none), seconds.
-Observer = Callable[[str, int, float], None]
-
-
 class Connection:
     """The API server. Is used on one loop, and closed with ``aclose`` or ``async with``."""
 
@@ -144,14 +140,11 @@ class Connection:
         settings: ConnectionSettings | None = None,
         *,
         clock: Clock | None = None,
-        observe: Observer | None = None,
     ) -> None:
         found = settings or ConnectionSettings()
         self.access: Final = access
         self.server: Final = access.server
-        self._clock: Final = clock or SystemClock()
-        self._observe: Final = observe
-        self._bucket: Final = TokenBucket(found.qps, found.burst, self._clock)
+        self._bucket: Final = TokenBucket(found.qps, found.burst, clock or SystemClock())
         most = found.in_flight + found.watches + _SPARE
         self._carrier: Final = carrier(access, most)
 
@@ -164,11 +157,6 @@ class Connection:
     ) -> Self:
         """Return the connection that a kubeconfig file describes. Raises: UsageError."""
         return cls(kubeconfig.from_kubeconfig(path, context), settings)
-
-    @classmethod
-    def in_cluster(cls, settings: ConnectionSettings | None = None) -> Self:
-        """Return the connection of the pod that this process runs in. Raises: UsageError."""
-        return cls(kubeconfig.in_cluster(), settings)
 
     @classmethod
     def default(
@@ -211,8 +199,6 @@ class Connection:
         Raises: ApiError.
         """
         where = f"{self.server}: {method} {path}"
-        started = self._clock.now()
-        status = 0
         sent = False
         try:
             async with asyncio.timeout(timeout):
@@ -221,18 +207,14 @@ class Connection:
                 sent = True
                 reply = await self._send(method, path, query, body, content_type)
                 async with aclosing(reply):
-                    status = reply.status
                     content = await _read(reply, limit, where)
         except TimeoutError:
             raise ApiError(f"{where}: no answer in {timeout:.1f} s", unsent=not sent) from None
         except (HttpError, ConfigError) as error:
             raise self._unanswered(where, error) from None
-        finally:
-            if self._observe is not None:
-                self._observe(method, status, self._clock.now() - started)
-        if status >= _REFUSED:
-            raise refusal(where, status, content, reply.headers)
-        return Answer(status, content, reply.headers)
+        if reply.status >= _REFUSED:
+            raise refusal(where, reply.status, content, reply.headers)
+        return Answer(reply.status, content, reply.headers)
 
     async def stream(
         self, path: str, query: Mapping[str, str], *, idle: float = 300.0

@@ -69,7 +69,7 @@ class Served:
     ``versions``: the version of each kind that there is; ``absent``: the other kinds. ``eviction``:
     the version of policy to evict with, "" if the server cannot evict. ``events``: the version of
     events.k8s.io, "" if only the core group has events. ``checks_uid``: whether a binding with a
-    wrong uid is refused. ``resizes``: whether pods can be resized in place.
+    wrong uid is refused.
     """
 
     version: str
@@ -78,7 +78,6 @@ class Served:
     eviction: str = ""
     events: str = ""
     checks_uid: bool = False
-    resizes: bool = False
 
     def has(self, kind: Kind) -> bool:
         """Whether there are objects of this kind."""
@@ -120,7 +119,6 @@ async def discover(requests: Requests, kinds: Iterable[Kind] = (*WATCHED, LEASE)
         eviction=(eviction.version or "v1beta1") if eviction is not None else "",
         events=next((v for v in ("v1", "v1beta1") if (_EVENTS_GROUP, v) in known), ""),
         checks_uid=_checks_uid(version.git_version, known),
-        resizes=("", "v1", "pods/resize") in resources,
     )
 
 

@@ -97,7 +97,8 @@ class ExecCredentials(httpx2.Auth):
             # The output may hold a secret, so it is not shown.
             raise ConfigError(f"{self._named()} printed no ExecCredential") from None
         if issued is None or not issued.token:
-            extra = " (client certificates are not supported)" if issued else ""
+            certificate = issued is not None and issued.client_certificate_data
+            extra = " (client certificates are not supported)" if certificate else ""
             raise ConfigError(f"{self._named()} gave no token{extra}: log in anew")
         return issued
 

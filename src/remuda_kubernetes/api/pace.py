@@ -110,13 +110,3 @@ class TokenBucket:
         except BaseException:
             self._tokens += 1.0
             raise
-
-    def try_take(self) -> bool:
-        """Take a token if there is one now."""
-        if self.rate <= 0:
-            return True
-        self._fill()
-        if self._tokens < 1.0:
-            return False
-        self._tokens -= 1.0
-        return True

@@ -29,12 +29,18 @@ _SPEC_TEXTS: Final = (
     "restart_policy",
     "preemption_policy",
     "priority_class_name",
-    "service_account_name",
 )
-_STATUS_TEXTS: Final = ("phase", "start_time", "nominated_node_name", "reason")
+_STATUS_TEXTS: Final = ("phase", "reason")
 # Parts with dictionaries in them are looked up by their JSON.
-_SPEC_PARTS: Final = ("containers", "init_containers", "node_selector", "affinity", "overhead")
-_SPREAD: Final = ("topology_spread_constraints", "resources")
+_SPEC_PARTS: Final = (
+    "containers",
+    "init_containers",
+    "node_selector",
+    "affinity",
+    "overhead",
+    "topology_spread_constraints",
+    "resources",
+)
 _STATUS_PARTS: Final = ("container_statuses", "init_container_statuses")
 
 
@@ -61,7 +67,6 @@ class Sharing:
         spec, status = pod.spec, pod.status
         self._texts(spec, _SPEC_TEXTS)
         self._parts(spec, _SPEC_PARTS)
-        self._parts(spec, _SPREAD)
         found = spec.tolerations
         if found:
             _set(spec, "tolerations", self._seen.setdefault(found, found))

@@ -58,22 +58,17 @@ async def calling(
         yield Calls(connection, served, settings=settings, chance=lambda: 0.5, **more)
 
 
-def test_a_binding_carries_uid_node_and_annotations() -> None:
+def test_a_binding_carries_uid_and_node() -> None:
     async def test() -> None:
         async with Server() as server, calling(server) as calls:
             server.on("POST", f"{P}/p/binding", DONE)
-            outcome = await calls.bind(pod(), "node-1", {"a": "b"})
+            outcome = await calls.bind(pod(), "node-1")
             assert outcome == Outcome(Result.DONE)
             (request,) = server.requests
             assert request.json == {
                 "apiVersion": "v1",
                 "kind": "Binding",
-                "metadata": {
-                    "name": "p",
-                    "namespace": "n",
-                    "uid": "u1",
-                    "annotations": {"a": "b"},
-                },
+                "metadata": {"name": "p", "namespace": "n", "uid": "u1"},
                 "target": {"apiVersion": "v1", "kind": "Node", "name": "node-1"},
             }
 
@@ -307,7 +302,7 @@ def test_an_eviction_that_a_budget_forbids_is_told_apart_from_a_busy_server() ->
                 refusal(429, "TooManyRequests", "Too many requests, please try again later."),
                 refusal(429, "TooManyRequests", "Cannot evict pod", details=BUDGET_SAYS),
             )
-            outcome = await calls.evict(pod(), grace_seconds=5)
+            outcome = await calls.evict(pod())
             assert (outcome.result, outcome.attempts) == (Result.BLOCKED, 2)
             assert "Cannot evict pod" in outcome.message
             assert server.seen("POST")[0].json == {
@@ -318,7 +313,6 @@ def test_an_eviction_that_a_budget_forbids_is_told_apart_from_a_busy_server() ->
                     "apiVersion": "v1",
                     "kind": "DeleteOptions",
                     "preconditions": {"uid": "u1"},
-                    "gracePeriodSeconds": 5,
                 },
             }
 
@@ -447,7 +441,7 @@ def test_conditions_are_a_strategic_merge_patch_with_the_uid() -> None:
                 message="0/12 nodes",
                 last_transition_time="2026-11-21T03:30:22Z",
             )
-            assert (await calls.patch_pod_conditions(pod(), (condition,), nominated_node="")).done
+            assert (await calls.patch_pod_conditions(pod(), (condition,))).done
             (request,) = server.requests
             assert request.headers["content-type"] == "application/strategic-merge-patch+json"
             assert request.json == {
@@ -462,7 +456,6 @@ def test_conditions_are_a_strategic_merge_patch_with_the_uid() -> None:
                             "lastTransitionTime": "2026-11-21T03:30:22Z",
                         }
                     ],
-                    "nominatedNodeName": None,
                 },
             }
 
@@ -527,11 +520,9 @@ def test_the_node_for_a_claims_volume_is_an_annotation() -> None:
             path = "/api/v1/namespaces/n/persistentvolumeclaims/c"
             server.on("PATCH", path, Reply(200, {}))
             assert (await calls.select_node(claim, "m1")).done
-            assert (await calls.select_node(claim, None)).done
-            assert [each.json["metadata"]["annotations"] for each in server.requests] == [
-                {"volume.kubernetes.io/selected-node": "m1"},
-                {"volume.kubernetes.io/selected-node": None},
-            ]
+            (request,) = server.requests
+            annotations = request.json["metadata"]["annotations"]
+            assert annotations == {"volume.kubernetes.io/selected-node": "m1"}
 
     run(test())
 

@@ -86,7 +86,6 @@ def test_a_recorded_server_of_1_20() -> None:
             assert served.eviction == "v1beta1"
             assert served.events == "v1"
             assert not served.checks_uid
-            assert not served.resizes
             assert served.has(LEASE)
             assert served.path(POD, "a", "b") == "/api/v1/namespaces/a/pods/b"
             assert served.path(NODE, name="n") == "/api/v1/nodes/n"
@@ -100,7 +99,7 @@ def test_a_new_server() -> None:
         async with Server() as server:
             server.on("GET", "/version", Reply(200, {"gitVersion": "v1.33.1"}))
             server.on("GET", "/apis", groups("policy/v1", "apps/v1", "events.k8s.io/v1"))
-            core = ("pods", "pods/resize", "nodes")
+            core = ("pods", "nodes")
             server.on("GET", "/api/v1", resources(*core, eviction="v1"))
             server.on("GET", "/apis/policy/v1", resources("poddisruptionbudgets"))
             server.on("GET", "/apis/apps/v1", resources("replicasets"))
@@ -110,7 +109,6 @@ def test_a_new_server() -> None:
             assert served.versions[BUDGET] == "v1"
             assert (served.eviction, served.events) == ("v1", "v1")
             assert served.checks_uid
-            assert served.resizes
 
     run(test())
 

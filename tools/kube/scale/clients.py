@@ -47,7 +47,7 @@ def bind(kubeconfig: Path, pods: Iterable[tuple[str, str, str]]) -> float:
     requests = (
         (
             f"/api/v1/namespaces/{namespace}/pods/{name}/binding",
-            bodies.binding(namespace, name, "", node, {}),
+            bodies.binding(namespace, name, "", node),
         )
         for namespace, name, node in pods
     )
