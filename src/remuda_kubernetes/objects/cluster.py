@@ -21,7 +21,6 @@ class PriorityClass(KubernetesObject, frozen=True):
     """A priority by name. Preemption policies: PreemptLowerPriority, Never."""
 
     value: int = 0
-    global_default: bool = False
     preemption_policy: str | None = None
 
 
@@ -32,11 +31,9 @@ class BudgetSpec(Value, frozen=True):
 
 
 class BudgetStatus(Value, frozen=True):
-    """How many of them may be evicted now; pods whose eviction was granted, with the time."""
+    """How many of them may be evicted now."""
 
     disruptions_allowed: int = 0
-    disrupted_pods: dict[str, str] | None = None
-    observed_generation: int = 0
 
 
 class PodDisruptionBudget(KubernetesObject, frozen=True):

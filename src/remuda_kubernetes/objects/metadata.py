@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from msgspec import field
-
 from remuda_kubernetes.objects.values import Value
 
 
@@ -70,15 +68,13 @@ class KubernetesObject(Value, frozen=True):
 
 
 class ObjectReference(Value, frozen=True):
-    """A pointer to another object."""
+    """A pointer to another object, in whatever version."""
 
     api_version: str = ""
     kind: str = ""
     namespace: str = ""
     name: str = ""
     uid: str = ""
-    resource_version: str = ""
-    field_path: str = ""
 
 
 class LabelSelectorRequirement(Value, frozen=True):
@@ -93,7 +89,7 @@ class LabelSelector(Value, frozen=True):
     """A query over labels; all parts must hold. An empty one matches everything."""
 
     match_labels: dict[str, str] | None = None
-    match_expressions: tuple[LabelSelectorRequirement, ...] | None = field(default=None)
+    match_expressions: tuple[LabelSelectorRequirement, ...] | None = None
 
 
 _NONE: dict[str, str] = {}

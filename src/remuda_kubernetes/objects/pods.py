@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec import field
 
-from remuda_kubernetes.objects.metadata import KubernetesObject, LabelSelector, ObjectMeta
+from remuda_kubernetes.objects.metadata import KubernetesObject, LabelSelector
 from remuda_kubernetes.objects.values import Value
 
 # Amounts by the name of the resource, as texts ("500m") or, where a person wrote YAML, numbers.
@@ -103,7 +103,6 @@ class Toleration(Value, frozen=True):
     operator: str = ""
     value: str = ""
     effect: str = ""
-    toleration_seconds: int | None = None
 
 
 class TopologySpreadConstraint(Value, frozen=True):
@@ -126,26 +125,8 @@ class ClaimSource(Value, frozen=True):
     read_only: bool = False
 
 
-class ClaimTemplateSpec(Value, frozen=True):
-    """The claim that an ephemeral volume gets."""
-
-    storage_class_name: str | None = None
-    access_modes: tuple[str, ...] | None = None
-    volume_mode: str | None = None
-    resources: ResourceRequirements | None = None
-
-
-class ClaimTemplate(Value, frozen=True):
-    """A template of a claim."""
-
-    metadata: ObjectMeta = ObjectMeta()
-    spec: ClaimTemplateSpec = ClaimTemplateSpec()
-
-
 class EphemeralSource(Value, frozen=True):
     """A volume whose claim is made with the pod, named POD-VOLUME."""
-
-    volume_claim_template: ClaimTemplate | None = None
 
 
 class GceDiskSource(Value, frozen=True):
@@ -162,12 +143,6 @@ class AwsDiskSource(Value, frozen=True):
     read_only: bool = False
 
 
-class AzureDiskSource(Value, frozen=True):
-    """A disk of Microsoft's cloud."""
-
-    disk_name: str = ""
-
-
 class RbdSource(Value, frozen=True):
     """An image of Ceph."""
 
@@ -181,8 +156,6 @@ class IscsiSource(Value, frozen=True):
     """A unit of iSCSI."""
 
     iqn: str = ""
-    lun: int = 0
-    target_portal: str = ""
     read_only: bool = False
 
 
@@ -194,7 +167,6 @@ class Volume(Value, frozen=True):
     ephemeral: EphemeralSource | None = None
     gce_persistent_disk: GceDiskSource | None = None
     aws_elastic_block_store: AwsDiskSource | None = None
-    azure_disk: AzureDiskSource | None = None
     rbd: RbdSource | None = None
     iscsi: IscsiSource | None = None
 
@@ -210,7 +182,6 @@ class PodResourceClaim(Value, frozen=True):
 
     name: str = ""
     resource_claim_name: str | None = None
-    resource_claim_template_name: str | None = None
 
 
 class LocalReference(Value, frozen=True):
@@ -240,8 +211,6 @@ class PodSpec(Value, frozen=True):
     preemption_policy: str | None = None
     host_network: bool = False
     restart_policy: str = ""
-    termination_grace_period_seconds: int | None = None
-    service_account_name: str = ""
     image_pull_secrets: tuple[LocalReference, ...] | None = None
 
 
@@ -253,7 +222,6 @@ class PodCondition(Value, frozen=True):
     reason: str = ""
     message: str = ""
     last_transition_time: str | None = None
-    last_probe_time: str | None = None
 
 
 class ContainerStatus(Value, frozen=True):
@@ -278,12 +246,10 @@ class PodStatus(Value, frozen=True):
     reason: str = ""
     message: str = ""
     conditions: tuple[PodCondition, ...] | None = None
-    nominated_node_name: str = ""
     resize: str = ""
     container_statuses: tuple[ContainerStatus, ...] | None = None
     init_container_statuses: tuple[ContainerStatus, ...] | None = None
     resource_claim_statuses: tuple[PodClaimStatus, ...] | None = None
-    start_time: str | None = None
 
 
 class Pod(KubernetesObject, frozen=True):

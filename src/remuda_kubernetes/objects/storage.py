@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from msgspec import field
-
 from remuda_kubernetes.objects.metadata import KubernetesObject, LabelSelector, ObjectReference
 from remuda_kubernetes.objects.pods import (
     Amounts,
     AwsDiskSource,
-    AzureDiskSource,
     GceDiskSource,
     NodeSelector,
     ResourceRequirements,
@@ -41,7 +38,6 @@ class PersistentVolumeSpec(Value, frozen=True):
     csi: CsiVolumeSource | None = None
     gce_persistent_disk: GceDiskSource | None = None
     aws_elastic_block_store: AwsDiskSource | None = None
-    azure_disk: AzureDiskSource | None = None
 
 
 class PersistentVolumeStatus(Value, frozen=True):
@@ -113,8 +109,6 @@ class CsiNodeDriver(Value, frozen=True):
     """A driver on a node."""
 
     name: str = ""
-    node_id: str = field(default="", name="nodeID")
-    topology_keys: tuple[str, ...] | None = None
     allocatable: DriverAllocatable | None = None
 
 
@@ -134,7 +128,6 @@ class CsiDriverSpec(Value, frozen=True):
     """Whether a driver reports how much room its storage has."""
 
     storage_capacity: bool = False
-    attach_required: bool = True
 
 
 class CsiDriver(KubernetesObject, frozen=True):
@@ -159,9 +152,8 @@ class AttachmentSource(Value, frozen=True):
 
 
 class VolumeAttachmentSpec(Value, frozen=True):
-    """Which volume is attached where, by which driver."""
+    """Which volume is attached where."""
 
-    attacher: str = ""
     node_name: str = ""
     source: AttachmentSource = AttachmentSource()
 

@@ -18,7 +18,7 @@ class ObjectError(RemudaError):
 class Value(
     msgspec.Struct, frozen=True, kw_only=True, gc=False, rename="camel", omit_defaults=True
 ):
-    """A part of an object. Absent and null fields are None; other fields are ignored.
+    """A part of an object. Absent fields have their default; fields without a name are ignored.
 
     The records form trees, so the collector need not track them.
     """

@@ -22,7 +22,14 @@ from remuda_kubernetes.objects.requests import pod_requests
 from remuda_kubernetes.predicates.counts import Domains, NodeRule, PodMatcher
 from remuda_kubernetes.predicates.devices import DeviceClaim, DeviceUse, device_uses
 from remuda_kubernetes.predicates.keys import DecisiveKeys, HeldTerm
-from remuda_kubernetes.predicates.nodes import Amount, NodeState, TaintSet, host_ports
+from remuda_kubernetes.predicates.nodes import (
+    Amount,
+    DiskUse,
+    HostPort,
+    NodeState,
+    TaintSet,
+    host_ports,
+)
 from remuda_kubernetes.predicates.refusals import Refusal
 from remuda_kubernetes.predicates.selection import NodeChoice, Selector, pod_choice
 from remuda_kubernetes.predicates.storage import Storage
@@ -94,14 +101,14 @@ class PodClass:
     namespace: str
     labels: dict[str, str]
     requests: tuple[Amount, ...]
-    ports: tuple[tuple[tuple[str, int], str], ...]
+    ports: tuple[HostPort, ...]
     pod: Pod
     node_name: str
     terms: tuple[HeldTerm, ...]
     choice: NodeChoice | None
     added: NodeChoice | None
     claims: tuple[ClaimUse, ...]
-    disks: tuple[tuple[tuple[str, ...], bool], ...]
+    disks: tuple[DiskUse, ...]
     devices: tuple[DeviceUse, ...]
     by_taints: dict[TaintSet, Refusal | None] = field(default_factory=dict)
     spreads: list[SpreadCheck] = field(default_factory=list)

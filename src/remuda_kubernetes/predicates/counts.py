@@ -191,6 +191,10 @@ class Domains:
             if value is not None:
                 self.shift(value, number)
 
+    def refuse(self, name: str, why: int) -> None:
+        """Note why these numbers refused a class."""
+        self.refused[name] = self.refused.get(name, 0) | why
+
     def lowest(self) -> int:
         """Return the lowest number of pods in any domain; 0 if there is no domain."""
         if len(self.counts) < len(self.nodes.sizes) or not self.counts:

@@ -217,7 +217,7 @@ def topology_spread(pods: PodClass, node: NodeState, around: Surroundings) -> Re
             continue
         lowest = 0 if len(domains.nodes.sizes) < check.min_domains else domains.lowest()
         if number - lowest > check.max_skew:
-            domains.refused[pods.name] = domains.refused.get(pods.name, 0) | SKEWED
+            domains.refuse(pods.name, SKEWED)
             return TOO_SKEWED
     return None
 
@@ -230,14 +230,14 @@ def inter_pod_affinity(pods: PodClass, node: NodeState, around: Surroundings) ->
     for key, domains in pods.anti:
         value = labels.get(key)
         if value is not None and value in domains.counts:
-            domains.refused[pods.name] = domains.refused.get(pods.name, 0) | PRESENT
+            domains.refuse(pods.name, PRESENT)
             return POD_ANTI_AFFINITY
     topology = around.topology
     held = pods.held if pods.held_version == topology.held_version else pods.held_now(topology)
     for key, domains in held:
         value = labels.get(key)
         if value is not None and value in domains.counts:
-            domains.refused[pods.name] = domains.refused.get(pods.name, 0) | PRESENT
+            domains.refuse(pods.name, PRESENT)
             return EXISTING_ANTI_AFFINITY
     return None
 
@@ -259,7 +259,7 @@ def _near(pods: PodClass, labels: Mapping[str, str], topology: Topology) -> bool
         if affinity.matcher.matches(pods.namespace, its_labels, pods.labels):
             return True
     for _, domains in pods.near:
-        domains.refused[pods.name] = domains.refused.get(pods.name, 0) | ABSENT
+        domains.refuse(pods.name, ABSENT)
     return False
 
 

@@ -15,6 +15,9 @@ ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - an address to compare with, not t
 # Protocol and port, then the address.
 HostPort = tuple[tuple[str, int], str]
 Amount = tuple[str, int]
+# A disk by kind and identity, and whether it is only read.
+DiskKey = tuple[str, ...]
+DiskUse = tuple[DiskKey, bool]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +79,7 @@ class NodeState:
         self.free_pods = self.allocatable.get("pods", 0)
         self.ports: dict[tuple[str, int], dict[str, int]] = {}
         self.claims: dict[str, int] = {}
-        self.disks: dict[tuple[str, ...], list[int]] = {}
+        self.disks: dict[DiskKey, list[int]] = {}
         self.pods: dict[str, None] = {}
 
     @property
@@ -131,7 +134,7 @@ class NodeState:
             else:
                 del self.claims[claim]
 
-    def use_disks(self, disks: tuple[tuple[tuple[str, ...], bool], ...], by: int) -> None:
+    def use_disks(self, disks: tuple[DiskUse, ...], by: int) -> None:
         """Count the disks, each with whether it is only read, of a pod that came or left."""
         for disk, read_only in disks:
             users = self.disks.setdefault(disk, [0, 0])

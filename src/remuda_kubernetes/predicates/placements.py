@@ -16,6 +16,7 @@ from remuda_kubernetes.objects.requests import pod_requests
 from remuda_kubernetes.predicates.keys import HeldTerm
 from remuda_kubernetes.predicates.nodes import (
     Amount,
+    DiskUse,
     HostPort,
     NodeState,
     TaintSet,
@@ -38,7 +39,7 @@ from remuda_kubernetes.predicates.refusals import (
 )
 from remuda_kubernetes.predicates.terms import anti_affinity
 from remuda_kubernetes.predicates.topology import Profile, Topology
-from remuda_kubernetes.predicates.volumes import DiskKey, claim_uses, disk_uses
+from remuda_kubernetes.predicates.volumes import claim_uses, disk_uses
 from remuda_kubernetes.predicates.wakes import Wakes
 
 # What another label of a node, or a smaller set of taints, may help.
@@ -67,7 +68,7 @@ class Placed:
     requests: tuple[Amount, ...]
     ports: tuple[HostPort, ...]
     claims: tuple[str, ...]
-    disks: tuple[tuple[DiskKey, bool], ...]
+    disks: tuple[DiskUse, ...]
     terms: tuple[HeldTerm, ...]
 
     def same(self, other: Placed) -> bool:

@@ -42,17 +42,6 @@ NAMES: Final = {
     "DynamicResources": DYNAMIC_RESOURCES,
 }
 VOLUME_FILTERS: Final = VOLUME_RESTRICTIONS | NODE_VOLUME_LIMITS | VOLUME_BINDING | VOLUME_ZONE
-ALL: Final = (1 << len(NAMES)) - 1
-# What decides whether a node may be reserved: room, volumes and devices can come with time.
-RESERVATION: Final = (
-    NODE_UNSCHEDULABLE
-    | NODE_NAME
-    | TAINT_TOLERATION
-    | NODE_AFFINITY
-    | NODE_PORTS
-    | TOPOLOGY_SPREAD
-    | INTER_POD_AFFINITY
-)
 
 SUCCESS: Final = "Success"
 UNSCHEDULABLE: Final = "Unschedulable"

@@ -14,7 +14,7 @@ from typing import Final
 
 from remuda_kubernetes.objects.pods import Pod, Volume
 from remuda_kubernetes.objects.storage import PersistentVolumeClaim
-from remuda_kubernetes.predicates.nodes import NodeState
+from remuda_kubernetes.predicates.nodes import DiskUse, NodeState
 from remuda_kubernetes.predicates.refusals import (
     DISK_CONFLICT,
     NO_STORAGE_ROOM,
@@ -37,9 +37,6 @@ from remuda_kubernetes.predicates.storage import (
     claim_class,
     size_of,
 )
-
-# A disk by kind and identity.
-DiskKey = tuple[str, ...]
 
 _ONE_POD: Final = "ReadWriteOncePod"
 _NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
@@ -116,15 +113,15 @@ def claim_uses(pod: Pod) -> tuple[ClaimUse, ...]:
     return tuple(found)
 
 
-def disk_uses(pod: Pod) -> tuple[tuple[DiskKey, bool], ...]:
+def disk_uses(pod: Pod) -> tuple[DiskUse, ...]:
     """Return the disks that a pod names itself, each with whether it only reads it."""
-    found: list[tuple[DiskKey, bool]] = []
+    found: list[DiskUse] = []
     for volume in pod.spec.volumes or ():
         found += _disks(volume)
     return tuple(found)
 
 
-def _disks(volume: Volume) -> list[tuple[DiskKey, bool]]:
+def _disks(volume: Volume) -> list[DiskUse]:
     if volume.gce_persistent_disk is not None:
         disk = volume.gce_persistent_disk
         return [(("gce", disk.pd_name), disk.read_only)]
@@ -221,7 +218,7 @@ def _zones(entry: VolumeEntry | None) -> list[tuple[str, frozenset[str]]]:
 
 
 def restricted(
-    disks: tuple[tuple[DiskKey, bool], ...],
+    disks: tuple[DiskUse, ...],
     claims: ResolvedClaims | None,
     node: NodeState,
     users: Mapping[str, int],

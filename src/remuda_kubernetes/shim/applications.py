@@ -90,8 +90,7 @@ def submit(state: State, application: Application, *, late: bool = False) -> Non
         limits = namespace_limits(namespace)
         for event in object_events.namespace_faults(namespace, limits.findings):
             state.post(event)
-        tags = {**application.facts.tags, **limits.tags()}
-        application.facts = structs.replace(application.facts, tags=tags)
+        application.facts = application.facts.within(limits)
     elif not late:
         if not application.waits:
             application.waits = True

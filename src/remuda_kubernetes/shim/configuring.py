@@ -10,7 +10,7 @@ from remuda_kubernetes.objects.kinds import CONFIG_MAP
 from remuda_kubernetes.objects.metadata import KubernetesObject
 from remuda_kubernetes.shim.effects import Reconfigure
 from remuda_kubernetes.shim.state import Phase, State
-from remuda_kubernetes.translation import object_events
+from remuda_kubernetes.translation import names, object_events
 from remuda_kubernetes.translation.configuration import (
     Configuration,
     changed_configuration,
@@ -19,10 +19,8 @@ from remuda_kubernetes.translation.configuration import (
 from remuda_kubernetes.translation.findings import one_line
 from remuda_kubernetes.translation.settings import Settings
 
-DEFAULTS: Final = "yunikorn-defaults"
-CONFIGS: Final = "yunikorn-configs"
-
-
+DEFAULTS: Final = names.DEFAULTS_MAP
+CONFIGS: Final = names.CONFIGS_MAP
 # The shim shows people what they are shown; the other events are for the scheduler's own readers.
 _USER_EVENTS_ONLY: Final = "rm.userEventsOnly"
 

@@ -66,12 +66,6 @@ def look_again(state: State, names: list[str]) -> None:
     _send(state, [requests.node_action(name, si.NodeInfo.UPDATE) for name in known])
 
 
-def look_everywhere(state: State) -> None:
-    """Have the scheduler ask again about everything that was refused."""
-    if state.phase is Phase.RUNNING:
-        state.outbox.put(ToScheduler(si.NodeRequest(rmID=state.rm_id)))
-
-
 def answered(state: State, response: si.NodeResponse) -> None:
     """Take in which nodes the scheduler took."""
     for accepted in response.accepted:

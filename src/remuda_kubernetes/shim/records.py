@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from remuda.si.pb import si_pb2 as si
-from remuda_kubernetes.objects.kinds import NAMESPACE, NODE, POD, PRIORITY_CLASS, Kind
+from remuda_kubernetes.objects.kinds import NAMESPACE, NODE, POD, Kind
 from remuda_kubernetes.objects.metadata import KubernetesObject
 from remuda_kubernetes.objects.pods import Pod
 from remuda_kubernetes.predicates.volumes import VolumeDecision
@@ -144,7 +144,3 @@ class Objects:
     def namespace(self, name: str) -> KubernetesObject | None:
         """Return a namespace."""
         return self.get(NAMESPACE, "", name)
-
-    def priority_class(self, name: str) -> KubernetesObject | None:
-        """Return a priority class."""
-        return self.get(PRIORITY_CLASS, "", name)

@@ -1,7 +1,7 @@
 """Applications: the common word of their pods.
 
-One pod, the originator, speaks for an application: the first that was made, or the one that owns
-the placeholders. Other pods that say something else change nothing, but are told so.
+One pod, the originator, speaks for an application. Other pods that say something else change
+nothing, but are told so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from remuda_kubernetes.objects.times import unix_seconds
 from remuda_kubernetes.objects.values import ObjectError
 from remuda_kubernetes.translation import names
 from remuda_kubernetes.translation.findings import Finding, shown
-from remuda_kubernetes.translation.metadata import User, is_placeholder, queue_of, user_of
+from remuda_kubernetes.translation.metadata import User, queue_of, user_of
 from remuda_kubernetes.translation.namespaces import NamespaceLimits
 from remuda_kubernetes.translation.task_groups import (
     Policy,
@@ -28,7 +28,6 @@ from remuda_kubernetes.translation.task_groups import (
     total_amounts,
 )
 
-_NO_LIMITS: Final = NamespaceLimits()
 _NO_AMOUNTS: Final[dict[str, int]] = {}
 # Each may have 253 characters, and all tags together a million.
 _SECRETS_LIMIT: Final = 64
@@ -57,8 +56,11 @@ class Application(msgspec.Struct, frozen=True, kw_only=True):
     tags: dict[str, str] = {}
     carried: dict[str, str] = {}
     scheduler_name: str = names.SCHEDULER_NAME
-    created_s: int = 0
     findings: tuple[Finding, ...] = ()
+
+    def within(self, limits: NamespaceLimits) -> Application:
+        """Return the application with tags that pass on the limits of its namespace."""
+        return msgspec.structs.replace(self, tags={**self.tags, **limits.tags()})
 
     def group(self, name: str) -> TaskGroup | None:
         """Return a task group by name, None if the application has none of that name."""
@@ -68,39 +70,12 @@ class Application(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
 
-def originator(pods: Iterable[Pod]) -> Pod | None:
-    """Return the pod that speaks for an application, None if only placeholders are left.
-
-    The owner of its placeholders does, so that a restart changes nothing; without placeholders the
-    pod that was made first, of several the one whose uid is the smallest.
-    """
-    members: list[Pod] = []
-    owners: set[str] = set()
-    for pod in pods:
-        if is_placeholder(pod):
-            owners.update(each.uid for each in pod.metadata.owner_references or ())
-        else:
-            members.append(pod)
-    chosen = [each for each in members if each.uid in owners] or members
-    return min(chosen, key=_age, default=None)
-
-
-def _age(pod: Pod) -> tuple[int, str]:
-    return unix_seconds(pod.metadata.creation_timestamp), pod.uid
-
-
-def application_of(
-    pod: Pod,
-    application_id: str,
-    limits: NamespaceLimits = _NO_LIMITS,
-    *,
-    gangs: bool = True,
-) -> Application:
+def application_of(pod: Pod, application_id: str, *, gangs: bool = True) -> Application:
     """Return the application that a pod, its originator, speaks for.
 
-    ``limits``: those of its namespace. ``gangs``: whether task groups count. Groups that cannot be
-    read are a finding with ``error``, and the application is no gang; nor is it one after its
-    placeholders timed out, which the annotation ``remuda/reservation-over`` tells.
+    The limits of its namespace come later (``within``). ``gangs``: whether task groups count.
+    Groups that cannot be read are a finding with ``error``, and the application is no gang; nor is
+    it one after its placeholders timed out, which the annotation ``remuda/reservation-over`` tells.
     Raises: ObjectError for a queue or a user that the scheduler cannot take.
     """
     user, found = user_of(pod)
@@ -123,10 +98,9 @@ def application_of(
         placeholder_ask=total_amounts(groups) if groups else _NO_AMOUNTS,
         priority_class=pod.spec.priority_class_name,
         pull_secrets=secrets,
-        tags=_tags(pod, limits, secrets),
+        tags=_tags(pod, secrets),
         carried=_carried(pod),
         scheduler_name=pod.spec.scheduler_name or names.SCHEDULER_NAME,
-        created_s=unix_seconds(pod.metadata.creation_timestamp),
         findings=tuple(findings),
     )
 
@@ -178,7 +152,7 @@ def _owner(pod: Pod) -> OwnerReference:
     )
 
 
-def _tags(pod: Pod, limits: NamespaceLimits, secrets: tuple[str, ...]) -> dict[str, str]:
+def _tags(pod: Pod, secrets: tuple[str, ...]) -> dict[str, str]:
     """Return the tags that the reference's shim sends, and those that the scheduler reads."""
     annotations = pod.annotations
     tags = {
@@ -197,7 +171,6 @@ def _tags(pod: Pod, limits: NamespaceLimits, secrets: tuple[str, ...]) -> dict[s
         text = annotations.get(annotation)
         if text:
             tags[tag] = text
-    tags.update(limits.tags())
     return tags
 
 

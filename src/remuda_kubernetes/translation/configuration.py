@@ -94,7 +94,6 @@ def _settings(values: Mapping[Key, Any], texts: Mapping[str, str]) -> Settings:
     found = _put(Settings(), values)
     return replace(
         found,
-        log_levels=_log_levels(texts),
         queues=texts.get(found.policy_group + _QUEUE_FILE, ""),
         extra={name: text for name, text in texts.items() if not name.endswith(_QUEUE_FILE)},
     )
@@ -149,18 +148,6 @@ def _unknown_keys(texts: Mapping[str, str]) -> list[Finding]:
         advice = f"did you mean {near[0]}?" if near else "remove it"
         findings.append(Finding(shown(name), "there is no such key, it does not count", advice))
     return findings
-
-
-def _log_levels(texts: Mapping[str, str]) -> dict[str, int]:
-    """Return the levels by logger, "" for all others; what cannot be read does not count."""
-    found = {}
-    for name, text in texts.items():
-        logger = _logger(name)
-        if logger is not None:
-            level = log_level(text)
-            if level is not None:
-                found[logger] = level
-    return found
 
 
 def _logger(key: str) -> str | None:

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from remuda_kubernetes.objects.pods import Pod
-from remuda_kubernetes.objects.times import unix_seconds
 from remuda_kubernetes.objects.values import plain
 from remuda_kubernetes.translation import names
 from remuda_kubernetes.translation.applications import Application
@@ -22,9 +21,6 @@ from remuda_kubernetes.translation.task_groups import TaskGroup
 
 PAUSE_IMAGE: Final = "registry.k8s.io/pause:3.7"
 _CONTAINER: Final = "pause"
-_POD_SCHEDULED: Final = "PodScheduled"
-# What the scheduler takes if an application names no time (SI-28).
-_DEFAULT_TIMEOUT_S: Final = 15 * 60
 # Any user but root: the pause image does nothing.
 _USER: Final = 1000
 _GROUP: Final = 3000
@@ -169,21 +165,3 @@ def missing_placeholders(
                 yield placeholder(application, group, number, image)
                 needed -= 1
             number += 1
-
-
-def reservation_ends_s(application: Application, pods: Iterable[Pod]) -> int | None:
-    """Return when the placeholders of a gang time out, in Unix seconds; None if that is open.
-
-    The time runs from when the first placeholder got its node (GANG-21). Until then it is open.
-    """
-    first = None
-    for pod in pods:
-        if not (pod.assigned and is_placeholder(pod)):
-            continue
-        for condition in pod.status.conditions or ():
-            if condition.type == _POD_SCHEDULED and condition.status == "True":
-                began = unix_seconds(condition.last_transition_time)
-                first = began if first is None else min(first, began)
-    if first is None:
-        return None
-    return first + (application.policy.timeout_s or _DEFAULT_TIMEOUT_S)

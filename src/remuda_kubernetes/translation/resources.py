@@ -6,7 +6,7 @@ names and are counted in whole units. Each pod takes one of ``pods``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -14,7 +14,7 @@ from remuda.si.pb import si_pb2 as si
 from remuda.si.wire import resource
 from remuda_kubernetes.objects.nodes import Node
 from remuda_kubernetes.objects.pods import Pod
-from remuda_kubernetes.objects.quantities import CPU, LARGEST, amounts
+from remuda_kubernetes.objects.quantities import CPU, amounts
 from remuda_kubernetes.objects.requests import pod_requests
 from remuda_kubernetes.objects.values import ObjectError
 from remuda_kubernetes.translation.findings import shown
@@ -113,16 +113,3 @@ def node_amounts(node: Node) -> Amounts:
                 "see what its kubelet or device plugin reports"
             )
     return found
-
-
-def occupied(pods: Iterable[Pod]) -> Amounts:
-    """Return what foreign pods take of a node together. Raises: ObjectError naming the pod."""
-    total: Amounts = {}
-    for pod in pods:
-        try:
-            taken = pod_amounts(pod)
-        except ObjectError as error:
-            raise ObjectError(f"pod {pod.key}: {error}") from None
-        for name, value in taken.items():
-            total[name] = min(LARGEST, total.get(name, 0) + value)
-    return total

@@ -51,9 +51,8 @@ class Settings:
     """All settings in force.
 
     ``queues``: the queue file, "" for the scheduler's own. ``extra``: all entries that are no
-    queue files, as texts, for the scheduler. ``log_levels``: by logger, "" for all others, as
-    the numbers of Python's logging. ``calls_per_second``, ``calls_burst``: limits of calls to the
-    API server.
+    queue files, as texts, for the scheduler. ``calls_per_second``, ``calls_burst``: limits of calls
+    to the API server.
     """
 
     cluster_id: str = "mycluster"
@@ -71,7 +70,6 @@ class Settings:
     calls_burst: int = 1_000
     unique_application_ids: bool = False
     admission: AdmissionSettings = AdmissionSettings()
-    log_levels: Mapping[str, int] = field(default_factory=dict)
     queues: str = ""
     extra: Mapping[str, str] = field(default_factory=dict)
 

@@ -13,7 +13,6 @@ from remuda_kubernetes.translation.applications import (
     Application,
     application_of,
     disagreements,
-    originator,
 )
 from remuda_kubernetes.translation.metadata import User
 from remuda_kubernetes.translation.namespaces import NamespaceLimits
@@ -59,7 +58,7 @@ def driver() -> Application:
         imagePullSecrets=[{"name": "one"}, {"name": "two"}],
         priorityClassName="high",
     )
-    return application_of(given, "app-1", NamespaceLimits(parent_queue="root.teams"))
+    return application_of(given, "app-1").within(NamespaceLimits(parent_queue="root.teams"))
 
 
 def test_an_application_says_what_its_originator_says() -> None:
@@ -135,26 +134,6 @@ def placeholder(owner: str) -> Pod:
             }
         },
     )
-
-
-def test_the_first_pod_is_the_originator() -> None:
-    early, late = pod("late-name", created="2026-01-01T00:00:00Z"), pod("a")
-    assert originator([late, early]) is early
-
-
-def test_of_pods_made_in_the_same_second_the_smallest_uid_is_the_originator() -> None:
-    first, second = pod("a"), pod("b")
-    assert originator([second, first]) is first
-
-
-def test_the_owner_of_placeholders_stays_the_originator_after_a_restart() -> None:
-    early, late = pod("early", created="2026-01-01T00:00:00Z"), pod("late")
-    assert originator([early, late, placeholder("late")]) is late
-    assert originator([early, placeholder("gone")]) is early
-
-
-def test_placeholders_alone_have_no_originator() -> None:
-    assert originator([placeholder("gone")]) is None
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_without_config_maps_all_settings_have_their_defaults() -> None:
     assert settings.admission.system_users == ("^system:serviceaccount:kube-system:",)
     assert settings.admission.trust_controllers
     assert settings.admission.default_queue == "root.default"
-    assert (settings.queues, dict(settings.extra), dict(settings.log_levels)) == ("", {}, {})
+    assert (settings.queues, dict(settings.extra)) == ("", {})
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,6 @@ def test_what_can_change_changes_and_the_rest_is_named() -> None:
     assert found.settings.calls_per_second == 1000
     assert found.settings.queues == QUEUES
     assert found.settings.admission.process_namespaces == ("^a$",)
-    assert found.settings.log_levels == {"": 30}
     assert [each.where for each in found.findings] == list(found.restart)
     assert all("restart" in each.advice for each in found.findings)
 
@@ -340,7 +339,7 @@ def test_levels_of_logs_are_names_or_numbers(text: str, expected: int | None) ->
     assert log_level(text) == expected
 
 
-def test_levels_are_by_logger_and_a_wrong_one_does_not_count() -> None:
+def test_a_wrong_level_of_a_logger_does_not_count() -> None:
     found = first_configuration(
         None,
         made(
@@ -355,7 +354,6 @@ def test_levels_are_by_logger_and_a_wrong_one_does_not_count() -> None:
             },
         ),
     )
-    assert found.settings.log_levels == {"": 40, "core.scheduler": 10}
     (finding,) = found.findings
     assert finding.where == "log.shim.level"
     assert not found.refused

@@ -74,7 +74,7 @@ def test_any_annotation_is_read_or_refused_in_one_line(
         )
         task = task_of(pod, {})
         limits = namespace_limits(convert(Namespace, {"metadata": {"annotations": annotations}}))
-        application = application_of(pod, task.application_id, limits)
+        application = application_of(pod, task.application_id).within(limits)
         found = (
             *task.findings,
             *limits.findings,

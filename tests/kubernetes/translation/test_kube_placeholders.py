@@ -15,14 +15,12 @@ from remuda_kubernetes.translation.applications import (
     Application,
     application_of,
     disagreements,
-    originator,
 )
 from remuda_kubernetes.translation.metadata import application_id, task_of
 from remuda_kubernetes.translation.placeholders import (
     missing_placeholders,
     placeholder,
     placeholder_name,
-    reservation_ends_s,
 )
 
 DOMAIN = "yunikorn.apache.org/"
@@ -239,16 +237,6 @@ def test_the_name_of_a_placeholder_that_goes_is_not_used_again(phase: str, delet
     ]
 
 
-def test_the_originator_is_found_by_its_placeholders_after_a_restart() -> None:
-    owner = driver()
-    early = convert(
-        Pod,
-        {"metadata": {"name": "early", "uid": "a", "creationTimestamp": "2000-01-01T00:00:00Z"}},
-    )
-    placeholders = [as_pod(each) for each in made(gang())]
-    assert originator([early, *placeholders, owner]) is owner
-
-
 def test_a_gang_of_several_groups_has_placeholders_of_each() -> None:
     groups = [GROUP, {"name": "driver", "minMember": 1, "minResource": {"cpu": 1}}]
     found = made(gang(groups=groups))
@@ -262,21 +250,3 @@ def test_a_gang_whose_reservation_is_over_gets_no_placeholders_again() -> None:
     assert over.placeholder_ask == {}
     assert over.findings == ()
     assert DOMAIN + "task-groups" in over.tags
-
-
-@pytest.mark.parametrize("word, expected", [("placeholderTimeoutInSeconds=60", 60), ("", 900)])
-def test_the_time_of_a_gang_runs_from_its_first_placeholder_on_a_node(
-    word: str, expected: int
-) -> None:
-    application = gang(annotations={DOMAIN + "schedulingPolicyParameters": word})
-    first, second, third = made(application)
-
-    def placed(manifest: dict[str, Any], when: str) -> Pod:
-        condition = {"type": "PodScheduled", "status": "True", "lastTransitionTime": when}
-        spec = {**manifest["spec"], "nodeName": "n1"}
-        return convert(Pod, {**manifest, "spec": spec, "status": {"conditions": [condition]}})
-
-    waiting = as_pod(third)
-    assert reservation_ends_s(application, [waiting, member(1)]) is None
-    pods = [placed(first, "1970-01-01T00:20:00Z"), placed(second, "1970-01-01T00:10:00Z"), waiting]
-    assert reservation_ends_s(application, pods) == 600 + expected

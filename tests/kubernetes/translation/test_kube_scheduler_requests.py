@@ -22,7 +22,6 @@ from remuda_kubernetes.translation.namespaces import namespace_limits
 from remuda_kubernetes.translation.placeholders import missing_placeholders
 from remuda_kubernetes.translation.resources import (
     node_amounts,
-    occupied,
     pod_amounts,
     pod_resource,
 )
@@ -152,19 +151,6 @@ def test_a_foreign_pod_only_takes_room(owner: str | None, kind: str) -> None:
     assert (found.applicationID, found.nodeID, found.allocationKey) == ("", "n1", "uid-f")
     assert found.allocationTags["foreign"] == kind
     assert found.allocationTags["creationTime"] == "1795637758"
-
-
-def test_what_foreign_pods_take_together() -> None:
-    assert occupied([pod("a"), pod("b")]) == {"vcore": 1000, "memory": 2 * 1024**3, "pods": 2}
-    bad = convert(
-        Pod,
-        {
-            "metadata": {"name": "bad", "namespace": "ns"},
-            "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "x"}}}]},
-        },
-    )
-    with pytest.raises(ObjectError, match="pod ns/bad: container c: cpu: 'x' is no quantity"):
-        occupied([bad])
 
 
 def test_all_kinds_of_resources_keep_their_names_but_cpu() -> None:
@@ -378,7 +364,7 @@ def test_the_quota_of_a_namespace_holds_pods_back(scheduler: InProcessScheduler,
     limits = namespace_limits(
         convert(Namespace, {"metadata": {"name": "ns", "annotations": annotations}})
     )
-    new = requests.new_application(application_of(pod("p0"), "app-1", limits))
+    new = requests.new_application(application_of(pod("p0"), "app-1").within(limits))
     scheduler.update_application(requests.application_request("rm", [new]))
     undrain(scheduler)
     send(scheduler, *(ask(pod(f"p{number}")) for number in range(4)))
