@@ -43,7 +43,7 @@ def reserve(state: State, application: Application) -> None:
     pods = [task.pod for task in application.tasks.values()]
     count = 0
     for manifest in placeholders.missing_placeholders(
-        application.facts, pods, state.settings.placeholder_image
+        application.facts, pods, state.settings.placeholder_image, application.spent
     ):
         name = manifest["metadata"]["name"]
         if name not in application.creating:
@@ -66,13 +66,19 @@ def _created(
     state: State, application: Application, manifest: dict[str, Any], outcome: Outcome
 ) -> None:
     """Take in what became of a placeholder. The watch brings it if it was created."""
-    # A conflict: it exists, from before a restart.
-    if outcome.done or outcome.result is Result.CONFLICT:
-        return
     name = manifest["metadata"]["name"]
+    ended = outcome.pod is not None and outcome.pod.ended
+    # A conflict: it exists, from before a restart; or one with its name has ended, which no watch
+    # shows, and its name is taken for good.
+    if outcome.done or (outcome.result is Result.CONFLICT and not ended):
+        return
     application.creating.discard(name)
     if application.reserved or application.state is not ApplicationState.RESERVING:
         forget_if_empty(state, application)
+        return
+    if ended:
+        application.spent.add(name)
+        reserve(state, application)
         return
     state.post(events.placeholder_failed(application.originator, name, outcome.message))
     state.after(_PAUSE_SECONDS, partial(reserve, state, application))

@@ -82,6 +82,8 @@ class Application:
     tasks: dict[str, Task] = field(default_factory=dict)
     # Placeholders that were asked for and are not seen yet, by name.
     creating: set[str] = field(default_factory=set)
+    # Names of placeholders that have ended and are still there.
+    spent: set[str] = field(default_factory=set)
     # No placeholders are made any more: the gang has begun, or its time is over.
     reserved: bool = False
     # The scheduler was sent an ask or an allocation of it.

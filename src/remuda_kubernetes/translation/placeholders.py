@@ -141,16 +141,19 @@ def _metadata(application: Application, group: TaskGroup, number: int) -> dict[s
 
 
 def missing_placeholders(
-    application: Application, pods: Iterable[Pod], image: str = PAUSE_IMAGE
+    application: Application,
+    pods: Iterable[Pod],
+    image: str = PAUSE_IMAGE,
+    spent: Iterable[str] = (),
 ) -> Iterator[dict[str, Any]]:
     """Give the placeholders that an application still needs, one by one.
 
     ``pods``: all pods of the application that the server has. Each placeholder that has not ended
     stands for a member of its group, and so does each member that has a node, since it took a
     placeholder's room. Names that any pod has are not used, because a pod that is being deleted
-    still has its name.
+    still has its name; nor are those in ``spent``.
     """
-    taken: set[str] = set()
+    taken = set(spent)
     there: Counter[str] = Counter()
     for pod in pods:
         taken.add(pod.name)

@@ -9,7 +9,8 @@ import pytest
 from remuda_kubernetes.objects.kinds import POD
 from remuda_kubernetes.objects.outcomes import Outcome, Result
 from remuda_kubernetes.objects.pods import Pod
-from remuda_kubernetes.shim.effects import CreatePod, DeletePod
+from remuda_kubernetes.objects.values import convert, plain
+from remuda_kubernetes.shim.effects import BindPod, CreatePod, DeletePod
 from tests.kubernetes.shim.world import World, until
 
 GROUPS = "yunikorn.apache.org/task-groups"
@@ -178,3 +179,19 @@ def test_the_owner_of_placeholders_speaks_for_the_gang_after_a_restart(world: Wo
     world.run()
     (application,) = world.shim.dump()["applications"]
     assert application["originator"] == "default/zebra"
+
+
+def test_a_placeholder_that_its_node_refused_is_made_again_under_another_name(world: World) -> None:
+    world.node("n1", cpu="4")
+    world.start()
+    world.pod("driver", cpu="1", annotations=groups(3))
+    member(world, "w1")
+    world.fail = lambda call: Outcome(Result.FAILED, "away") if isinstance(call, BindPod) else None
+    world.run()
+    refused = placeholders(world)[0]
+    # The watch is one of pods that have not ended, so the pod is gone for it; the server has it.
+    failed = convert(Pod, {**plain(refused), "status": {"phase": "Failed"}})
+    world.objects["Pod", "default", refused.name] = failed
+    world.shim.changed(POD, refused, None)
+    world.fail = lambda _call: None
+    until(world, lambda: world.where("w1") == "n1")

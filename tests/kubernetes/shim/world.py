@@ -280,8 +280,9 @@ class World:
         if isinstance(found, PriorityClass):
             # The server's admission does so.
             made["spec"] = {**made["spec"], "priority": found.value}
-        if self.current(made["metadata"]["name"], call.namespace) is not None:
-            return Outcome(Result.CONFLICT, "exists")
+        there = self.current(made["metadata"]["name"], call.namespace)
+        if there is not None:
+            return Outcome(Result.CONFLICT, "exists", pod=there)
         self.put(POD, convert(Pod, made))
         return Outcome(Result.DONE)
 
