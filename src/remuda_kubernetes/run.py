@@ -1,8 +1,8 @@
 """The composition root of ``remuda kubernetes``: builds the parts, runs them, takes them down.
 
-A replica that does not lead listens for health probes and waits; all the rest begins when it leads
-and ends when it does not. The end of leadership is the end of the process: the next one starts
-from what the API server says.
+A replica that does not lead keeps up with all objects, so that it can begin as soon as it leads. It
+writes nothing but its tries to take the lease, and the scheduler does not know it. The end of
+leadership is the end of the process: the next one starts from what the API server says.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -23,29 +25,20 @@ from remuda_kubernetes.api.calls import Calls
 from remuda_kubernetes.api.connection import Connection
 from remuda_kubernetes.api.discovery import Served, discover_patiently
 from remuda_kubernetes.api.election import Election, ElectionSettings, own_identity
-from remuda_kubernetes.api.errors import NOT_FOUND, ApiError
 from remuda_kubernetes.api.events import Events, EventSettings
 from remuda_kubernetes.api.leadership import Fence, NoFence
 from remuda_kubernetes.api.reflectors import Reflectors
 from remuda_kubernetes.link.session import SchedulerLink
-from remuda_kubernetes.objects.cluster import ConfigMap
-from remuda_kubernetes.objects.kinds import CONFIG_MAP
-from remuda_kubernetes.objects.values import ObjectError, read
 from remuda_kubernetes.reports.http import Reports, build_app
 from remuda_kubernetes.reports.sources import Sources
 from remuda_kubernetes.service import Service
-from remuda_kubernetes.shim.configuring import CONFIGS, DEFAULTS
 from remuda_kubernetes.shim.shim import Shim
 from remuda_kubernetes.translation import names
-from remuda_kubernetes.translation.configuration import first_configuration
 from remuda_kubernetes.translation.settings import Settings
 
 _log = logging.getLogger("remuda.kubernetes")
 
 _IN_CLUSTER_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
-
-# How often it is looked whether a part has ended by a fault.
-_LOOK_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +63,7 @@ class Program:
     """One replica of the shim."""
 
     def __init__(self, options: Options) -> None:
-        self._options = options
+        self.options = options
         self.namespace = options.namespace or _own_namespace()
         self.identity = own_identity()
         self.reports = Reports()
@@ -81,7 +74,7 @@ class Program:
         ``scheduler``: HOST:PORT of the gRPC listener.
         Raises: UsageError, ApiError, LeadershipLostError.
         """
-        options = self._options
+        options = self.options
         async with AsyncExitStack() as running:
             listener = _listen(options.http_address)
             server = RestServer(build_app(self.reports), listener, tls=None)
@@ -93,95 +86,88 @@ class Program:
                 _log.warning("the server has no %s: what depends on it is left out", kind.name)
             at = address_text(listener.getsockname()[:2])
             print(f"kubernetes {served.version} reports={at}", flush=True)  # noqa: T201
-            if options.elect:
-                election = Election(
-                    connection,
-                    ElectionSettings(namespace=self.namespace, identity=self.identity),
-                )
-                self.reports.standing_by = True
-
-                async def work() -> None:
-                    self.reports.standing_by = False
-                    await self._lead(connection, served, election.leadership, scheduler)
-
-                await election.lead(work)
-            else:
-                await self._lead(connection, served, NoFence(), scheduler)
+            election = Election(
+                connection, ElectionSettings(namespace=self.namespace, identity=self.identity)
+            )
+            fence = election.leadership if options.elect else NoFence()
+            parts = _Parts(connection, served, fence, self)
+            running.push_async_callback(parts.reflectors.aclose)
+            self.reports.show(parts.sources)
+            running.callback(self.reports.hide)
+            lead = partial(self._lead, parts, scheduler)
+            self.reports.standing_by = options.elect
+            parts.reflectors.start()
+            # Only a replica that can begin at once takes the lease.
+            await parts.reflectors.wait_synced()
+            working = election.lead(lead) if options.elect else lead()
+            await _until_one_ends(working, parts.reflectors.watch_over())
 
     def _connection(self) -> Connection:
-        options = self._options
+        options = self.options
         if options.kubeconfig is not None:
             return Connection.from_kubeconfig(
                 options.kubeconfig, options.kubeconfig_context or None
             )
         return Connection.default(options.kubeconfig_context or None)
 
-    async def _lead(
-        self, connection: Connection, served: Served, fence: Fence, scheduler: str
-    ) -> None:
+    async def _lead(self, parts: _Parts, scheduler: str) -> None:
         """Schedule until cancelled."""
-        calls = Calls(connection, served, fence=fence)
-        events = Events(connection, served.events, EventSettings(instance=self.identity))
-        settings = await _first_settings(connection, self.namespace)
-        connection.set_rate(settings.calls_per_second, settings.calls_burst)
-        rm_id = self._options.rm_id or settings.cluster_id
-        shim = Shim(settings, rm_id, self.namespace)
-        service = Service(shim, calls, events)
-        link = SchedulerLink(
-            asyncio.get_running_loop(),
-            scheduler,
-            rm_id,
-            service,
-            policy_group=settings.policy_group,
-            build={names.LEVEL_KEY: names.INTERFACE_LEVEL},
-            security=self._options.security,
-        )
-        service.attach(link)
-        reflectors = Reflectors(connection, served, service.deliver, namespace=self.namespace)
-        self.reports.show(Sources(service, reflectors, calls, events))
-        writing = asyncio.create_task(events.run(), name="events")
+        self.reports.standing_by = False
+        options = self.options
+
+        def connect(rm_id: str, settings: Settings) -> SchedulerLink:
+            parts.connection.set_rate(settings.calls_per_second, settings.calls_burst)
+            return SchedulerLink(
+                asyncio.get_running_loop(),
+                scheduler,
+                rm_id,
+                parts.service,
+                policy_group=settings.policy_group,
+                build={names.LEVEL_KEY: names.INTERFACE_LEVEL},
+                security=options.security,
+            )
+
+        if options.elect:
+            # What the leader before this one did last has to be known.
+            await parts.reflectors.refresh()
         try:
-            reflectors.start()
-            await reflectors.wait_synced()
-            service.synced()
-            await _until_one_ends(reflectors, writing)
+            parts.service.begin(connect)
+            await parts.events.run()
         finally:
-            self.reports.hide()
-            await reflectors.aclose()
-            await service.close()
-            await link.close()
-            writing.cancel()
-            await asyncio.gather(writing, return_exceptions=True)
+            await parts.reflectors.aclose()
+            await parts.service.close()
 
 
-async def _first_settings(connection: Connection, namespace: str) -> Settings:
-    """Return the settings that count from the start on. The shim tells what is wrong with them.
+class _Parts:
+    """What a replica is made of, whether it leads or not."""
 
-    Raises: ApiError.
-    """
-    maps = [await _config_map(connection, namespace, name) for name in (DEFAULTS, CONFIGS)]
-    return first_configuration(*maps).settings
+    def __init__(
+        self, connection: Connection, served: Served, fence: Fence, program: Program
+    ) -> None:
+        self.connection: Final = connection
+        settings = EventSettings(instance=program.identity)
+        self.events: Final = Events(connection, served.events, settings)
+        calls = Calls(connection, served, fence=fence)
+        shim = Shim(Settings(), program.options.rm_id, program.namespace)
+        self.service: Final = Service(shim, calls, self.events)
+        self.reflectors: Final = Reflectors(
+            connection, served, self.service.deliver, namespace=program.namespace
+        )
+        self.sources: Final = Sources(self.service, self.reflectors, calls, self.events)
 
 
-async def _config_map(connection: Connection, namespace: str, name: str) -> ConfigMap | None:
+async def _until_one_ends(*parts: Coroutine[None, None, None]) -> None:
+    """Run all of these until one ends; the others are cancelled. Raises: what it raised."""
+    tasks = [asyncio.ensure_future(each) for each in parts]
     try:
-        answer = await connection.request("GET", CONFIG_MAP.path("v1", namespace, name))
-        return read(ConfigMap, answer.body)
-    except ApiError as error:
-        if error.status == NOT_FOUND:
-            return None
-        raise
-    except ObjectError as error:
-        _log.warning("ConfigMap %s counts as missing: %s", name, error)
-        return None
-
-
-async def _until_one_ends(reflectors: Reflectors, writing: asyncio.Task[None]) -> None:
-    """Wait for ever; raise what a part raised."""
-    while not writing.done():
-        reflectors.check()
-        await asyncio.sleep(_LOOK_SECONDS)
-    writing.result()
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in tasks:
+        if not task.cancelled():
+            task.result()
 
 
 def _own_namespace() -> str:

@@ -1,6 +1,7 @@
 """The running shim: carries inputs into the state machine and its effects to the two servers.
 
-Everything runs on one event loop, so the state machine has one writer.
+Everything runs on one event loop, so the state machine has one writer. Before ``begin`` it follows:
+it takes in changes of objects and writes nothing.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -42,8 +43,12 @@ from remuda_kubernetes.shim.effects import (
     ToScheduler,
 )
 from remuda_kubernetes.shim.shim import Shim
+from remuda_kubernetes.translation.settings import Settings
 
 _log = logging.getLogger("remuda.kubernetes")
+
+# So many events are kept for the time when this replica leads; the oldest are left out.
+_HELD: Final = 1_000
 
 
 class Service:
@@ -52,7 +57,6 @@ class Service:
     Args:
         shim: the state machine.
         calls, events: the ways to the API server.
-        link: the way to the scheduler; set by ``attach`` before the first effect.
     """
 
     def __init__(self, shim: Shim, calls: Calls, events: Events) -> None:
@@ -62,14 +66,16 @@ class Service:
         self._calls: Final = calls
         self._events: Final = events
         self._link: SchedulerLink | None = None
+        self._held: Final = _Held()
         self._loop: Final = asyncio.get_running_loop()
         self._running: Final[set[asyncio.Task[None]]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due_ns = 0
 
-    def attach(self, link: SchedulerLink) -> None:
-        """Use this way to the scheduler."""
-        self._link = link
+    @property
+    def begun(self) -> bool:
+        """Whether this replica schedules."""
+        return self._link is not None
 
     # ------------------------------------------------------------------ the API server
 
@@ -81,10 +87,16 @@ class Service:
                 counts[change.kind.name] = counts.get(change.kind.name, 0) + 1
                 self.shim.changed(change.kind, change.old, change.new)
 
-    def synced(self) -> None:
-        """Begin: all objects are known."""
-        with _Step(self):
-            self.shim.synced()
+    def begin(self, connect: Callable[[str, Settings], SchedulerLink]) -> None:
+        """Schedule: all objects are known, and no other replica does.
+
+        ``connect`` returns the way to the scheduler for a name and the settings of the beginning.
+        """
+        began = self.begin_step()
+        self._link = connect(*self.shim.synced())
+        for event in self._held.take():
+            self._do(event)
+        self.end_step(began)
 
     # ------------------------------------------------------------------ the scheduler
 
@@ -174,8 +186,9 @@ class Service:
             pass
 
     def _do(self, effect: Effect) -> None:
-        assert self._link is not None
-        if isinstance(effect, ToScheduler):
+        if self._link is None:
+            self._held.put(effect)
+        elif isinstance(effect, ToScheduler):
             self.figures.requests_sent += 1
             self._link.send(effect.request)
         elif isinstance(effect, PostEvent):
@@ -231,12 +244,39 @@ class Service:
                 return await calls.select_node(call.claim, call.node)
 
     async def close(self) -> None:
-        """Stop: no call is begun any more, those that run are dropped."""
+        """End the session; no call is begun any more, and those that run are dropped."""
         if self._timer is not None:
             self._timer.cancel()
         for task in list(self._running):
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
+        if self._link is not None:
+            await self._link.close()
+
+
+class _Held:
+    """Events of the time before the beginning: the last for each object and reason.
+
+    The replica that leads tells the same, so they are told when this one does.
+    """
+
+    def __init__(self) -> None:
+        self._events: dict[tuple[str, str, str, str], PostEvent] = {}
+
+    def put(self, effect: Effect) -> None:
+        """Keep an event."""
+        assert isinstance(effect, PostEvent)
+        about = effect.event.about
+        key = (about.kind, about.namespace, about.name, effect.event.reason)
+        self._events.pop(key, None)
+        self._events[key] = effect
+        if len(self._events) > _HELD:
+            del self._events[next(iter(self._events))]
+
+    def take(self) -> list[PostEvent]:
+        """Return what was kept, once."""
+        taken, self._events = self._events, {}
+        return list(taken.values())
 
 
 class _Step:

@@ -5,8 +5,8 @@ change for the lease's whole duration. The leader stops acting a margin before t
 the moment at which it *asked* for the last renewal that succeeded. So both never act at once, as
 long as their clocks differ in speed by less than the margin.
 
-With the default times a follower leads at most 13 s after its leader was killed, and within 2 s
-after it ended well, as it then gives the lease back.
+With the default times a follower holds the lease at most 12 s after its leader was killed, and
+within 1 s after it ended well, as it then gives the lease back.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class ElectionSettings:
     duration: int = 10
     margin: float = 2.0
     renew: float = 2.0
-    retry: float = 1.0
+    retry: float = 0.5
     timeout: float = 3.0
 
 

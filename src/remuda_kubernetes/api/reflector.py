@@ -113,6 +113,8 @@ class Reflector(Generic[T]):
         self.kind: Final = kind
         self.figures: Final = ReflectorFigures()
         self.synced: Final = asyncio.Event()
+        # A list was delivered, or the server has begun to answer a watch; others may clear it.
+        self.heard: Final = asyncio.Event()
         self.problem = ""
         self._requests: Final = requests
         self._path: Final = path
@@ -140,7 +142,7 @@ class Reflector(Generic[T]):
         return self._known.objects
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Work until cancelled. Run again, it goes on with what it knows."""
         while True:
             try:
                 if self._relist:
@@ -219,6 +221,7 @@ class Reflector(Generic[T]):
         self.figures.list_seconds = self._clock.now() - started
         self.figures.last_heard = self._clock.now()
         self.synced.set()
+        self.heard.set()
 
     async def _page(self, token: str) -> Page[KubernetesObject]:
         """Read one page; half as many objects if they are too large for one answer."""
@@ -265,6 +268,7 @@ class Reflector(Generic[T]):
         async with aclosing(stream) as batches:
             async for lines in batches:
                 self._answers()
+                self.heard.set()
                 heard += len(lines)
                 for start in range(0, len(lines), _BATCH):
                     if start:

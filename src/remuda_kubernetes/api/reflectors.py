@@ -15,6 +15,13 @@ from remuda_kubernetes.api.telling import Telling
 from remuda_kubernetes.objects.kinds import CONFIG_MAP, POD, WATCHED, Kind
 from remuda_kubernetes.objects.metadata import KubernetesObject
 
+# How often it is looked whether a reflector has ended by a fault.
+_LOOK_SECONDS: Final = 1.0
+# What the server knew when a watch began comes at once: it is over when nothing comes for so long,
+# or, where something always comes, after some tries.
+_QUIET_SECONDS: Final = 0.1
+_QUIET_TRIES: Final = 10
+
 # Pods that ended need no room; a pod that ends while it is watched comes as deleted.
 LIVE_PODS: Final = MappingProxyType(
     {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"}
@@ -41,15 +48,15 @@ class Reflectors:
         chance: Chance | None = None,
     ) -> None:
         self._tasks: list[asyncio.Task[None]] = []
-        found = clock or SystemClock()
-        telling = Telling(found)
+        self._clock: Final = clock or SystemClock()
+        telling = Telling(self._clock)
         self.by_kind: Final[Mapping[Kind, Reflector[KubernetesObject]]] = {
             kind: Reflector(
                 requests,
                 kind,
                 served.path(kind, namespace if kind is CONFIG_MAP else ""),
                 deliver,
-                clock=found,
+                clock=self._clock,
                 chance=chance or system_chance(),
                 selectors=LIVE_PODS if kind is POD and not ended_pods else None,
                 settings=settings,
@@ -72,16 +79,48 @@ class Reflectors:
 
         Raises: what a reflector raised, which is a fault of ours or of the callback.
         """
-        synced = asyncio.create_task(self._all_synced())
+        await self._all([each.synced for each in self.by_kind.values()])
+
+    async def refresh(self) -> None:
+        """Open all watches anew, and wait until they have told what the server knows.
+
+        A watch that is open for long may have been silent for a while without our knowing it. From
+        the answer to a new one on, the changes since the last known version come at once. Is
+        called after ``wait_synced``. Raises: what a reflector raised.
+        """
+        await self.aclose()
+        for each in self.by_kind.values():
+            each.heard.clear()
+        self.start()
+        await self._all([each.heard for each in self.by_kind.values()])
+        for _ in range(_QUIET_TRIES):
+            before = self._events()
+            await self._clock.sleep(_QUIET_SECONDS)
+            if self._events() == before:
+                break
+
+    def _events(self) -> int:
+        return sum([each.figures.events for each in self.by_kind.values()])
+
+    async def _all(self, wanted: Iterable[asyncio.Event]) -> None:
+        """Wait for all of these. Raises: what a reflector raised."""
+
+        async def wait() -> None:
+            for each in wanted:
+                await each.wait()
+
+        waiting = asyncio.create_task(wait())
         try:
-            await asyncio.wait([synced, *self._tasks], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([waiting, *self._tasks], return_when=asyncio.FIRST_COMPLETED)
             self.check()
         finally:
-            synced.cancel()
+            waiting.cancel()
 
-    async def _all_synced(self) -> None:
-        for each in self.by_kind.values():
-            await each.synced.wait()
+    async def watch_over(self) -> None:
+        """Wait for ever. Raises: what a reflector raised."""
+        while True:
+            self.check()
+            await self._clock.sleep(_LOOK_SECONDS)
 
     def check(self) -> None:
         """Raises: what a reflector raised, if one did."""

@@ -17,7 +17,7 @@ _METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 class Reports:
     """What there is to report at the moment.
 
-    ``standing_by``: another replica leads; this one is healthy and ready to take over.
+    ``standing_by``: another replica leads; this one is ready when it knows all objects.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Reports:
         self._sources: Sources | None = None
 
     def show(self, sources: Sources) -> None:
-        """Report about a running shim."""
+        """Report about a shim."""
         self._sources = sources
 
     def hide(self) -> None:
@@ -34,11 +34,9 @@ class Reports:
 
     def problems(self) -> dict[str, str]:
         """Return what keeps the shim from scheduling, by part; empty if it is ready."""
-        if self.standing_by:
-            return {}
         if self._sources is None:
             return {"shim": "is starting"}
-        return self._sources.problems()
+        return self._sources.unsynced() if self.standing_by else self._sources.problems()
 
     @property
     def sources(self) -> Sources | None:

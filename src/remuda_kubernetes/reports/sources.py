@@ -30,9 +30,13 @@ class Sources:
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(_Figures(service, reflectors, calls, events))
 
+    def unsynced(self) -> dict[str, str]:
+        """Return the kinds of objects that are not known yet, and why."""
+        return self._reflectors.unsynced
+
     def problems(self) -> dict[str, str]:
         """Return what keeps the shim from scheduling, by part."""
-        found = dict(self._reflectors.unsynced)
+        found = self.unsynced()
         if self._service.scheduler_problem:
             found["scheduler"] = self._service.scheduler_problem
         return found
@@ -111,6 +115,9 @@ class _Figures(Collector):
         counts.add_metric(["open"], self._calls.figures.open)
         counts.add_metric(["in_flight"], self._calls.figures.in_flight)
         yield counts
+        yield GaugeMetricFamily(
+            f"{_PREFIX}_leads", "Whether this replica schedules.", value=self._service.begun
+        )
         tasks = _gauge("tasks", "Pods of this scheduler.", "state")
         for state, count in self._service.shim.task_counts().items():
             tasks.add_metric([state], count)

@@ -34,6 +34,7 @@ def read(state: State) -> None:
     """Read the ConfigMaps for the first time. A key with a fault has its default."""
     defaults, configs = _maps(state)
     _tell(state, first_configuration(defaults, configs), configs or defaults)
+    state.name(state.rm_id or state.settings.cluster_id)
 
 
 def changed(state: State, about: KubernetesObject | None) -> None:

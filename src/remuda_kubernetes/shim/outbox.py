@@ -12,10 +12,10 @@ _PER_REQUEST: Final = 1_000
 
 
 class Outbox:
-    """Effects to come, in order."""
+    """Effects to come, in order. ``rm_id``: in whose name requests are made."""
 
     def __init__(self, rm_id: str) -> None:
-        self._rm_id = rm_id
+        self.rm_id = rm_id
         self._effects: list[Effect] = []
         self._open: si.AllocationRequest | None = None
 
@@ -51,7 +51,7 @@ class Outbox:
             if full or releases != bool(released):
                 self._close()
         if self._open is None:
-            self._open = si.AllocationRequest(rmID=self._rm_id)
+            self._open = si.AllocationRequest(rmID=self.rm_id)
         return self._open
 
     def _close(self) -> None:

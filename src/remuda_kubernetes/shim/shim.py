@@ -37,7 +37,7 @@ class Shim:
 
     Args:
         settings: what counts before any ConfigMap was read.
-        rm_id: the name of this resource manager for the scheduler.
+        rm_id: the name of this resource manager for the scheduler; "" takes service.clusterId.
         namespace: where the shim itself runs, with its ConfigMaps.
     """
 
@@ -94,11 +94,16 @@ class Shim:
         elif new.assigned:
             placing.place(self._state, new, new.spec.node_name)
 
-    def synced(self) -> None:
-        """All objects were listed: the shim may begin."""
+    def synced(self) -> tuple[str, Settings]:
+        """Begin: all objects are known, and no other replica leads.
+
+        Until then the shim only keeps up with the objects, and its only effects are events.
+        Returns the name of this resource manager, and the settings that count.
+        """
         if self._state.phase is Phase.SYNCING:
             configuring.read(self._state)
             recovery.register(self._state)
+        return self._state.rm_id, self._state.settings
 
     # ------------------------------------------------------------------ the scheduler
 

@@ -25,7 +25,7 @@ Then: TypeAlias = Callable[[Outcome], None]
 class Phase(Enum):
     """How far the shim is."""
 
-    # The objects of the cluster are being listed.
+    # The objects of the cluster are being listed, or are kept up with while another replica leads.
     SYNCING = "syncing"
     # The scheduler was asked to take the shim in.
     REGISTERING = "registering"
@@ -74,6 +74,10 @@ class State:
         self._last_call = 0
         self._timers: list[tuple[int, int, Callable[[], None]]] = []
         self._last_timer = 0
+
+    def name(self, rm_id: str) -> None:
+        """Make all requests in this name."""
+        self.rm_id = self.outbox.rm_id = rm_id
 
     # ------------------------------------------------------------------ calls and events
 

@@ -173,3 +173,78 @@ def test_nothing_is_delivered_after_the_end() -> None:
             assert len(changes) == 1
 
     run(test())
+
+
+def test_watches_that_were_silent_tell_all_when_they_are_opened_anew() -> None:
+    async def missed(stream: Stream) -> None:
+        await stream.begin()
+        await stream.event("ADDED", {"metadata": {"name": "x", "resourceVersion": "9"}})
+        await asyncio.sleep(3600)
+
+    async def test() -> None:
+        changes: list[Change] = []
+        async with Server() as server, server.connection() as connection:
+            prepared(server)
+            server.on("WATCH", "/api/v1/pods", quiet, missed)
+            reflectors = Reflectors(
+                connection, SERVED, changes.extend, namespace="remuda", kinds=KINDS
+            )
+            reflectors.start()
+            await reflectors.wait_synced()
+            await eventually(lambda: len(server.seen("WATCH")) == 3)
+            await reflectors.refresh()
+            assert [each.new.name for each in changes[4:] if each.new] == ["x"]
+            assert len(server.seen("GET")) == 3
+            first, second = server.seen("WATCH", "/api/v1/pods")
+            assert first.query["resourceVersion"] == second.query["resourceVersion"] == "5"
+            await reflectors.aclose()
+
+    run(test())
+
+
+def test_what_the_server_does_not_remember_is_listed_before_all_is_known() -> None:
+    async def test() -> None:
+        changes: list[Change] = []
+        async with Server() as server, server.connection() as connection:
+            prepared(server)
+            server.on("WATCH", "/api/v1/nodes", quiet, refusal(410, "Expired", "too old"), quiet)
+            reflectors = Reflectors(
+                connection, SERVED, changes.extend, namespace="remuda", kinds=KINDS, settings=QUICK
+            )
+            reflectors.start()
+            await reflectors.wait_synced()
+            await eventually(lambda: len(server.seen("WATCH")) == 3)
+            server.on("GET", "/api/v1/nodes", listing("m", "o"))
+            await reflectors.refresh()
+            told = [(each.old and each.old.name, each.new and each.new.name) for each in changes]
+            assert sorted(told[4:], key=str) == [("n", None), (None, "o")]
+            await reflectors.aclose()
+
+    run(test())
+
+
+def test_a_server_that_is_away_is_waited_for_before_all_is_known() -> None:
+    async def test() -> None:
+        async with Server() as server, server.connection() as connection:
+            prepared(server)
+            reflectors = Reflectors(
+                connection,
+                SERVED,
+                lambda changes: None,
+                namespace="remuda",
+                kinds=KINDS,
+                settings=QUICK,
+            )
+            reflectors.start()
+            await reflectors.wait_synced()
+            port = server.port
+            await server.stop()
+            renewing = asyncio.create_task(reflectors.refresh())
+            await eventually(lambda: len(reflectors.problems) == 3)
+            assert not renewing.done()
+            server._server = await asyncio.start_server(server._accept, "127.0.0.1", port)
+            await renewing
+            assert reflectors.problems == {}
+            await reflectors.aclose()
+
+    run(test())

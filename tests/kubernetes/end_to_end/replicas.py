@@ -88,7 +88,10 @@ class Replica:
 
 
 class ShimReplica(Replica):
-    """A shim. ``script``: a program that runs it, in place of ``-m remuda``."""
+    """A shim. ``script``: a program that runs it, in place of ``-m remuda``.
+
+    ``start_seconds``: how long its last start took.
+    """
 
     def __init__(
         self, kubeconfig: Path, log: Path, *options: str, script: Path | None = None
@@ -98,15 +101,18 @@ class ShimReplica(Replica):
         arguments = [*program, "kubernetes", f"--kubeconfig={kubeconfig}", *free, *options]
         arguments.append(f"--namespace={_NAMESPACE}")
         super().__init__(arguments, log, r"^kubernetes \S+ reports=(\S+)$")
+        self.start_seconds = 0.0
 
     def start(self) -> None:
         """Start it and wait until it schedules, or stands by."""
+        began = time.monotonic()
         self.begin()
         deadline = time.monotonic() + SECONDS
         while self.ready() is None:
             assert not self.ended, self.words()[-4000:]
             assert time.monotonic() < deadline, self.words()[-4000:]
             time.sleep(_PAUSE_SECONDS)
+        self.start_seconds = time.monotonic() - began
 
     def ready(self) -> str | None:
         """Return "ok" or "standing by" if it is ready, else None."""

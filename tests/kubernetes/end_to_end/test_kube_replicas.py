@@ -15,9 +15,10 @@ from tests.kubernetes.end_to_end.watchman import Watchman
 
 NODES = {"n1": "8", "n2": "8"}
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/yunikorn/leases/remuda-kubernetes"
-# The times of issue 22 are 15 s and 2 s; the test machine may be several times slower.
-CRASH_SECONDS = 45.0
-CLEAN_SECONDS = 20.0
+# What is promised. A busy machine takes longer: as much as the start of a replica took on it, which
+# is more work than a hand-over.
+CRASH_SECONDS = 15.0
+CLEAN_SECONDS = 2.0
 SCRIPT = Path(__file__).with_name("stepping_clock.py")
 
 
@@ -47,6 +48,10 @@ def holder(ground: Ground) -> str:
     return str(found)
 
 
+def transitions(ground: Ground) -> int:
+    return int(ground.api.get(LEASE)["spec"]["leaseTransitions"])
+
+
 def bound(ground: Ground, names: list[str]) -> bool:
     return all(ground.node_of(name) for name in names)
 
@@ -58,26 +63,29 @@ def test_another_replica_leads_soon_after_the_leader_was_killed(
     first = ground.pods(2)
     ground.until("the leader binds", lambda: bound(ground, first))
     leader = holder(ground)
+    changes = transitions(ground)
     one.kill()
     began = time.monotonic()
     second = ground.pods(2)
     ground.until("another leads", lambda: holder(ground) not in {"", leader})
-    assert time.monotonic() - began < CRASH_SECONDS
     ground.until("the other binds", lambda: bound(ground, second))
+    assert time.monotonic() - began < CRASH_SECONDS + two.start_seconds
+    assert transitions(ground) == changes + 1
     assert two.ready() == "ok"
 
 
 def test_another_replica_leads_at_once_when_the_leader_ends(
     ground: Ground, replicas: tuple[ShimReplica, ShimReplica]
 ) -> None:
-    one, _two = replicas
-    leader = holder(ground)
+    one, two = replicas
+    leader, changes = holder(ground), transitions(ground)
+    pods = ground.pods(2)
     began = time.monotonic()
     one.finish()
     ground.until("another leads", lambda: holder(ground) not in {"", leader})
-    assert time.monotonic() - began < CLEAN_SECONDS
-    pods = ground.pods(2)
     ground.until("the other binds", lambda: bound(ground, pods))
+    assert time.monotonic() - began < CLEAN_SECONDS + two.start_seconds
+    assert transitions(ground) == changes + 1
 
 
 def test_a_former_leader_binds_nothing_when_it_goes_on(

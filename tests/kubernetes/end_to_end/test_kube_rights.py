@@ -22,7 +22,6 @@ from remuda_kubernetes.api.reflectors import Reflectors
 from remuda_kubernetes.objects.kinds import CONFIG_MAP, LEASE, WATCHED
 from remuda_kubernetes.objects.pods import Pod, PodCondition
 from remuda_kubernetes.objects.storage import PersistentVolume, PersistentVolumeClaim
-from remuda_kubernetes.run import _first_settings
 from remuda_kubernetes.testing import binaries
 from remuda_kubernetes.testing.real import RealServer
 from remuda_kubernetes.translation.events import reference
@@ -95,7 +94,6 @@ async def until_allowed(connection: Connection) -> None:
 async def everything(connection: Connection, first: Pod, volumes: Any) -> dict[str, str]:
     """Do all that the edge does; return what was refused."""
     served = await discover(connection)
-    await _first_settings(connection, "yunikorn")
     reflectors = Reflectors(connection, served, lambda _: None, namespace="yunikorn")
     reflectors.start()
     await reflectors.wait_synced()

@@ -2,6 +2,7 @@
 
     python -m tools.kube.scale alone     the shim with a scheduler, without an API server
     python -m tools.kube.scale program   the whole program, on the fake API server
+    python -m tools.kube.scale replicas  two of them: how soon the second takes over
     python -m tools.kube.scale real      the same on a real API server, as `make kube` builds it
 
 Each prints one line for each measurement when it is done. Processor time is what other work on the
@@ -12,7 +13,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -33,6 +35,7 @@ _REAL_PODS: Final = 5_000
 _STEADY_PODS: Final = 3_000
 _STEADY_RATE: Final = 100.0
 _SHARE: Final = 0.99
+_ELECT: Final = "--leader-elect"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -77,13 +80,11 @@ def _alone(size: Size) -> None:
 
 def _program(size: Size) -> None:
     """Measure the start with everything bound, a crowd that waits, and a steady pace."""
-    nodes = list(objects.nodes(size))
-    cluster = [*_first(), *nodes]
-    bound = []
-    for number, each in enumerate(objects.pods(size)):
-        each["spec"]["nodeName"] = nodes[number % size.nodes]["metadata"]["name"]
-        bound.append({**each, "status": {"phase": "Running"}})
-    with ApiServerProcess([*cluster, *bound]) as server, Program(server.kubeconfig) as program:
+    cluster = [*_first(), *objects.nodes(size)]
+    with (
+        ApiServerProcess([*cluster, *_running(size)]) as server,
+        Program(server.kubeconfig) as program,
+    ):
         seconds = program.wait_ready()
         _say(
             f"ready {seconds:.1f} s after the start, {program.processor_seconds():.1f} s CPU,"
@@ -110,6 +111,42 @@ def _program(size: Size) -> None:
         _say(
             f"at {_STEADY_RATE:.0f} pods/s, from seen to binding sent: half of them within"
             f" {half} s, 99 of 100 within {most} s; {used:.0f} us CPU each"
+        )
+
+
+def _running(size: Size) -> Iterator[objects.Json]:
+    """Yield the pods, each on a node."""
+    names = [each["metadata"]["name"] for each in objects.nodes(size)]
+    for number, each in enumerate(objects.pods(size)):
+        each["spec"]["nodeName"] = names[number % size.nodes]
+        yield {**each, "status": {"phase": "Running"}}
+
+
+def _replicas(size: Size) -> None:
+    """Measure how soon another replica works after the leader's crash, and after its clean end."""
+    for what, end in (("a crash", Program.kill), ("a clean end", Program.end)):
+        with (
+            ApiServerProcess([*_first(), *objects.nodes(size), *_running(size)]) as server,
+            Program(server.kubeconfig, _ELECT) as one,
+        ):
+            one.wait_leading()
+            with Program(server.kubeconfig, _ELECT) as two:
+                two.wait_ready()
+                idle = two.processor_seconds()
+                _say(f"stands by: {idle:.1f} s CPU, {two.megabytes():.0f} MB with its scheduler")
+                end(one)
+                began = time.perf_counter()
+                two.wait_leading()
+                seconds = time.perf_counter() - began
+                used = two.processor_seconds() - idle
+                clients.make(server.kubeconfig, [objects.pod(size, size.pods)])
+                while not two.bound():
+                    two.pause()
+                later = time.perf_counter() - began
+                most = two.processor_seconds() - idle
+        _say(
+            f"after {what}: registered {seconds:.1f} s later, after {used:.1f} s CPU;"
+            f" a pod made then is bound {later:.1f} s after {what}, after {most:.1f} s CPU"
         )
 
 
@@ -158,6 +195,7 @@ def _say(line: str) -> None:
 
 _MEASUREMENTS: Final[dict[str, tuple[Size, Callable[[Size], None]]]] = {
     "alone": (Size(_NODES, _PODS), _alone),
+    "replicas": (Size(_NODES, _PODS), _replicas),
     "program": (Size(_NODES, _PODS), _program),
     "real": (Size(_REAL_NODES, _REAL_PODS), _real),
 }

@@ -153,26 +153,24 @@ async def _measure(size: Size, served: Served) -> Alone:
         policy_group="queues",
         build={names.LEVEL_KEY: names.INTERFACE_LEVEL},
     )
-    service.attach(link)
     writing = asyncio.create_task(events.run())
     try:
-        await _start(service, size)
+        await _start(service, size, link)
         return await _bind_all(service, answering, size, served)
     finally:
         await service.close()
-        await link.close()
         writing.cancel()
         await asyncio.gather(writing, return_exceptions=True)
 
 
-async def _start(service: Service, size: Size) -> None:
+async def _start(service: Service, size: Size, link: SchedulerLink) -> None:
     """Let the shim begin with the nodes, and wait until the scheduler has them all."""
     config = convert(ConfigMap, {**objects.configuration()})
     service.deliver([Change(CONFIG_MAP, None, config)])
     for number, each in enumerate(objects.nodes(size)):
         each["metadata"]["uid"] = f"node-{number}"
         service.deliver([Change(NODE, None, convert(Node, each))])
-    service.synced()
+    service.begin(lambda _rm_id, _settings: link)
     before = -1
     while service.shim.phase is not Phase.RUNNING or not service.figures.responses:
         await _pause()

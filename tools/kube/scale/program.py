@@ -50,7 +50,7 @@ class Bound:
 class Program:
     """A running program, ended on exit. Waits for nothing when it starts."""
 
-    def __init__(self, kubeconfig: Path) -> None:
+    def __init__(self, kubeconfig: Path, *options: str) -> None:
         command = [sys.executable, "-m", "remuda", "kubernetes", "--kubeconfig", str(kubeconfig)]
         for name in _ADDRESSES:
             command += [name, _FREE]
@@ -58,7 +58,7 @@ class Program:
         paths = [*(each for each in sys.path if each), source]
         self.began = time.perf_counter()
         self._process = subprocess.Popen(
-            [*command, "--namespace", "yunikorn"],
+            [*command, "--namespace", "yunikorn", *options],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
             stdout=subprocess.PIPE,
             text=True,
@@ -85,6 +85,15 @@ class Program:
         assert self._process.stdout is not None
         self._process.stdout.close()
 
+    def kill(self) -> None:
+        """End it as a crash does."""
+        self._process.kill()
+        self._process.wait()
+
+    def end(self) -> None:
+        """Ask it to end, and do not wait."""
+        self._process.terminate()
+
     def processor_seconds(self) -> float:
         """Return the processor time that it has used."""
         stat = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii")
@@ -110,6 +119,11 @@ class Program:
         while self._get("/readyz")[0] != http.client.OK:
             self.pause()
         return time.perf_counter() - self.began
+
+    def wait_leading(self) -> None:
+        """Wait until it leads and has told the scheduler all there is. Raises: RemudaError."""
+        while not self.figures().get("leads") or self._get("/readyz")[0] != http.client.OK:
+            self.pause()
 
     def wait_bound(self, pods: int) -> Bound:
         """Wait until it has bound so many; the time runs from the first. Raises: RemudaError."""
