@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -90,8 +90,7 @@ class Form:
                 "items": [],
             }
         )
-        render: Callable[[Record], bytes] = self.item
-        return head[:-2] + b",".join([render(record) for record in records]) + b"]}"
+        return head[:-2] + b",".join(map(self.item, records)) + b"]}"
 
 
 def event_line(kind: str, body: bytes) -> bytes:

@@ -116,7 +116,7 @@ def resized(before: Json, after: Json, *, proposed: bool) -> tuple[Json, list[Ca
     old = before["spec"]["containers"]
     causes: list[Cause] = []
     if len(new) != len(old):
-        causes.append(forbidden_value("spec", "only cpu and memory resources are mutable"))
+        causes.append(forbidden_value("spec", _RESIZE_ONLY))
         return before, causes
     containers = [
         {**was, "resources": each["resources"]} for each, was in zip(new, old, strict=True)

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
 import uvicorn
-import yaml
 
+from remuda_kubernetes.testing import credentials
 from remuda_kubernetes.testing.app import Front
 from remuda_kubernetes.testing.cluster import Cluster
 from remuda_kubernetes.testing.faults import Faults
@@ -151,23 +151,10 @@ class ApiServer:
 
         return self.run(read)
 
-    def kubeconfig(self) -> Json:
-        """Return what a client has to be told to use the server."""
-        user = {"token": self.settings.token} if self.settings.token else {}
-        return {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": "testing", "cluster": {"server": self.address}}],
-            "users": [{"name": "testing", "user": user}],
-            "contexts": [{"name": "testing", "context": {"cluster": "testing", "user": "testing"}}],
-            "current-context": "testing",
-        }
-
     def write_kubeconfig(self, path: Path) -> Path:
         """Write the configuration of a client into a file that only its owner reads."""
-        path.touch(mode=0o600)
-        path.write_text(yaml.safe_dump(self.kubeconfig()))
-        return path
+        text = credentials.kubeconfig(self.address, user_token=self.settings.token or "")
+        return credentials.write_secret(path, text)
 
     def _serve(self, listener: socket.socket, ready: concurrent.futures.Future[None]) -> None:
         try:

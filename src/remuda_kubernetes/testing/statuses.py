@@ -67,12 +67,15 @@ def failure(
     return {**status, "code": code}
 
 
-def success(code: int = 201, details: Mapping[str, Any] | None = None) -> Json:
-    """Return a Status that says yes."""
-    status: Json = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
-    if details is not None:
-        return {**status, "details": dict(details)}
-    return {**status, "code": code}
+def success() -> Json:
+    """Return the Status of something that was created."""
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "code": 201,
+    }
 
 
 def qualified(plural: str, group: str) -> str:

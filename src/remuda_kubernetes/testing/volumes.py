@@ -121,13 +121,6 @@ class Volumes(Controller):
             body = {"metadata": {"finalizers": kept}}
             await self.api.patch(self.mirrors.path(plural, item), body)
 
-    async def _offer(self, name: str) -> None:
-        """Say of a volume that nobody claims that it can be had."""
-        volume = self.mirrors["persistentvolumes"].items.get(name)
-        if volume is not None and _is_new(volume):
-            path = self.mirrors.path("persistentvolumes", volume)
-            await self.api.patch(f"{path}/status", {"status": {"phase": "Available"}})
-
     def _chosen(self, claim: Json) -> Json | None:
         """Return the volume that names a claim, or that the claim names."""
         volumes = self.mirrors["persistentvolumes"].items
@@ -222,12 +215,6 @@ class Volumes(Controller):
             "capacity": volume["spec"].get("capacity") or {},
         }
         await self.api.patch(f"{path}/status", {"status": status})
-
-
-def _is_new(volume: Json) -> bool:
-    """Whether a volume has no claim and was not offered yet."""
-    phase = (volume.get("status") or {}).get("phase", "Pending")
-    return phase == "Pending" and not volume["spec"].get("claimRef")
 
 
 def _size(volume: Json) -> int:

@@ -129,9 +129,8 @@ class ReplicaSets(_Workload):
             await self.create(owner, wanted - len(active))
         elif len(active) > wanted:
             # Those without a node go first, then those that run for the shortest time.
-            ordered = sorted(active, key=lambda pod: bool(pod["spec"].get("nodeName")))
-            unbound = [pod for pod in ordered if not pod["spec"].get("nodeName")]
-            bound = [pod for pod in ordered if pod["spec"].get("nodeName")]
+            unbound = [pod for pod in active if not pod["spec"].get("nodeName")]
+            bound = [pod for pod in active if pod["spec"].get("nodeName")]
             await self.delete([*reversed(unbound), *reversed(bound)][: len(active) - wanted])
         active = [pod for pod in self.pods(owner) if _is_active(pod)]
         ready = sum(map(is_ready, active))
