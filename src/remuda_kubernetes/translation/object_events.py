@@ -52,38 +52,26 @@ def node_rejected(node: Node, cause: str) -> Event:
 def configuration_changed(config: ConfigMap) -> Event:
     """Tell that a change of the configuration is in force."""
     text = f"The configuration of ConfigMap {config.name} is in force"
-    return made(
-        CONFIGURATION, NORMAL, text, reference(config, "ConfigMap"), "UpdatingConfiguration"
-    )
+    return _of_configuration(CONFIGURATION, NORMAL, text, config)
 
 
 def queue_file_refused(config: ConfigMap, cause: str) -> Event:
     """Tell at the start that the scheduler cannot begin with a queue file, and why."""
     text = f"No pod is scheduled until ConfigMap {config.name} is corrected: {cause}"
-    return made(
-        CONFIGURATION_REFUSED,
-        WARNING,
-        text,
-        reference(config, "ConfigMap"),
-        "UpdatingConfiguration",
-    )
+    return _of_configuration(CONFIGURATION_REFUSED, WARNING, text, config)
 
 
 def configuration_refused(config: ConfigMap, cause: str) -> Event:
     """Tell that a change of the configuration counts for nothing, and why."""
     text = f"Nothing of this change is in force, the configuration before it stays: {cause}"
-    return made(
-        CONFIGURATION_REFUSED,
-        WARNING,
-        text,
-        reference(config, "ConfigMap"),
-        "UpdatingConfiguration",
-    )
+    return _of_configuration(CONFIGURATION_REFUSED, WARNING, text, config)
 
 
 def restart_needed(config: ConfigMap, keys: Iterable[str]) -> Event:
     """Tell which keys of a change need a restart."""
     text = f"Restart the scheduler's pod to change {', '.join(keys)}; all else is in force"
-    return made(
-        RESTART_NEEDED, WARNING, text, reference(config, "ConfigMap"), "UpdatingConfiguration"
-    )
+    return _of_configuration(RESTART_NEEDED, WARNING, text, config)
+
+
+def _of_configuration(reason: str, kind: str, text: str, config: ConfigMap) -> Event:
+    return made(reason, kind, text, reference(config, "ConfigMap"), "UpdatingConfiguration")

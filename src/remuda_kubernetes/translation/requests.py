@@ -7,7 +7,7 @@ both. Pods of other schedulers are foreign allocations (CYC-29). Amounts come as
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
 from remuda.si.pb import si_pb2 as si
@@ -32,35 +32,6 @@ _PREEMPTION: Final = {
     for victim in (False, True)
     for preemptor in (False, True)
 }
-
-
-def registration(
-    rm_id: str,
-    version: str,
-    *,
-    policy_group: str,
-    queues: str,
-    extra: Mapping[str, str],
-    build: Mapping[str, str],
-) -> si.RegisterResourceManagerRequest:
-    """Return the registration. ``queues``: the queue file, "" for the scheduler's own."""
-    return si.RegisterResourceManagerRequest(
-        rmID=rm_id,
-        version=version,
-        policyGroup=policy_group,
-        buildInfo={**build, names.LEVEL_KEY: names.INTERFACE_LEVEL},
-        config=queues,
-        extraConfig=dict(extra),
-    )
-
-
-def configuration_update(
-    rm_id: str, *, policy_group: str, queues: str, extra: Mapping[str, str]
-) -> si.UpdateConfigurationRequest:
-    """Return a change of the configuration."""
-    return si.UpdateConfigurationRequest(
-        rmID=rm_id, policyGroup=policy_group, config=queues, extraConfig=dict(extra)
-    )
 
 
 def new_application(application: Application) -> si.AddApplicationRequest:
@@ -198,24 +169,6 @@ def application_request(
 ) -> si.ApplicationRequest:
     """Return applications that come and go. The new ones count first (SI-30)."""
     return si.ApplicationRequest(rmID=rm_id, new=new, remove=remove)
-
-
-def allocation_request(
-    rm_id: str,
-    allocations: Iterable[si.Allocation] = (),
-    releases: Iterable[si.AllocationRelease] = (),
-) -> si.AllocationRequest:
-    """Return asks, allocations and releases. The releases count last (SI-3)."""
-    found = si.AllocationRequest(rmID=rm_id, allocations=allocations)
-    ended = list(releases)
-    if ended:
-        found.releases.allocationsToRelease.extend(ended)
-    return found
-
-
-def node_request(rm_id: str, nodes: Iterable[si.NodeInfo]) -> si.NodeRequest:
-    """Return changes of nodes; without any: try again all that was refused (SI-10)."""
-    return si.NodeRequest(rmID=rm_id, nodes=nodes)
 
 
 def new_node(node: Node, instance_type_label: str = "") -> si.NodeInfo:

@@ -31,7 +31,10 @@ def test_fractions_are_cut_and_no_time_is_zero(text: str | None, expected: int) 
     assert unix_seconds(text) == expected
 
 
-@pytest.mark.parametrize("text", ["now", "2026-11-25", "2026-11-25T20:15:58", "9" * 100_000])
+@pytest.mark.parametrize(
+    "text",
+    ["now", "2026-11-25", "2026-11-25T20:15:58", "2026-13-25T20:15:58Z", "9" * 100_000],
+)
 def test_another_text_is_an_error_that_shows_the_form(text: str) -> None:
     with pytest.raises(ObjectError, match="write it like 2026-11-25T20:15:58Z"):
         unix_seconds(text)

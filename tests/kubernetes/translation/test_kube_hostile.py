@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from remuda.config.schema import built_in
 from remuda.si.codec_in import RequestReader, registration
+from remuda.si.pb import si_pb2 as si
 from remuda_kubernetes.objects.cluster import ConfigMap, Namespace
 from remuda_kubernetes.objects.nodes import Node
 from remuda_kubernetes.objects.pods import Pod
@@ -61,7 +62,7 @@ def taken(application: Any, *allocations: Any) -> None:
     reader = RequestReader("rm", "1.7")
     new = requests.new_application(application)
     reader.applications(requests.application_request("rm", [new]))
-    reader.allocations(requests.allocation_request("rm", allocations))
+    reader.allocations(si.AllocationRequest(rmID="rm", allocations=allocations))
 
 
 @given(st.dictionaries(st.sampled_from(ANNOTATIONS), TEXTS), st.dictionaries(st.text(), st.text()))
@@ -152,9 +153,7 @@ def test_a_configuration_with_too_many_entries_is_refused() -> None:
     assert "at most 1000" in str(found.findings[0])
     del data["event.k1"]
     settings = first_configuration(None, convert(ConfigMap, {"data": data})).settings
-    request = requests.registration(
-        "rm", "1", policy_group="q", queues="", extra=settings.extra, build={}
-    )
+    request = si.RegisterResourceManagerRequest(rmID="rm", extraConfig=dict(settings.extra))
     registration(request, lambda _: built_in())
 
 

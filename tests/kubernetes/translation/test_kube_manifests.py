@@ -277,7 +277,7 @@ class Rm:
 def registered(scheduler: InProcessScheduler, queues: str) -> Rm:
     found = Rm()
     scheduler.register_resource_manager(
-        requests.registration("rm", "1", policy_group="q", queues=queues, extra={}, build={}), found
+        si.RegisterResourceManagerRequest(rmID="rm", config=queues), found
     )
     return found
 

@@ -15,7 +15,7 @@ from remuda_kubernetes.objects.cluster import Namespace
 from remuda_kubernetes.objects.nodes import Node
 from remuda_kubernetes.objects.pods import Pod
 from remuda_kubernetes.objects.values import ObjectError, convert
-from remuda_kubernetes.translation import requests
+from remuda_kubernetes.translation import names, requests
 from remuda_kubernetes.translation.applications import application_of
 from remuda_kubernetes.translation.metadata import task_of
 from remuda_kubernetes.translation.namespaces import namespace_limits
@@ -263,25 +263,33 @@ def scheduler() -> Iterator[InProcessScheduler]:
 @pytest.fixture
 def rm(scheduler: InProcessScheduler) -> Rm:
     found = Rm()
-    request = requests.registration(
-        "rm", "1", policy_group="queues", queues="", extra={"log.level": "warn"}, build={"a": "b"}
+    request = si.RegisterResourceManagerRequest(
+        rmID="rm",
+        policyGroup="queues",
+        extraConfig={"log.level": "warn"},
+        buildInfo={names.LEVEL_KEY: names.INTERFACE_LEVEL},
     )
-    assert request.buildInfo["si_level"] == "1.7"
     scheduler.register_resource_manager(request, found)
-    scheduler.update_node(requests.node_request("rm", [requests.new_node(node())]))
+    scheduler.update_node(si.NodeRequest(rmID="rm", nodes=[requests.new_node(node())]))
     scheduler.wait_idle()
     assert found.take() == ["accepted n1"]
     return found
 
 
 def send(scheduler: InProcessScheduler, *allocations: si.Allocation) -> None:
-    scheduler.update_allocation(requests.allocation_request("rm", allocations))
+    scheduler.update_allocation(si.AllocationRequest(rmID="rm", allocations=allocations))
+    scheduler.wait_idle()
+
+
+def end(scheduler: InProcessScheduler, *releases: si.AllocationRelease) -> None:
+    told = si.AllocationReleasesRequest(allocationsToRelease=releases)
+    scheduler.update_allocation(si.AllocationRequest(rmID="rm", releases=told))
     scheduler.wait_idle()
 
 
 def undrain(scheduler: InProcessScheduler) -> None:
     action = requests.node_action("n1", si.NodeInfo.DRAIN_TO_SCHEDULABLE)
-    scheduler.update_node(requests.node_request("rm", [action]))
+    scheduler.update_node(si.NodeRequest(rmID="rm", nodes=[action]))
     scheduler.wait_idle()
 
 
@@ -323,8 +331,7 @@ def test_a_release_ends_ask_and_allocation_alike(scheduler: InProcessScheduler, 
     send(scheduler, large)
     rm.take()
     ends = [requests.release("app-1", "uid-running"), requests.release("app-1", "uid-waiting")]
-    scheduler.update_allocation(requests.allocation_request("rm", releases=ends))
-    scheduler.wait_idle()
+    end(scheduler, *ends)
     assert "STOPPED_BY_RM uid-running" in rm.take()
     gone = requests.removed_application("app-1")
     scheduler.update_application(requests.application_request("rm", remove=[gone]))
@@ -354,8 +361,7 @@ def test_a_gang_is_placed_and_its_placeholder_replaced(
     assert len(replaced) == 1
     key = replaced[0].split()[1]
     confirmed = requests.release("app-1", key, si.PLACEHOLDER_REPLACED)
-    scheduler.update_allocation(requests.allocation_request("rm", releases=[confirmed]))
-    scheduler.wait_idle()
+    end(scheduler, confirmed)
     assert rm.placed["uid-origin"] == "n1"
 
 
@@ -381,19 +387,8 @@ def test_foreign_room_is_given_back_by_its_key(scheduler: InProcessScheduler, rm
     send(scheduler, ask(pod("p")))
     assert "uid-p" not in rm.placed
     ended = requests.release("", "uid-foreign")
-    scheduler.update_allocation(requests.allocation_request("rm", releases=[ended]))
-    scheduler.wait_idle()
+    end(scheduler, ended)
     assert rm.placed["uid-p"] == "n1"
-
-
-def test_a_configuration_that_is_refused_says_why(scheduler: InProcessScheduler, rm: Rm) -> None:
-    update = requests.configuration_update(
-        "rm", policy_group="queues", queues="partitions: []\nnonsense: 1\n", extra={}
-    )
-    with pytest.raises(Exception, match="nonsense"):
-        scheduler.update_configuration(update)
-    right = requests.configuration_update("rm", policy_group="queues", queues="", extra={})
-    scheduler.update_configuration(right)
 
 
 @pytest.mark.timed
@@ -402,5 +397,5 @@ def test_fifty_thousand_pods_are_translated_in_seconds() -> None:
     pods = [pod(f"p{number}") for number in range(5_000)]
     began = time.process_time()
     asks = [ask(each) for each in pods if side_of(each, ("yunikorn",)) is Side.OURS]
-    requests.allocation_request("rm", asks)
+    si.AllocationRequest(rmID="rm", allocations=asks)
     assert time.process_time() - began < 0.5
