@@ -1,7 +1,7 @@
 """Compares what was measured with what was recorded, and with the promised proportions.
 
-A timed cost is told as a multiple of the calibration, so that figures of different machines can
-be compared. Of several runs the quickest counts, of the calibration too: noise only ever adds.
+A timed cost is given as a multiple of the calibration, so that figures of different machines can
+be compared. The quickest of several runs counts, for the calibration too: noise only adds time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Figures: TypeAlias = Mapping[str, float]
 TIME_LIMIT: Final = 1.18
 WORK_LIMIT: Final = 1.05
 # So much less has to be recorded, or a later slow-down would hide in the difference. Machines
-# differ in what a calibration costs beside an allocation, so that time tells of great gains only.
+# differ in what a calibration costs beside an allocation, so that times show only great gains.
 WORK_STALE: Final = 0.90
 TIME_STALE: Final = 0.60
 

@@ -34,7 +34,7 @@ def _copies(count: int) -> None:
         _LARGE.copy()
 
 
-# What wastes time, in how many equal parts; a pause is told in microseconds.
+# What wastes time, in how many equal parts; a pause is given in microseconds.
 BURDENS: Final[dict[str, Callable[[int], None]]] = {
     "steps": _steps,
     "copies": _copies,

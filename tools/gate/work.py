@@ -2,7 +2,7 @@
 
 No noise of a machine hides what is added here, and no quick machine makes up for it. What it does
 not see is time spent inside of a single instruction, such as the copy of a long list; that is
-what timing.py is for. Of a compiled core nothing is seen, so its work is not counted.
+what timing.py is for. It sees nothing of a compiled core, so the work of one is not counted.
 """
 
 from __future__ import annotations

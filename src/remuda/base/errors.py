@@ -14,7 +14,7 @@ from remuda.base.message import message
 
 
 class RemudaError(Exception):
-    """Base of every failure that is somebody else's fault and can be told in one line."""
+    """Base of every failure that the program did not cause and that one line can describe."""
 
 
 class UsageError(RemudaError):

@@ -1,7 +1,7 @@
 """The program ``remuda``: where it begins.
 
-The version is told at once. All else is in ``program``, whose libraries take most of the time that
-a short command takes.
+The version is printed at once. All else is in ``program``, because loading its libraries takes most
+of the time of a short command.
 """
 
 from __future__ import annotations

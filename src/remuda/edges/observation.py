@@ -72,7 +72,7 @@ class Observation:
     Build before the core starts, ``start``, ``stop`` at the end.
 
     ``routes``: what HTTP shows of them; ``dump``: the state dump; ``measurements``: what gRPC
-    shows. ``metrics`` wants to be told of each HTTP request.
+    shows. ``metrics`` must get each HTTP request.
     """
 
     def __init__(self, core: SchedulerLoop, settings: ObservationSettings) -> None:

@@ -43,7 +43,8 @@ def preemption_port_of(callback: object) -> PreemptionPredicates | None:
 class _OneByOne:
     """Asks about one node after another. Rules: SI-81, EXT-18.
 
-    ``_complaint``: what was wrong with an answer last, so that the log is told once, not each time.
+    ``_complaint``: what was wrong with the last wrong answer, so that it is logged once, not each
+    time.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Amounts of resources as people write and read them.
 
-Whole numbers are base units, as in the scheduler interface; texts are those of a queue file. What
-is told reads back as the same amount.
+Whole numbers are base units, as in the scheduler interface; texts are those of a queue file. A
+text that is returned here reads back as the same amount.
 """
 
 from __future__ import annotations

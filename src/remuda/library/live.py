@@ -93,7 +93,7 @@ class Live:
         return [each for each in refused if _concerns(request, each)]
 
     def now_ns(self) -> int:
-        """Return the time that views tell, which is that of the wall."""
+        """Return the time that views show, which is wall-clock time."""
         return time.time_ns()
 
     def view(self, query: Query) -> View:
@@ -109,7 +109,9 @@ class Live:
         change.raise_if_refused("config")
 
     def wait(self, seconds: float) -> None:
-        """Wait until all requests were handled, nothing can be placed and all was told.
+        """Wait until the scheduler has nothing left to do and all outcomes were passed on.
+
+        It has something to do while a request is not handled or an ask can be placed.
 
         Raises: TimeoutError.
         """

@@ -24,7 +24,7 @@ _REJECTING: Final[Mapping[type[e.Effect], Kind]] = MappingProxyType(
 
 
 def outcomes(effects: Iterable[e.Effect]) -> Iterator[Outcome]:
-    """Yield what callers are told, in the order in which it happened."""
+    """Yield the outcomes that callers get, in the order in which they happened."""
     for effect in effects:
         if isinstance(effect, e.AllocationNew):
             yield _allocation(effect)

@@ -30,7 +30,7 @@ SECONDS_LIMIT: Final = 2**33 - 1
 class Running(Listening):
     """A scheduler that is stepped or works by itself; see ``remuda.library.scheduler``.
 
-    Outcomes of a stepped one are told by ``step``, those of a live one as they come.
+    A stepped one passes its outcomes on during ``step``, a live one as they come.
     """
 
     def __init__(

@@ -115,7 +115,7 @@ class Delivery:
             try:
                 session.ended()
             except Exception as error:  # noqa: BLE001 - theirs, not ours (SI-8)
-                _log.error("the end of a registration could not be told, ignored: %r", error)
+                _log.error("a receiver failed at the end of its registration, ignored: %r", error)
 
     def _find_predicates(self) -> None:
         every = [port for s in self._sessions.values() for port in (s.predicates, s.preemption)]

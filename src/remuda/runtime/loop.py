@@ -81,13 +81,13 @@ class SchedulerLoop:
         standstill: what holds timers after the process stood still; none beside a ``clock``.
 
     ``configurations`` changes configurations while it runs, ``operations`` is for what else
-    operators want. ``connections`` is told when one breaks or comes back, ``roster`` tells the
+    operators want. ``connections`` learns when one breaks or comes back, ``roster`` returns the
     states of all RMs, ``dumps`` asks them about themselves. ``intake`` holds the requests that wait
     for lookups, ``answers`` takes those of predicates that come later. ``room`` returns what
     completes when ``try_submit`` may succeed again. ``timings()`` tells how long steps, cycles and
-    predicates took so far; ``watch_steps`` has each step told. ``feeds`` has the event records that
+    predicates took so far; ``watch_steps`` reports each step. ``feeds`` has the event records that
     wait for RMs, and counts them. ``recorder``: as it was given. ``running()``: whether the core
-    thread lives, ``turns``: how often it went round.
+    thread lives, ``turns``: how many rounds of its loop it has made.
 
     Implements: SI-10, RM-11. Rules: CYC-31, SI-2, SI-6, SI-7, SI-9, SI-24, SI-88, RM-2, RM-4, RM-9,
     RM-20.

@@ -189,8 +189,8 @@ def _describe(cause: CommandLine | StepLine) -> str:
 def named(question: AnyQuestion, other: AnyQuestion | None = None) -> str:
     """Return a question in a few words.
 
-    Of one about several nodes with victims the first is told that the ``other`` question does not
-    have at its place.
+    If it is about several nodes with victims, the text names the first one that the ``other``
+    question does not have at the same place.
     """
     if isinstance(question, NodesQuestion):
         purpose = "to run" if question.allocate else "to reserve"

@@ -34,5 +34,5 @@ def read_delay(option: str, text: str) -> int | None:
 
 
 def default_delay_ns(environment: Mapping[str, str]) -> int | None:
-    """Return the delay of a process that was told none. Rules: RSV-3, KV-4."""
+    """Return the delay of a process whose options name none. Rules: RSV-3, KV-4."""
     return None if read_switches(environment).disable_reservation else RESERVATION_DELAY_NS

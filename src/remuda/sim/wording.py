@@ -60,7 +60,7 @@ def percent(share: float) -> str:
 def work(name: str, unit_seconds: float, most: float = 0.0) -> str:
     """Return resource x time, given in base units x seconds, in the units that people use.
 
-    Memory is told in GiB, vcore in whole cores; other types have no unit that is known here.
+    Memory is shown in GiB, vcore in whole cores; other types have no unit that is known here.
     ``most``: the largest of those that it is compared with, so that all have the same unit.
     """
     size, symbol = _AMOUNTS.get(name, (1, "unit"))

@@ -1,7 +1,7 @@
-"""Tells at once whether the core thread lives, even if it does not (rules: REST-123).
+"""Finds out whether the core thread is alive, without waiting for it (rules: REST-123).
 
-A query to the core would take as long as the core is busy. So the check only gives the core a
-reason to wake up, and looks whether the loop goes round meanwhile.
+A query to the core would take as long as the core is busy, and never end if the thread is dead. So
+the check only wakes the core, and looks whether the loop makes a round meanwhile.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Recording(Protocol):
 
 
 class RecordingWatch:
-    """Tells of a recording; of None there is nothing to tell. Any thread."""
+    """Reports the state of a recording, nothing if there is none. Any thread."""
 
     def __init__(self, recording: Recording | None) -> None:
         self._recording = recording

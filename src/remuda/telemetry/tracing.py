@@ -1,8 +1,8 @@
 """Traces for OpenTelemetry: what calls, requests and steps took, in the traces of their callers.
 
 Off unless asked for, and then nothing of it is imported: the library is an extra. It is set up
-as its own standard variables (``OTEL_*``) say. Spans tell the names of methods and routes, statuses
-and counts; nothing of what was sent, so that nothing secret can be in them.
+as its own standard variables (``OTEL_*``) say. Spans hold the names of methods and routes, statuses
+and counts. They hold no content of requests, so that no secret can be in them.
 """
 
 from __future__ import annotations
@@ -121,9 +121,9 @@ class Tracing:
     ) -> Iterator[Served]:
         """Make a span of what is served inside.
 
-        It belongs to the trace that ``carrier``, headers or metadata by lower-case names, tells of
-        in the W3C format; an unreadable one is none. An exception out of it ends the span and goes
-        on; whether it is a failure, the caller knows.
+        It belongs to the trace that ``carrier`` names in the W3C format: headers or metadata by
+        lower-case names. A name that cannot be read is ignored. An exception out of it ends the
+        span and goes on; whether it is a failure, the caller knows.
         """
         from opentelemetry.trace import SpanKind  # noqa: PLC0415 - an extra
 
@@ -152,7 +152,7 @@ class Tracing:
             try:
                 self.tell_steps()
             except Exception as error:  # noqa: BLE001 - theirs; scheduling goes on
-                _log.error("traces: steps could not be told: %r", error)
+                _log.error("traces: steps could not be reported: %r", error)
 
     def tell_steps(self) -> None:
         """Make spans of the steps noted so far."""

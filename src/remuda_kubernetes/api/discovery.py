@@ -132,7 +132,7 @@ async def discover_patiently(
     """Ask the server what it has, as often as needed while it is away or busy.
 
     A process that ended instead would be started again later and later, and miss the server's
-    return. Each new problem is told in the log.
+    return. Each new problem is logged.
     Raises: ApiError if the server refuses to answer us, which time does not cure.
     """
     wanted = tuple(kinds)

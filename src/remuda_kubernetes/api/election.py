@@ -124,7 +124,10 @@ class Election:
                 task.result()
 
     async def acquire(self) -> None:
-        """Return as soon as we hold the lease. Failures of the server are told and outlasted."""
+        """Return as soon as we hold the lease.
+
+        Failures of the server are logged, and the attempts go on.
+        """
         while True:
             started = self._clock.now()
             try:

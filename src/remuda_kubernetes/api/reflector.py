@@ -2,8 +2,8 @@
 
 It reads a list in pages, then a watch from the list's version, and goes on from the last version
 whenever the watch ends. When the server no longer keeps that version, it reads the list again and
-delivers the differences. Nothing that the server sends raises out of it: a failure is told, and
-tried again after a while. Source: the documentation of Kubernetes, "Kubernetes API Concepts".
+delivers the differences. Nothing that the server sends raises out of it: it logs a failure and
+tries again after a while. Source: the documentation of Kubernetes, "Kubernetes API Concepts".
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tells problems in the log once, although every reflector has them when the server is away."""
+"""Logs a problem once, although every reflector has it when the server is away."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Telling:
         self._told: Final[dict[str, float]] = {}
 
     def warn(self, text: str) -> None:
-        """Tell a problem."""
+        """Log a problem."""
         self._tell(logging.WARNING, text)
 
     def note(self, text: str) -> None:
-        """Tell that a problem is over."""
+        """Log that a problem is over."""
         self._tell(logging.INFO, text)
 
     def _tell(self, level: int, text: str) -> None:

@@ -15,7 +15,7 @@ from typing import Final
 
 ASSETS: Final = "KUBEBUILDER_ASSETS"
 NEEDED: Final = ("kube-apiserver", "etcd")
-# Why `make kube` could not fill the folder is told in a file of this name beside it.
+# A file of this name beside the folder says why `make kube` could not fill it.
 FAILURE: Final = "failure.txt"
 
 

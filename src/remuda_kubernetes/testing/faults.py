@@ -65,7 +65,7 @@ class Faults:
     """What is wrong with a server at the moment.
 
     ``latency``: seconds before each answer; ``latency_of`` adds to it by request. ``stale``:
-    watches stay open and are told nothing.
+    watches stay open and get nothing.
     """
 
     store: Store
@@ -137,7 +137,7 @@ class Faults:
         self.run(self.store.compact)
 
     def is_cut(self, watch: _Watch) -> bool:
-        """Whether a watch was cut; it is told once."""
+        """Whether a watch was cut; True only once for each cut."""
         if watch in self._cut:
             self._cut.discard(watch)
             return True

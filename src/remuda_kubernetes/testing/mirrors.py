@@ -53,14 +53,14 @@ class Mirror:
             await asyncio.sleep(_RETRY_SECONDS)
 
     def put(self, item: Json) -> None:
-        """Take over what the server answered to a write, before the watch tells it."""
+        """Take over what the server answered to a write, before the watch delivers it."""
         known = self.items.get(key_of(item))
         if item["metadata"]["uid"] in self._gone or (known and _version(known) > _version(item)):
             return
         self.items[key_of(item)] = item
 
     async def _listed(self) -> str:
-        """Read everything, tell what is different, and return the version to go on from."""
+        """Read everything, pass on what is different, and return the version to go on from."""
         found: dict[str, Json] = {}
         token = ""
         while True:

@@ -81,7 +81,7 @@ class _Workload(Controller):
         }
         made = await self.api.create(f"/api/v1/namespaces/{metadata['namespace']}/pods", body)
         self.mirrors["pods"].put(made)
-        # If it is gone already, the watch has told so and will not tell it again.
+        # If it is gone already, the watch has said so and will not say it again.
         if key_of(made) in self.mirrors["pods"].items:
             self._pods.setdefault(metadata["uid"], {}).setdefault(made["metadata"]["uid"], made)
 

@@ -1,7 +1,7 @@
-"""Applications: the common word of their pods.
+"""Applications: which of its pods says what an application is.
 
 One pod, the originator, speaks for an application. Other pods that say something else change
-nothing, but are told so.
+nothing, and get an event that says so.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def application_of(pod: Pod, application_id: str, *, gangs: bool = True) -> Appl
 
     The limits of its namespace come later (``within``). ``gangs``: whether task groups count.
     Groups that cannot be read are a finding with ``error``, and the application is no gang; nor is
-    it one after its placeholders timed out, which the annotation ``remuda/reservation-over`` tells.
+    it one after its placeholders timed out, which the annotation ``remuda/reservation-over`` says.
     Raises: ObjectError for a queue or a user that the scheduler cannot take.
     """
     user, found = user_of(pod)

@@ -1,7 +1,7 @@
 """Configuration: from two ConfigMaps to settings, all or nothing.
 
-A change with a fault in it changes nothing and is told. Settings that only a restart can change
-keep their value, and are told, too. The queue file is only passed on: the scheduler judges it.
+A change with a fault in it changes nothing and is reported. Settings that only a restart can change
+keep their value, and are reported, too. The queue file is only passed on: the scheduler judges it.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _NUMBERED: Final = (10, 20, 30, 40, 50, 50, 50)
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The settings to use now, and what there is to tell.
+    """The settings to use now, and what to report.
 
-    ``refused``: whether there are errors: a change then counts for nothing, at the start keys with
-    an error have their default. ``restart``: keys whose new value needs a restart.
+    ``refused``: whether there are errors. Then a change has no effect; at the start, keys with an
+    error have their default. ``restart``: keys whose new value needs a restart.
     """
 
     settings: Settings
@@ -52,7 +52,7 @@ class Configuration:
 
 
 def first_configuration(defaults: ConfigMap | None, configs: ConfigMap | None) -> Configuration:
-    """Return the settings to start with. A key with a fault has its default, and is told."""
+    """Return the settings to start with. A key with a fault has its default, and is reported."""
     texts, found = merged((defaults, configs))
     values, findings = _values(texts)
     every = (*found, *findings)
@@ -86,7 +86,7 @@ def changed_configuration(
 
 
 def _worst(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Return as many findings as an event can tell, errors first."""
+    """Return as many findings as an event can hold, errors first."""
     return tuple(sorted(findings, key=lambda each: not each.error)[:_FINDINGS_LIMIT])
 
 

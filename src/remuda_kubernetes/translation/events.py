@@ -222,5 +222,5 @@ def metadata_faults(pod: Pod, findings: Iterable[Finding]) -> tuple[Event, ...]:
 
 
 def pod_refused(pod: Pod, cause: str) -> Event:
-    """Tell that a pod cannot be told to the scheduler at all; the cause says what to do."""
+    """Report that the scheduler cannot take a pod at all; the cause says what to do."""
     return made(FAILED, WARNING, f"Pod {pod.key} is not scheduled: {cause}", _pod(pod))

@@ -1,4 +1,4 @@
-"""Faults in what a person wrote, as values that are told to that person."""
+"""Faults in what a person wrote, as values that events report to that person."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A pod's own words about itself: application, queue, user, priority, preemption.
+"""What a pod says about itself: application, queue, user, priority, preemption.
 
-The same is said by labels and annotations of several names; the first that is there counts. Where
-two of them differ, or a value means nothing, a finding tells the author.
+Labels and annotations of several names mean the same; the first one that a pod has counts. If two
+of them differ, or a value has no meaning, a finding tells the author.
 """
 
 from __future__ import annotations

@@ -25,7 +25,8 @@ _EXAMPLE: Final = '{"cpu": "64", "memory": "256Gi"}'
 class NamespaceLimits(msgspec.Struct, frozen=True, kw_only=True):
     """What the annotations of a namespace say; amounts under the scheduler's names.
 
-    None: not said, or not understood, which ``findings`` tell. ``parent_queue``: "" if not said.
+    None: not given, or not understood; ``findings`` has what was not understood. ``parent_queue``:
+    "" if not given.
     """
 
     quota: Amounts | None = None

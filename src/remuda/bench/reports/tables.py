@@ -22,7 +22,7 @@ class Held(Protocol):
 
     @property
     def resident_bytes(self) -> int:
-        """Of this process, when all was placed."""
+        """The resident memory of this process, when all was placed."""
 
 
 def busy_table(results: Sequence[Result]) -> Table:

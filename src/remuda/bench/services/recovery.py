@@ -1,9 +1,9 @@
 """Measures how soon a scheduler that was started anew knows again what runs (chapter 80).
 
-The scheduler is `remuda serve` in a process of its own. The resource manager tells it, over the
-streams of the scheduler interface, of its nodes, its applications and what runs where, in either
-of two ways: with the nodes (REC-3), or in bulk after them (REC-2). The time runs from the first
-request to the moment when REST counts all of it. Requests are encoded before.
+The scheduler is `remuda serve` in a process of its own. The resource manager
+sends it, over the streams of the scheduler interface, its nodes, its applications and what runs
+where. What runs is sent with the nodes (REC-3), or in bulk after them (REC-2). The time runs from
+the first request to the moment when REST counts all of it. Requests are encoded before.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ _LOOK_S: Final = 0.02
 
 @message
 class RecoveryShape:
-    """A cluster to be told of. ``cluster``: its asks are what runs. ``bulk``: REC-2, else REC-3."""
+    """A cluster that is reported to the scheduler.
+
+    ``cluster``: its asks are what runs. ``bulk``: REC-2, else REC-3.
+    """
 
     name: str
     cluster: Shape
@@ -104,7 +107,7 @@ def _wait(served: Served, shape: RecoveryShape) -> None:
 
 
 class _Story:
-    """What the resource manager tells, encoded."""
+    """The requests of the resource manager, encoded."""
 
     def __init__(self, shape: RecoveryShape) -> None:
         cluster = shape.cluster

@@ -1,8 +1,9 @@
-"""Processes that only want to run each millisecond: where one cannot, the machine stood still.
+"""Processes that only want to run each millisecond: if one cannot, its core stood still.
 
-A virtual machine does at times, for longer than anything that is measured there, and nothing in it
-is told. Whoever measures the longest of many waits has to know. There is one process on each core,
-for they stand still one by one, too. What it is kept from by its neighbours there is some 5 ms.
+The host of a virtual machine stops it at times, for longer than anything that is measured there,
+and the machine gets no notice. A benchmark of the longest of many waits needs to know such times.
+Cores are stopped one by one, too, so there is one process on each. Other processes on the core can
+delay it by some 5 ms.
 """
 
 from __future__ import annotations

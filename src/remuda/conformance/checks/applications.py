@@ -234,7 +234,7 @@ def _removed(stage: Stage) -> None:
 
 @SUBJECT.check(
     "removed-waiting",
-    "the asks of a removed application are gone, and only its states are told",
+    "the asks of a removed application are gone, and only its states are reported",
     "SI-29",
     "APP-8",
 )

@@ -271,7 +271,7 @@ def _foreign(key: str, node_: str, cores: int) -> si.Allocation:
 
 @SUBJECT.check(
     "foreign",
-    "what others run takes room on its node, whatever occupied amount is told",
+    "what others run takes room on its node, whatever occupied amount is reported",
     "CYC-29",
     "NODE-17",
     level=Level.REMUDA,

@@ -48,8 +48,8 @@ class NotedNodes:
 
     The core thread fills them while nothing is scheduled. A list for each node would make the
     garbage collection run more than once. Most of the time goes into fetching objects from memory,
-    so allocations are lent, not copied. Of the allocated and available amounts only the types are
-    noted; the amounts are worked out from others. ``reserved``, ``foreign``: by node ID, only for
+    so allocations are lent, not copied. They hold only the types of the allocated and available
+    amounts; the amounts are worked out from others. ``reserved``, ``foreign``: by node ID, only for
     nodes that have any. Rules: DMP-15, DMP-17.
     """
 

@@ -1,9 +1,9 @@
 """A few threads that look users up, because a lookup may take seconds, or for ever.
 
-The threads belong to the process: whoever registers again gets no new ones, so lookups that
-never come back cost a bounded number of threads. Of these a resource manager may hold only a
-part, and they serve the managers in turn, so that one with many users delays mostly itself.
-Another thread tells of lookups that are late, also when all the others hang.
+The threads belong to the process: a resource manager that registers again gets no new ones, so
+lookups that never come back cost a bounded number of threads. A resource manager may hold only a
+part of them, and they serve the managers in turn, so that one with many users delays mostly itself.
+Another thread reports late lookups, even when all the others hang.
 """
 
 from __future__ import annotations

@@ -160,7 +160,8 @@ class Conversation(Generic[F]):
             return self._control(frame, name)
         if name is not None:
             return self._arrival(frame.seq, frames.field_number(self._kind, name), frame)
-        # Something a later version knows: of a request it must be told that it was not understood.
+        # A later version may send this. If it is a request, the peer must learn that it was not
+        # understood.
         return self._arrival(frame.seq, frames.peek(data).field, frame) if frame.seq else None
 
     def heard(self, now_ns: int) -> None:

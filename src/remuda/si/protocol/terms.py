@@ -16,7 +16,7 @@ from remuda.si.protocol.errors import SessionError
 MAJOR: Final = 1
 MINOR: Final = 0
 
-# The features of EXT-20, in the order in which they are told.
+# The features of EXT-20, in the order in which they are sent.
 PREDICATES: Final = "predicates"
 PREEMPTION_PREDICATES: Final = "preemption-predicates"
 EVENTS: Final = "events"

@@ -2,8 +2,9 @@
 
 Nodes: ``node,<resource>...``. Workload: ``task,submit,duration``, then any of ``application``,
 ``queue``, ``user``, ``class``, ``priority`` and ``members``, then one column per resource. Amounts
-are base units, times seconds. Rows of one application share it while any of them is unfinished.
-Amounts are those of the whole task, whatever its number of equal members.
+are in base units, times in seconds. The amounts of a row are those of the whole task, also if it
+has several equal members. Rows of one application belong to the same application while any of
+them is unfinished.
 """
 
 from __future__ import annotations

@@ -150,5 +150,5 @@ def _findings_of(source: ExtraFindings) -> Sequence[Finding]:
     try:
         return list(source())
     except Exception as error:  # noqa: BLE001 - theirs, not ours
-        _log.error("what a part tells for the health check is left out: %r", error)
+        _log.error("the health check leaves out a part that failed: %r", error)
         return ()

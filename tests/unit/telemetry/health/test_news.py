@@ -143,5 +143,5 @@ def test_a_part_that_fails_to_tell_does_not_end_the_run(
     with caplog.at_level(logging.INFO, "remuda"):
         assert found.run().healthy
     assert [each.getMessage() for each in caplog.records] == [
-        "what a part tells for the health check is left out: OSError('no such store')"
+        "the health check leaves out a part that failed: OSError('no such store')"
     ]

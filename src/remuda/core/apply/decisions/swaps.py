@@ -53,10 +53,10 @@ def swap_placeholders(turn: Turn, partition: Partition, swap: Swap) -> None:
 
 
 def _look_on(partition: Partition, swap: Swap) -> None:
-    """Note where the next decision goes on with a long try.
+    """Note where the next decision goes on, if a try takes several decisions.
 
-    After the last no swap is tried for a while. If a node changed during the try, the try begins
-    anew. Rules: GANG-16 (decision 67 of docs/spec).
+    After the last of them, no swap is tried for a while. If a node changed during the try, the try
+    begins anew. Rules: GANG-16 (decision 67 of docs/spec).
     """
     gang = swap.application.gang
     assert gang is not None

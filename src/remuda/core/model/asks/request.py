@@ -98,21 +98,21 @@ class Request:
         self.preempt_timed: bool = False
         # When preemption was last tried for it, None: never (PRE-5).
         self.tried_ns: int | None = None
-        # When a refusal by predicates was told last, None: never (EVT-44).
+        # When a refusal by predicates was last reported, None: never (EVT-44).
         self.reported_ns: int | None = None
         # Its group while something is pending.
         self.group: Group | None = None
         # By node ID, oldest first.
         self.reservations: dict[str, Reservation] = NO_RESERVATIONS
-        # Its live allocation as long as it never had two at once; most asks are for one. Afterwards
-        # ``identities`` has all of them, oldest first.
+        # Its live allocation while it never had two at once; most asks are for one. Afterwards
+        # ``identities`` has all its live allocations, oldest first.
         self.only_identity: str = ""
         self.identities: dict[str, None] = NO_IDENTITIES
         # Its sort key among the asks of its application (QUE-44).
         self.sort_key: SortKey = (-ask.priority, created_ns, number)
-        # A decision looked at it (decision 51 of docs/spec).
+        # Whether a decision has examined it (decision 51 of docs/spec).
         self.looked: bool = False
-        # What observers were told about its queue and its user (EVT-42).
+        # Whether it fits its queue and its user, as observers were last told (EVT-42).
         self.fits_queue: bool = True
         self.fits_user: bool = True
         # When a decision first found that it must wait, 0: never.

@@ -32,8 +32,8 @@ class Retries:
     """The refused classes of a partition, by the time when they are asked about again.
 
     ``count``: how many classes are listed; a class is listed while its ``due_ns`` is not 0.
-    ``current``: the class of this round. ``left``: its ask classes that are not done. Of the first
-    one, all nodes up to ``after`` are done, or with ``reserving`` all nodes but the one to reserve.
+    ``current``: the class of this round. ``left``: its ask classes that are not done. The first
+    one is done on all nodes up to ``after``, or with ``reserving`` on all but the one to reserve.
     ``done``: the nodes asked about in this round, by ID. ``ready``: the next slice may be asked
     about now. ``ticket``: the number of the open question about the nodes ``asked``, 0: none.
     ``restart_ns``: when all pauses begin again because something changed, 0: never.

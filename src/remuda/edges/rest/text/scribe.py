@@ -53,7 +53,7 @@ async def written(units: Iterator[bytes], views: Views) -> AsyncIterator[bytes]:
 
 @final
 class _Pace:
-    """How long to pause: longer while the core goes round."""
+    """How long to pause: longer while the core works."""
 
     def __init__(self, views: Views) -> None:
         self._views = views
