@@ -1,8 +1,8 @@
 """Draw a state machine as SVG: arrows and labels from a table, places from a layout by hand.
 
-A layout says where each state stands and, where a straight line would not do, how an arrow runs.
-What the table has and the layout has not, or the reverse, is a fault and not a missing line in
-the picture. Colours are those of the other pictures, in light and in dark.
+A layout says where each state stands and, where a straight line would not do, how an arrow runs. A
+state or an arrow that only one of them has is a fault, and not a missing line in the picture.
+Colours are those of the other pictures, in light and in dark.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Generate the list of the public Python API in its page from the code.
 
---check tells whether the page is up to date. What the page lists is the surface that versions are
-about, so a change of it shows in the page's difference, and nobody makes one by accident.
+--check tells whether the page is up to date. Versions promise what the page lists, so
+a change of the API shows in the page's difference, and nobody makes one by accident.
 """
 
 from __future__ import annotations

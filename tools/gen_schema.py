@@ -31,7 +31,7 @@ Schema = dict[str, object]
 
 _WORDS: Final = ("y", "yes", "on", "n", "no", "off")
 _NULL: Final[Schema] = {"type": "null"}
-# What was written is kept whatever its YAML type (CFG-17).
+# The text is kept as it was written, whatever its YAML type (CFG-17).
 _SCALAR: Final[Schema] = {"type": ["string", "number", "boolean", "null"]}
 _QUANTITY: Final[Schema] = {
     "anyOf": [

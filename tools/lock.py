@@ -3,9 +3,9 @@
 A lock names no host, so the same file serves whoever installs from a mirror. Hashes of all
 built files of a version are listed, so one file holds for every Python the project supports.
 
-What a plain installation needs has a lock of its own, for those who serve. So has what needs
-libraries of the operating system to be built, so that `make setup` works without them, and what
-`make kube` fetches, which is never installed.
+There is a lock of its own for each of these: the libraries of a plain installation; the libraries
+that need packages of the operating system to be built, so that `make setup` works without those
+packages; and what `make kube` fetches, which is never installed.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@ A line reads ``- SEED-38 requirement → SI-13, RES-1..3``. It is tied when a te
 mark, or when every rule it points to has a test. A line that points to sections, to a file or to
 a paragraph as well needs a mark of its own: a program cannot see that a section is kept.
 
-What is neither stands in docs/spec/open.md, with the rules that are missing and the reason. That
-file may only shrink: an entry whose line is tied, or that names a rule with a test, is refused.
+A line that is not tied stands in docs/spec/open.md, with the rules that are missing and the reason.
+That file may only shrink: an entry whose line is tied, or that names a rule with a test, is
+refused.
 """
 
 from __future__ import annotations

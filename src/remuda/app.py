@@ -2,9 +2,8 @@
 
 Two threads do the work: the core thread inside SchedulerLoop, and the edge thread, which is the
 main thread with one asyncio event loop for gRPC, REST and the demo; ADR 7 names those that only
-wait for others. What can be wrong with files is found
-before anything starts. The end comes by SIGTERM, Ctrl-C, a given duration or a fault of the
-scheduler, and takes the same way down each time: demo, edges, core.
+wait for others. Files are checked before anything starts. SIGTERM, Ctrl-C, a given duration or a
+fault of the scheduler ends the process. It stops in the same order each time: demo, edges, core.
 """
 
 from __future__ import annotations

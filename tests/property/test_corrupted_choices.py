@@ -335,20 +335,20 @@ SUMS: dict[str, tuple[Callable[[World], object], str]] = {
     "those still to go": (lambda w: setattr(w.preemption, "left", 9), "still to go are miscounted"),
     "a preemption that is over": (
         lambda w: setattr(w.preemption, "outcome", LOST),
-        "stands and is over",
+        "has ended and is still in effect",
     ),
     "a preemption without reservation": (
         lambda w: setattr(w.preemption, "node_id", "n2"),
-        "stands without a reservation",
+        "is in effect without a reservation",
     ),
     "a preemption for somebody else": (World.replace_request, "is for somebody else"),
     "a candidate is forgotten": (
         lambda w: setattr(w.allocation("v1"), "kind", None),
-        "allocation v1: candidate or not",
+        "allocation v1: is wrongly listed as a candidate, or is missing",
     ),
     "a victim is a candidate": (
         lambda w: setattr(w.allocation("other"), "kind", w.kind),
-        "allocation other: candidate or not",
+        "allocation other: is wrongly listed as a candidate, or is missing",
     ),
     "a kind is empty": (World.empty_kind, "is empty"),
     "a kind is out of order": (lambda w: w.kind.age_keys.reverse(), "no order"),

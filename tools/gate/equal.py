@@ -3,7 +3,8 @@
     python -m tools.gate.equal [QUEUES [LEVELS]]     print what a release and a burst cost
 
 The pending amounts of no two queues can be compared: one wants more of one type, the other more of
-the other. What a release costs must be what it lets in, not what waits (QUE-35, CYC-25).
+the other. The cost of a release must grow with the asks that it lets in, not with those that wait
+(QUE-35, CYC-25).
 """
 
 from __future__ import annotations

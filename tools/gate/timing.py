@@ -1,9 +1,9 @@
 """Times allocations and the fixed calibration by turns, in one process.
 
-What is timed is what ``remuda bench`` times: from the request with all asks to the last callback,
-through the in-process API. But not by the clock on the wall: what another program does on this
-machine must not count. A cost is the CPU time of all threads, and the time in which none of them
-wanted to run though there was work.
+It times what ``remuda bench`` times: from the request with all asks to the last callback, through
+the in-process API. It does not use the clock on the wall, because other programs on this machine
+must not count. A cost is the CPU time of all threads, and the time in which none of them wanted to
+run though there was work.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Meter:
 def _waited_seconds() -> float | None:
     """Seconds that threads of this process were ready to run and could not; None: not known.
 
-    What the host of a virtual machine took from it is among them.
+    They include the time that the host of a virtual machine took from it.
     """
     try:
         waits = [int(file.read_bytes().split()[1]) for file in _TASKS.glob("*/schedstat")]

@@ -1,8 +1,8 @@
 """Counts the instructions of Python that an allocation takes: exact, and the same in every run.
 
-No noise of a machine hides what is added here, and no quick machine makes up for it. What it does
-not see is time spent inside of a single instruction, such as the copy of a long list; that is
-what timing.py is for. It sees nothing of a compiled core, so the work of one is not counted.
+The noise of a machine hides no additional instruction, and a quick machine does not make up for
+one. Time inside a single instruction is not counted, such as the copy of a long list; timing.py
+measures that. It sees nothing of a compiled core, so the work of one is not counted.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ class Tree:
         libraries = self._root / "vendor" / "k8s.io"
         tops = [each for each in sorted(libraries.iterdir()) if each.name not in _NOT_SERVED]
         tops += [self._root / name for name in ("cmd", "pkg", "plugin")]
-        # What looks like a library is a link to the folder where it is developed.
+        # A folder that looks like a library is a link to the folder where it is developed.
         found = {
             (top / file.relative_to(top.resolve())).parent
             for top in tops

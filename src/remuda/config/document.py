@@ -92,7 +92,7 @@ class _Reader:
             return [text for text, _ in fields.names(node, "", key.name)]
         if key.kind in _SINGLE:
             return _SINGLE[key.kind](fields, node, "")
-        # What is empty in a map stays.
+        # An empty value in a map stays.
         read = fields.number if key.kind == kinds.WEIGHTS else fields.text
         entries = fields.mapping(node, "", key.name)
         return {name: read(value, "") for name, (_, value) in entries.items()}

@@ -227,7 +227,7 @@ QUOTA_PREEMPTION_DELAY: Final = Property(
     alias="preemption.quota.delay",
 )
 
-# In the order of the manual. What their values are differs, so it is not said here.
+# In the order of the manual. Their values have different types, so the type is `Any`.
 QUEUE_PROPERTIES: Final[tuple[Property[Any], ...]] = (
     SORT_POLICY,
     SORT_PRIORITY,

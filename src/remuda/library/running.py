@@ -70,11 +70,11 @@ class Running(Listening):
         return (self._stepped("now").clock.at_ns - EPOCH_NS) / SECOND_NS
 
     def step(self, now: float | None = None) -> list[Outcome]:
-        """Let time pass until ``now``, decide all there is to decide, and tell what happened.
+        """Let time pass until ``now``, make all decisions, and return what happened.
 
-        ``now``: seconds since the scheduler was made; None: no time passes. What is due on the way
-        happens when it is due. Returns what happened since the step before, in order; callbacks
-        have heard of it.
+        ``now``: seconds since the scheduler was made; None: no time passes. A timer that is due
+        before ``now`` runs when it is due. Returns what happened since the last step, in order;
+        callbacks have been called with it.
 
         Raises: RequestError, and what a callback raises: the next step goes on with the rest.
         """

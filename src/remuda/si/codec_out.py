@@ -67,7 +67,7 @@ class ResponseWriter:
     ) -> list[tuple[type[Response], bytes]]:
         """Translate as ``responses`` does, but into bytes; the type says of which message.
 
-        What exceeds ``bytes_limit`` is cut, see ``split_encoded``.
+        A message above ``bytes_limit`` is cut, see ``split_encoded``.
         """
         encoded: list[tuple[type[Response], bytes]] = []
         for piece in self._pieces(effects):

@@ -50,7 +50,7 @@ class Window:
                 return
             yield passed
             passed = monotonic() - start
-            # What was missed because the process was busy is not made up for.
+            # Samples that were missed because the process was busy are not taken later.
             count = max(count + 1, int(passed * self.rate_hz) + 1)
             if stop.wait(max(min(count / self.rate_hz, self.seconds) - passed, 0.0)):
                 return

@@ -1,7 +1,8 @@
 """What the state machine asks of the server: bind, create, delete, evict, patch.
 
 Every call returns an outcome; none raises for what the server answers. Calls about one object are
-carried out in the order in which they were made. What an old server does not check is checked here.
+carried out in the order in which they were made. This module
+makes the checks that an old server does not make.
 """
 
 from __future__ import annotations

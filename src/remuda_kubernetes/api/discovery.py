@@ -1,7 +1,7 @@
-"""What the server has: versions of kinds, of evictions and events, and what it checks.
+"""Finds out what the server has: versions of kinds, of evictions and events, and what it checks.
 
-Servers differ by ten years of versions. What one lacks is left out and told once; nothing is
-guessed from a version number that the server itself can say.
+Servers differ by ten years of versions. The shim does without what a server lacks, and logs that
+once. It guesses nothing from a version number if the server can say it.
 """
 
 from __future__ import annotations

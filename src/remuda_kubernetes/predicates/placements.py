@@ -42,7 +42,7 @@ from remuda_kubernetes.predicates.topology import Profile, Topology
 from remuda_kubernetes.predicates.volumes import claim_uses, disk_uses
 from remuda_kubernetes.predicates.wakes import Wakes
 
-# What another label of a node, or a smaller set of taints, may help.
+# Refusals that end, perhaps, when a node gets another label or fewer taints.
 _BY_LABELS: Final = (
     NODE_AFFINITY
     | TOPOLOGY_SPREAD
@@ -274,7 +274,7 @@ def _reads_alike(one: Pod, other: Pod) -> bool:
     """Whether two states of a pod differ in nothing that is read of it.
 
     A bound pod comes back from the server as it was but for its node, so this saves half the work.
-    What containers report can change what they count for.
+    The status of containers is read, too, because it can change the amounts that they count for.
     """
     mine, theirs = one.spec, other.spec
     return (

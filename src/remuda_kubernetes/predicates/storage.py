@@ -1,7 +1,7 @@
 """Volumes, claims, classes and drivers of the cluster, with indexes for the filters.
 
-What was decided for a pod but is not yet in the server's objects (a volume promised to a claim, a
-node chosen for a claim) counts as if it were.
+A decision for a pod (a volume promised to a claim, a node chosen for a claim) counts before the
+server's objects show it.
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ class Waiting:
     def take_woken(self) -> Woken:
         """Return what changes may have helped since the last call.
 
-        What refused these classes is forgotten, since they will be asked about again.
+        The reasons of their refusals are forgotten, since the scheduler will ask about them again.
         """
         taken = self._wakes.take()
         if not taken.classes:

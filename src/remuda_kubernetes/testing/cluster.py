@@ -128,10 +128,11 @@ class Cluster:
         return self.store.write(resource.storage, record.key, item, owners)
 
     def load(self, objects: Iterable[Json], *, keep_versions: bool = False) -> int:
-        """Take many whole objects at once and return how many; nothing is checked or told.
+        """Take many whole objects at once and return how many; nothing is checked.
 
-        What they lack of identity and defaults is filled in. ``keep_versions``: of their metadata,
-        too; else all get the next versions. It is for clusters that exist when a test begins.
+        Watches get no events. A missing identity and missing defaults are filled in.
+        ``keep_versions``: of their metadata, too; else all get the next versions. It is for
+        clusters that exist when a test begins.
         """
         grouped: dict[tuple[str, str], list[Record]] = {}
         for given in objects:
@@ -156,7 +157,7 @@ class Cluster:
             metadata.setdefault("generation", 1)
         item = _plain({**given, "metadata": metadata})
         full = filled(resource.kind, item, self.settings)
-        # What the object says itself is kept: its status, and the taints of a node.
+        # The status of the object is kept, and so are the taints of a node.
         if item.get("status"):
             full["status"] = {**full.get("status", {}), **item["status"]}
         if resource.kind == "Node" and "spec" in item:

@@ -61,7 +61,7 @@ def leaves(value: Any, at: Path = ()) -> dict[Path, Any]:
 
 
 def changed_paths(before: Any, after: Any, at: Path = ()) -> frozenset[Path]:
-    """Return the fields that differ. What both share is not looked at."""
+    """Return the fields that differ. Parts that both share are skipped."""
     if before is after:
         return frozenset()
     if not isinstance(before, dict) or not isinstance(after, dict):

@@ -131,7 +131,7 @@ def normal_pod(item: Json) -> Json:
     spec = item.get("spec") or {}
     full = _tolerations(spec.get("tolerations") or [])
     if full != spec.get("tolerations"):
-        # Who replaces all tolerations gets these back.
+        # A change that replaces all tolerations gets these back.
         item = {**item, "spec": {**spec, "tolerations": full}}
     if conditions := status.get("conditions"):
         changed["conditions"] = [

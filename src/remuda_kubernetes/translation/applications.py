@@ -157,7 +157,7 @@ def _tags(pod: Pod, secrets: tuple[str, ...]) -> dict[str, str]:
     annotations = pod.annotations
     tags = {
         names.TAG_NAMESPACE: pod.namespace or names.DEFAULT_NAMESPACE,
-        # What runs already must be accepted, whatever the queues are now (SI-25).
+        # The application of a pod that runs must be accepted, whatever the queues are now (SI-25).
         names.TAG_FORCE: "true" if pod.assigned else "false",
         names.TAG_APPLICATION_CREATED: str(unix_seconds(pod.metadata.creation_timestamp)),
     }
@@ -188,7 +188,7 @@ def _carried(pod: Pod) -> dict[str, str]:
 def disagreements(application: Application, pod: Pod) -> tuple[Finding, ...]:
     """Return where a pod contradicts the application that it belongs to; names both pods.
 
-    What a pod does not say is no contradiction. Raises: ObjectError.
+    A pod that says nothing does not contradict. Raises: ObjectError.
     """
     queue = queue_of(pod)
     user, _ = user_of(pod)

@@ -128,7 +128,7 @@ def _metadata(application: Application, group: TaskGroup, number: int) -> dict[s
     for name, text in said.items():
         labels.pop(name, None)
         annotations.pop(name, None)
-        # What was written as an annotation need not be possible as a label.
+        # The value of an annotation may be none that a label can have.
         if text:
             (labels if _LABEL_VALUE.fullmatch(text) else annotations)[name] = text
     return {

@@ -19,7 +19,7 @@ _ENDING_S: Final = 30.0
 def start_beside(work: Callable[..., None], *arguments: object) -> tuple[BaseProcess, Connection]:
     """Have a new process do ``work(*arguments, pipe)``; return it, and the other end of its pipe.
 
-    Who listens at that end while the process ends hears of it: EOFError.
+    A read at that end raises EOFError when the process ends.
     """
     context = get_context("spawn")
     ours, theirs = context.Pipe()

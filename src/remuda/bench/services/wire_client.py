@@ -1,7 +1,7 @@
 """One resource manager of a measurement over gRPC, in a process of its own.
 
-What it does while the clock runs is sending bytes that were encoded before, and noting when which
-answer came; what the answers hold is looked at afterwards, apart from their number.
+While the clock runs it only sends bytes that were encoded before, counts the answers, and notes
+when each came. It reads the contents of the answers afterwards.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The table of all suites: what can be measured, how it is run and how it is shown.
 
-A suite is a row of SUITES. What a new one needs is a record of a shape with a name, a function that
+A suite is a row of SUITES. A new one needs a record of a shape with a name, a function that
 measures one in the present process, a record of a result, and a table of such results.
 """
 

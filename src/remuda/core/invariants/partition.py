@@ -73,7 +73,8 @@ def _pauses(cluster: Cluster) -> None:
             rests = manager.resting() or (
                 partition.resting and len(partition.waiting.questions.asked) > 0
             )
-            require(partition.resting == rests, partition, "it rests, or it does not")
+            text = "it rests without a reason, or does not rest"
+            require(partition.resting == rests, partition, text)
     for deadline in cluster.deadlines.running():
         partition = deadline.partition
         runs = partition.rm_id not in frozen or not deadline.freezes()

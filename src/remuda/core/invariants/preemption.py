@@ -88,9 +88,9 @@ def _live_preemption(partition: Partition, request: Request) -> None:
     if preemption is None:
         return
     name = f"preemption for {request.ask.allocation_key}"
-    require(preemption.outcome == WAITING, partition, f"{name} stands and is over")
+    require(preemption.outcome == WAITING, partition, f"{name} has ended and is still in effect")
     reserved = preemption.node_id in request.reservations
-    require(reserved, partition, f"{name} stands without a reservation")
+    require(reserved, partition, f"{name} is in effect without a reservation")
     require(preemption.request is request, partition, f"{name} is for somebody else")
 
 
@@ -98,7 +98,8 @@ def _indexed(partition: Partition, allocation: Allocation) -> None:
     """The index has exactly the allocations that may be victims. Rules: PRE-13."""
     wanted = partition.preempting.candidates is not None and is_candidate(allocation)
     name = f"allocation {allocation.allocation_id}"
-    require((allocation.kind is not None) == wanted, partition, f"{name}: candidate or not")
+    right = (allocation.kind is not None) == wanted
+    require(right, partition, f"{name}: is wrongly listed as a candidate, or is missing")
 
 
 def _index(partition: Partition, index: Candidates) -> None:

@@ -1,8 +1,8 @@
 """Everything that can happen to the scheduler, as flat records.
 
 One command is one request of a resource manager (RM). Its lists are processed in the order of SI-3,
-and its verdicts are answered together (SI-4). Whatever needs knowledge from outside is resolved
-before a command is built: configuration text is parsed, user groups are looked up.
+and its verdicts are answered together (SI-4). The caller finds out what the core
+cannot know before it builds a command: it parses configuration text and looks up user groups.
 
 Names are those of the scheduler interface, in Python spelling. Resources are sparse maps from
 type name to an amount in base units (RES-1, RES-2). Partition names are as the RM sent them.

@@ -179,9 +179,10 @@ def _is_balanced(node: Node, total: dict[int, int]) -> bool:
 
 
 def _is_known(partition: Partition, allocation: Allocation) -> bool:
-    """Whether an allocation on a node is one of its application. Rules: HLT-13, GANG-16.
+    """Whether the application of an allocation on a node knows it. Rules: HLT-13, GANG-16.
 
-    A real allocation whose placeholder on another node has not ended yet is not known.
+    A real allocation whose placeholder has not ended yet is known, too, although the application
+    does not list it among its allocations.
     """
     application = allocation.application
     if partition.applications.get(application.application_id) is not application:

@@ -123,7 +123,7 @@ class Stream:
                 if len(data) >= LONG_BYTES:
                     await self._take_long(registration, await self._unpack_long(data))
                     continue
-                # What is on the path of every small request calls little and awaits nothing.
+                # Every small request takes this path, so it makes few calls and awaits nothing.
                 request = self._unpack(data)
                 self._check_owner(registration, request)
                 if outbound.overflowed:
@@ -168,7 +168,7 @@ class Stream:
     ) -> None:
         """Write responses in their turn for as long as the stream lives.
 
-        What is written when a newer stream has taken over is given to that one again.
+        If a newer stream takes over during a write, it gets that response again.
         """
         outbound = registration.outbound
         while True:

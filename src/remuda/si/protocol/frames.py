@@ -21,8 +21,8 @@ Frame: TypeAlias = ext.RMFrame | ext.CoreFrame
 # Fields of both kinds of frames that carry no number of their own (EXT-3).
 UNNUMBERED: Final = frozenset({"hello", "welcome", "ack_only", "heartbeat", "goodbye"})
 
-# Fields 20 to 29 are requests and responses, 30 to 39 belong to calls, from 40 on nobody is waited
-# for (extension.proto). What is not known is treated by its kind (EXT-21).
+# Fields 20 to 29 are requests and responses, 30 to 39 belong to calls, fields from 40 on get no
+# answer (extension.proto). An unknown field is treated by its kind (EXT-21).
 REQUESTS: Final = range(20, 30)
 ANSWERS: Final = range(30, 40)
 

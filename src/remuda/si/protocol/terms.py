@@ -97,7 +97,7 @@ def agree(hello: ext.Hello, features: Sequence[str], limits: SessionLimits) -> T
 def accepted(welcome: ext.Welcome, offered: Sequence[str]) -> Terms:
     """Return the terms a core's Welcome puts in force for an RM that offered these features.
 
-    What the core names beyond the offer does not count.
+    A feature that the core names and the RM did not offer does not count.
 
     Raises: SessionError for another major version. Rules: EXT-20, EXT-21.
     """

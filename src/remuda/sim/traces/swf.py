@@ -1,8 +1,8 @@
 """The Standard Workload Format of the Parallel Workloads Archive.
 
 A job is a line of 18 numbers, where -1 means "not known"; comments start with a semicolon, and
-those at the top describe the machine. Fields count from 1, as in the format's definition. What
-nodes the processors of a job were on is not in a log: as a gang each is a member.
+those at the top describe the machine. Fields count from 1, as in the format's definition. A log
+does not say on which nodes the processors of a job were, so each processor is a member of a gang.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class Source(Protocol):
 
     @property
     def timings(self) -> Callable[[], TimingsView]:
-        """What tells how long deciding took so far."""
+        """A function that returns how long deciding took so far."""
         ...
 
     def query(self, query: Query) -> Future[View]:

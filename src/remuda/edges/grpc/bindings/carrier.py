@@ -61,7 +61,7 @@ class StreamCarrier:
         ]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            # What ends it from outside knows best why.
+            # If several tasks are done, an end from outside gives the best reason.
             done = [task for task in reversed(tasks) if task.done()]
             return done[0].result()
         finally:

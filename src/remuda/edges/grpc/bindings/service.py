@@ -114,7 +114,7 @@ class SessionService:
         except LoopStoppedError as error:
             await abort(context, RefusalError(grpc.StatusCode.UNAVAILABLE, str(error)))
         except asyncio.CancelledError:
-            # What has begun has to be brought to its end, and then the RM is away.
+            # The beginning of the session must come to its end; then the RM is away.
             beginning.add_done_callback(partial(_abandon, carrier))
             raise
         else:

@@ -61,8 +61,8 @@ T = TypeVar("T")
 # Shown instead of what may be a secret.
 _HIDDEN: Final = "(not shown)"
 
-# What is asked for one part of a dump, when it is its turn: a shape, at once or awaited. What is
-# empty is left out, and so is a part whose source refuses or fails.
+# Returns one part of a dump when its turn comes: a shape, or an awaitable of one. An empty part is
+# left out, and so is a part whose source refuses or fails.
 Part: TypeAlias = Callable[[], object]
 
 # Returns the ended applications of a partition: completed, then rejected.

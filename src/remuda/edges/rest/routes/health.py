@@ -96,7 +96,7 @@ def health_routes(checker: HealthChecker, history: History, pulse: Pulse) -> Rou
 
 
 def health(latest: Health) -> HealthShape:
-    """Dress a result. Implements: REST-93."""
+    """Return the shape of a result. Implements: REST-93."""
     checks = [
         HealthCheckShape(each.name, each.succeeded, each.description, each.diagnosis)
         for each in latest.findings
@@ -105,12 +105,12 @@ def health(latest: Health) -> HealthShape:
 
 
 def application_history(samples: Sequence[Sample]) -> list[AppHistoryItem]:
-    """Dress what ran over time. Implements: REST-62."""
+    """Return the shape of the counts of what ran over time. Implements: REST-62."""
     return [AppHistoryItem(each.taken_ns, str(each.applications)) for each in samples]
 
 
 def container_history(samples: Sequence[Sample]) -> list[ContainerHistoryItem]:
-    """Dress the containers over time. Rules: REST-62."""
+    """Return the shape of the containers over time. Rules: REST-62."""
     return [ContainerHistoryItem(each.taken_ns, str(each.containers)) for each in samples]
 
 

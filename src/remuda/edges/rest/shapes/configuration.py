@@ -1,6 +1,6 @@
 """The configuration in force as a document: YAML or JSON (chapter 95 section 5).
 
-What is shown is the normalised text, not the records: amounts, names and lists as somebody wrote
+The document shows the normalised text, not the records: amounts, names and lists as somebody wrote
 them. The JSON has the names that Go programs expect (REST-58). Neither can be loaded again,
 because of what is added at the end; the raw text can (REST-59).
 Implements: REST-57.

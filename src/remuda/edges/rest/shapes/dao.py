@@ -61,7 +61,7 @@ def encode(shape: object) -> bytes:
 
 
 def partition(view: PartitionView) -> Partition:
-    """Dress one partition. Implements: REST-67, REST-69, REST-131."""
+    """Return the shape of one partition. Implements: REST-67, REST-69, REST-131."""
     applications = dict(view.applications)
     applications["total"] = sum(view.applications.values())
     weights = {name: short(weight) for name, weight in view.node_sort_weights.items()}
@@ -85,10 +85,10 @@ def partition(view: PartitionView) -> Partition:
 
 
 def queue(view: QueueView, subtree: bool) -> Queue:
-    """Dress one queue, with everything below it if ``subtree`` (chapter 95 section 8).
+    """Return the shape of one queue, with all below it if ``subtree`` (chapter 95 section 8).
 
-    The names of the children are always there, under the key of both releases. What is
-    said on preemption is how the queue is set.
+    The names of the children are always there, under the key of both releases. The fields
+    on preemption show the settings of the queue.
     Implements: PRE-74, REST-70, REST-71, REST-74.
     """
     quota_delay = view.quota_preemption_delay_ns
@@ -138,9 +138,9 @@ def _template(template: TemplateConfig | None) -> QueueTemplate | None:
 
 
 def application(view: ApplicationView) -> Application:
-    """Dress one application (REST-78, REST-127).
+    """Return the shape of one application (REST-78, REST-127).
 
-    What it has reserved is sorted by node; a node lists the other half of the pair (REST-137).
+    Its reservations are sorted by node; a node lists the other half of the pair (REST-137).
     Implements: REST-77, REST-135, REST-136.
     """
     shape = application_head(view, [pair for ask in view.requests for pair in reserved(ask)])
@@ -150,7 +150,10 @@ def application(view: ApplicationView) -> Application:
 
 
 def application_head(view: ApplicationView, held: Iterable[tuple[str, str]]) -> Application:
-    """Dress one application without its asks and allocations; ``held``: what they reserved."""
+    """Return the shape of one application without its asks and allocations.
+
+    ``held``: the reservations of its asks.
+    """
     held = sorted(held)
     return Application(
         application_id=view.application_id,
@@ -199,7 +202,7 @@ def _by_kind(sums: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]
 
 
 def node(view: NodeView) -> Node:
-    """Dress one node. Implements: REST-85, REST-137."""
+    """Return the shape of one node. Implements: REST-85, REST-137."""
     advertised = {name: value for name, value in view.capacity.items() if value > 0}
     return Node(
         node_id=view.node_id,
@@ -233,7 +236,7 @@ def _foreign(view: ForeignAllocationView) -> ForeignAllocation:
 
 
 def request(view: RequestView) -> Request:
-    """Dress one ask (REST-127). Implements: REST-79."""
+    """Return the shape of one ask (REST-127). Implements: REST-79."""
     return Request(
         allocation_key=view.allocation_key,
         allocation_tags=dict(view.tags),
@@ -258,13 +261,13 @@ def request(view: RequestView) -> Request:
 
 
 def allocation_log(log: Sequence[LogEntryView]) -> list[LogEntry]:
-    """Dress the log of an ask, what happened last at its end (REST-79)."""
+    """Return the shape of the log of an ask, the latest entry last (REST-79)."""
     ordered = sorted(log, key=lambda entry: (entry.last_ns, entry.message))
     return [log_entry(entry) for entry in ordered]
 
 
 def log_entry(entry: LogEntryView) -> LogEntry:
-    """Dress one line of what happened to an ask (REST-79). Implements: REST-81."""
+    """Return the shape of one entry of the log of an ask (REST-79). Implements: REST-81."""
     count = min(entry.count, _INT32_MAX)
     return LogEntry(message=entry.message, last_occurrence=entry.last_ns, count=count)
 
@@ -306,7 +309,7 @@ def _tally(view: NodeSummaryView) -> NodeSummary:
 
 
 def allocation(view: AllocationView) -> Allocation:
-    """Dress one allocation. Implements: GANG-36, REST-80, REST-127."""
+    """Return the shape of one allocation. Implements: GANG-36, REST-80, REST-127."""
     requested = view.request_time_ns
     return Allocation(
         allocation_key=view.allocation_key,

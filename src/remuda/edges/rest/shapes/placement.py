@@ -38,7 +38,7 @@ class PlacementRule(Shape, kw_only=True):
 
 
 def placement_rules(rules: Iterable[PlacementRuleConfig]) -> list[PlacementRule]:
-    """Dress the rules of a partition; the implicit recovery rule comes last (PLC-10).
+    """Return the shape of the rules of a partition; the implicit recovery rule comes last (PLC-10).
 
     Implements: PLC-16, REST-95.
     """
@@ -66,7 +66,7 @@ def _parameters(rule: PlacementRuleConfig) -> dict[str, str]:
 
 
 def _filter(found: FilterConfig | None) -> PlacementFilter | None:
-    """Dress a filter; one that lets everybody through is left out (PLC-16, PLC-45)."""
+    """Return the shape of a filter, None if it lets everybody through (PLC-16, PLC-45)."""
     if found is None or not (found.deny or found.users or found.groups):
         return None
     return PlacementFilter(

@@ -64,7 +64,7 @@ class Preemptions(Shape, kw_only=True):
 
 
 def preemptions(views: Iterable[PreemptionView], evictions: Iterable[EvictionView]) -> Preemptions:
-    """Dress preemptions, given oldest first, and the subjects that are evicted most.
+    """Return the shape of preemptions, given oldest first, and the subjects that are evicted most.
 
     Implements: REST-125.
     """
@@ -76,7 +76,7 @@ def preemptions(views: Iterable[PreemptionView], evictions: Iterable[EvictionVie
 
 
 def preemption(view: PreemptionView) -> Preemption:
-    """Dress one preemption. Implements: REST-126."""
+    """Return the shape of one preemption. Implements: REST-126."""
     return Preemption(
         number=view.number,
         kind=view.kind,

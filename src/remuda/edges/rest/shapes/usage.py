@@ -37,14 +37,14 @@ class GroupUsage(Shape, kw_only=True):
 
 
 def user(view: UsageView) -> UserUsage:
-    """Dress one user. Implements: REST-63, REST-138."""
+    """Return the shape of one user. Implements: REST-63, REST-138."""
     return UserUsage(
         user_name=view.name, groups=dict(view.applications), queues=_queue(view.queues)
     )
 
 
 def group(view: UsageView) -> GroupUsage:
-    """Dress one group (REST-63)."""
+    """Return the shape of one group (REST-63)."""
     return GroupUsage(
         group_name=view.name, applications=sorted(view.applications), queues=_queue(view.queues)
     )

@@ -60,7 +60,7 @@ def percents(view: NodeLoadsView) -> dict[str, list[tuple[str, int]]]:
 
 
 def dominant_utilization(view: NodeLoadsView) -> NodeUtilization:
-    """Dress the type that is used most.
+    """Return the shape of the type that is used most.
 
     If nothing is used, the buckets are empty; without any capacity there are no buckets.
     Implements: REST-86.
@@ -74,7 +74,7 @@ def dominant_utilization(view: NodeLoadsView) -> NodeUtilization:
 def partition_utilization(
     rm_id: str, partition: str, view: NodeLoadsView
 ) -> PartitionNodeUtilization:
-    """Dress all types of a partition. Implements: REST-88, REST-142."""
+    """Return the shape of all types of a partition. Implements: REST-88, REST-142."""
     return PartitionNodeUtilization(
         cluster_id=rm_id,
         partition=partition,

@@ -117,7 +117,7 @@ def pending_text(
 
 
 def pending_application(view: PendingView, position: int) -> PendingApplication:
-    """Dress one application that waits."""
+    """Return the shape of one application that waits."""
     return PendingApplication(
         position=position,
         application_id=view.application_id,

@@ -70,7 +70,7 @@ class TimedProtocol(H11Protocol):
         """Start waiting for the first header. Implements: REST-3."""
         super().connection_made(transport)
         self.app_state = {**self.app_state, ABORT: transport.abort}
-        # Whatever is not sent at once is watched; an answer goes on when its last part is gone.
+        # Bytes that are not sent at once hold the answer up; it goes on when its last part is gone.
         transport.set_write_buffer_limits(high=1)
         # Else the end of an answer waits 40 ms for the client to acknowledge its beginning; asyncio
         # does this only for listeners that it opened by itself.
