@@ -150,7 +150,7 @@ class Search:
         questions = self._partition.waiting.questions
         if order is None or not questions.later:
             return unknown
-        wanted = self._wanted()
+        wanted = self._nodes_wanted()
         if questions.together:
             wanted += self.ahead
         elif self.ahead:
@@ -172,6 +172,13 @@ class Search:
                 if wanted >= BATCH_LIMIT:
                     return BATCH_LIMIT
         return wanted
+
+    def _nodes_wanted(self) -> int:
+        """Return about how many nodes its class queue needs verdicts on: others take nodes, too.
+
+        Rules: EXT-13.
+        """
+        return min(self._wanted() * self._ask_class.predicate_class.spread_now(), BATCH_LIMIT)
 
     def node_to_reserve(self) -> Node | None:
         """Return the node to reserve for an ask that fits no node, None if there is none.
@@ -250,7 +257,7 @@ class Search:
         key = ask.allocation_key
         wanted = self._wanted()
         behind = self.ahead if self._partition.waiting.questions.together else 0
-        want = min(wanted + behind, len(nodes))
+        want = min((self._nodes_wanted() if allocate else wanted) + behind, len(nodes))
         question = NodesQuestion(
             rm_id, ask.application_id, key, allocate, node_ids, want, ask.equivalence
         )

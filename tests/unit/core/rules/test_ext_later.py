@@ -151,6 +151,31 @@ def test_equal_asks_of_a_class_are_asked_about_once() -> None:
     assert sum(len(q.node_ids) for q in rm.asked) <= 3 * 60
 
 
+@pytest.mark.remuda_rule("EXT-13", "EXT-14")
+def test_classes_that_take_turns_are_asked_about_few_times() -> None:
+    queues, classes, each = 10, 20, 50
+    rm = Distant(*[leaf(f"q{number}") for number in range(queues)], nodes=500)
+    asks = []
+    for number in range(classes):
+        application = f"app-{number}"
+        rm.app(application, f"root.q{number % queues}")
+        asks += [
+            c.Ask(application, f"{application}-{key}", {"vcore": 1}, equivalence=application)
+            for key in range(each)
+        ]
+    rm.send(c.UpdateAllocations(rm.rm, asks=tuple(asks)))
+    found = placed(rm.run())
+    verdicts = 0
+    while rm.open:
+        ticket, question = next(iter(rm.open.items()))
+        passed = question.node_ids[: question.want]
+        verdicts += len(passed)
+        found += placed(rm.answer(c.PredicateVerdict(ticket, passed=passed)))
+    assert len(found) == classes * each
+    assert len(rm.asked) <= 5 * classes
+    assert verdicts <= 2 * queues * len(found)
+
+
 @pytest.mark.remuda_rule("EXT-15", "SI-10")
 def test_a_request_that_only_asks_lets_nobody_be_asked_again(rm: Distant) -> None:
     rm.want("k")

@@ -71,7 +71,7 @@ def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
         mark_looked(request)
     request.attempted = True
     if decision.refusals.to_note:
-        note_refusals(turn, partition, request, decision.refusals)
+        _use_verdicts(turn, partition, decision)
     allocation = Allocation(
         next_allocation_id(request), request.ask, request.amounts, application, node
     )
@@ -93,6 +93,14 @@ def allocate(turn: Turn, partition: Partition, decision: Allocate) -> None:
             partition.rm_id, partition.name, allocation.allocation_id, node.node_id, request.ask
         )
     )
+
+
+def _use_verdicts(turn: Turn, partition: Partition, decision: Allocate) -> None:
+    """Note refusals, and that an ask of the class used one of the verdicts. Rules: EXT-13."""
+    group = decision.request.group
+    if group is not None:
+        group.limit_group.class_queue.ask_class.predicate_class.used += 1
+    note_refusals(turn, partition, decision.request, decision.refusals)
 
 
 def keep_node(turn: Turn, partition: Partition, decision: Reserve) -> None:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from remuda.core.model.asks.ask_class import AskClass
     from remuda.core.model.nodes.node import Node
 
+# For how many nodes one ask of a class is taken to need verdicts, at most (see ``spread_now``).
+_SPREAD_LIMIT: Final = 64
+
 # Shared by classes without questions, to save memory; never changed.
 _NO_NODES: Final[dict[str, Node]] = {}
 
@@ -26,9 +29,11 @@ class PredicateClass:
     ``name``: as in the key of its ask classes. ``lasting``: nodes keep refusals, since the asks
     named the class. ``number``: part of the keys under which nodes keep verdicts; it is never used
     twice. ``ticket``: the number of the open question, 0: none; ``judged``: nodes that a remote RM
-    was asked about, by ID; ``wanted``: how many of them the waiting asks can use. ``due_ns``: when
-    the RM is asked about it again, 0: it is not listed (see ``Retries``); ``delay_ns``: the pause
-    before that; ``rounds``: how often the RM was asked again.
+    was asked about, by ID; ``wanted``: how many of them the waiting asks can use. ``used``: its
+    allocations since the last question; ``spread``: for each of those before, how many judged nodes
+    were taken, by any class. ``due_ns``: when the RM is asked about it again, 0: it is not listed
+    (see ``Retries``); ``delay_ns``: the pause before that; ``rounds``: how often the RM was asked
+    again.
     """
 
     __slots__ = (
@@ -40,7 +45,9 @@ class PredicateClass:
         "name",
         "number",
         "rounds",
+        "spread",
         "ticket",
+        "used",
         "wanted",
     )
 
@@ -52,6 +59,8 @@ class PredicateClass:
         self.ticket: int = 0
         self.judged: dict[str, Node] = _NO_NODES
         self.wanted: int = 0
+        self.used: int = 0
+        self.spread: int = 1
         self.due_ns: int = 0
         self.delay_ns: int = 0
         self.rounds: int = 0
@@ -77,9 +86,30 @@ class PredicateClass:
         """Return the key under which a node keeps a later verdict of the RM. Rules: EXT-5."""
         return f"run {self.number}" if allocate else f"reserve {self.number}"
 
+    def spread_now(self) -> int:
+        """Return how many judged nodes were taken lately for each allocation of this class.
+
+        More than one if other classes take turns with it, since they take nodes, too. Cost: O(the
+        judged nodes). Rules: EXT-13.
+        """
+        if not self.used:
+            return self.spread
+        own = self.key_of(allocate=True)
+        taken = sum([own not in node.verdicts for node in self.judged.values()])
+        return max(1, min(taken // self.used, _SPREAD_LIMIT))
+
     def note_question(self, ticket: int, nodes: Sequence[Node]) -> None:
-        """Note that the RM is asked about nodes. Rules: EXT-5, EXT-14."""
+        """Note that the RM is asked about nodes. Rules: EXT-5, EXT-13, EXT-14."""
         self.ticket = ticket
+        if self.used:
+            self.spread = self.spread_now()
+            self.used = 0
+            own, other = self.key_of(allocate=True), self.key_of(allocate=False)
+            self.judged = {
+                node_id: node
+                for node_id, node in self.judged.items()
+                if own in node.verdicts or other in node.verdicts
+            }
         if not self.judged:
             self.judged = {}
         for node in nodes:
