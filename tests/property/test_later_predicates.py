@@ -90,10 +90,14 @@ ASKS = st.tuples(st.sampled_from("abc"), st.integers(1, 5), st.integers(0, 3), s
 
 
 @pytest.mark.remuda_rule("EXT-5", "EXT-14", "QUE-44")
-@given(st.lists(st.lists(ASKS, max_size=12), min_size=1, max_size=5), st.integers(0, 10**6))
-@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.lists(ASKS, max_size=12), min_size=1, max_size=5),
+    st.integers(0, 10**6),
+    st.booleans(),
+)
+@settings(max_examples=200, deadline=None)
 def test_answers_that_come_later_change_no_decision(
-    rounds: list[list[tuple[str, int, int, int]]], seed: int
+    rounds: list[list[tuple[str, int, int, int]]], seed: int, classed: bool
 ) -> None:
     both = Both(seed)
     for node_id in NODES:
@@ -105,7 +109,9 @@ def test_answers_that_come_later_change_no_decision(
         for queue, size, priority, count in asks:
             number += 1
             key, size_ = f"k{number}", {"vcore": size}
-            both.call("ask", f"app-{queue}", key, size_, count, priority=priority)
+            both.at_once.ask(f"app-{queue}", key, size_, count, priority=priority)
+            more = {"equivalence": f"class-{number % 3}"} if classed else {}
+            both.later.ask(f"app-{queue}", key, size_, count, priority=priority, **more)
         for identity, _ in both.settle(SECOND)[: both.random.randint(0, 4)]:
             queue = rounds_queue(rounds, int(identity[1:].partition("-")[0]))
             both.call("release", f"app-{queue}", identity)

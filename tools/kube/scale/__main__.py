@@ -68,6 +68,10 @@ def _alone(size: Size) -> None:
         ("applications of 50, ten queues in turn", replace(size, queues=10)),
         ("applications of 50, each pod alone on its node", replace(size, apart=True)),
         ("applications of 50 that choose zones", replace(size, choosy=True)),
+        (
+            "applications of 500 that choose zones of 50 nodes",
+            replace(size, each=500, choosy=True, zones=max(2, size.nodes // 50)),
+        ),
     ):
         found = alone.measure(each)
         _say(

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 Json = dict[str, Any]
 
-_ZONES: Final = 10
 # One node of so many has the taint.
 _TAINTED: Final = 20
 _TAINT: Final = {"key": "dedicated", "value": "batch", "effect": "NoSchedule"}
@@ -40,7 +39,7 @@ class Size:
 
     ``queues``: leaves that take turns. ``each``: pods of one application, which are one predicate
     class. ``apart``: each pod keeps away from nodes with pods of its own application. ``choosy``:
-    of four applications one chooses a tenth of the nodes and one the half, by zone.
+    of four applications one chooses one of the ``zones``, and one the half of them.
     """
 
     nodes: int
@@ -49,6 +48,7 @@ class Size:
     each: int = 50
     apart: bool = False
     choosy: bool = False
+    zones: int = 10
 
 
 def configuration() -> Json:
@@ -71,7 +71,7 @@ def nodes(size: Size) -> Iterator[Json]:
     for number in range(size.nodes):
         name = f"node-{number:05}"
         spec: Json = {"taints": [_TAINT]} if number % _TAINTED == 0 else {}
-        zone = f"zone-{number % _ZONES}"
+        zone = f"zone-{number % size.zones}"
         yield {
             "apiVersion": "v1",
             "kind": "Node",
@@ -129,9 +129,9 @@ def _wishes(application: int, name: str, size: Size) -> Json:
     kind = application % 4
     affinity: Json = {}
     if kind == 1 and size.choosy:
-        wishes["nodeSelector"] = {zone: f"zone-{application % _ZONES}"}
+        wishes["nodeSelector"] = {zone: f"zone-{application % size.zones}"}
     elif kind == 2 and size.choosy:
-        zones = [f"zone-{each}" for each in range(_ZONES // 2)]
+        zones = [f"zone-{each}" for each in range(size.zones // 2)]
         term = {"matchExpressions": [{"key": zone, "operator": "In", "values": zones}]}
         required = {"nodeSelectorTerms": [term]}
         affinity["nodeAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": required}

@@ -14,13 +14,18 @@ from remuda.core.model.asks.request import Request
 from remuda.core.model.asks.verdicts import ASKED, PASSED, UNUSABLE, reason_of
 from remuda.core.model.decision import AwaitPredicates, Refusals
 from remuda.core.model.nodes.node import Node
+from remuda.core.model.nodes.node_blocks import Entry
 from remuda.core.model.nodes.node_order import NodeOrder
+from remuda.core.model.nodes.passed_over import PassedOver
 from remuda.core.model.partition import Partition
 from remuda.core.ports import NodesAnswer, NodesQuestion, Predicates
 
 # How many nodes the first question names, and how many a question names at most (EXT-13).
 BATCH: Final = 16
 BATCH_LIMIT: Final = 1_024
+
+# Before the first node of an order.
+_FIRST: Final[Entry] = ()
 
 NO_ANSWER: Final = "no answer"
 
@@ -71,20 +76,40 @@ class Search:
         Nodes are asked about in batches. Implements: CYC-17. Rules: CYC-15, CYC-21, NOD-23, EXT-13,
         EXT-14.
         """
-        order = self._partition.pool.order_of(self._ask_class.node_policy)
+        pool, amounts = self._partition.pool, self._ask_class.amounts
+        order = pool.order_of(self._ask_class.node_policy)
         if not self._partition.settings.predicates:
-            return order.first_fit(self._ask_class.amounts)
-        last: Node | None = None
+            return order.first_fit(amounts)
+        over, low = self._passed_over(), _FIRST
+        batch: list[Node] = []
+        if over is not None:
+            batch, low = over.refresh(self._ask_class, order, pool.changes), over.low
         size = BATCH
+        # The waiting asks before this one take the first ``ahead`` nodes.
+        limit = size + self.ahead
+        advances = over is not None
         while True:
-            # The waiting asks before this one take the first ``ahead`` nodes.
-            limit = size if last is not None else size + self.ahead
-            batch = order.fitting(self._ask_class.amounts, last, limit)
-            found = self._first_of(batch, order)
-            if found is not None or self.waits is not None or len(batch) < limit:
+            following = order.fitting_behind(amounts, low, limit)
+            low = order.entry_of(following[-1].node_id) if following else low
+            refused = over.advance(following, order, pool.changes) if over and advances else 0
+            advances = advances and refused == len(following)
+            found = self._first_of(batch + following[refused:], order, low)
+            if found is not None or self.waits is not None:
                 return found
-            last = batch[-1]
-            size = min(size * 4, BATCH_LIMIT)
+            if len(following) < limit:
+                break
+            batch = []
+            limit = size = min(size * 4, BATCH_LIMIT)
+        if over is not None:
+            self.refusals.known = over.refusals(amounts, order) + self.refusals.known
+        return None
+
+    def _passed_over(self) -> PassedOver | None:
+        """Return which nodes the ask class need not look at; None if it keeps no refusals."""
+        ask_class = self._ask_class
+        if ask_class.passed_over is None and ask_class.predicate_class.lasting:
+            ask_class.passed_over = PassedOver()
+        return ask_class.passed_over
 
     def first_accepted(self, nodes: list[Node]) -> Node | None:
         """Return the first of some nodes that the predicates accept, noting those they refuse.
@@ -94,18 +119,19 @@ class Search:
         """
         if not self._partition.settings.predicates:
             return nodes[0] if nodes else None
-        return self._first_of(nodes, None)
+        return self._first_of(nodes, None, _FIRST)
 
-    def _first_of(self, nodes: list[Node], order: NodeOrder | None) -> Node | None:
-        """Return the first of some nodes that is accepted; ``order``: where to find more nodes.
+    def _first_of(self, nodes: list[Node], order: NodeOrder | None, low: Entry) -> Node | None:
+        """Return the first of some nodes that is accepted.
 
+        ``order``: where to find more nodes, behind the entry ``low``; None: there are none.
         If earlier asks wait and an accepted node is known, the nodes before it are not asked about:
         the earlier asks may take them. Implements: EXT-14.
         """
         unknown, accepted = self._sift(nodes)
         if not unknown or (accepted is not None and self.ahead):
             return accepted
-        answer = self._ask(self._candidates(unknown, nodes[-1], order), allocate=True)
+        answer = self._ask(self._candidates(unknown, order, low), allocate=True)
         if answer.ticket:
             return None
         passed = answer.passed if 0 <= answer.passed < len(unknown) else len(unknown)
@@ -140,7 +166,7 @@ class Search:
                 self.refusals.now.append((node, reason_of(verdict)))
         return unknown, None
 
-    def _candidates(self, unknown: list[Node], last: Node, order: NodeOrder | None) -> list[Node]:
+    def _candidates(self, unknown: list[Node], order: NodeOrder | None, low: Entry) -> list[Node]:
         """Return the nodes to ask about, given the first nodes without a verdict.
 
         If the RM answers later, each round trip takes time. So one question names as many nodes as
@@ -156,10 +182,14 @@ class Search:
         elif self.ahead:
             start = min(self.ahead, len(unknown) - 1)
             return (unknown[start:] + unknown[:start])[: max(wanted, BATCH)]
+        wanted = min(wanted * self._ask_class.predicate_class.reach, BATCH_LIMIT)
         if wanted > len(unknown):
-            own = self._ask_class.predicate_class.key_of(allocate=True)
-            more = order.fitting(self._ask_class.amounts, last, wanted - len(unknown))
-            unknown += [node for node in more if own not in node.verdicts]
+            predicate_class = self._ask_class.predicate_class
+            own, refused = predicate_class.key_of(allocate=True), predicate_class.refused()
+            more = order.fitting_behind(self._ask_class.amounts, low, wanted - len(unknown))
+            unknown += [
+                node for node in more if own not in node.verdicts and refused not in node.verdicts
+            ]
         return unknown
 
     def _wanted(self) -> int:

@@ -40,6 +40,10 @@ def check_questions(partition: Partition) -> None:
         aside = application.gang is not None and application.gang.awaits_answer
         right = aside == (application.number in partition.waiting.questions.swaps)
         require(right, partition, f"{application.application_id} awaits an answer, unlisted")
+    for ask_class in partition.waiting.ask_classes.values():
+        over = ask_class.passed_over
+        missed = [] if over is None else over.missed(ask_class, partition.pool.changes)
+        require(not missed, partition, f"{ask_class.key} passes over {missed}")
     for reason, listed in (
         (AWAITING_PREDICATES, partition.waiting.questions.awaiting),
         (POSTPONED, partition.waiting.questions.postponed),

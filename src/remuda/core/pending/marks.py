@@ -59,5 +59,6 @@ def keep_verdict(partition: Partition, node: Node, key: str, verdict: str) -> No
     """
     if len(node.verdicts) >= VERDICTS_LIMIT:
         node.verdicts.clear()
+        partition.pool.changes.note(node)
         node_changed(partition, node)
     node.verdicts[key] = verdict

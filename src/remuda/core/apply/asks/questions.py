@@ -144,6 +144,7 @@ def bind_predicates(turn: Turn, command: BindPredicates) -> None:
         partition.waiting.questions.asked = {}
         partition.waiting.questions.later = False
         partition.waiting.retries = Retries()
+        partition.pool.changes.forget()
         for node in partition.nodes.values():
             node.verdicts.clear()
             node_changed(partition, node)
@@ -218,6 +219,8 @@ def _keep(partition: Partition, asked: Asked, verdict: PredicateVerdict) -> None
     """
     if verdict.passed and verdict.refused:
         partition.waiting.questions.together = TOGETHER
+    if asked.allocate:
+        asked.predicate_class.note_answer(len(verdict.passed), len(verdict.refused))
     key = asked.predicate_class.key_of(allocate=asked.allocate)
     said: dict[str, str] = dict.fromkeys(verdict.passed, PASSED)
     texts: dict[str, str] = {}

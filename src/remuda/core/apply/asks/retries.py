@@ -229,7 +229,10 @@ def _pass(
     """Allow the asks of a class to be tried again on nodes that passed. Rules: EXT-15, NOD-13."""
     retries = partition.waiting.retries
     for node in nodes:
-        if node.verdicts.pop(predicate_class.refused(), None) is not None and node.reservations:
+        if node.verdicts.pop(predicate_class.refused(), None) is None:
+            continue
+        partition.pool.changes.note(node)
+        if node.reservations:
             node_changed(partition, node)
     for ask_class in list(predicate_class.ask_classes.values()):
         if retries.reserving:
@@ -330,6 +333,8 @@ def _forget_refusals(partition: Partition, predicate_class: PredicateClass | Non
         if reservation.node_ready or own is None or predicate_class not in (None, own):
             continue
         known = node.verdicts.pop(own.refused(), "")
+        if known:
+            partition.pool.changes.note(node)
         count += known != "" or reservation.refusal != ""
         reservation.refusal = ""
         node_changed(partition, node)

@@ -1,4 +1,7 @@
-"""Carries out what the cycle decided (rules: CYC-17, CYC-18)."""
+"""Carries out what the cycle decided (rules: CYC-17, CYC-18).
+
+The state is the one that the decision was made on, so an allocation cannot fail here.
+"""
 
 from __future__ import annotations
 

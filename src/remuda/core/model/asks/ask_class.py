@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias, final
 
+from remuda.core.model.nodes.passed_over import PassedOver
 from remuda.core.model.ranking import SortKey
 from remuda.core.model.vectors import Amounts
 
@@ -45,6 +46,7 @@ class AskClass:
     node took them; ``tried``: the last gain of a node before that; ``at_once``: all of them are
     unblocked together (see ``GainedRoom``). ``preempts``: the asks may preempt others now (PRE-5);
     ``promised``: room is kept for the ask, so promised amounts do not stop it (PRE-89).
+    ``passed_over``: the nodes that searches need not look at, None before the first of them.
     """
 
     __slots__ = (
@@ -56,6 +58,7 @@ class AskClass:
         "may_reserve",
         "node_policy",
         "number",
+        "passed_over",
         "placeholder",
         "predicate_class",
         "preempts",
@@ -98,6 +101,7 @@ class AskClass:
         self.groups: int = 0
         self.tried: int = 0
         self.waiting: dict[int, ClassQueue] = {}
+        self.passed_over: PassedOver | None = None
 
     def fits(self, bound: Bound) -> bool:
         """Whether a limit has room for one such ask. Rules: QUE-8, LIM-53, PRE-89."""

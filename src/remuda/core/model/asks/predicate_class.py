@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 # For how many nodes one ask of a class is taken to need verdicts, at most (see ``spread_now``).
 _SPREAD_LIMIT: Final = 64
 
+# How many times more nodes are named if all of the last ones were refused, and at most.
+_REACH_GROWTH: Final = 4
+_REACH_LIMIT: Final = 1_024
+
 # Shared by classes without questions, to save memory; never changed.
 _NO_NODES: Final[dict[str, Node]] = {}
 
@@ -31,9 +35,9 @@ class PredicateClass:
     twice. ``ticket``: the number of the open question, 0: none; ``judged``: nodes that a remote RM
     was asked about, by ID; ``wanted``: how many of them the waiting asks can use. ``used``: its
     allocations since the last question; ``spread``: for each of those before, how many judged nodes
-    were taken, by any class. ``due_ns``: when the RM is asked about it again, 0: it is not listed
-    (see ``Retries``); ``delay_ns``: the pause before that; ``rounds``: how often the RM was asked
-    again.
+    were taken, by any class. ``reach``: how many nodes were judged for each that passed.
+    ``due_ns``: when the RM is asked about it again, 0: it is not listed (see ``Retries``);
+    ``delay_ns``: the pause before that; ``rounds``: how often the RM was asked again.
     """
 
     __slots__ = (
@@ -44,6 +48,7 @@ class PredicateClass:
         "lasting",
         "name",
         "number",
+        "reach",
         "rounds",
         "spread",
         "ticket",
@@ -61,6 +66,7 @@ class PredicateClass:
         self.wanted: int = 0
         self.used: int = 0
         self.spread: int = 1
+        self.reach: int = 1
         self.due_ns: int = 0
         self.delay_ns: int = 0
         self.rounds: int = 0
@@ -97,6 +103,13 @@ class PredicateClass:
         own = self.key_of(allocate=True)
         taken = sum([own not in node.verdicts for node in self.judged.values()])
         return max(1, min(taken // self.used, _SPREAD_LIMIT))
+
+    def note_answer(self, passed: int, refused: int) -> None:
+        """Note how many nodes an answer accepts and refuses. Rules: EXT-13."""
+        if passed:
+            self.reach = (passed + refused) // passed
+        elif refused:
+            self.reach = min(self.reach * _REACH_GROWTH, _REACH_LIMIT)
 
     def note_question(self, ticket: int, nodes: Sequence[Node]) -> None:
         """Note that the RM is asked about nodes. Rules: EXT-5, EXT-13, EXT-14."""

@@ -13,6 +13,7 @@ comparisons. Rules: NOD-15, NOD-20.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Final, TypeAlias, final
 
 from remuda.core.model.nodes.node import Node
@@ -110,7 +111,8 @@ class Shelf(Part):
         Rules: NOD-20.
         """
         before = len(found)
-        for block in self.blocks:
+        first_block = bisect_right(self.lows, low, 1) - 1 if low else 0
+        for block in self.blocks[first_block:] if first_block else self.blocks:
             if block.may_hold(amounts):
                 block.search(amounts, low, limit, found)
                 if len(found) == limit:

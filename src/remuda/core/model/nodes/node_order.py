@@ -183,6 +183,13 @@ class NodeOrder:
         Rules: CYC-15, NOD-20, EXT-13.
         """
         low: Entry = () if after is None else self._positions[after.node_id].entry
+        return self.fitting_behind(amounts, low, limit)
+
+    def fitting_behind(self, amounts: Amounts, low: Entry, limit: int) -> list[Node]:
+        """Return the first nodes behind an entry that fit, at most ``limit``; (): from the first.
+
+        Rules: CYC-15, NOD-20, EXT-13.
+        """
         found: list[Node] = []
         for place in range(bisect_right(self._lows, low, 1) - 1, len(self._shelves)):
             shelf = self._shelves[place]
@@ -214,6 +221,16 @@ class NodeOrder:
                         least = lack
                         best = node
         return best
+
+    def fitting_up_to(self, amounts: Amounts, high: Entry) -> list[Node]:
+        """Return all nodes up to an entry that fit, in order. Rules: NOD-15, NOD-20."""
+        found = self.fitting_behind(amounts, (), len(self._positions))
+        return [node for node in found if self._positions[node.node_id].entry <= high]
+
+    def entry_of(self, node_id: str) -> Entry:
+        """Return the entry of a node, () if it is not in the order."""
+        place = self._positions.get(node_id)
+        return () if place is None else place.entry
 
     def entries(self) -> list[Entry]:
         """Return all (score, node ID) in order, for checks."""

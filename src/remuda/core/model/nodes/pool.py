@@ -7,6 +7,7 @@ from typing import final
 from remuda.core.model.nodes.foreign import ForeignIndex
 from remuda.core.model.nodes.node import Node
 from remuda.core.model.nodes.node_order import NodeOrder
+from remuda.core.model.nodes.passed_over import NodeChanges
 from remuda.core.model.nodes.utilisation import Utilisation
 from remuda.core.model.vectors import Vector
 
@@ -17,6 +18,7 @@ class NodePool:
 
     __slots__ = (
         "capacity",
+        "changes",
         "closed_nodes",
         "draining_nodes",
         "foreign",
@@ -31,6 +33,8 @@ class NodePool:
         self.node_order = node_order
         # Orders by the policies that applications asked for, by policy (NOD-23).
         self.node_orders: dict[str, NodeOrder] = {}
+        # Which nodes changed last, for searches that pass nodes over (NOD-13).
+        self.changes = NodeChanges()
         # The sum over all nodes, schedulable or not (NODE-4).
         self.capacity = Vector()
         # How full the nodes are (NOD-22).
@@ -51,6 +55,8 @@ class NodePool:
     def put_node(self, node: Node) -> None:
         """Add an open node to every order, or sort it again. Rules: NOD-14, NOD-15."""
         self.node_order.put(node)
+        if self.changes.kept:
+            self.changes.note(node)
         if self.node_orders:
             for order in self.node_orders.values():
                 order.put(node)
