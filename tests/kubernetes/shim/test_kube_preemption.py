@@ -18,12 +18,17 @@ from tests.kubernetes.shim.world import World, until
 ALLOW = "yunikorn.apache.org/allow-preemption"
 
 
+def two_come(world: World, queue_name: str = "root.high") -> None:
+    """Let two pods come to a queue, and wait until both have their nodes."""
+    for name in ("h1", "h2"):
+        world.pod(name, app="high", queue=queue_name)
+    until(world, placed(world, "h1", "h2"))
+
+
 def test_a_queue_below_its_guarantee_gets_room_from_one_above() -> None:
     with running(queue("low"), queue("high", 2), nodes={"n1": 4}) as world:
         fill(world, "low", 4)
-        for name in ("h1", "h2"):
-            world.pod(name, app="high", queue="root.high")
-        until(world, placed(world, "h1", "h2"))
+        two_come(world)
         gone = victims(world)
         assert len(gone) == 2
         assert set(gone) <= {f"low-{number}" for number in range(4)}
@@ -34,9 +39,7 @@ def test_no_queue_is_pushed_below_its_guarantee() -> None:
         fill(world, "greedy", 2)
         # The younger pods would be the first choice, but for the guarantee.
         fill(world, "safe", 2)
-        for name in ("h1", "h2"):
-            world.pod(name, app="high", queue="root.high")
-        until(world, placed(world, "h1", "h2"))
+        two_come(world)
         assert sorted(victims(world)) == ["greedy-0", "greedy-1"]
 
 
@@ -59,9 +62,7 @@ def test_no_pod_beyond_a_fence_has_to_leave() -> None:
     with running(fenced, queue("outside"), nodes={"n1": 4}) as world:
         fill(world, "low", 2, queue="root.fenced.low")
         fill(world, "outside", 2)
-        for name in ("h1", "h2"):
-            world.pod(name, app="high", queue="root.fenced.high")
-        until(world, placed(world, "h1", "h2"))
+        two_come(world, "root.fenced.high")
         assert sorted(victims(world)) == ["low-0", "low-1"]
 
 
@@ -71,9 +72,7 @@ def test_no_pod_of_a_queue_of_higher_priority_has_to_leave() -> None:
     with running(important, queue("normal"), high, nodes={"n1": 4}) as world:
         fill(world, "normal", 2)
         fill(world, "important", 2)
-        for name in ("h1", "h2"):
-            world.pod(name, app="high", queue="root.high")
-        until(world, placed(world, "h1", "h2"))
+        two_come(world)
         assert sorted(victims(world)) == ["normal-0", "normal-1"]
 
 
@@ -82,9 +81,7 @@ def test_a_queue_without_preemption_gives_no_room() -> None:
     with running(shielded, queue("low"), queue("high", 2), nodes={"n1": 4}) as world:
         fill(world, "low", 2)
         fill(world, "shielded", 2)
-        for name in ("h1", "h2"):
-            world.pod(name, app="high", queue="root.high")
-        until(world, placed(world, "h1", "h2"))
+        two_come(world)
         assert sorted(victims(world)) == ["low-0", "low-1"]
 
 
@@ -98,9 +95,7 @@ def test_a_pod_that_opted_out_leaves_only_if_nothing_else_suffices(*, by_class: 
             opted_out = {"spec": {"priorityClassName": "stays"}}
         fill(world, "low", 2)
         fill(world, "kept", 2, queue="root.low", **opted_out)
-        for name in ("h1", "h2"):
-            world.pod(name, app="high", queue="root.high")
-        until(world, placed(world, "h1", "h2"))
+        two_come(world)
         assert sorted(victims(world)) == ["low-0", "low-1"]
         world.pod("h3", app="high", queue="root.high")
         until(world, placed(world, "h3"))
