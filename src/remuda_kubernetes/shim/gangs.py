@@ -78,10 +78,22 @@ def _created(
         return
     if ended:
         application.spent.add(name)
-        reserve(state, application)
+        _reserve_later(state, application, 0.0)
         return
     state.post(events.placeholder_failed(application.originator, name, outcome.message))
-    state.after(_PAUSE_SECONDS, partial(reserve, state, application))
+    _reserve_later(state, application, _PAUSE_SECONDS)
+
+
+def _reserve_later(state: State, application: Application, seconds: float) -> None:
+    """Create what is missing after a while: once, however many placeholders that is about."""
+    if not application.looks_again:
+        application.looks_again = True
+        state.after(seconds, partial(_look_again, state, application))
+
+
+def _look_again(state: State, application: Application) -> None:
+    application.looks_again = False
+    reserve(state, application)
 
 
 def joined(state: State, task: Task) -> None:
@@ -93,8 +105,14 @@ def joined(state: State, task: Task) -> None:
 
 
 def task_bound(state: State, task: Task) -> None:
-    """Take in that a task has its node: the gang may be complete."""
-    _begin_if_complete(state, task.application)
+    """Take in that a task has its node: the gang may be complete.
+
+    Of a large gang all tasks are looked at only when so many have a node that it can be.
+    """
+    application = task.application
+    application.lacking -= 1
+    if application.lacking <= 0:
+        _begin_if_complete(state, application)
 
 
 def _begin_if_complete(state: State, application: Application) -> None:
@@ -106,7 +124,10 @@ def _begin_if_complete(state: State, application: Application) -> None:
         if task.placeholder and task.state in {TaskState.BOUND, TaskState.LEAVING}:
             group = task.facts.task_group
             have[group] = have.get(group, 0) + 1
-    if all(have.get(group.name, 0) >= group.min_member for group in application.facts.groups):
+    application.lacking = sum(
+        max(0, group.min_member - have.get(group.name, 0)) for group in application.facts.groups
+    )
+    if application.lacking == 0:
         asking.begin(state, application)
 
 
@@ -119,7 +140,7 @@ def task_gone(state: State, task: Task) -> None:
     if application.facts.groups and task.key == application.originator.uid:
         give_up(state, application)
     elif task.placeholder and application.state is ApplicationState.RESERVING:
-        state.after(_PAUSE_SECONDS, partial(reserve, state, application))
+        _reserve_later(state, application, _PAUSE_SECONDS)
 
 
 def give_up(state: State, application: Application) -> None:

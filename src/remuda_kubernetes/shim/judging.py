@@ -96,10 +96,8 @@ class Judge:
     def _budgets_of(self, pod: Pod) -> list[PodDisruptionBudget]:
         return [
             budget
-            for budget in self._state.objects.all(BUDGET)
-            if isinstance(budget, PodDisruptionBudget)
-            and budget.namespace == pod.namespace
-            and matches(budget.spec.selector, pod.labels)
+            for budget in self._state.objects.within(BUDGET, pod.namespace)
+            if isinstance(budget, PodDisruptionBudget) and matches(budget.spec.selector, pod.labels)
         ]
 
 

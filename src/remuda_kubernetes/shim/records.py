@@ -84,6 +84,10 @@ class Application:
     creating: set[str] = field(default_factory=set)
     # Names of placeholders that have ended and are still there.
     spent: set[str] = field(default_factory=set)
+    # At least so many placeholders have no node yet.
+    lacking: int = 0
+    # It is looked for missing placeholders after a while.
+    looks_again: bool = False
     # No placeholders are made any more: the gang has begun, or its time is over.
     reserved: bool = False
     # The scheduler was sent an ask or an allocation of it.
@@ -108,36 +112,39 @@ class Objects:
     """All objects by kind, namespace and name; pods by uid, too."""
 
     def __init__(self) -> None:
-        self._kinds: dict[str, dict[tuple[str, str], KubernetesObject]] = {}
+        self._kinds: dict[str, dict[str, dict[str, KubernetesObject]]] = {}
         self.pods: dict[str, Pod] = {}
 
     def put(self, kind: Kind, found: KubernetesObject) -> None:
         """Keep an object, in place of an older version of it."""
         of_kind = self._kinds.setdefault(kind.name, {})
-        of_kind[found.namespace, found.name] = found
+        of_kind.setdefault(found.namespace, {})[found.name] = found
         if isinstance(found, Pod):
             self.pods[found.uid] = found
 
     def drop(self, kind: Kind, gone: KubernetesObject) -> None:
         """Forget an object, unless another one has its name by now."""
-        of_kind = self._kinds.setdefault(kind.name, {})
-        known = of_kind.get((gone.namespace, gone.name))
+        of_kind = self._kinds.get(kind.name, {})
+        neighbours = of_kind.get(gone.namespace, {})
+        known = neighbours.get(gone.name)
         if known is not None and known.uid == gone.uid:
-            del of_kind[gone.namespace, gone.name]
+            del neighbours[gone.name]
+            if not neighbours:
+                del of_kind[gone.namespace]
         if kind is POD:
             self.pods.pop(gone.uid, None)
 
     def get(self, kind: Kind, namespace: str, name: str) -> KubernetesObject | None:
         """Return an object by name."""
-        return self._kinds.get(kind.name, {}).get((namespace, name))
+        return self._kinds.get(kind.name, {}).get(namespace, {}).get(name)
 
-    def all(self, kind: Kind) -> list[KubernetesObject]:
-        """Return all objects of a kind, in the order of their arrival."""
-        return list(self._kinds.get(kind.name, {}).values())
+    def within(self, kind: Kind, namespace: str) -> list[KubernetesObject]:
+        """Return the objects of a kind in a namespace ("": of the cluster), as they arrived."""
+        return list(self._kinds.get(kind.name, {}).get(namespace, {}).values())
 
     def count(self, kind: Kind) -> int:
         """Return how many objects of a kind there are."""
-        return len(self._kinds.get(kind.name, {}))
+        return sum(map(len, self._kinds.get(kind.name, {}).values()))
 
     def node(self, name: str) -> KubernetesObject | None:
         """Return a node."""

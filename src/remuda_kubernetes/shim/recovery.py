@@ -60,7 +60,7 @@ def registered(state: State) -> None:
     state.phase = Phase.RUNNING
     state.failed_registrations = 0
     configuring.registered(state)
-    listed = [node for node in state.objects.all(NODE) if isinstance(node, Node)]
+    listed = [node for node in state.objects.within(NODE, "") if isinstance(node, Node)]
     nodes.add(state, sorted(listed, key=lambda each: each.name))
     ordered = _oldest_first(state)
     state.begun = _begun(state, ordered)

@@ -5,37 +5,17 @@ Work is counted, not timed: executed lines of the filters, and selectors held ag
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from functools import partial
 from time import process_time
-from types import FrameType
 from typing import Any
 
 import pytest
 
 from remuda_kubernetes.predicates.cluster import Cluster
 from tests.kubernetes.predicates.scenes import asks, away, cluster, near, node, pod, spread, term
+from tests.kubernetes.work import lines
 
 LABELS = {"app": "a"}
-
-
-def lines(work: Callable[[], object]) -> int:
-    """How many lines of Python a piece of work executes."""
-    count = 0
-
-    def trace(frame: FrameType, event: str, argument: Any) -> Any:
-        nonlocal count
-        count += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        work()
-    finally:
-        sys.settrace(before)
-    return count
 
 
 def matched_in(found: Cluster) -> int:

@@ -12,6 +12,7 @@ from remuda_kubernetes.objects.pods import Pod
 from remuda_kubernetes.objects.values import convert, plain
 from remuda_kubernetes.shim.effects import BindPod, CreatePod, DeletePod
 from tests.kubernetes.shim.world import World, until
+from tests.kubernetes.work import lines
 
 GROUPS = "yunikorn.apache.org/task-groups"
 GROUP = "yunikorn.apache.org/task-group-name"
@@ -195,3 +196,34 @@ def test_a_placeholder_that_its_node_refused_is_made_again_under_another_name(wo
     world.shim.changed(POD, refused, None)
     world.fail = lambda _call: None
     until(world, lambda: world.where("w1") == "n1")
+
+
+def test_the_work_for_refused_placeholders_grows_with_their_number_and_not_its_square() -> None:
+    def work(members: int) -> int:
+        world = World()
+        try:
+            world.start()
+            no = Outcome(Result.REFUSED, "exceeded quota")
+            world.fail = lambda call: no if isinstance(call, CreatePod) else None
+            world.pod("driver", annotations=groups(members))
+            world.run()
+            return lines(lambda: world.run(seconds=6))
+        finally:
+            world.close()
+
+    assert work(80) < 6 * work(20)
+
+
+def test_the_work_for_a_placeholder_with_a_node_does_not_grow_with_the_gang() -> None:
+    def work(members: int) -> int:
+        world = World()
+        try:
+            world.start()
+            world.pod("driver", annotations=groups(members))
+            world.run()
+            first = placeholders(world)[0]
+            return lines(lambda: world.change(first, spec={"nodeName": "n1"}))
+        finally:
+            world.close()
+
+    assert work(80) < 1.2 * work(20)
