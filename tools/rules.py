@@ -98,8 +98,8 @@ def not_implemented(spec: Path = SPEC) -> dict[str, str]:
 
     Those are declined, replaced by others, requirements of chapter 00 (which point to rules),
     descriptions of defects of the reference (the rule beside them says what is done instead), and
-    those of which the chapter says ``*Not code: why.*`` in the text of the rule or, outside of
-    rules, for all up to the next heading.
+    those with the words ``*Not code: why.*`` in their text. Outside of rules, the words are for all
+    rules up to the next heading.
     """
     found = {}
     for rule in defined(spec):

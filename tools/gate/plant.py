@@ -73,7 +73,7 @@ class _Burdened:
 
 
 def burdened(kind: str, seconds_per_allocation: float) -> SchedulerFactory:
-    """Return what makes schedulers of which each allocation takes so much longer."""
+    """Return a factory of schedulers that take so much longer for each allocation."""
     waste = BURDENS[kind]
     parts = seconds_per_allocation / (1e-6 if kind == "pauses" else _cost(waste))
 

@@ -121,7 +121,7 @@ class Admin(Connection):
     def state_dump(self, *, ask_managers: bool = False, budget_seconds: float = 0.0) -> bytes:
         """Return the state dump as JSON. ``ask_managers``: with the parts of the resource managers.
 
-        ``budget_seconds``: how long each of them is given, 0: as long as the scheduler thinks.
+        ``budget_seconds``: how long each of them is given, 0: the default of the scheduler.
 
         Raises: ClientError.
         """

@@ -16,7 +16,7 @@ U = TypeVar("U", bound=Callable[[ApplicationUpdate], object])
 
 
 class Listening:
-    """Callbacks by what they hear of; each ``on_`` method is a decorator, too, and returns it."""
+    """Callbacks by the kind of outcome; each ``on_`` method is a decorator, too, and returns it."""
 
     def __init__(self) -> None:
         self._callbacks: dict[type[Outcome], tuple[Callable[[Any], object], ...]] = {}
@@ -44,6 +44,6 @@ class Listening:
         return callback
 
     def _call(self, outcome: Outcome) -> None:
-        """Call those that want to hear of it, the oldest first."""
+        """Call the callbacks for this kind of outcome, the oldest first."""
         for callback in self._callbacks.get(type(outcome), ()):
             callback(outcome)

@@ -39,7 +39,7 @@ class Live:
 
     Args:
         configuration: of the one partition.
-        tell: hears of effects as they come, on the core thread.
+        tell: is called with effects as they come, on the core thread.
         record: file to record all inputs to, for ``remuda replay``.
         reservation_delay_ns: how old an ask must be to reserve a node, None: never (RSV-3).
 

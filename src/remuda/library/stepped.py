@@ -53,8 +53,8 @@ class Stepped:
     """An engine that acts only when it is called, on the thread that calls.
 
     Args:
-        configuration: of the one partition; no resolver of users, because that would ask the world.
-        tell: hears of effects as they come.
+        configuration: of the one partition; no resolver of users, because that would need I/O.
+        tell: is called with effects as they come.
         record: file to record all inputs to, for ``remuda replay``.
         reservation_delay_ns: how old an ask must be to reserve a node, None: never (RSV-3).
 

@@ -27,7 +27,7 @@ class Connections:
         driver: pauses and resumes on the core thread.
         send: brings an errand there.
         roster: knows the states of the RMs.
-        clock: tells when they change.
+        clock: gives the time of a change.
     """
 
     def __init__(self, driver: Driver, send: Send, roster: Roster, clock: Clock) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-# How far apart turns begin while requests gather: so many times what the last one took, within
+# How far apart turns begin while requests gather: a multiple of what the last one took, within
 # bounds; and what counts as quick succession.
 SHARE: Final = 4
 SPACING_NS: Final = 2_000_000

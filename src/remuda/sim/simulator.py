@@ -336,7 +336,7 @@ class _Run:
                 self._asking.released(effect)
             elif isinstance(effect, ApplicationUpdated) and self._asking.updated(effect):
                 self._moves += 1
-                self.timeline.started({})  # in vain: it waits no more
+                self.timeline.started({})  # nothing starts: it waits no more
                 del self._live[effect.application_id]
 
     def _placed(self, effect: AllocationNew, now_ns: int) -> None:

@@ -170,7 +170,7 @@ def _unreadable(raw: msgspec.Raw, error: Exception) -> Unreadable:
 
 
 class _Bare(KubernetesObject, frozen=True):
-    """Stands for an object of which only the metadata could be read."""
+    """Stands for an object with readable metadata and an unreadable rest."""
 
 
 def _short(error: Exception) -> str:

@@ -130,7 +130,7 @@ class Reflectors:
 
     @property
     def unsynced(self) -> dict[str, str]:
-        """The kinds of which the first list is not complete, and why, for readiness."""
+        """The kinds whose first list is not complete, and why, for readiness."""
         return {
             kind.name: each.problem or "is being listed"
             for kind, each in self.by_kind.items()

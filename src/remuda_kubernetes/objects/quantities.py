@@ -44,7 +44,7 @@ def whole(quantity: str | float) -> int:
 
 @lru_cache(maxsize=4096)
 def scaled(quantity: str | float, scale: int) -> int:
-    """Return so many times a quantity, rounded away from zero. Raises: ObjectError."""
+    """Return a multiple of a quantity, rounded away from zero. Raises: ObjectError."""
     if isinstance(quantity, int):
         return _limited(quantity * scale)
     text = str(quantity)

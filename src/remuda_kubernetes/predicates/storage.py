@@ -297,7 +297,7 @@ def size_of(amounts: Amounts | None) -> int:
 
 
 def _alternatives(choice: NodeChoice | None) -> list[tuple[Pair, ...]]:
-    """Return the labels of which each node that reaches a volume has one, if there are such."""
+    """Return at most one group of labels: a node that reaches a volume has one of the group."""
     if choice is None or choice.terms is None:
         return []
     found: list[Pair] = []

@@ -110,7 +110,7 @@ class Settings:
     clock: Clock = field(default_factory=RealClock)
 
     def __post_init__(self) -> None:
-        """Refuse releases that nothing is known about. Raises: ValueError."""
+        """Refuse unknown releases. Raises: ValueError."""
         if not OLDEST <= self.minor <= NEWEST:
             message = f"minor: {self.minor} is not between {OLDEST} and {NEWEST}"
             raise ValueError(message)

@@ -121,7 +121,7 @@ def exists(plural: str, group: str, name: str) -> Refusal:
 
 
 def conflict(plural: str, group: str, name: str, why: str = "") -> Refusal:
-    """Refuse a write that rests on something that is no longer so."""
+    """Refuse a write that is based on an old state."""
     text = why or (
         "the object has been modified; please apply your changes to the latest version and try "
         "again"

@@ -1,7 +1,7 @@
 """The shim alone: its state machine, its calls and its session with a real scheduler.
 
-The scheduler is a process of its own. In place of an API server stands an object that answers each
-binding at once and tells the change of the pod, as a watch would.
+The scheduler is a process of its own. An object replaces the API server: it answers each
+binding at once and delivers the change of the pod, as a watch would.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """The shape pauses: for how long scheduling stands still while something large happens.
 
 One ask comes each millisecond, from the first part of the measurement to the last. The pause is the
-longest time from an ask to its callback: whatever holds the core thread, the interpreter or the
-delivery for a moment, an ask of that moment waits for its end.
+longest time from an ask to its callback: if something holds the core thread, the interpreter or the
+delivery for a moment, an ask of that moment waits until the moment ends.
 
 The cluster has 2,000 leaves with quotas, and is full of allocations. First nothing happens; then
 its configuration is loaded over and over, with one quota changed, with every tenth and with all;
 then another process reads full state dumps; then cyclic garbage is made, so that the collector
 looks as often as it ever does. Meanwhile an idle process notes for how long the machine itself
-stood still: no wait tells of the scheduler that is no longer than that.
+stood still. A wait that is no longer than that says nothing about the scheduler.
 """
 
 from __future__ import annotations

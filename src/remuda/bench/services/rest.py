@@ -164,7 +164,7 @@ def _measure_paced(
 
 
 def _let_wait(scheduler: InProcessScheduler, count: int) -> None:
-    """Give one application asks of which none fits on any node."""
+    """Give one application asks that fit no node."""
     for start in range(0, count, _WAITING):
         request = si.AllocationRequest(rmID=RM_ID)
         for number in range(start, min(count, start + _WAITING)):

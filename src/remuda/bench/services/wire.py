@@ -62,7 +62,7 @@ class Wire:
         )
 
     def add_nodes(self, requests: list[bytes], awaited: int) -> None:
-        """Send nodes and wait until so many new ones are accepted.
+        """Send nodes and wait until ``awaited`` of them are accepted.
 
         Raises: RemudaError, grpc.RpcError.
         """

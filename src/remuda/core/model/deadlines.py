@@ -42,33 +42,24 @@ POSTPONED_NS: Final = SECOND_NS
 # fits 64 bits.
 TIMEOUT_MS_LIMIT: Final = (2**63 - 1) // MILLISECOND_NS
 
-# The purposes of timers: an application leaves its state; one tries again after its back-off
-# (CYC-33); empty queues, or the next part of a removed partition, are deleted; asks are old enough
-# to reserve (RSV-3); a reservation is old enough to be cancelled (RSV-10); asks may wait for a
-# larger cluster (CYC-30); placeholders wait too long (GANG-20), an application runs too long
-# (APP-30), an allocation does (SI-37); an order is not confirmed (SI-69); asks that got no answer
-# from predicates are tried again (EXT-17), those that predicates refused (EXT-15); asks have waited
-# long enough to preempt (PRE-5); fruitless attempts to do so may be repeated (PRE-90), or
-# reservations that blocked them are old enough (RSV-10); a queue was above its changed maximum for
-# long enough (PRE-65); the oldest ended application was kept long enough (APP-18).
-STATE: Final = "state"
-BACKOFF: Final = "back-off"
-QUEUES: Final = "queues"
-AGE: Final = "age"
-RESERVATION_AGE: Final = "reservation age"
-OUTSTANDING: Final = "outstanding"
-RETENTION: Final = "retention"
-PLACEHOLDERS: Final = "placeholders"
-LIMIT: Final = "limit"
-EXECUTION: Final = "execution"
-CONFIRM: Final = "confirm"
-POSTPONED: Final = "postponed"
-PREEMPT_AGE: Final = "preemption age"
-ATTEMPTS: Final = "attempts"
-OPENS: Final = "opens"
-RETRY: Final = "retry"
-QUOTA: Final = "quota"
-
+# The purposes of timers: what has happened when one runs out.
+STATE: Final = "state"  # An application leaves its state (APP-17).
+BACKOFF: Final = "back-off"  # The back-off of an application ends (CYC-33).
+QUEUES: Final = "queues"  # Empty queues, or the next part of a removed partition, are deleted.
+AGE: Final = "age"  # Asks are old enough to reserve a node (RSV-3).
+RESERVATION_AGE: Final = "reservation age"  # A reservation is old enough to be cancelled (RSV-10).
+OUTSTANDING: Final = "outstanding"  # Asks may wait for a larger cluster (CYC-30).
+RETENTION: Final = "retention"  # The oldest ended application was kept long enough (APP-18).
+PLACEHOLDERS: Final = "placeholders"  # Placeholders have waited too long (GANG-20).
+LIMIT: Final = "limit"  # An application has run too long (APP-30).
+EXECUTION: Final = "execution"  # An allocation has run too long (SI-37).
+CONFIRM: Final = "confirm"  # The RM has not confirmed a release in time (SI-69).
+POSTPONED: Final = "postponed"  # Asks without an answer from predicates are tried again (EXT-17).
+PREEMPT_AGE: Final = "preemption age"  # Asks have waited long enough to preempt (PRE-5).
+ATTEMPTS: Final = "attempts"  # Fruitless attempts to preempt may be repeated (PRE-90).
+OPENS: Final = "opens"  # Reservations that blocked such attempts are old enough (RSV-10).
+RETRY: Final = "retry"  # The RM is asked again about refused asks (EXT-15).
+QUOTA: Final = "quota"  # A queue was above its changed maximum for long enough (PRE-65).
 
 # How many other timers are checked whenever a timer is set.
 _LOOKED_AT: Final = 2

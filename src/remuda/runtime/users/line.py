@@ -133,7 +133,7 @@ class Line:
     def admit(self, request: Request) -> Request | None:
         """Return the request, completed, if it can go on now; None: it waits and goes by itself.
 
-        Never waits itself, also when the line is full.
+        The call never waits, even when the line is full.
         """
         missing: dict[_Key, GroupCache] = {}
         if isinstance(request, UpdateApplications) and request.new:

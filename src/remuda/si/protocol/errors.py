@@ -20,5 +20,5 @@ class SessionError(ProtocolError):
 
 
 def resync(message: str) -> SessionError:
-    """Return the error that only a new registration mends. Rules: EXT-9, RM-16."""
+    """Return the error after which the RM must register again. Rules: EXT-9, RM-16."""
     return SessionError(message, ext.Goodbye.RESYNC_REQUIRED)

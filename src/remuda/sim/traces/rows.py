@@ -1,7 +1,7 @@
 """Rows of text files, plain or gzip, and complaints that name file, line and column.
 
-Traces come from elsewhere: a reader must neither believe them nor die of them. Every value is
-taken out of a row by a method that checks it, and every failure is one line that tells the
+Traces come from elsewhere: a reader must not trust them, and a bad one must not crash it. Every
+value is taken out of a row by a method that checks it, and every failure is one line that tells the
 person where to look. Sizes are bounded, so that a small compressed file cannot fill the memory.
 """
 

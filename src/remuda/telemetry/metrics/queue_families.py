@@ -18,7 +18,7 @@ from remuda.telemetry.metrics.settings import ALL, NONE, MetricsSettings
 # MET-22 (of later releases): live states, by label.
 _LIVE: Final = {"new": ("New",), "accepted": ("Accepted",), **LIVE}
 
-# Whose usage is shown together beyond the bound; no name of a user.
+# The name under which the usage beyond the bound is shown together; no user can have it.
 OTHERS: Final = "(others)"
 
 _CONTAINERS: Final = "Allocations of a queue that came and went, by state."

@@ -41,7 +41,7 @@ def placeholder_entered(
 def complete_reservation(turn: Turn, partition: Partition, application: Application) -> None:
     """Start an application whose placeholders cover what it announced.
 
-    A resize may make them do so.
+    It is called after each new placeholder, and after a resize, which may enlarge one.
 
     Implements: GANG-5 (Ours). Rules: APP-4 (e), CYC-28.
     """
@@ -56,7 +56,7 @@ def complete_reservation(turn: Turn, partition: Partition, application: Applicat
 def release_late_placeholder(turn: Turn, partition: Partition, ask: Ask) -> None:
     """Request the release of a placeholder reported after the release of all others was requested.
 
-    ``ask``: the reported ask; for one that is no placeholder nothing is done.
+    ``ask``: the reported ask. The function ignores an ask that is no placeholder.
     Rules: GANG-23, GANG-30, GANG-43 (decision 62 of docs/spec). Emits: AllocationsReleased.
     """
     application = partition.applications.get(ask.application_id)

@@ -1,7 +1,8 @@
 """Tells RMs which asks wait for a larger cluster, at most once a second (rules: CYC-30).
 
-A timer is set when an ask was tried in vain, and when a change may allow an ask to be reported that
-could not be before. While nothing changes, or no ask is to be reported, there is no timer.
+A timer is set when an ask was tried without success, and when a change may allow an ask to be
+reported that could not be before. While nothing changes, or no ask is to be reported, there is no
+timer.
 """
 
 from __future__ import annotations

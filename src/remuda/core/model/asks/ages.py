@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
 FOREVER_NS: Final = 2**63 - 1
 
-# Asks that ended too early are removed when they are more than this and more than half of all.
+# Asks that ended before they were old enough are removed when they are more than this and more than
+# half of all.
 _SLACK: Final = 4_096
 
 

@@ -1,8 +1,9 @@
 """Questions about victims on their way to an RM, and the verdicts on their way back (EXT-18).
 
 A question of the core is a batch of nodes, each with its victims. A batch too long for a frame
-becomes several calls. For a node without victims the ordinary predicates are asked instead (SI-81).
-The core hears of a question once, when all of it is answered or overdue. Event loop of the server.
+becomes several calls. A node without victims goes to the ordinary predicates instead (SI-81). The
+core gets the answer to a question once, when all of it is answered or overdue. Event loop of the
+server.
 """
 
 from __future__ import annotations

@@ -264,7 +264,7 @@ class SessionService:
             await asyncio.wrap_future(self._core.unregister(rm_id))
 
     def _end(self, rm_id: str, error: SessionError) -> None:
-        """Another registration takes the place of the one that an RM has. Rules: RM-9."""
+        """End the session of an RM, because another registration takes its place. Rules: RM-9."""
         binding = self._bindings.pop(rm_id, None)
         if binding is not None:
             binding.finish(error)

@@ -1,8 +1,9 @@
 """The answer to each path: one table of routes over read-only queries to the core.
 
-A handler asks one view and dresses it; it raises ApiError for the errors of the catalogue. The
-order of checks is partition, syntax of the queue path, queue (REST-14). Long work, such as reading
-a configuration, runs on a thread of its own, so the event loop can serve others meanwhile.
+A handler asks for one view and returns its shape; it raises ApiError for the errors of the
+catalogue. The order of checks is partition, syntax of the queue path, queue (REST-14). Long work,
+such as reading a configuration, runs on a thread of its own, so the event loop can serve others
+meanwhile.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """How views become the JSON of the REST edge.
 
-A view of the core is dressed in its shape (shapes.py), and shapes are encoded, all in one way.
+Each view of the core becomes a shape, a record with the fields of the answer. All shapes are
+encoded in the same way.
 """
 
 from __future__ import annotations

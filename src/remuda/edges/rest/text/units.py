@@ -37,7 +37,7 @@ class Layout:
         self._colon = b": " if lines else b":"
 
     def inner(self) -> Layout:
-        """Return how what is within this is laid out."""
+        """Return the layout of the lines inside, which are indented further."""
         return Layout(lines=self._lines, indent=self._indent + b"  ")
 
     def new_line(self) -> bytes:

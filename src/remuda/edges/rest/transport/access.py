@@ -22,8 +22,8 @@ from remuda.edges.identities import Identity, read_identities
 from remuda.edges.rest.requests.errors import ADMIN_NEEDED, NOBODY_KNOWN, ApiError
 from remuda.edges.rest.shapes import dao
 
-# Probes ask without saying who they are. The description of the API has nothing of the cluster, nor
-# has the first page, and its page has to be there before anybody can type a token into it.
+# Probes have no token. The description of the API and the first page show nothing of the cluster,
+# and a browser must get the page before anybody can type a token into it.
 _OPEN: Final = frozenset({"/", "/ui/", "/livez", "/readyz", "/healthz", "/ws/v1/openapi.json"})
 _OPEN_BELOW: Final = "/ws/v1/docs"
 

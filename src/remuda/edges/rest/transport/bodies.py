@@ -51,7 +51,7 @@ async def read_body(request: Request, limit: int) -> bytes:
 
 
 async def drop_body(receive: Receive) -> None:
-    """Read a body of which nothing was read yet, and forget it, up to the limits."""
+    """Read a body that nobody has read, and drop it, up to the limits."""
     left = _DROP_LIMIT
     with suppress(TimeoutError):
         async with asyncio.timeout(DROP_SECONDS):
