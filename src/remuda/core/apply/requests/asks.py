@@ -111,9 +111,10 @@ def _add(turn: Turn, partition: Partition, application: Application, ask: Ask) -
     if request is None:
         amounts = partition.types.amounts(ask.resource)
         request = make_request(partition, application, ask, amounts, turn.now_ns)
+        # A key whose earlier ask ended goes on with its counts, so those members count already.
         before = (ask, _members(request)) if request.made else None
     else:
-        _say_again(turn, partition, request, ask)
+        _update(turn, partition, request, ask)
     pending = max(0, ask.max_allocations - request.made)
     lowered = pending < request.pending
     if pending and application.state in (states.NEW, states.COMPLETING):
@@ -190,7 +191,7 @@ def _count_members(partition: Partition, request: Request, before: tuple[Ask, in
         lose(partition, application, ask.task_group, -more)
 
 
-def _say_again(turn: Turn, partition: Partition, request: Request, ask: Ask) -> None:
+def _update(turn: Turn, partition: Partition, request: Request, ask: Ask) -> None:
     """Update an ask that was sent again; if it is unchanged it is tried again.
 
     Rules: SI-33, SI-10 (decision 135 of docs/spec).
