@@ -48,4 +48,3 @@ class Figures:
     responses: int = 0
     questions: int = 0
     verdicts: int = 0
-    changes: dict[str, int] = field(default_factory=dict)

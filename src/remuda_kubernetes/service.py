@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Final
 
@@ -81,10 +82,8 @@ class Service:
 
     def deliver(self, changes: Sequence[Change]) -> None:
         """Take in changes of objects."""
-        counts = self.figures.changes
-        with _Step(self):
+        with self._step():
             for change in changes:
-                counts[change.kind.name] = counts.get(change.kind.name, 0) + 1
                 self.shim.changed(change.kind, change.old, change.new)
 
     def begin(self, connect: Callable[[str, Settings], SchedulerLink]) -> None:
@@ -92,46 +91,45 @@ class Service:
 
         ``connect`` returns the way to the scheduler for a name and the settings of the beginning.
         """
-        began = self.begin_step()
-        self._link = connect(*self.shim.synced())
-        for event in self._held.take():
-            self._do(event)
-        self.end_step(began)
+        with self._step():
+            self._link = connect(*self.shim.synced())
+            for event in self._held.take():
+                self._do(event)
 
     # ------------------------------------------------------------------ the scheduler
 
     def registered(self, fault: str = "", *, refused: bool = False) -> None:
         """Tell the scheduler all there is, or try again after a while."""
         self.scheduler_problem = fault
-        with _Step(self):
+        with self._step():
             self.shim.registered(fault, refused=refused)
 
     def lost(self, reason: str) -> None:
         """Register again."""
         self.scheduler_problem = reason
-        with _Step(self):
+        with self._step():
             self.shim.lost()
             self.shim.register_again()
 
     def answered(self, responses: Sequence[Response]) -> None:
         """Take in responses."""
         self.figures.responses += len(responses)
-        with _Step(self):
+        with self._step():
             self.shim.answered(responses)
 
     def reconfigured(self, token: object, fault: str) -> None:
         """Take in whether a configuration counts now."""
-        with _Step(self):
+        with self._step():
             self.shim.reconfigured(token, fault)
 
     def events(self, records: Sequence[si.EventRecord]) -> None:
         """Take in events."""
-        with _Step(self):
+        with self._step():
             self.shim.events(records)
 
     def waits(self, update: si.UpdateContainerSchedulingStateRequest) -> None:
         """Take in that an ask waits."""
-        with _Step(self):
+        with self._step():
             self.shim.waits(update)
 
     def judge(self, items: Sequence[NodesPredicatesItem]) -> list[NodesPredicatesItemResult]:
@@ -153,20 +151,20 @@ class Service:
 
     # ------------------------------------------------------------------ inputs and effects
 
-    def begin_step(self) -> float:
-        """Bring the time up to date before an input; return when it began."""
-        now = time.monotonic_ns()
-        self.shim.tick(now)
-        return now / 1e9
-
-    def end_step(self, began: float) -> None:
-        """Carry out the effects of an input."""
-        for effect in self.shim.take():
-            self._do(effect)
-        for name, seconds in self.shim.take_latencies():
-            getattr(self.figures, name).observe(seconds)
-        self.figures.step.observe(time.monotonic() - began)
-        self._arm()
+    @contextmanager
+    def _step(self) -> Iterator[None]:
+        """Bring the time up to date before an input, and carry out its effects after it."""
+        began = time.monotonic_ns()
+        self.shim.tick(began)
+        try:
+            yield
+        finally:
+            for effect in self.shim.take():
+                self._do(effect)
+            for name, seconds in self.shim.take_latencies():
+                getattr(self.figures, name).observe(seconds)
+            self.figures.step.observe((time.monotonic_ns() - began) / 1e9)
+            self._arm()
 
     def _arm(self) -> None:
         """Set the timer to the next moment at which the state machine has something to do."""
@@ -182,7 +180,7 @@ class Service:
 
     def _on_time(self) -> None:
         self._timer = None
-        with _Step(self):
+        with self._step():
             pass
 
     def _do(self, effect: Effect) -> None:
@@ -203,16 +201,14 @@ class Service:
         else:
             task = self._loop.create_task(self._call(effect))
             self._running.add(task)
+            task.add_done_callback(self._running.discard)
 
     async def _call(self, call: Call) -> None:
         outcome = await self._carry_out(call)
         if not outcome.done:
             _log.info("%s: %s: %s", type(call).__name__, outcome.result.value, outcome.message)
-        with _Step(self):
+        with self._step():
             self.shim.ended(call.number, outcome)
-        task = asyncio.current_task()
-        if task is not None:
-            self._running.discard(task)
 
     async def _carry_out(self, call: Call) -> Outcome:
         calls = self._calls
@@ -277,17 +273,3 @@ class _Held:
         """Return what was kept, once."""
         taken, self._events = self._events, {}
         return list(taken.values())
-
-
-class _Step:
-    """One input: the time before it, the effects after it."""
-
-    def __init__(self, service: Service) -> None:
-        self._service = service
-        self._began = 0.0
-
-    def __enter__(self) -> None:
-        self._began = self._service.begin_step()
-
-    def __exit__(self, *_: object) -> None:
-        self._service.end_step(self._began)

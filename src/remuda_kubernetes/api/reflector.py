@@ -73,7 +73,7 @@ class ReflectorSettings:
 
 @dataclass
 class ReflectorFigures:
-    """What is counted since the start, for metrics; ``list_seconds`` is that of the last list."""
+    """What is counted since the start, for metrics."""
 
     events: int = 0
     bookmarks: int = 0
@@ -81,8 +81,6 @@ class ReflectorFigures:
     watches: int = 0
     failures: int = 0
     unreadable: int = 0
-    list_seconds: float = 0.0
-    last_heard: float = 0.0
 
 
 class _Relist(Exception):  # noqa: N818 - not an error: the way on
@@ -196,7 +194,6 @@ class Reflector(Generic[T]):
 
         Without a version in the query the server answers with the newest state, in pages.
         """
-        started = self._clock.now()
         self._known.begin_list()
         version, token = "", ""
         while True:
@@ -218,8 +215,6 @@ class Reflector(Generic[T]):
         self._page_size = self._settings.page
         self._expired_lists = 0
         self.figures.lists += 1
-        self.figures.list_seconds = self._clock.now() - started
-        self.figures.last_heard = self._clock.now()
         self.synced.set()
         self.heard.set()
 
@@ -286,7 +281,6 @@ class Reflector(Generic[T]):
             for line in lines:
                 self._take_event(self._reader.event(line), changes)
         finally:
-            self.figures.last_heard = self._clock.now()
             self._pass_on(changes)
         self._well()
 

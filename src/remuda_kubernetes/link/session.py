@@ -72,7 +72,7 @@ class SchedulerLink:
         address: HOST:PORT of the scheduler's gRPC listener.
         rm_id: the name of this resource manager.
         receiver: takes in what arrives.
-        version, build: what the registration says of this program.
+        policy_group, build: what the registration says of the queue file and of this program.
         security: files for TLS, and a token.
     """
 
