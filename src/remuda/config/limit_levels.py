@@ -149,7 +149,7 @@ class _Levels(Generic[V]):
 
 
 class _ResourceLevels(_Levels[_Allowed]):
-    """Implements: CFG-95, CFG-97. Rules: CFG-96."""
+    """The maximum resources of limits, on each level. Implements: CFG-95, CFG-97. Rules: CFG-96."""
 
     what = "maximum resource"
 
@@ -190,7 +190,10 @@ class _ResourceLevels(_Levels[_Allowed]):
 
 
 class _ApplicationLevels(_Levels[int]):
-    """Implements: CFG-98. Not limited (0) below a limit is more than the limit."""
+    """The maximum numbers of applications of limits, on each level.
+
+    Not limited (0) below a limit is more than the limit. Implements: CFG-98.
+    """
 
     what = "max applications"
 

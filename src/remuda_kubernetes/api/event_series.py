@@ -1,6 +1,6 @@
-"""Equal events about one object become one event with a count; talkative objects are held back.
+"""Equal events about one object become one event with a count.
 
-Pure: what is posted and the time go in, what is to be written comes out.
+The number of events about one object is limited. Pure: posted events and the time go in, the events to write come out.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ class Reflectors:
             await self._clock.sleep(_LOOK_SECONDS)
 
     def check(self) -> None:
-        """Raises: what a reflector raised, if one did."""
+        """Raise what a reflector raised, if one did."""
         for task in self._tasks:
             if task.done() and not task.cancelled():
                 task.result()

@@ -51,7 +51,7 @@ class Catalogue:
             self._storage.set(found)
 
     def remove(self, kind: Kind, namespace: str, name: str) -> None:
-        """Take that an object is gone."""
+        """Note that an object is gone."""
         if kind is kinds.NAMESPACE:
             self._set_namespace(name, None)
         elif kind is kinds.RESOURCE_CLAIM:

@@ -78,11 +78,11 @@ class Cluster:
         self._waiting.part()
 
     def remove_node(self, name: str) -> None:
-        """Take that a node is gone; pods on it stay known and return with it."""
+        """Note that a node is gone; pods on it stay known and return with it."""
         self._placements.remove_node(name)
 
     def set_pod(self, pod: Pod, node_name: str) -> None:
-        """Take that a pod runs, or is assumed to run, on a node, known or not.
+        """Note that a pod runs, or is assumed to run, on a node, known or not.
 
         The same uid again replaces what was known. The pod waits no longer. Leave pods out, or
         remove them, once they have ended. Raises: ObjectError.
@@ -93,7 +93,7 @@ class Cluster:
         self._wake_freed_claims()
 
     def remove_pod(self, uid: str) -> None:
-        """Take that a pod is gone from its node, or waits no longer."""
+        """Note that a pod is gone from its node, or waits no longer."""
         self._waiting.drop(uid)
         if self._placements.remove_pod(uid) is not None:
             self._wake_freed_claims()
@@ -112,7 +112,7 @@ class Cluster:
         self._catalogue.set(kind, found)
 
     def remove_object(self, kind: Kind, namespace: str, name: str) -> None:
-        """Take that an object of another kind is gone."""
+        """Note that an object of another kind is gone."""
         self._catalogue.remove(kind, namespace, name)
 
     # -------------------------------------------------------------------------------- pods

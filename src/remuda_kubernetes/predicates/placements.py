@@ -168,7 +168,7 @@ class Placements:
     # --------------------------------------------------------------------------------- pods
 
     def set_pod(self, pod: Pod, node_name: str) -> None:
-        """Take that a pod is on a node, with what it is now. Raises: ObjectError."""
+        """Note that a pod is on a node, with what it is now. Raises: ObjectError."""
         known = self.placed.get(pod.uid)
         if known is not None and known.node_name == node_name and _reads_alike(known.pod, pod):
             known.pod = pod
@@ -187,7 +187,7 @@ class Placements:
             self._enter(pod.uid, made, state)
 
     def remove_pod(self, uid: str) -> Placed | None:
-        """Take that a pod has left its node. Returns what it was, None if it was not there."""
+        """Note that a pod has left its node. Returns what it was, None if it was not there."""
         placed = self.placed.pop(uid, None)
         if placed is None:
             return None

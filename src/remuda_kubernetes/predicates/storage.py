@@ -188,7 +188,7 @@ class Storage:
             _discard(self._room, entry.storage_class, entry)
 
     def set_attachment(self, attachment: VolumeAttachment) -> None:
-        """Take that a volume is attached to a node."""
+        """Note that a volume is attached to a node."""
         self.remove_attachment(attachment.name)
         volume = attachment.spec.source.persistent_volume_name
         if volume:

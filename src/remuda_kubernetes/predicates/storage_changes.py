@@ -81,7 +81,7 @@ class StorageChanges:
         self._waiting.wake_claims(VOLUME_BINDING | VOLUME_ZONE, concerned)
 
     def remove(self, kind: Kind, namespace: str, name: str) -> None:
-        """Take that an object is gone; only what limited something can help by that."""
+        """Note that an object is gone. Pods can profit only if the object limited something."""
         storage = self._storage
         match kind.name:
             case "PersistentVolume":

@@ -88,7 +88,7 @@ class Waiting:
         return self._workloads.selector(pod)
 
     def drop(self, uid: str) -> None:
-        """Take that a pod waits no longer."""
+        """Note that a pod waits no longer."""
         known = self._pods.pop(uid, None)
         self._renamed.discard(uid)
         if known is None:

@@ -10,7 +10,7 @@ from remuda.core.model.vectors import Amounts, Vector, add, equal
 
 
 def require(holds: bool, partition: Partition, what: str) -> None:
-    """Raise InvariantViolation naming the partition unless something holds. Rules: RES-16."""
+    """Raise InvariantViolation naming the partition unless a condition is true. Rules: RES-16."""
     if not holds:
         raise InvariantViolation(f"partition [{partition.rm_id}]{partition.name}: {what}")
 

@@ -48,7 +48,7 @@ def check_choice(partition: Partition, choice: Preempt, now_ns: int) -> None:
 
 
 def _may_go(partition: Partition, victim: Allocation, name: str) -> None:
-    """Rules: PRE-13, PRE-59, PRE-82 (h)."""
+    """The allocation may be a victim at all. Rules: PRE-13, PRE-59, PRE-82 (h)."""
     require(victim.release_type == 0, partition, f"{name} is to be released already")
     require(victim.preemption is None, partition, f"{name} is a victim already")
     require(victim.replaces is None, partition, f"{name} is in flight")
@@ -64,7 +64,7 @@ def _room(partition: Partition, choice: Preempt, name: str) -> None:
 
 
 def _required(partition: Partition, choice: Preempt, name: str) -> None:
-    """Rules: PRE-41."""
+    """Victims on a required node have no higher priority than the ask. Rules: PRE-41."""
     for victim in choice.victims:
         lower = victim.ask.priority <= choice.request.ask.priority
         require(lower, partition, f"{name}: a victim of higher priority")
@@ -99,7 +99,7 @@ def _priority_below(leaf: Queue, common: Queue, priority: int) -> int:
 
 
 def _within_maxima(partition: Partition, choice: Preempt, leaf: Queue, name: str) -> None:
-    """Rules: PRE-82 (a)."""
+    """The queues above the ask stay within their maxima, with the ask. Rules: PRE-82 (a)."""
     for queue in leaf.path_up:
         if queue.maximum is None:
             continue

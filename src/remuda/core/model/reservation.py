@@ -105,7 +105,7 @@ class Reservations:
         self.reservations: dict[int, Reservation] = {}
         # Classes of reservations of equal asks under the same limits.
         self.classes: dict[ReservationClassKey, ReservationClass] = {}
-        # Usage or limits changed since the last review of the classes.
+        # Whether usage or limits changed since the last review of the classes.
         self.stale: bool = False
         # When the next reservation beyond the headroom reaches its maximum age (RSV-10).
         self.due_ns: int = FOREVER_NS

@@ -31,7 +31,7 @@ class PartitionSettings:
         self.config = config
         # The placement rules of the configuration, ready for use.
         self.rules: tuple[PlacementRule, ...] = ()
-        # Queues are ordered as 1.5 did (KV-5).
+        # Whether queues are ordered as in 1.5 (KV-5).
         self.parity: bool = False
         # By resource type, for scores of nodes (NOD-15).
         self.node_sort_weights: Mapping[str, float] = {}
@@ -41,11 +41,11 @@ class PartitionSettings:
         self.reservation_limit_ns: int = 0
         # After how long a release request is repeated, 0: never (SI-69).
         self.confirm_timeout_ns: int = 0
-        # The running time of applications is limited (APP-30).
+        # Whether the running time of applications is limited (APP-30).
         self.enforce_timeouts: bool = False
-        # A timer that removes empty queues is set (OBJ-5).
+        # Whether a timer that removes empty queues is set (OBJ-5).
         self.cleanup_set: bool = False
-        # The RM is asked about nodes (NOD-13), and about victims (PRE-28).
+        # Whether the RM is asked about nodes (NOD-13), and about victims (PRE-28).
         self.predicates: bool = False
         self.preemption_predicates: bool = False
         self.set_config(config)

@@ -115,6 +115,7 @@ class Fence:
         return found
 
     def _derive(self, queue: Queue) -> tuple[Queue, int, int | None] | None:
+        """Work out common queue, threshold and rank of a queue from those of its parent."""
         parent = queue.parent
         if parent is None:
             return None

@@ -128,7 +128,7 @@ class UsagePages:
 
 
 def _require_sane(request: ext.UsageRequest) -> None:
-    """Raises: ProtocolError for what cannot be asked."""
+    """Refuse a kind that does not exist. Raises: ProtocolError."""
     if request.kind not in _WORDS:
         known = ", ".join(f"{number} {word}" for number, word in _WORDS.items())
         raise ProtocolError(f"kind {request.kind} is none; there are {known}")

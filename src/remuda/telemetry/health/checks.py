@@ -43,7 +43,7 @@ def findings(survey: Survey, before: Trouble) -> list[Finding]:
 
 
 def _amounts(survey: Survey) -> list[Finding]:
-    """Implements: HLT-6, HLT-7."""
+    """Look for negative amounts. Implements: HLT-6, HLT-7."""
     return [
         _named(
             "Negative resources",
@@ -83,7 +83,7 @@ def _sums(survey: Survey) -> list[Finding]:
 
 
 def _nodes(survey: Survey) -> list[Finding]:
-    """Implements: HLT-10, HLT-11."""
+    """Check the accounts of each node. Implements: HLT-10, HLT-11."""
     return [
         _named(
             "Consistency of data",
@@ -102,7 +102,7 @@ def _nodes(survey: Survey) -> list[Finding]:
 
 
 def _ratio(shares: Sequence[Share]) -> Finding:
-    """Implements: HLT-12."""
+    """Compare the number of reservations with that of nodes. Implements: HLT-12."""
     ratios = [f"{each.reservations / each.nodes:f}" if each.nodes else "NaN" for each in shares]
     return Finding(
         "Reservation check",
@@ -112,7 +112,10 @@ def _ratio(shares: Sequence[Share]) -> Finding:
 
 
 def _orphans(survey: Survey) -> list[Finding]:
-    """Implements: HLT-13, HLT-14."""
+    """Look for allocations that only the node or only the application has.
+
+    Implements: HLT-13, HLT-14.
+    """
     return [
         Finding(
             "Orphan allocation on node check",

@@ -127,13 +127,15 @@ class Application(Lender[str, Allocation]):
         self.user_groups: tuple[str, ...] = submitted.user_groups
         # The trackers that concern it; None while it has neither asks nor allocations.
         self.limit_set: LimitSet | None = None
-        # The group it is tracked under, "" for none; it stays once a decision looked (LIM-24).
+        # The group it is tracked under, "" for none; it stays once a decision examined it (LIM-24).
         self.group: str = ""
-        self.seen: bool = False  # A decision looked at it (LIM-20).
-        # Observers know its group; a reload removed the group and no other was chosen yet (LIM-64).
+        self.seen: bool = False  # Whether a decision examined it (LIM-20).
+        # Whether observers know its group; whether a reload removed the group and no other was
+        # chosen yet (LIM-64).
         self.linked: bool = False
         self.unlinked: bool = False
-        self.counted: bool = False  # It counts as one application of its user and group (LIM-36).
+        # Whether it counts as one application of its user and group (LIM-36).
+        self.counted: bool = False
         # Whether its queues, and the limits of its user and group, last allowed it to start
         # (QUE-26).
         self.queue_lets: bool = True
@@ -141,8 +143,8 @@ class Application(Lender[str, Allocation]):
         # Its own order of nodes, "" the partition's (NOD-23).
         self.node_policy: str = submitted.node_policy
         self.reservations: dict[int, Reservation] = {}  # Its reservations by number, oldest first.
-        # It is in Accepted and counts at its queues early, for reservations or placeholders
-        # (QUE-24).
+        # Whether it is in Accepted and counts at its queues early, for reservations or
+        # placeholders (QUE-24).
         self.counted_early: bool = False
         # Until when it backs off and none of its asks is tried, 0: it does not back off (CYC-33).
         self.backoff_until_ns: int = 0

@@ -80,20 +80,22 @@ class Request:
         self.next_identity: int = 0
         # How many of ``made`` wait for the end of a placeholder (GANG-14).
         self.in_flight: int = 0
-        # It is old enough to reserve (RSV-3); ``ages``: the time for that is listed.
+        # Whether it is old enough to reserve (RSV-3); ``ages``: whether the time for that is
+        # listed.
         self.aged: bool = False
         self.ages: bool = False
-        # A decision looked at it with enough user quota (CYC-30).
+        # Whether a decision examined it with enough user quota (CYC-30).
         self.attempted: bool = False
-        # It was reported to its RM as waiting for resources (CYC-30).
+        # Whether its RM knows that it waits for resources (CYC-30).
         self.reported: bool = False
-        # It found no node, and its leaf counts that (CYC-33).
+        # Whether it found no node, and its leaf counts that (CYC-33).
         self.unplaced: bool = False
-        # It is listed in ``Outstanding``, to be reported if it qualifies (CYC-30).
+        # Whether it is listed in ``Outstanding``, to be reported if it qualifies (CYC-30).
         self.outstanding: bool = False
         # The preemption in effect for it, None if there is none (PRE-6, PRE-89).
         self.preemption: Preemption | None = None
-        # It may preempt others now (PRE-5); ``preempt_timed``: the time for that is listed.
+        # Whether it may preempt others now (PRE-5); ``preempt_timed``: whether the time for that is
+        # listed.
         self.preempt_due: bool = False
         self.preempt_timed: bool = False
         # When preemption was last tried for it, None: never (PRE-5).

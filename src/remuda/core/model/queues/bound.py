@@ -89,7 +89,7 @@ class Bound:
         # None and 0: not limited.
         self.maximum: Vector | None = None
         self.max_applications: int = 0
-        # A type that ``maximum`` does not name is refused, not unlimited (root, QUE-8).
+        # Whether a type that ``maximum`` does not name is refused, not unlimited (root, QUE-8).
         self.closed: bool = False
         self.allocated = Vector()
         # The part of ``allocated`` that victims of preemption hold (PRE-89).

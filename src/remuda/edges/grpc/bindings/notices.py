@@ -70,7 +70,7 @@ class Notices:
             self._events_due_ns = now_ns + self._interval_ns
 
     def offer_state(self, state: ContainerStateUpdated) -> None:
-        """Take in what became of an ask. Rules: SI-82."""
+        """Keep the state of an ask for the RM, if it takes states. Rules: SI-82."""
         if self._wants_states:
             self._states.append(state)
 

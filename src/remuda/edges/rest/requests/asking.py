@@ -99,7 +99,7 @@ async def ask_partitions(views: Views) -> list[PartitionView]:
 
 
 async def require_partition(views: Views, asked: Asked) -> None:
-    """Raises: ApiError if the partition does not exist."""
+    """Go on only if the partition exists. Raises: ApiError."""
     for view in await ask_partitions(views):
         if view.name == asked.partition and asked.rm_id in ("", view.rm_id):
             return

@@ -225,7 +225,7 @@ async def _keys(
 
 
 def in_order(keys: Sequence[ApplicationKey]) -> list[ApplicationKey]:
-    """Return keys sorted. Sorting many at once would let no other thread run meanwhile."""
+    """Return keys sorted, in portions: no other thread can run during a single sort."""
     portions = [sorted(keys[at : at + _SORTED]) for at in range(0, len(keys), _SORTED)]
     return list(merge(*portions)) if len(portions) > 1 else list(keys and portions[0])
 
