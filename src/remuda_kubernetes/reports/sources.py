@@ -82,13 +82,13 @@ class _Figures(Collector):
         events = _counter("watch_events", "Events of watches.", "kind")
         lists = _counter("lists", "Lists that were read.", "kind")
         failures = _counter("watch_failures", "Lists and watches that failed.", "kind")
-        silent = _gauge("objects", "Objects that are known.", "kind")
+        known = _gauge("objects", "Objects that are known.", "kind")
         for kind, each in self._reflectors.by_kind.items():
             events.add_metric([kind.name], each.figures.events)
             lists.add_metric([kind.name], each.figures.lists)
             failures.add_metric([kind.name], each.figures.failures)
-            silent.add_metric([kind.name], len(each.objects))
-        yield from (events, lists, failures, silent)
+            known.add_metric([kind.name], len(each.objects))
+        yield from (events, lists, failures, known)
 
     def _writes(self) -> Iterator[Metric]:
         figures = self._calls.figures

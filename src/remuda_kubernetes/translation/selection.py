@@ -30,7 +30,7 @@ def side_of(pod: Pod, scheduler_names: Container[str]) -> Side:
     Pods that ended are nothing. So are pods without a node that are being deleted, or that have
     scheduling gates; the latter change when their gates are gone.
     """
-    if pod.status.phase in _ENDED:
+    if pod.ended:
         return Side.NOTHING
     spec = pod.spec
     if spec.scheduler_name not in scheduler_names:
@@ -38,6 +38,3 @@ def side_of(pod: Pod, scheduler_names: Container[str]) -> Side:
     if not spec.node_name and (spec.scheduling_gates or pod.metadata.deletion_timestamp):
         return Side.NOTHING
     return Side.OURS
-
-
-_ENDED = frozenset({"Succeeded", "Failed"})

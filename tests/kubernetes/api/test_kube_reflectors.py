@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from remuda_kubernetes.api.connection import Connection
 from remuda_kubernetes.api.discovery import Served
-from remuda_kubernetes.api.reflector import ReflectorSettings
+from remuda_kubernetes.api.reflector import Deliver, ReflectorSettings
 from remuda_kubernetes.api.reflectors import Reflectors
 from remuda_kubernetes.objects.changes import Change
 from remuda_kubernetes.objects.kinds import CONFIG_MAP, CSI_CAPACITY, NODE, POD
@@ -39,14 +40,16 @@ def prepared(server: Server) -> None:
         server.on("WATCH", path, quiet)
 
 
+def made(connection: Connection, deliver: Deliver = lambda changes: None) -> Reflectors:
+    return Reflectors(connection, SERVED, deliver, namespace="remuda", kinds=KINDS, settings=QUICK)
+
+
 def test_every_kind_that_the_server_has_is_read_into_one_queue() -> None:
     async def test() -> None:
         changes: list[Change] = []
         async with Server() as server, server.connection() as connection:
             prepared(server)
-            reflectors = Reflectors(
-                connection, SERVED, changes.extend, namespace="remuda", kinds=KINDS
-            )
+            reflectors = made(connection, changes.extend)
             assert set(reflectors.unsynced) == {"ConfigMap", "Node", "Pod"}
             reflectors.start()
             await reflectors.wait_synced()
@@ -71,14 +74,7 @@ def test_the_barrier_waits_for_the_slowest_and_says_for_what() -> None:
         async with Server() as server, server.connection() as connection:
             prepared(server)
             server.on("GET", "/api/v1/nodes", refusal(403, "Forbidden", "nodes is forbidden"))
-            reflectors = Reflectors(
-                connection,
-                SERVED,
-                lambda changes: None,
-                namespace="remuda",
-                kinds=KINDS,
-                settings=QUICK,
-            )
+            reflectors = made(connection)
             reflectors.start()
             barrier = asyncio.create_task(reflectors.wait_synced())
             await eventually(lambda: list(reflectors.problems) == ["Node"])
@@ -99,14 +95,7 @@ def test_an_outage_is_told_once_and_not_by_every_kind(caplog: pytest.LogCaptureF
     async def test() -> None:
         async with Server() as server, server.connection() as connection:
             prepared(server)
-            reflectors = Reflectors(
-                connection,
-                SERVED,
-                lambda changes: None,
-                namespace="remuda",
-                kinds=KINDS,
-                settings=QUICK,
-            )
+            reflectors = made(connection)
             reflectors.start()
             await reflectors.wait_synced()
             await eventually(lambda: server.open_requests == 3)
@@ -133,7 +122,7 @@ def test_a_fault_of_the_callback_is_not_hidden() -> None:
     async def test() -> None:
         async with Server() as server, server.connection() as connection:
             prepared(server)
-            reflectors = Reflectors(connection, SERVED, broken, namespace="remuda", kinds=KINDS)
+            reflectors = made(connection, broken)
             reflectors.start()
             with pytest.raises(ZeroDivisionError):
                 await reflectors.wait_synced()
@@ -186,9 +175,7 @@ def test_watches_that_were_silent_tell_all_when_they_are_opened_anew() -> None:
         async with Server() as server, server.connection() as connection:
             prepared(server)
             server.on("WATCH", "/api/v1/pods", quiet, missed)
-            reflectors = Reflectors(
-                connection, SERVED, changes.extend, namespace="remuda", kinds=KINDS
-            )
+            reflectors = made(connection, changes.extend)
             reflectors.start()
             await reflectors.wait_synced()
             await eventually(lambda: len(server.seen("WATCH")) == 3)
@@ -208,9 +195,7 @@ def test_what_the_server_does_not_remember_is_listed_before_all_is_known() -> No
         async with Server() as server, server.connection() as connection:
             prepared(server)
             server.on("WATCH", "/api/v1/nodes", quiet, refusal(410, "Expired", "too old"), quiet)
-            reflectors = Reflectors(
-                connection, SERVED, changes.extend, namespace="remuda", kinds=KINDS, settings=QUICK
-            )
+            reflectors = made(connection, changes.extend)
             reflectors.start()
             await reflectors.wait_synced()
             await eventually(lambda: len(server.seen("WATCH")) == 3)
@@ -227,14 +212,7 @@ def test_a_server_that_is_away_is_waited_for_before_all_is_known() -> None:
     async def test() -> None:
         async with Server() as server, server.connection() as connection:
             prepared(server)
-            reflectors = Reflectors(
-                connection,
-                SERVED,
-                lambda changes: None,
-                namespace="remuda",
-                kinds=KINDS,
-                settings=QUICK,
-            )
+            reflectors = made(connection)
             reflectors.start()
             await reflectors.wait_synced()
             port = server.port
