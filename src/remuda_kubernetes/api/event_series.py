@@ -1,6 +1,7 @@
 """Equal events about one object become one event with a count.
 
-The number of events about one object is limited. Pure: posted events and the time go in, the events to write come out.
+The number of events about one object is limited. Pure: posted events and the time go in, the events
+to write come out.
 """
 
 from __future__ import annotations
