@@ -147,7 +147,7 @@ class Answers:
         False, and nothing happens, if the RM is not asked through that port any more.
         """
         work = partial(self._take, rm_id, port, tuple(verdicts))
-        return self._send(Errand(work, touches_core=True))
+        return self._send(Errand(work, rm_id, touches_core=True))
 
     def give_about_victims(
         self,
@@ -163,7 +163,7 @@ class Answers:
         told = tuple([(verdict.success, verdict.index) for verdict in verdicts])
         command = PreemptionVerdicts(rm_id, ticket, told)
         work = partial(self._take_about_victims, port, command)
-        return self._send(Errand(work, touches_core=True))
+        return self._send(Errand(work, rm_id, touches_core=True))
 
     def bind(
         self,
@@ -179,13 +179,14 @@ class Answers:
         questions.
         """
         work = partial(self._bind, rm_id, port, sink, victims)
-        return self._send(Errand(work, touches_core=True))
+        return self._send(Errand(work, rm_id, touches_core=True))
 
     def unbind(
         self, rm_id: str, port: LaterPredicates | None, victims: LaterPreemption | None = None
     ) -> Future[bool]:
         """Ask an RM no longer. False if it was not asked through these ports."""
-        return self._send(Errand(partial(self._unbind, rm_id, port, victims), touches_core=True))
+        work = partial(self._unbind, rm_id, port, victims)
+        return self._send(Errand(work, rm_id, touches_core=True))
 
     def _take(
         self, rm_id: str, port: LaterPredicates, verdicts: tuple[PredicateVerdict, ...]

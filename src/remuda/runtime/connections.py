@@ -55,19 +55,19 @@ class Connections:
 
         Rules: RM-14, RM-15, RM-18.
         """
-        return self._do(partial(self._driver.connection_lost, rm_id, cause, sink))
+        return self._do(rm_id, partial(self._driver.connection_lost, rm_id, cause, sink))
 
     def back(self, rm_id: str, sink: EffectSink | None = None) -> Future[bool]:
         """The connection is there again: the RM is RUNNING. Rules: RM-15."""
-        return self._do(partial(self._driver.connection_back, rm_id, sink))
+        return self._do(rm_id, partial(self._driver.connection_back, rm_id, sink))
 
     def hold(self, rm_id: str, sink: EffectSink | None = None) -> Future[bool]:
         """Stop deciding for an RM that takes no messages; its timers go on. Rules: EXT-6."""
-        return self._do(partial(self._driver.hold, rm_id, sink, on=True))
+        return self._do(rm_id, partial(self._driver.hold, rm_id, sink, on=True))
 
     def release(self, rm_id: str, sink: EffectSink | None = None) -> Future[bool]:
         """Go on deciding for an RM that was held. Rules: EXT-6."""
-        return self._do(partial(self._driver.hold, rm_id, sink, on=False))
+        return self._do(rm_id, partial(self._driver.hold, rm_id, sink, on=False))
 
-    def _do(self, work: Callable[[], bool]) -> Future[bool]:
-        return self._send(Errand(work, touches_core=True))
+    def _do(self, rm_id: str, work: Callable[[], bool]) -> Future[bool]:
+        return self._send(Errand(work, rm_id, touches_core=True))

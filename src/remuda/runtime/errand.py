@@ -1,7 +1,7 @@
 """Work that other threads request from the core thread, and the promise of its result.
 
 Requests go through the inbox as they are. Everything that needs an answer (a registration, a query,
-a barrier) goes through it as an errand, so one queue gives one order.
+a barrier) goes through it as an errand, so one inbox gives one order.
 """
 
 from __future__ import annotations
@@ -28,17 +28,25 @@ def promise() -> Future[T]:
 class Errand(Generic[T_co]):
     """``work`` to run on the core thread; its result or error completes ``future``.
 
+    ``rm_id``: the resource manager among whose requests it takes its turn; "": it comes after all
+    requests that are there before it.
     ``touches_core``: the work changes the scheduler. An error other than a refusal (RemudaError)
     then means that the core is broken, and is raised on the core thread as well. ``large``: the
     work may take many milliseconds, and other threads should wait until it is done.
     """
 
-    __slots__ = ("future", "large", "touches_core", "work")
+    __slots__ = ("future", "large", "rm_id", "touches_core", "work")
 
     def __init__(
-        self, work: Callable[[], T_co], *, touches_core: bool = False, large: bool = False
+        self,
+        work: Callable[[], T_co],
+        rm_id: str = "",
+        *,
+        touches_core: bool = False,
+        large: bool = False,
     ) -> None:
         self.work = work
+        self.rm_id = rm_id
         self.touches_core = touches_core
         self.large = large
         self.future: Future[T_co] = promise()

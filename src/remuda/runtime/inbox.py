@@ -1,8 +1,11 @@
-"""Hands work to the core thread: a bounded queue that blocks its senders.
+"""Hands work to the core thread: a bounded queue per resource manager that blocks its senders.
 
-Bounded by elements (asks, nodes, releases), not by requests, because one request may carry a
-hundred thousand of them. A sender waits while the queue is full (SI-6). The core thread never
-waits, because a callback that sends a request would block the thread that drains the queue.
+The queues are bounded by elements (asks, nodes, releases), not by requests, because one request may
+carry a hundred thousand of them. A sender waits while its queue is full (SI-6). The core thread
+never waits, because a callback that sends a request would block the thread that drains the queues.
+
+The core thread takes from the queues in turn, by elements (deficit round robin, Shreedhar and
+Varghese 1995), and takes a large request in parts. So an RM that sends much delays only itself.
 """
 
 from __future__ import annotations
@@ -11,27 +14,83 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Final, Generic, TypeVar
+from operator import itemgetter
+from typing import Final, Generic, Protocol, TypeVar
 
 from remuda.runtime.errand import promise
 from remuda.runtime.errors import LoopStoppedError
 
-T = TypeVar("T")
 
-# Elements waiting in the inbox before senders block: about 100 MB of asks.
+class Entry(Protocol):
+    """What an inbox takes."""
+
+    @property
+    def rm_id(self) -> str:
+        """The RM in whose queue it waits; "": it comes after all that is there before it."""
+
+
+T = TypeVar("T", bound=Entry)
+
+# Elements that may wait before senders block, of all RMs and of one: about 100 MB of asks, 25 MB.
 CAPACITY: Final = 200_000
+_SHARES: Final = 4
+
+# Elements that a queue gives in its turn, if others wait, too.
+_TURN: Final = 256
+
+# Elements from which an entry is taken in parts.
+PART: Final = 1_024
 
 
 def anything() -> None:
     """Accept the entry: the default check."""
 
 
-class Inbox(Generic[T]):
-    """First in, first out; any number of senders, one receiver. Rules: SI-2, SI-6."""
+def whole(entry: T, most: int) -> tuple[T, int, T | None]:
+    """Take the entry as one: the default."""
+    return entry, most, None
 
-    def __init__(self, capacity: int = CAPACITY) -> None:
+
+class _Queue(Generic[T]):
+    """What waits for one RM: (number, entry, weight), oldest first.
+
+    ``weight``: that of all entries. ``credit``: elements that may be taken before others are
+    served.
+    """
+
+    __slots__ = ("credit", "entries", "weight")
+
+    def __init__(self) -> None:
+        self.entries: deque[tuple[int, T, int]] = deque()
+        self.weight = 0
+        self.credit = _TURN
+
+
+class Inbox(Generic[T]):
+    """First in, first out for each RM; any number of senders, one receiver.
+
+    Args:
+        capacity: elements that may wait; a quarter of them for one RM.
+        part: takes about so many elements off an entry; returns them, their weight and the rest,
+            None if that was all.
+
+    Implements: SI-6. Rules: SI-2.
+    """
+
+    def __init__(
+        self,
+        capacity: int = CAPACITY,
+        part: Callable[[T, int], tuple[T, int, T | None]] = whole,
+    ) -> None:
         self._capacity = capacity
-        self._entries: deque[tuple[T, int]] = deque()
+        self._share = max(1, capacity // _SHARES)
+        self._part = part
+        # In the order in which they are served; those of RMs for which nothing waits are removed.
+        self._queues: dict[str, _Queue[T]] = {}
+        self._order: deque[str] = deque()
+        # Entries of no RM: (number, entry), oldest first.
+        self._common: deque[tuple[int, T]] = deque()
+        self._number = 0
         self._weight = 0
         self._closed = ""
         self._hurry = False
@@ -39,17 +98,17 @@ class Inbox(Generic[T]):
         self._lock = threading.Lock()
         self._filled = threading.Condition(self._lock)
         self._drained = threading.Condition(self._lock)
-        self._waiters: list[Future[None]] = []
+        self._waiters: list[tuple[str, Future[None]]] = []
 
     def put(self, entry: T, weight: int = 1, check: Callable[[], None] = anything) -> None:
-        """Hand ``entry`` over, waiting while the inbox is full.
+        """Hand ``entry`` over, waiting while the queue of its RM or the inbox is full.
 
         ``check`` is called when there is room; no entry is added between it and this one.
 
         Raises: LoopStoppedError if the inbox is closed, also while waiting; what ``check`` raises.
         """
         with self._lock:
-            while self._weight >= self._capacity and not self._closed:
+            while self._full(entry.rm_id) and not self._closed:
                 self._drained.wait()
             check()
             self._append(entry, weight, hurry=True)
@@ -66,16 +125,30 @@ class Inbox(Generic[T]):
         Unlike the other methods it does not end a ``rest`` of the receiver.
         """
         with self._lock:
-            if self._weight >= self._capacity and not self._closed:
+            if self._full(entry.rm_id) and not self._closed:
                 return False
             check()
             self._append(entry, weight, hurry=False)
             return True
 
+    def _full(self, rm_id: str) -> bool:
+        queue = self._queues.get(rm_id)
+        return self._weight >= self._capacity or (queue is not None and queue.weight >= self._share)
+
     def _append(self, entry: T, weight: int, *, hurry: bool) -> None:
         if self._closed:
             raise LoopStoppedError(self._closed)
-        self._entries.append((entry, weight))
+        self._number += 1
+        rm_id = entry.rm_id
+        if rm_id:
+            queue = self._queues.get(rm_id)
+            if queue is None:
+                queue = self._queues[rm_id] = _Queue()
+                self._order.append(rm_id)
+            queue.entries.append((self._number, entry, weight))
+            queue.weight += weight
+        else:
+            self._common.append((self._number, entry))
         self._weight += weight
         if hurry:
             self._hurry = True
@@ -95,47 +168,97 @@ class Inbox(Generic[T]):
             self._filled.wait(seconds)
             self._enough = 0
 
-    def room(self) -> Future[None] | None:
-        """Return a future that completes when there is room or the inbox is closed.
+    def room(self, rm_id: str = "") -> Future[None] | None:
+        """Return a future that completes when an RM has room or the inbox is closed.
 
         None if there is room.
         """
         with self._lock:
-            if self._weight < self._capacity or self._closed:
+            if self._closed or not self._full(rm_id):
                 return None
             waiter: Future[None] = promise()
-            self._waiters.append(waiter)
+            self._waiters.append((rm_id, waiter))
             return waiter
 
     def take(self, weight: int, timeout: float | None) -> deque[T]:
         """Remove entries up to ``weight`` elements in total, at least one if there is one.
 
+        Those of one RM come in their order. The RMs are served in turn if not all can be taken;
+        otherwise all come in the order in which they were handed over.
         Waits at most ``timeout`` seconds for the first entry, for ever if it is None. The result is
         empty if no entry came in time or the inbox was closed.
         """
         with self._lock:
-            if not self._entries and not self._closed and timeout != 0:
+            if self.empty() and not self._closed and timeout != 0:
                 self._filled.wait(timeout)
-            taken: deque[T] = deque()
-            while self._entries and weight > 0:
-                entry, heft = self._entries.popleft()
-                taken.append(entry)
-                weight -= heft
-                self._weight -= heft
-            if not self._entries:
+            taken = deque(self._all()) if self._weight <= weight else self._some(weight)
+            if self.empty():
                 self._hurry = False
-            if self._weight < self._capacity:
-                self._drained.notify_all()
-                waiters, self._waiters = self._waiters, []
-            else:
-                waiters = []
+            waiters = self._with_room()
         for waiter in waiters:
             waiter.set_result(None)
         return taken
 
+    def _some(self, weight: int) -> deque[T]:
+        taken: deque[T] = deque()
+        while weight > 0 and not self.empty():
+            entry, heft = self._next()
+            taken.append(entry)
+            weight -= heft
+            self._weight -= heft
+        return taken
+
+    def _next(self) -> tuple[T, int]:
+        """Remove the entry, or the part of one, whose turn it is; return it and its weight."""
+        if self._common and self._common[0][0] < self._oldest():
+            return self._common.popleft()[1], 1
+        rm_id, queue = self._queue_in_turn()
+        number, entry, weight = queue.entries.popleft()
+        heft = weight
+        if weight > PART:
+            entry, heft, rest = self._part(entry, PART)
+            if rest is None:
+                heft = weight
+            else:
+                queue.entries.appendleft((number, rest, weight - heft))
+        queue.weight -= heft
+        queue.credit -= heft
+        if not queue.entries:
+            del self._queues[rm_id]
+            self._order.popleft()
+        return entry, heft
+
+    def _queue_in_turn(self) -> tuple[str, _Queue[T]]:
+        """Return the first queue whose credit lasts for its next entry; each that waits gets more.
+
+        A queue on its own needs no credit.
+        """
+        while True:
+            rm_id = self._order[0]
+            queue = self._queues[rm_id]
+            if len(self._order) == 1 or queue.credit >= min(queue.entries[0][2], PART):
+                return rm_id, queue
+            queue.credit = max(queue.credit, -PART) + _TURN
+            self._order.rotate(-1)
+
+    def _oldest(self) -> int:
+        """Return the number of the oldest entry of all RMs."""
+        return min(
+            (queue.entries[0][0] for queue in self._queues.values()), default=self._number + 1
+        )
+
+    def _with_room(self) -> list[Future[None]]:
+        """Return the waiters whose RMs have room now, and wake the threads that wait."""
+        if self._weight < self._capacity:
+            self._drained.notify_all()
+        found = [each for each in self._waiters if self._closed or not self._full(each[0])]
+        if found:
+            self._waiters = [each for each in self._waiters if each not in found]
+        return [waiter for _, waiter in found]
+
     def empty(self) -> bool:
         """Whether no entry waits."""
-        return not self._entries
+        return not self._order and not self._common
 
     def close(self, reason: str) -> None:
         """Refuse further entries with ``reason``, and wake all waiting threads."""
@@ -143,14 +266,24 @@ class Inbox(Generic[T]):
             self._closed = self._closed or reason
             self._filled.notify_all()
             self._drained.notify_all()
-            waiters, self._waiters = self._waiters, []
+            waiters = self._with_room()
         for waiter in waiters:
             waiter.set_result(None)
 
     def leftovers(self) -> list[T]:
-        """Remove and return all entries, when the loop ends."""
+        """Remove and return all entries, oldest first, when the loop ends."""
         with self._lock:
-            left = [entry for entry, _ in self._entries]
-            self._entries.clear()
-            self._weight = 0
-            return left
+            return self._all()
+
+    def _all(self) -> list[T]:
+        """Remove and return all entries, oldest first."""
+        found = list(self._common)
+        for queue in self._queues.values():
+            found += [(number, entry) for number, entry, _ in queue.entries]
+        self._queues.clear()
+        self._order.clear()
+        self._common.clear()
+        self._weight = 0
+        if len(found) > 1:
+            found.sort(key=itemgetter(0))
+        return [entry for _, entry in found]

@@ -43,7 +43,7 @@ from remuda.runtime.inbox import CAPACITY, Inbox, anything
 from remuda.runtime.operations import Operations
 from remuda.runtime.pace import Pace
 from remuda.runtime.ports import Clock, EffectSink, Recorder, SchedulerFactory
-from remuda.runtime.requests import Request, weight, with_those_behind
+from remuda.runtime.requests import Request, part, weight, with_those_behind
 from remuda.runtime.roster import IN_PROCESS, Roster
 from remuda.runtime.standstill import Standstill
 from remuda.runtime.timings import Stopwatch, Timings, TimingsView
@@ -137,7 +137,7 @@ class SchedulerLoop:
         self.dumps = DumpSources(self.roster)
         timings = self._driver.timings
         self.answers = Answers(self._delivery, self._driver.handle, self._send, timings)
-        self._inbox: Inbox[Request | Errand[object]] = Inbox(inbox_capacity)
+        self._inbox: Inbox[Request | Errand[object]] = Inbox(inbox_capacity, part=part)
         self.intake = Intake(self._inbox.put_now, self.resolvers, line_capacity)
         self._driver.left = self.intake.close
         self.room: Final[Callable[[str], Future[None] | None]] = partial(
@@ -252,7 +252,7 @@ class SchedulerLoop:
             records,
         )
         work = partial(self._driver.register, command, session, stored=stored, transport=transport)
-        errand = Errand(work, touches_core=True, large=True)
+        errand = Errand(work, command.rm_id, touches_core=True, large=True)
         self.roster.announce(command.rm_id, transport, self._clock.wall_ns())
         self.intake.close(command.rm_id)
         return self._send(errand)
@@ -261,7 +261,7 @@ class SchedulerLoop:
         """Remove an RM and all it owns; fails with ProtocolError if it is unknown (RM-19)."""
         self.intake.close(rm_id)
         work = partial(self._driver.unregister, rm_id)
-        return self._send(Errand(work, touches_core=True, large=True))
+        return self._send(Errand(work, rm_id, touches_core=True, large=True))
 
     def query(self, query: Query) -> Future[View]:
         """Answer a read-only question on the core thread, in its turn among the inputs."""
@@ -276,7 +276,7 @@ class SchedulerLoop:
 
         Those that wait in the line of an RM count if it is named.
         """
-        errand: Errand[None] = Errand(lambda: None)
+        errand: Errand[None] = Errand(lambda: None, rm_id)
         self.intake.passed(rm_id).add_done_callback(lambda _: self._send(errand))
         return errand.future
 
@@ -396,7 +396,7 @@ def _room(
     intake: Intake, inbox: Inbox[Request | Errand[object]], rm_id: str
 ) -> Future[None] | None:
     """Return what completes when ``try_submit`` may succeed again; None if it may now."""
-    return intake.room(rm_id) or inbox.room()
+    return intake.room(rm_id) or inbox.room(rm_id)
 
 
 def _pass_error(waiter: Future[None], errand: Future[None]) -> None:

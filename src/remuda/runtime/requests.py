@@ -1,8 +1,10 @@
-"""The weight of resource managers' requests in a bounded queue, and the merging of several."""
+"""The weight of resource managers' requests in a bounded queue, and their merging and parting."""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, Final, TypeAlias, TypeGuard
 
@@ -12,6 +14,11 @@ Request: TypeAlias = UpdateApplications | UpdateAllocations | UpdateNodes
 
 # The parts of a request about allocations, in the order in which they are handled.
 _PARTS: Final = ("allocations", "asks", "ask_releases", "releases")
+_LISTS: Final[Mapping[type, Sequence[str]]] = {
+    UpdateAllocations: _PARTS,
+    UpdateApplications: ("new", "remove"),
+    UpdateNodes: ("nodes",),
+}
 
 
 def weight(request: Request) -> int:
@@ -27,6 +34,27 @@ def weight(request: Request) -> int:
     if isinstance(request, UpdateApplications):
         return 1 + len(request.new) + len(request.remove)
     return 1 + sum(1 + len(node.existing) for node in request.nodes)
+
+
+def part(request: Any, most: int) -> tuple[Any, int, Any]:
+    """Take about ``most`` elements off a request: return a request with them, its weight, the rest.
+
+    The rest is None if these are all. The elements keep the order in which they are handled (SI-3).
+    What is no request stays whole. Rules: SI-2.
+    """
+    lists = _LISTS.get(type(request))
+    if lists is None:
+        return request, 1, None
+    if isinstance(request, UpdateNodes):
+        most = max(1, most * len(request.nodes) // weight(request))
+    taken: dict[str, Any] = {}
+    left: dict[str, Any] = {}
+    for name in lists:
+        elements = getattr(request, name)
+        taken[name], left[name] = elements[:most], elements[most:]
+        most -= len(taken[name])
+    first = replace(request, **taken)
+    return first, weight(first), replace(request, **left) if any(left.values()) else None
 
 
 def with_those_behind(request: Request, behind: deque[Any]) -> Request:

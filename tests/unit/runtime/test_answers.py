@@ -191,16 +191,16 @@ def test_a_recording_with_verdicts_is_repeated_exactly(tmp_path: Path) -> None:
 
 @pytest.mark.remuda_rule("SI-6")
 def test_whoever_finds_a_full_inbox_is_told_when_there_is_room() -> None:
-    inbox: Inbox[str] = Inbox(2)
-    assert inbox.room() is None
-    inbox.put("a", 2)
-    waiter = inbox.room()
+    inbox: Inbox[c.UpdateAllocations] = Inbox(2)
+    assert inbox.room("rm") is None
+    inbox.put(c.UpdateAllocations("rm"), 2)
+    waiter = inbox.room("rm")
     assert waiter is not None
     assert not waiter.done()
     inbox.take(1, 0)
     assert waiter.done()
-    inbox.put("b", 2)
-    waiter = inbox.room()
+    inbox.put(c.UpdateAllocations("rm"), 2)
+    waiter = inbox.room("rm")
     inbox.close("the end")
     assert waiter is not None
     assert waiter.done()

@@ -1,7 +1,8 @@
 """Unpacks long messages on a thread beside the event loop, so that other messages do not wait.
 
-To count, unpack and translate a legal request of some megabytes takes a second. A message of the
-usual length is unpacked on the event loop, because to pass it to another thread would take longer.
+To count, unpack and translate a legal request of some megabytes takes a second, so it is cut into
+slices (remuda.si.slices). A message of the usual length is unpacked on the event loop, because to
+pass it to another thread would take longer.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import Final, TypeVar
 
 T = TypeVar("T")
 
-# Bytes from which a message is long: some 2,000 asks, 5 ms.
-LONG_BYTES: Final = 256 * 1024
+# Bytes from which a message is long: some 150 asks, or 8,000 that are empty.
+LONG_BYTES: Final = 16 * 1024
 
 
 class UnpackThread:

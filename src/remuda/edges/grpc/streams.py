@@ -22,24 +22,33 @@ from remuda.edges.grpc.registrations import Registration
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.runtime import requests
 from remuda.runtime.loop import SchedulerLoop
-from remuda.si import limits
+from remuda.si import limits, slices
 from remuda.si.codec_in import RequestReader
 from remuda.si.pb import si_pb2 as si
 from remuda.si.wire import RM_ID_METADATA, Request
 
-# How the requests of one kind are counted, unpacked and translated.
+# How the requests of one kind are counted, sliced, unpacked and translated.
 _Format: TypeAlias = tuple[
-    type[Request], limits.Countable, Callable[[RequestReader, Any], requests.Request]
+    type[Request],
+    limits.Countable,
+    slices.Lists,
+    Callable[[RequestReader, Any], requests.Request],
 ]
 
 _FORMATS: Final[dict[Kind, _Format]] = {
-    Kind.ALLOCATION: (si.AllocationRequest, limits.ALLOCATION_REQUEST, RequestReader.allocations),
+    Kind.ALLOCATION: (
+        si.AllocationRequest,
+        limits.ALLOCATION_REQUEST,
+        slices.ALLOCATION_REQUEST,
+        RequestReader.allocations,
+    ),
     Kind.APPLICATION: (
         si.ApplicationRequest,
         limits.APPLICATION_REQUEST,
+        slices.APPLICATION_REQUEST,
         RequestReader.applications,
     ),
-    Kind.NODE: (si.NodeRequest, limits.NODE_REQUEST, RequestReader.nodes),
+    Kind.NODE: (si.NodeRequest, limits.NODE_REQUEST, slices.NODE_REQUEST, RequestReader.nodes),
 }
 
 
@@ -62,7 +71,7 @@ class Stream:
         self._core = core
         self._find = find
         self._settings = settings
-        self._format, self._countable, self._read = _FORMATS[kind]
+        self._format, self._countable, self._lists, self._read = _FORMATS[kind]
 
     async def run(self) -> None:
         """Serve the stream; returns on a clean end.
@@ -71,13 +80,14 @@ class Stream:
         """
         metadata = dict(self._context.invocation_metadata() or ())
         rm_id = str(metadata.get(RM_ID_METADATA, ""))
-        first: Request | None = None
+        first = b""
         if not rm_id:
             with refusing():
-                first = await self._receive()
-            if first is None:
-                return
-            rm_id = first.rmID
+                data: object = await self._context.read()
+                if not isinstance(data, bytes):
+                    return
+                first = data
+                rm_id = await self._unpack_thread.run(partial(self._named, first))
         if not rm_id:
             raise RefusalError(
                 grpc.StatusCode.INVALID_ARGUMENT,
@@ -91,7 +101,7 @@ class Stream:
             registration.detach(self._kind, end)
 
     async def _serve(
-        self, registration: Registration, end: asyncio.Future[RefusalError], first: Request | None
+        self, registration: Registration, end: asyncio.Future[RefusalError], first: bytes
     ) -> None:
         """Read and write until the first of both, or the registration, ends the stream."""
         tasks: list[asyncio.Future[None]] = [
@@ -108,7 +118,7 @@ class Stream:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _take_requests(self, registration: Registration, first: Request | None) -> None:
+    async def _take_requests(self, registration: Registration, first: bytes) -> None:
         """Submit requests in order, waiting while there is no room, until the client ends them.
 
         Then wait until the answers to them were sent.
@@ -117,11 +127,11 @@ class Stream:
         submit, outbound = self._core.try_submit, registration.outbound
         # Around all of them, because entering and leaving it costs as much as unpacking one.
         with refusing():
-            if first is not None:
+            if first:
                 await self._take_long(registration, first)
             while isinstance(data := await read(), bytes):
                 if len(data) >= LONG_BYTES:
-                    await self._take_long(registration, await self._unpack_long(data))
+                    await self._take_long(registration, data)
                     continue
                 # Every small request takes this path, so it makes few calls and awaits nothing.
                 request = self._unpack(data)
@@ -139,12 +149,20 @@ class Stream:
             await asyncio.wrap_future(self._core.barrier(registration.rm_id))
         await outbound.drained(self._kind)
 
-    async def _take_long(self, registration: Registration, request: Request) -> None:
-        """Submit a request that takes a while to translate."""
+    async def _take_long(self, registration: Registration, data: bytes) -> None:
+        """Unpack, translate and submit a request that takes a while, slice by slice."""
+        run = self._unpack_thread.run
+        await run(partial(self._refuse_too_many, data))
+        parts = slices.slices(data, self._lists)
+        while (part := await run(partial(next, parts, None))) is not None:
+            command = await run(partial(self._translated, registration, part))
+            registration.check_open()
+            await self._submit(registration, command)
+
+    def _translated(self, registration: Registration, part: bytes) -> requests.Request:
+        request: Request = self._format.FromString(part)
         self._check_owner(registration, request)
-        registration.check_open()
-        translate = partial(self._read, registration.reader, request)
-        await self._submit(registration, await self._unpack_thread.run(translate))
+        return self._read(registration.reader, request)
 
     async def _submit(self, registration: Registration, command: requests.Request) -> None:
         """Submit a request as soon as there is room. Rules: SI-2, SI-6."""
@@ -178,19 +196,18 @@ class Stream:
                 return
             outbound.done(self._kind)
 
-    async def _receive(self) -> Request | None:
-        """Return the first request, None if there is none."""
-        data: object = await self._context.read()
-        if not isinstance(data, bytes):
-            return None
-        return await self._unpack_long(data)
-
-    async def _unpack_long(self, data: bytes) -> Request:
-        return await self._unpack_thread.run(partial(self._unpack, data))
+    def _named(self, data: bytes) -> str:
+        """Return the RM that a request names."""
+        self._refuse_too_many(data)
+        first = next(slices.slices(data, self._lists), b"")
+        return self._format.FromString(first).rmID
 
     def _unpack(self, data: bytes) -> Request:
-        limits.refuse_too_many(data, self._countable, self._settings.elements_limit)
+        self._refuse_too_many(data)
         return self._format.FromString(data)
+
+    def _refuse_too_many(self, data: bytes) -> None:
+        limits.refuse_too_many(data, self._countable, self._settings.elements_limit)
 
 
 async def _raise(end: asyncio.Future[RefusalError]) -> None:

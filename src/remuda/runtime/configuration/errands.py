@@ -70,7 +70,8 @@ class ConfigurationErrands:
         Fails with ProtocolError if the RM is not registered.
         Implements: SI-85, SI-88.
         """
-        return self._change(partial(self._configurations.update, command, stored=stored))
+        work = partial(self._configurations.update, command, stored=stored)
+        return self._change(work, command.rm_id)
 
     def store(self, new: NewDocument) -> Future[ConfigurationChange]:
         """Replace a stored document for all RMs that use it, or for none (EXT-24).
@@ -116,14 +117,16 @@ class ConfigurationErrands:
         """
         self._configurations.watch(watcher)
 
-    def _change(self, work: Callable[[], ConfigurationChange]) -> Future[ConfigurationChange]:
+    def _change(
+        self, work: Callable[[], ConfigurationChange], rm_id: str = ""
+    ) -> Future[ConfigurationChange]:
         def change_and_hand_out() -> ConfigurationChange:
             change = work()
             self._hand_out()
             return change
 
         answer: Future[ConfigurationChange] = promise()
-        done = self._send(Errand(change_and_hand_out, touches_core=True, large=True))
+        done = self._send(Errand(change_and_hand_out, rm_id, touches_core=True, large=True))
         done.add_done_callback(partial(self._tell, answer))
         return answer
 

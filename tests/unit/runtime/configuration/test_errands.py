@@ -62,9 +62,9 @@ def large(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     found: list[bool] = []
     made = Errand.__init__
 
-    def noting(self: Errand[Any], work: Any, **options: bool) -> None:
+    def noting(self: Errand[Any], work: Any, rm_id: str = "", **options: bool) -> None:
         found.append(options.get("large", False))
-        made(self, work, **options)
+        made(self, work, rm_id, **options)
 
     monkeypatch.setattr(Errand, "__init__", noting)
     return found
