@@ -74,7 +74,7 @@ class Inbox(Generic[T]):
         part: takes about so many elements off an entry; returns them, their weight and the rest,
             None if that was all.
 
-    Implements: SI-6. Rules: SI-2.
+    Rules: SI-2, SI-6.
     """
 
     def __init__(
