@@ -63,16 +63,16 @@ def test_what_was_promised_is_for_other_reservations_at_once_when_the_room_is_lo
 
 @pytest.mark.remuda_rule("PRE-89", "PRE-6", "PRE-49")
 def test_room_is_not_kept_for_an_ask_that_its_own_queue_refuses() -> None:
-    arena = Arena(leaf("a", maximum=cores(3)), leaf("b"), nodes={"n1": cores(2), "n2": cores(4)})
+    arena = Arena(leaf("a", maximum=cores(3)), leaf("b"), nodes={"n1": cores(2), "n2": cores(6)})
     arena.apps_in(a="a", b="b")
     arena.runs("b", "n1", cores(2), "v")
     arena.requires("a", "daemon", "n1", cores(2))
     assert arena.ordered() == ["v"]
-    arena.runs("a", "n2", cores(2), "recovered")  # it runs there, whatever the queue may use
+    arena.runs("a", "n2", cores(4), "recovered")  # it runs there, whatever the queue may use
     assert [each.outcome for each in arena.records()] == ["waiting"]
     arena.release("b", "v", kind=c.PREEMPTED_BY_SCHEDULER)
     assert [(each.outcome, each.cause) for each in arena.records()] == [
-        ("lost", "its queue, its user or its group has no room for it any more")
+        ("lost", "its queue, its user or its group uses more than its maximum")
     ]
     assert arena.reserved() == [("n1", "daemon")]
     arena.ask("b", "others", cores(2), 2)

@@ -150,7 +150,8 @@ def review(turn: Turn, partition: Partition) -> None:
     """
     due = turn.now_ns >= partition.reserving.due_ns
     while True:
-        if partition.reserving.classes and (partition.reserving.stale or due):
+        # A preemption that is lost here gives room to other classes.
+        while partition.reserving.classes and (partition.reserving.stale or due):
             _review_reservation_classes(turn, partition)
             due = False
         if not partition.reserving.nodes_to_review:
@@ -245,19 +246,24 @@ def _review_reservation_classes(turn: Turn, partition: Partition) -> None:
 def _end_without_quota(
     turn: Turn, partition: Partition, reservation_class: ReservationClass
 ) -> None:
-    """End the preemptions whose asks their own limits refuse, though all victims ended.
+    """End the preemptions of asks whose queue, user or group uses more than its maximum.
 
-    Otherwise the room that is promised to such an ask would be kept from others for as long as its
-    queue uses more than it may, as after a recovery. Rules: PRE-6 (Ours), PRE-49 (Ours), PRE-89.
+    The scheduler never lets them use that much, but an RM may report it, as after a recovery. The
+    asks may wait without end then, and the room that is promised to them would be kept from others.
+    A preemption whose victims have not all ended yet stays. Rules: PRE-6 (Ours), PRE-49 (Ours),
+    PRE-89.
     """
-    if all(bound.takes(reservation_class.amounts) for bound in reservation_class.bounds):
+    if not any(bound.exceeded(reservation_class.amounts) for bound in reservation_class.bounds):
         return
     for reservation in reservation_class.reservations.values():
-        preemption = reservation.request.preemption
-        if preemption is not None and preemption.promised and not preemption.left:
-            cause = "its queue, its user or its group has no room for it any more"
-            lose_preemption(turn, partition, reservation.request, cause)
-            close_or_open(partition, reservation.node)
+        request = reservation.request
+        preemption = request.preemption
+        if preemption is None or preemption.left or not preemption.promised:
+            continue
+        cause = "its queue, its user or its group uses more than its maximum"
+        lose_preemption(turn, partition, request, cause)
+        for each in request.reservations.values():
+            close_or_open(partition, each.node)
 
 
 def _end_old(turn: Turn, partition: Partition, reservation_class: ReservationClass) -> None:

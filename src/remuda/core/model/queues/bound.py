@@ -13,6 +13,7 @@ from remuda.core.model.vectors import (
     Amounts,
     Vector,
     add_vector,
+    amount_at,
     copy,
     fits_limit,
     subtract_vector,
@@ -139,6 +140,15 @@ class Bound:
         if self.closed and amounts.need_types & ~maximum.types:
             return False
         return fits_limit(maximum, self.allocated, amounts)
+
+    def exceeded(self, amounts: Amounts) -> bool:
+        """Whether more than the maximum is used, of a type that the amounts have. Rules: PRE-89."""
+        maximum = self.maximum
+        return maximum is not None and any(
+            maximum.types >> index & 1
+            and amount_at(self.allocated, index) > amount_at(maximum, index)
+            for index, _ in amounts.need
+        )
 
     def _leaves_promised(self, amounts: Amounts) -> bool:
         """Whether one more allocation leaves promised room after the victims end."""
