@@ -148,7 +148,7 @@ class Cluster:
     def judge(self, pod: Pod, node_names: Sequence[str], *, allocate: bool, want: int) -> Verdicts:
         """Return which of some nodes a pod fits on, in their order, until ``want`` do.
 
-        ``allocate`` False asks for a reservation: room, volumes and devices can come with time.
+        ``allocate`` False asks for a reservation: what is in use can come free with time.
         Cost: some microseconds a node. Raises: ObjectError.
         """
         verdicts = self._judge(pod, node_names, allocate=allocate, want=want)

@@ -34,6 +34,7 @@ from remuda_kubernetes.predicates.refusals import (
     TAINT_TOLERATION,
     TOO_SKEWED,
     TOPOLOGY_SPREAD,
+    UNRESOLVABLE,
     UNSCHEDULABLE_NODE,
     VOLUME_BINDING,
     VOLUME_RESTRICTIONS,
@@ -62,8 +63,8 @@ def first_refusal(
 ) -> Refusal | None:
     """Return why a node refuses the pods of a class, by the first filter that does; None: it fits.
 
-    ``allocate`` False leaves out what can come with time: room, volumes and devices. Cost: a few
-    look-ups; nothing grows with the pods on other nodes.
+    ``allocate`` False leaves out what comes when other pods end: room, volumes and devices that
+    are in use. Cost: a few look-ups; nothing grows with the pods on other nodes.
     """
     for each in pods.to_allocate if allocate else pods.to_reserve:
         refusal = each(pods, node, around)
@@ -90,7 +91,8 @@ def plan(pods: PodClass) -> None:
     others.append(inter_pod_affinity)
     devices: list[Filter] = [dynamic_resources] if pods.devices else []
     pods.to_allocate = (*alone, *room, *others, *devices)
-    pods.to_reserve = (*alone, *others)
+    lasting = [_LASTING[each] for each in (*room, *devices) if each in _LASTING]
+    pods.to_reserve = (*alone, *lasting, *others)
 
 
 def kept_away(pods: PodClass, node: NodeState, around: Surroundings) -> Refusal | None:
@@ -267,6 +269,23 @@ def dynamic_resources(pods: PodClass, node: NodeState, around: Surroundings) -> 
     """Refuse nodes where the pod's devices cannot be used."""
     return unusable(pods.devices, pods.pod.uid, node, around.devices)
 
+
+def _lasting(check: Filter) -> Filter:
+    """Return a filter that refuses only what the end of no other pod would change.
+
+    Room that is kept for a pod without its claim would be kept for nothing.
+    """
+
+    def refuse(pods: PodClass, node: NodeState, around: Surroundings) -> Refusal | None:
+        refusal = check(pods, node, around)
+        return refusal if refusal is not None and refusal.verdict == UNRESOLVABLE else None
+
+    return refuse
+
+
+_LASTING: Final[Mapping[Filter, Filter]] = {
+    each: _lasting(each) for each in (volume_binding, volume_zone, dynamic_resources)
+}
 
 FILTERS: Final[Mapping[int, Filter]] = {
     NODE_UNSCHEDULABLE: node_unschedulable,

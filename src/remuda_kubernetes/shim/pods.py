@@ -10,7 +10,13 @@ from remuda_kubernetes.shim.ending import forget_if_empty
 from remuda_kubernetes.shim.records import Task
 from remuda_kubernetes.shim.state import State
 from remuda_kubernetes.shim.states import TaskEvent, TaskState
-from remuda_kubernetes.translation import events, metadata, requests, resources
+from remuda_kubernetes.translation import (
+    events,
+    metadata,
+    object_events,
+    requests,
+    resources,
+)
 from remuda_kubernetes.translation.selection import Side, side_of
 
 
@@ -59,6 +65,8 @@ def _ours(state: State, pod: Pod) -> None:
                 # The scheduler cannot be told of it, but the filters count its room.
                 placing.place(state, pod, pod.spec.node_name)
             return
+    elif not _readable(state, task, pod):
+        return
     before, task.pod = task.pod, pod
     if pod.assigned:
         _assigned(state, task, before)
@@ -72,6 +80,18 @@ def _ours(state: State, pod: Pod) -> None:
         asking.renew(state, task)
     elif task.state is TaskState.WAITING and before is pod:
         asking.ask(state, task)
+
+
+def _readable(state: State, task: Task, pod: Pod) -> bool:
+    """Whether a new state of a known pod can be read; if not, that is told, and the old stays."""
+    if pod.spec == task.pod.spec:
+        return True
+    try:
+        resources.pod_resource(pod)
+    except ObjectError as error:
+        state.post(object_events.object_faults("Pod", pod, str(error)))
+        return False
+    return True
 
 
 def _assigned(state: State, task: Task, before: Pod) -> None:

@@ -247,12 +247,14 @@ def test_a_node_that_reports_nothing_cannot_be_judged() -> None:
 # ------------------------------------------------------------------------------ reservations
 
 
-def test_a_reservation_needs_no_room_and_no_volumes_yet() -> None:
+def test_a_reservation_needs_no_room_and_no_free_disk_yet() -> None:
     found = cluster(node("a"))
-    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "none"}}]
-    asked = pod("p", containers=asks(cpu="99"), volumes=volumes)
-    assert reason(found, asked, "a") == "Insufficient cpu"
+    disk = [{"name": "v", "gcePersistentDisk": {"pdName": "d"}}]
+    found.set_pod(pod("user", volumes=disk), "a")
+    asked = pod("p", containers=asks(cpu="1"), volumes=disk)
+    assert reason(found, asked, "a") == "node(s) had no available disk"
     assert reason(found, asked, "a", allocate=False) == ""
+    assert reason(found, pod("q", containers=asks(cpu="99")), "a", allocate=False) == ""
 
 
 @pytest.mark.parametrize(

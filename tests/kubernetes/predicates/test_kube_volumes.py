@@ -576,3 +576,11 @@ def test_a_claim_from_a_template_has_to_be_made_first() -> None:
     # A status without a name says that no claim is needed.
     none = claiming("r", status={"resourceClaimStatuses": [{"name": "gpu"}]})
     assert reason(found, none, "a") == ""
+
+
+def test_no_node_is_reserved_for_a_claim_that_the_end_of_no_pod_brings() -> None:
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "none"}}]
+    devices = [{"name": "gpu", "resourceClaimName": "none"}]
+    for asked in (pod("p", volumes=volumes), pod("q", resourceClaims=devices)):
+        verdicts = cluster(node("a")).judge(asked, ["a"], allocate=False, want=1)
+        assert "not found" in verdicts.refusals[0][1].text

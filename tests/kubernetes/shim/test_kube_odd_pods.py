@@ -163,3 +163,16 @@ partitions:
         queues:
           - name: a
 """
+
+
+def test_a_waiting_pod_that_becomes_unreadable_is_told_and_stays_as_it_was(world: World) -> None:
+    world.start()
+    pod = world.pod("p")
+    world.run()
+    world.change(pod, spec=many_resources("1"))
+    world.run()
+    (told,) = world.told("InvalidMetadata")
+    assert "counts as it was before: 301 resources are too many" in told
+    world.node("n1")
+    world.run()
+    assert world.where("p") == "n1"

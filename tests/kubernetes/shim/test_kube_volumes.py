@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -178,3 +179,21 @@ def test_a_volume_that_was_meant_for_a_pod_that_ended_is_free_for_another(world:
     world.run()
     calls = [each.claim.name for each in world.calls if isinstance(each, BindVolume)]
     assert calls == ["data", "other"]
+
+
+def test_no_room_is_kept_for_a_pod_whose_claim_is_missing(world: World) -> None:
+    world.drop(NODE, "n2")
+    world.start()
+    world.pod("p", app="waits", queue="root.waits", spec=USES)
+    world.run()
+    # A pod keeps room for itself once it has waited for two seconds.
+    time.sleep(2.5)
+    for name in ("q", "r"):
+        world.pod(name, app=name, queue=f"root.{name}")
+        world.run(seconds=1)
+        assert world.where(name) == "n1"
+    storage_class(world, "kubernetes.io/no-provisioner")
+    local_volume(world, "n1", claimed=True)
+    claim(world, "Bound", "local", **BOUND)
+    world.run()
+    assert world.where("p") == "n1"
