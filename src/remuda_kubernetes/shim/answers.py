@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
 from remuda.si.pb import si_pb2 as si
-from remuda_kubernetes.shim import applications, asking, binding, evicting
+from remuda.si.wire import Response
+from remuda_kubernetes.shim import applications, asking, binding, evicting, nodes
 from remuda_kubernetes.shim.state import State
 from remuda_kubernetes.shim.states import TaskEvent, TaskState
 from remuda_kubernetes.translation import events
@@ -14,6 +16,17 @@ from remuda_kubernetes.translation import events
 # Pauses before a refused ask is sent again: the first, doubled up to the longest.
 _PAUSE_SECONDS: Final = 10.0
 _PAUSE_SECONDS_LIMIT: Final = 300.0
+
+
+def take_in(state: State, responses: Iterable[Response]) -> None:
+    """Take in responses, in their order."""
+    for response in responses:
+        if isinstance(response, si.AllocationResponse):
+            allocation(state, response)
+        elif isinstance(response, si.ApplicationResponse):
+            application(state, response)
+        else:
+            nodes.answered(state, response)
 
 
 def allocation(state: State, response: si.AllocationResponse) -> None:

@@ -33,7 +33,9 @@ def changed(state: State, old: Node | None, new: Node | None) -> None:
     if new.name not in state.placed:
         add(state, [new])
         pods.on_node(state, new)
-        open_nodes(state, [new.name])
+        if not state.telling:
+            # Else all nodes are opened together, when all pods were told.
+            open_nodes(state, [new.name])
     elif old is None or _amounts(old) != _amounts(new):
         info = _read(state, new, requests.changed_node)
         if info is not None:

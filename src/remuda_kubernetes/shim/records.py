@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from remuda.si.pb import si_pb2 as si
+from remuda.si.wire import Response
 from remuda_kubernetes.objects.kinds import NAMESPACE, NODE, POD, Kind
 from remuda_kubernetes.objects.metadata import KubernetesObject
+from remuda_kubernetes.objects.outcomes import Outcome
 from remuda_kubernetes.objects.pods import Pod
 from remuda_kubernetes.predicates.volumes import VolumeDecision
 from remuda_kubernetes.shim.states import (
@@ -106,6 +108,22 @@ class Application:
         if found is not None:
             self.state = found
         return found is not None
+
+
+@dataclass(slots=True, eq=False)
+class Recovery:
+    """What is left to do after a registration.
+
+    ``untold``: uids of pods that the scheduler is not told of yet, in their order. ``decided``:
+    tasks of before the registration that have a node only the shim knows of. ``answers``: those of
+    the scheduler, and ``outcomes``: those of calls by number, wait until all pods were told.
+    """
+
+    untold: dict[str, None]
+    decided: list[Task]
+    answers: list[Response] = field(default_factory=list)
+    outcomes: list[tuple[int, Outcome]] = field(default_factory=list)
+    all_told: bool = False
 
 
 class Objects:

@@ -7,17 +7,21 @@ decision, so no room is given away twice.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
+from itertools import islice
 from typing import Final
 
+from remuda.si.wire import Response
 from remuda_kubernetes.objects.kinds import NODE
 from remuda_kubernetes.objects.nodes import Node
+from remuda_kubernetes.objects.outcomes import Outcome
 from remuda_kubernetes.objects.pods import Pod
 from remuda_kubernetes.objects.values import ObjectError
-from remuda_kubernetes.shim import binding, configuring, nodes, placing, pods
+from remuda_kubernetes.shim import answers, binding, configuring, nodes, placing, pods
 from remuda_kubernetes.shim.effects import Register
-from remuda_kubernetes.shim.records import Task
+from remuda_kubernetes.shim.records import Recovery, Task
 from remuda_kubernetes.shim.state import Phase, State
 from remuda_kubernetes.shim.states import TaskState
 from remuda_kubernetes.translation import metadata
@@ -26,6 +30,8 @@ from remuda_kubernetes.translation.selection import Side, side_of
 # Pauses between two tries to register: the first, doubled up to the longest.
 _PAUSE_SECONDS: Final = 0.5
 _PAUSE_SECONDS_LIMIT: Final = 10.0
+# So many pods are told, or answers taken in, in one step: some hundredths of a second.
+_STEP: Final = 500
 
 
 def register(state: State) -> None:
@@ -55,7 +61,11 @@ def _register_if_lost(state: State) -> None:
 
 
 def registered(state: State) -> None:
-    """Tell the scheduler all there is. What it knew before is void."""
+    """Tell the scheduler all there is. What it knew before is void.
+
+    Many pods are told in several steps, so that the lease is renewed and objects are taken in
+    between. Answers of the scheduler, results of calls and timers wait until all pods were told.
+    """
     decided = _reset(state)
     state.phase = Phase.RUNNING
     state.failed_registrations = 0
@@ -64,18 +74,84 @@ def registered(state: State) -> None:
     nodes.add(state, sorted(listed, key=lambda each: each.name))
     ordered = _oldest_first(state)
     state.begun = _begun(state, ordered)
-    for pod in ordered:
-        pods.changed(state, None, pod)
+    state.recovery = Recovery(dict.fromkeys([pod.uid for pod in ordered]), decided)
+    go_on(state)
+
+
+def go_on(state: State) -> None:
+    """Tell some pods, or take in some answers that waited; what is left follows in later steps."""
+    recovery = state.recovery
+    if recovery is None or state.phase is not Phase.RUNNING:
+        return
+    if recovery.all_told:
+        some, recovery.answers = recovery.answers[:_STEP], recovery.answers[_STEP:]
+        answers.take_in(state, some)
+    else:
+        _tell_some(state, recovery)
+    if recovery.all_told and not recovery.answers:
+        state.recovery = None
+
+
+def _tell_some(state: State, recovery: Recovery) -> None:
+    for uid in list(islice(recovery.untold, _STEP)):
+        del recovery.untold[uid]
+        pod = state.objects.pods.get(uid)
+        if pod is not None:
+            pods.changed(state, None, pod)
+    if recovery.untold:
+        return
+    recovery.all_told = True
     # An application that begins later with such an ID is not one that runs already.
     state.begun = set()
+    decided, recovery.decided = recovery.decided, []
     for task in decided:
         _keep(state, task)
+    outcomes, recovery.outcomes = recovery.outcomes, []
+    for number, outcome in outcomes:
+        state.ended(number, outcome)
     nodes.open_nodes(state, sorted(state.placed))
+
+
+def holds_back(state: State, pod: Pod) -> bool:
+    """Whether a pod that came or changed is told later, after all that are older."""
+    if state.phase is not Phase.RUNNING:
+        return True
+    recovery = state.recovery
+    if recovery is None or not state.telling:
+        return False
+    if pod.uid in state.tasks or pod.uid in state.foreign:
+        return False
+    recovery.untold.setdefault(pod.uid)
+    return True
+
+
+def ended(state: State, number: int, outcome: Outcome) -> None:
+    """Take in how a call ended, when the pod that it was about is known again."""
+    if state.telling and state.recovery is not None:
+        state.recovery.outcomes.append((number, outcome))
+    else:
+        state.ended(number, outcome)
+
+
+def answered(state: State, responses: Iterable[Response]) -> None:
+    """Take in answers of the scheduler, after those that wait."""
+    if state.phase is not Phase.RUNNING:
+        return
+    if state.recovery is not None:
+        state.recovery.answers += responses
+    else:
+        answers.take_in(state, responses)
 
 
 def lost(state: State) -> None:
     """Take in that the scheduler is gone, or has forgotten the shim."""
     state.phase = Phase.LOST
+    recovery, state.recovery = state.recovery, None
+    if recovery is not None:
+        for task in recovery.decided:
+            state.tasks[task.key] = task
+        for number, outcome in recovery.outcomes:
+            state.ended(number, outcome)
 
 
 def _reset(state: State) -> list[Task]:

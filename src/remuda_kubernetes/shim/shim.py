@@ -14,7 +14,6 @@ from remuda_kubernetes.objects.nodes import Node
 from remuda_kubernetes.objects.outcomes import Outcome
 from remuda_kubernetes.objects.pods import Pod
 from remuda_kubernetes.shim import (
-    answers,
     configuring,
     nodes,
     others,
@@ -89,10 +88,11 @@ class Shim:
             others.changed(state, kind, old, new)
 
     def _pod(self, old: Pod | None, new: Pod | None) -> None:
-        if self._state.phase is Phase.RUNNING or new is None or new.ended:
-            pods.changed(self._state, old, new)
+        state = self._state
+        if new is None or new.ended or not recovery.holds_back(state, new):
+            pods.changed(state, old, new)
         elif new.assigned:
-            placing.place(self._state, new, new.spec.node_name)
+            placing.place(state, new, new.spec.node_name)
 
     def synced(self) -> tuple[str, Settings]:
         """Begin: all objects are known, and no other replica leads.
@@ -130,15 +130,7 @@ class Shim:
 
     def answered(self, responses: Iterable[Response]) -> None:
         """Take in responses of the scheduler, in their order."""
-        if self._state.phase is not Phase.RUNNING:
-            return
-        for response in responses:
-            if isinstance(response, si.AllocationResponse):
-                answers.allocation(self._state, response)
-            elif isinstance(response, si.ApplicationResponse):
-                answers.application(self._state, response)
-            else:
-                nodes.answered(self._state, response)
+        recovery.answered(self._state, responses)
 
     def reconfigured(self, about: object, fault: str) -> None:
         """Take in whether the scheduler took a configuration; ``fault``: why not, "" if it did."""
@@ -165,11 +157,12 @@ class Shim:
 
     def ended(self, number: int, outcome: Outcome) -> None:
         """Take in how a call ended."""
-        self._state.ended(number, outcome)
+        recovery.ended(self._state, number, outcome)
 
     def tick(self, now_ns: int) -> None:
         """Let time pass. ``now_ns`` is monotonic."""
         self._state.tick(now_ns)
+        recovery.go_on(self._state)
 
     def due_ns(self) -> int | None:
         """Return when the next tick is needed, None if there is nothing to wait for."""

@@ -13,11 +13,13 @@ from remuda_kubernetes.objects.pods import Pod
 from remuda_kubernetes.predicates.cluster import Cluster
 from remuda_kubernetes.shim.effects import Call, PostEvent
 from remuda_kubernetes.shim.outbox import Outbox
-from remuda_kubernetes.shim.records import Application, Objects, Task
+from remuda_kubernetes.shim.records import Application, Objects, Recovery, Task
 from remuda_kubernetes.translation.events import Event
 from remuda_kubernetes.translation.settings import Settings
 
 SECOND: Final = 1_000_000_000
+# Between two steps of a recovery.
+_BETWEEN_NS: Final = 1_000_000
 
 Then: TypeAlias = Callable[[Outcome], None]
 
@@ -60,6 +62,7 @@ class State:
         self.priority_classes: dict[str, PriorityClass] = {}
         # Applications of which some pod runs: they must be accepted, whatever the queues are now.
         self.begun: set[str] = set()
+        self.recovery: Recovery | None = None
         self.foreign: set[str] = set()
         self.placed: set[str] = set()
         self.outbox = Outbox(rm_id)
@@ -114,12 +117,20 @@ class State:
         due = self.now_ns + int(seconds * SECOND)
         heapq.heappush(self._timers, (due, self._last_timer, act))
 
+    @property
+    def telling(self) -> bool:
+        """Whether the scheduler took the shim in and has not been told all pods yet."""
+        recovery = self.recovery
+        return self.phase is Phase.RUNNING and recovery is not None and not recovery.all_told
+
     def due_ns(self) -> int | None:
-        """Return when the next timer is due, None if there is none."""
+        """Return when there is something to do, None if there is nothing."""
+        if self.phase is Phase.RUNNING and self.recovery is not None:
+            return self.now_ns + _BETWEEN_NS
         return self._timers[0][0] if self._timers else None
 
     def tick(self, now_ns: int) -> None:
-        """Let the timers act whose time has come."""
+        """Let the timers act whose time has come; not while pods are being told."""
         self.now_ns = max(self.now_ns, now_ns)
-        while self._timers and self._timers[0][0] <= self.now_ns:
+        while not self.telling and self._timers and self._timers[0][0] <= self.now_ns:
             heapq.heappop(self._timers)[2]()

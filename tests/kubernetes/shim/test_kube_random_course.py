@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from remuda_kubernetes.objects.kinds import NODE, POD
+from remuda_kubernetes.shim import recovery
 from tests.kubernetes.shim.hostile_world import HostileWorld
 from tests.kubernetes.shim.queue_worlds import document, queue
 from tests.kubernetes.shim.world import until
@@ -123,6 +124,12 @@ def one_run(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_no_pod_is_lost_doubled_or_miscounted(seed: int) -> None:
     one_run(seed)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_it_is_so_if_recoveries_take_many_steps(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recovery, "_STEP", 2)
+    one_run(500 + seed)
 
 
 @pytest.mark.long

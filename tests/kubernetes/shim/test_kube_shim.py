@@ -4,9 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from remuda.si.pb import si_pb2 as si
 from remuda_kubernetes.objects.kinds import NODE, POD
 from remuda_kubernetes.objects.outcomes import Outcome, Result
-from remuda_kubernetes.shim.effects import BindPod, EvictPod
+from remuda_kubernetes.shim import recovery
+from remuda_kubernetes.shim.effects import BindPod, EvictPod, ToScheduler
+from remuda_kubernetes.shim.shim import Shim
 from tests.kubernetes.shim.world import World, until
 
 
@@ -275,3 +278,37 @@ partitions:
             resources:
               guaranteed: {vcore: 1}
 """
+
+
+def reported(shim: Shim) -> list[str]:
+    """Return which pods the next effects tell the scheduler of, and whether nodes are opened."""
+    found = []
+    for effect in shim.take():
+        if isinstance(effect, ToScheduler) and isinstance(effect.request, si.AllocationRequest):
+            found += [each.allocationKey for each in effect.request.allocations]
+        elif isinstance(effect, ToScheduler) and isinstance(effect.request, si.NodeRequest):
+            actions = {each.action for each in effect.request.nodes}
+            found += ["open"] if si.NodeInfo.DRAIN_TO_SCHEDULABLE in actions else []
+    return found
+
+
+def test_many_pods_are_told_in_several_steps_and_nodes_are_opened_after_the_last(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recovery, "_STEP", 2)
+    world.node("n1", cpu="9")
+    keys = [world.pod(f"p{n}", spec={"nodeName": "n1"}).uid for n in range(5)]
+    shim = world.shim
+    shim.synced()
+    shim.registered()
+    assert reported(shim) == keys[:2]
+    # One that comes now is told after those that are older.
+    late = world.pod("late", spec={"nodeName": "n1"}).uid
+    told = []
+    for _ in range(2):
+        due = shim.due_ns()
+        assert due is not None
+        shim.tick(due)
+        told.append(reported(shim))
+    assert told == [keys[2:4], [keys[4], late, "open"]]
+    assert shim.due_ns() is None
