@@ -164,8 +164,8 @@ def test_placeholders_that_somebody_deletes(space: Space) -> None:
 
 def test_placeholders_go_when_the_job_is_complete(space: Space) -> None:
     space.node("n1")
-    # One group has no members at all.
-    notes = gang(task_group("workers", 1), task_group("idle", 2), group="workers", timeout=5)
+    # One group has no members at all, and its placeholders have 15 minutes.
+    notes = gang(task_group("workers", 1), task_group("idle", 2), group="workers")
     space.job("worker", annotations=notes, seconds=0.1)
     space.until(
         "the job is complete",

@@ -155,6 +155,18 @@ def test_a_pod_of_a_daemon_set_takes_the_room_of_pods_of_lower_priority() -> Non
         assert world.where("above-0") == "n1"
 
 
+def test_no_pod_of_higher_priority_leaves_for_one_of_a_daemon_set() -> None:
+    with running(queue("a"), nodes={"n1": 1, "n2": 1}) as world:
+        fill(world, "above", 1, queue="root.a", spec={"priority": 100})
+        fill(world, "below", 1, queue="root.a", spec={"priority": 1})
+        world.node("n3", cpu="2")
+        make_daemon(world, "waits", world.where("above-0"), priority=10)
+        make_daemon(world, "d", world.where("below-0"), priority=10)
+        until(world, placed(world, "d"))
+        assert victims(world) == ["below-0"]
+        assert world.where("waits") == ""
+
+
 def test_no_pod_of_a_daemon_set_leaves_for_another_one() -> None:
     with running(queue("a"), nodes={"n1": 2}) as world:
         make_daemon(world, "d1", "n1")
