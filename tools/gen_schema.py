@@ -21,7 +21,7 @@ from remuda.config.key_kinds import Key
 from remuda.config.keys import SECTION_KEYS
 from remuda.config.queue_properties import QUEUE_PROPERTIES
 from remuda.config.schema import QUEUE_NAME
-from remuda.config.setting_table import SETTINGS, Setting
+from remuda.config.setting_table import NOBODY, SETTINGS, Setting
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = ROOT / "src/remuda/config/queues.schema.json"
@@ -227,7 +227,7 @@ def _settings_table(readers: list[str]) -> str:
 
 def _setting_row(one: Setting) -> tuple[str, ...]:
     meaning = one.meaning
-    if "core" in one.readers and not one.built:
+    if NOBODY not in one.readers and not one.built:
         meaning += " \u2020"
     default = f"`{one.default}`" if one.default else ""
     reload = "yes" if one.reload else "no"

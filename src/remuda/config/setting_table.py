@@ -37,7 +37,7 @@ LOGGER_KEY: Final = "log.<logger>.level"
 class Setting:
     """One key. ``default``: as it would be written. ``reload``: whether a change takes effect.
 
-    ``built``: whether this release acts on it; keys of other readers are only passed on.
+    ``built``: whether this release acts on it, in the scheduler or in its adapter to Kubernetes.
     ``alias``: another spelling, read where the right one is missing. ``own``: each RM has its own
     value, others know nothing of it (RM-7).
     """
@@ -64,8 +64,8 @@ def _own(key: str, default: str, kind: str, meaning: str, *rules: str) -> Settin
     return Setting(key, default, kind, (CORE,), True, meaning, rules, built=True, own=True)
 
 
-def _shim(key: str, default: str, kind: str, meaning: str) -> Setting:
-    return Setting(key, default, kind, (SHIM,), False, meaning, ("KV-3",))
+def _shim(key: str, default: str, kind: str, meaning: str, *, built: bool = True) -> Setting:
+    return Setting(key, default, kind, (SHIM,), False, meaning, ("KV-3",), built=built)
 
 
 def _admission(key: str, default: str, kind: str, meaning: str, *, reload: bool = True) -> Setting:
@@ -191,10 +191,28 @@ SETTINGS: Final = (
     ),
     _shim("service.clusterId", "mycluster", TEXT, "ID of the resource manager"),
     _shim("service.policyGroup", "queues", TEXT, "names the entry with the queues, plus .yaml"),
-    _shim("service.schedulingInterval", "1s", DURATION, "time between two rounds of requests"),
+    _shim(
+        "service.schedulingInterval",
+        "1s",
+        DURATION,
+        "time between two rounds of requests",
+        built=False,
+    ),
     _shim("service.volumeBindTimeout", "10m", DURATION, "how long volumes may take to bind"),
-    _shim("service.eventChannelCapacity", "1048576", INT32, "events waiting in the adapter"),
-    _shim("service.dispatchTimeout", "5m", DURATION, "how long an event may wait there"),
+    _shim(
+        "service.eventChannelCapacity",
+        "1048576",
+        INT32,
+        "events waiting in the adapter",
+        built=False,
+    ),
+    _shim(
+        "service.dispatchTimeout",
+        "5m",
+        DURATION,
+        "how long an event may wait there",
+        built=False,
+    ),
     _shim("service.disableGangScheduling", "false", BOOLEAN, "no placeholders"),
     Setting(
         "service.enableConfigHotRefresh",
@@ -204,6 +222,7 @@ SETTINGS: Final = (
         True,
         "whether changes are read; once off, only a restart turns it on",
         ("KV-3",),
+        built=True,
     ),
     _shim("service.placeholderImage", "pause:3.7", TEXT, "image of placeholder pods"),
     Setting(
@@ -214,6 +233,7 @@ SETTINGS: Final = (
         False,
         "node label that tells the machine type",
         ("KV-3",),
+        built=True,
         alias="service.instanceTypeNodeLabelKey",
     ),
     _shim("service.schedulerNames", "yunikorn", TEXT, "scheduler names of the pods it schedules"),
@@ -248,6 +268,7 @@ SETTINGS: Final = (
         True,
         "one application per pod without an ID; the shim reads it at its start only",
         (),
+        built=True,
     ),
     _admission("filtering.defaultQueue", "root.default", TEXT, "queue of pods without one"),
     _admission("accessControl.bypassAuth", "false", BOOLEAN, "no check of users"),

@@ -5,12 +5,15 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from remuda.config.setting_table import ADMISSION, SETTINGS, SHIM
+import remuda_kubernetes
+from remuda.config.setting_table import ADMISSION, BY_KEY, SETTINGS, SHIM
 from remuda_kubernetes.objects.cluster import ConfigMap
 from remuda_kubernetes.objects.values import read
 from remuda_kubernetes.translation.config_maps import UNPACKED_LIMIT
@@ -377,3 +380,18 @@ def test_the_keys_are_those_of_the_chapter_on_settings() -> None:
             assert value.endswith(f"/{setting.default}")
         else:
             assert key.parse(setting.default) == value
+
+
+def settings_that_are_read() -> set[str]:
+    """Return the attributes of settings that some code of the shim reads."""
+    folder = Path(remuda_kubernetes.__file__).parent
+    written = folder / "translation" / "settings.py"
+    text = "".join([path.read_text() for path in folder.rglob("*.py") if path != written])
+    return set(re.findall(r"\b(?:settings|found|old|new)\.((?:admission\.)?[a-z_]+)\b", text))
+
+
+def test_the_manual_says_which_keys_have_an_effect() -> None:
+    read_somewhere = settings_that_are_read()
+    for key in KEYS:
+        attribute = f"admission.{key.attribute}" if key.admission else key.attribute
+        assert BY_KEY[key.name].built == (attribute in read_somewhere), key.name
