@@ -153,7 +153,7 @@ class _Parts:
         self.reflectors: Final = Reflectors(
             connection, served, self.service.deliver, namespace=program.namespace
         )
-        self.sources: Final = Sources(self.service, self.reflectors, calls, self.events)
+        self.sources: Final = Sources(self.service, self.reflectors, calls, self.events, connection)
 
 
 async def _until_one_ends(*parts: Coroutine[None, None, None]) -> None:

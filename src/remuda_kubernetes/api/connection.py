@@ -30,7 +30,9 @@ JSON: Final = "application/json"
 BODY_LIMIT: Final = 256 << 20
 LINE_LIMIT: Final = 64 << 20
 _ERROR_LIMIT: Final = 1 << 20
-_CONNECT_SECONDS: Final = 10.0
+# How long a watch may take to begin. Servers send its headers at once; one with too much to do may
+# let a request wait in a queue for a quarter of its time-out, which is 15 s, and refuses it then.
+_BEGIN_SECONDS: Final = 16.0
 _HEADERS: Final = {
     "accept": JSON,
     "accept-encoding": "identity",
@@ -175,6 +177,11 @@ class Connection:
         """End all connections."""
         await self._carrier.aclose()
 
+    @property
+    def throttled(self) -> int:
+        """How many requests have waited for the rate."""
+        return self._bucket.waited
+
     def set_rate(self, qps: float, burst: int) -> None:
         """Change how many requests a second are sent; the settings are read again while we run."""
         self._bucket.rate = qps
@@ -222,14 +229,13 @@ class Connection:
         """Return the lines of an answer as they come, those that came together at once.
 
         The first result has no lines; it says that the server has begun to answer. The stream ends
-        when the server ends the answer. More than ``idle`` seconds without a byte are an error, and
-        so is a line of more than 64 MiB.
+        when the server ends the answer. More than 16 s without its beginning are an error, and so
+        are ``idle`` seconds without a byte, and a line of more than 64 MiB.
         Raises: ApiError.
         """
         where = f"{self.server}: watch {path}"
         try:
-            async with asyncio.timeout(_CONNECT_SECONDS * 3):
-                reply = await self._send("GET", path, query, None, JSON)
+            reply = await self._begin(where, path, query)
             async with aclosing(reply):
                 if reply.status >= _REFUSED:
                     content = await _read(reply, _ERROR_LIMIT, where)
@@ -244,6 +250,13 @@ class Connection:
             raise ApiError(f"{where}: {error}") from None
         except (HttpError, ConfigError) as error:
             raise self._unanswered(where, error) from None
+
+    async def _begin(self, where: str, path: str, query: Mapping[str, str]) -> Reply:
+        try:
+            async with asyncio.timeout(_BEGIN_SECONDS):
+                return await self._send("GET", path, query, None, JSON)
+        except TimeoutError:
+            raise ApiError(f"{where}: no answer in {_BEGIN_SECONDS:.0f} s") from None
 
     async def _send(
         self,

@@ -77,11 +77,15 @@ class Backoff:
 
 @dataclass
 class TokenBucket:
-    """So many requests a second, and so many at once. A rate of 0 has no limit."""
+    """So many requests a second, and so many at once. A rate of 0 has no limit.
+
+    ``waited``: how many had to wait for a token.
+    """
 
     rate: float
     burst: int
     clock: Clock
+    waited: int = field(default=0, init=False)
     _tokens: float = field(init=False)
     _since: float = field(init=False)
 
@@ -105,6 +109,7 @@ class TokenBucket:
         self._tokens -= 1.0
         if self._tokens >= 0:
             return
+        self.waited += 1
         try:
             await self.clock.sleep(-self._tokens / self.rate)
         except BaseException:

@@ -11,24 +11,39 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from remuda_kubernetes.api.calls import Calls
+from remuda_kubernetes.api.connection import Connection
 from remuda_kubernetes.api.events import Events
 from remuda_kubernetes.api.reflectors import Reflectors
 from remuda_kubernetes.figures import Histogram
 from remuda_kubernetes.service import Service
 
 _PREFIX: Final = "remuda_kubernetes"
+# Counters by kind of object: name, figure of a reflector, meaning.
+_OF_WATCHES: Final = (
+    ("lists", "lists", "Lists that were read."),
+    ("watches", "watches", "Watches that were opened."),
+    ("watch_events", "events", "Events of watches."),
+    ("bookmarks", "bookmarks", "Bookmarks of watches."),
+    ("watch_failures", "failures", "Lists and watches that failed."),
+    ("unreadable", "unreadable", "Objects that were left as they were known."),
+)
 
 
 class Sources:
     """The parts of a running shim."""
 
     def __init__(
-        self, service: Service, reflectors: Reflectors, calls: Calls, events: Events
+        self,
+        service: Service,
+        reflectors: Reflectors,
+        calls: Calls,
+        events: Events,
+        connection: Connection,
     ) -> None:
         self._service = service
         self._reflectors = reflectors
         self._registry = CollectorRegistry(auto_describe=False)
-        self._registry.register(_Figures(service, reflectors, calls, events))
+        self._registry.register(_Figures(service, reflectors, calls, events, connection))
 
     def unsynced(self) -> dict[str, str]:
         """Return the kinds of objects that are not known yet, and why."""
@@ -54,12 +69,18 @@ class _Figures(Collector):
     """Reads the figures at each scrape."""
 
     def __init__(
-        self, service: Service, reflectors: Reflectors, calls: Calls, events: Events
+        self,
+        service: Service,
+        reflectors: Reflectors,
+        calls: Calls,
+        events: Events,
+        connection: Connection,
     ) -> None:
         self._service = service
         self._reflectors = reflectors
         self._calls = calls
         self._events = events
+        self._connection = connection
 
     def collect(self) -> Iterator[Metric]:
         """Yield all metrics."""
@@ -79,16 +100,13 @@ class _Figures(Collector):
             yield _histogram(name, text, histogram)
 
     def _watches(self) -> Iterator[Metric]:
-        events = _counter("watch_events", "Events of watches.", "kind")
-        lists = _counter("lists", "Lists that were read.", "kind")
-        failures = _counter("watch_failures", "Lists and watches that failed.", "kind")
         known = _gauge("objects", "Objects that are known.", "kind")
+        counters = [_counter(name, text, "kind") for name, _, text in _OF_WATCHES]
         for kind, each in self._reflectors.by_kind.items():
-            events.add_metric([kind.name], each.figures.events)
-            lists.add_metric([kind.name], each.figures.lists)
-            failures.add_metric([kind.name], each.figures.failures)
             known.add_metric([kind.name], len(each.objects))
-        yield from (events, lists, failures, known)
+            for counter, (_, figure, _) in zip(counters, _OF_WATCHES, strict=True):
+                counter.add_metric([kind.name], getattr(each.figures, figure))
+        yield from (known, *counters)
 
     def _writes(self) -> Iterator[Metric]:
         figures = self._calls.figures
@@ -99,9 +117,12 @@ class _Figures(Collector):
             calls.add_metric([verb, result], count)
         yield calls
         yield _count("call_retries", "Calls that were sent again.", figures.retries)
+        yield _count(
+            "throttled", "Requests that waited for kubernetes.qps.", self._connection.throttled
+        )
         events = self._events.figures
         told = _counter("events", "Events for people.", "result")
-        for result in ("posted", "written", "held_back", "dropped", "failed"):
+        for result in ("posted", "counted", "written", "held_back", "dropped", "failed"):
             told.add_metric([result], getattr(events, result))
         yield told
 

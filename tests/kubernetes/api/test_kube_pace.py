@@ -42,6 +42,7 @@ def test_a_bucket_gives_a_burst_and_then_its_rate_in_order() -> None:
         await clock.advance(1.0)
         await asyncio.gather(*tasks)
         assert taken == [(0, 0.0), (1, 0.0), (2, 0.0), (3, 0.1), (4, 0.2), (5, 0.3)]
+        assert bucket.waited == 3
 
     run(test())
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from remuda_kubernetes.api import connection
 from remuda_kubernetes.api import reflector as module
 from remuda_kubernetes.api.connection import Connection
 from remuda_kubernetes.api.pace import SystemClock
@@ -487,5 +488,25 @@ def test_a_watch_that_the_server_ends_at_once_is_not_opened_in_a_tight_loop() ->
                 await eventually(lambda: watcher.reflector.figures.failures >= 3)
                 assert watcher.reflector.figures.watches <= 4
                 assert "ended the watch at once" in watcher.reflector.problem
+
+    run(test())
+
+
+def test_a_server_that_does_not_begin_to_answer_a_watch_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connection, "_BEGIN_SECONDS", 0.2)
+
+    async def silent(_stream: Stream) -> None:
+        await asyncio.sleep(3600)
+
+    async def test() -> None:
+        async with Server() as server:
+            server.on("GET", PODS, page(10))
+            server.on("WATCH", PODS, silent, events(("ADDED", pod("late", 11))))
+            async with watching(server) as watcher:
+                await eventually(lambda: len(watcher.changes) == 1)
+                assert (len(server.seen("WATCH")), len(server.seen("GET"))) == (2, 1)
+                assert watcher.reflector.figures.failures == 1
 
     run(test())
