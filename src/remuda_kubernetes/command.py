@@ -127,8 +127,8 @@ _RmId = Annotated[
     typer.Option(
         metavar="NAME",
         envvar="REMUDA_RM_ID",
-        help="Name of the cluster for the scheduler; by default service.clusterId of the ConfigMaps,"
-        " else mycluster.",
+        help="Name of the cluster for the scheduler; by default service.clusterId of the"
+        " ConfigMaps, else mycluster.",
     ),
 ]
 
