@@ -126,7 +126,7 @@ class Link:
                 outgoing = conversation.outgoing
                 if not may_wait or outgoing.counted < outgoing.window:
                     break
-                if not self._changed.wait(max(0.0, deadline - time.monotonic())):
+                if not self._await_room(max(0.0, deadline - time.monotonic())):
                     raise ClientError(f"the scheduler took nothing for {timeout} s")
             conversation.send(body)
             self._changed.notify_all()
@@ -169,7 +169,15 @@ class Link:
                 left = deadline - time.monotonic()
                 if conversation is None or not len(conversation.outgoing) or left <= 0:
                     return
-                self._changed.wait(left)
+                self._await_room(left)
+
+    def _await_room(self, seconds: float) -> bool:
+        """Wait until a frame was acknowledged, or something else changed; False: it took longer."""
+        self._shared.senders += 1
+        try:
+            return self._changed.wait(seconds)
+        finally:
+            self._shared.senders -= 1
 
     def _usable(self) -> Conversation[ext.CoreFrame]:
         if self._shared.failure is not None:
@@ -257,7 +265,7 @@ class Link:
         with self._changed:
             assert self._shared.conversation is not None
             arrival = self._shared.conversation.receive(data, time.monotonic_ns())
-            self._changed.notify_all()
+            self._shared.frame_taken()
         if arrival is None:
             return False
         frame = arrival.frame
@@ -340,7 +348,8 @@ class Link:
                     # A goodbye was said; the scheduler ends the stream.
                     self._changed.wait()
                     continue
-                self._changed.wait(max(0, conversation.due_ns() - now) / 1e9)
+                self._shared.looks_ns = conversation.due_ns()
+                self._changed.wait(max(0, self._shared.looks_ns - now) / 1e9)
         return None
 
 

@@ -35,7 +35,9 @@ class Stream:
 class Shared:
     """What the threads of a session share, behind the lock of ``changed``.
 
-    ``failure``: why the session is over, None while it is not.
+    ``failure``: why the session is over, None while it is not. ``senders``: how many threads wait
+    until frames are acknowledged. ``looks_ns``: when the thread that writes looks again for
+    something to write, if nothing wakes it before.
     """
 
     def __init__(self) -> None:
@@ -43,6 +45,25 @@ class Shared:
         self.conversation: Conversation[ext.CoreFrame] | None = None
         self.stream: Stream | None = None
         self.failure: ClientError | None = None
+        self.senders: int = 0
+        self.looks_ns: int = 0
+
+    def frame_taken(self) -> None:
+        """Wake the others if a frame that arrived, or was applied, concerns them.
+
+        A thread that wakes in vain costs more than the frame. The lock must be held. Rules: EXT-6,
+        EXT-7.
+        """
+        conversation = self.conversation
+        assert conversation is not None
+        outgoing = conversation.outgoing
+        if (
+            self.senders
+            or outgoing.sent != outgoing.last
+            or conversation.due_ns() < self.looks_ns
+            or not conversation.open
+        ):
+            self.changed.notify_all()
 
 
 class Work:
@@ -118,7 +139,7 @@ class Work:
             with self.shared.changed:
                 assert self.shared.conversation is not None
                 self.shared.conversation.applied(arrival.number, time.monotonic_ns())
-                self.shared.changed.notify_all()
+                self.shared.frame_taken()
 
     def _deal(self, stream: Stream, frame: ext.CoreFrame) -> None:
         name = frame.WhichOneof("body")

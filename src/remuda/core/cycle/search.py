@@ -84,6 +84,9 @@ class Search:
         batch: list[Node] = []
         if over is not None:
             batch, low = over.refresh(self._ask_class, order, pool.changes), over.low
+        accepted = None if batch else self._first_if_accepted(order, low)
+        if accepted is not None:
+            return accepted
         size = BATCH
         # The waiting asks before this one take the first ``ahead`` nodes.
         limit = size + self.ahead
@@ -102,6 +105,23 @@ class Search:
             limit = size = min(size * 4, BATCH_LIMIT)
         if over is not None:
             self.refusals.known = over.refusals(amounts, order) + self.refusals.known
+        return None
+
+    def _first_if_accepted(self, order: NodeOrder, low: Entry) -> Node | None:
+        """Return the first node behind an entry that has room, if it was accepted, as usual.
+
+        Rules: CYC-15, EXT-14.
+        """
+        predicate_class = self._ask_class.predicate_class
+        if not predicate_class.judged:
+            return None
+        for node in order.fitting_behind(self._ask_class.amounts, low, 1):
+            verdicts = node.verdicts
+            if (
+                verdicts.get(predicate_class.key_of(allocate=True)) == PASSED
+                and predicate_class.refused() not in verdicts
+            ):
+                return node
         return None
 
     def _passed_over(self) -> PassedOver | None:
