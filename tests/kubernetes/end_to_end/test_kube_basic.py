@@ -178,7 +178,9 @@ def test_pods_of_other_schedulers_are_counted_on_their_nodes(
 def test_a_spark_job_runs_its_driver_and_executors(space: Space) -> None:
     """The driver makes the executors and owns them, as Spark on Kubernetes does."""
     space.node("n1")
-    labels = {"spark-app-selector": space.identity("spark-1"), "spark-role": "driver"}
+    # Spark names the application in a label of its own only.
+    names = {"spark-app-selector": space.identity("spark-1"), "applicationId": ""}
+    labels = {**names, "spark-role": "driver"}
     driver = space.pod("driver", app="spark-1", labels=labels)
     space.running("driver")
     owner = {
