@@ -38,6 +38,8 @@ from remuda_kubernetes.translation.settings import Settings
 
 _log = logging.getLogger("remuda.kubernetes")
 
+# While more calls than this have not ended, events wait.
+_CALLS_BEFORE_EVENTS: Final = 8
 _IN_CLUSTER_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
@@ -145,9 +147,13 @@ class _Parts:
         self, connection: Connection, served: Served, fence: Fence, program: Program
     ) -> None:
         self.connection: Final = connection
-        settings = EventSettings(instance=program.identity)
-        self.events: Final = Events(connection, served.events, settings)
         calls = Calls(connection, served, fence=fence)
+        self.events: Final = Events(
+            connection,
+            served.events,
+            EventSettings(instance=program.identity),
+            room=lambda: calls.figures.open <= _CALLS_BEFORE_EVENTS and connection.spare,
+        )
         shim = Shim(Settings(), program.options.rm_id, program.namespace)
         self.service: Final = Service(shim, calls, self.events)
         self.reflectors: Final = Reflectors(

@@ -182,6 +182,11 @@ class Connection:
         """How many requests have waited for the rate."""
         return self._bucket.waited
 
+    @property
+    def spare(self) -> bool:
+        """Whether many requests could be sent without waiting for the rate."""
+        return self._bucket.half_full
+
     def set_rate(self, qps: float, burst: int) -> None:
         """Change how many requests a second are sent; the settings are read again while we run."""
         self._bucket.rate = qps

@@ -62,7 +62,7 @@ class SeriesTable:
     """
 
     def __init__(
-        self, *, quiet: float = 360.0, burst: int = 25, rate: float = 1 / 60, size: int = 4096
+        self, *, quiet: float = 360.0, burst: int = 25, rate: float = 1 / 300, size: int = 4096
     ) -> None:
         self._quiet: Final = quiet
         self._burst: Final = float(burst)

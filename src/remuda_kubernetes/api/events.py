@@ -1,7 +1,8 @@
 """Writes events for people, and never at the cost of scheduling.
 
 To post never waits: the queue is bounded, and what does not fit is counted and dropped. Few
-requests are in flight, and a failed one is tried again a few times only.
+requests are in flight, and a failed one is tried again a few times only. While the server has more
+urgent calls to take, an event waits; not for ever, so that people see something under load, too.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 import logging
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -48,6 +50,13 @@ class EventSettings:
     timeout: float = 10.0
 
 
+# How often a writer looks whether there is room for an event, and how long it waits for it.
+_LOOK_SECONDS: Final = 0.05
+_YIELD_SECONDS: Final = 2.0
+# Returns whether calls that matter more leave room for an event.
+Room = Callable[[], bool]
+
+
 @dataclass
 class EventFigures:
     """What is counted: notices posted, those counted by a series only, requests, what was lost.
@@ -65,7 +74,10 @@ class EventFigures:
 
 
 class Events:
-    """The writer. ``run`` writes until cancelled; ``version`` is that of events.k8s.io or ""."""
+    """The writer. ``run`` writes until cancelled; ``version`` is that of events.k8s.io or "".
+
+    ``room``: says whether an event may be written now.
+    """
 
     def __init__(
         self,
@@ -73,6 +85,7 @@ class Events:
         version: str,
         settings: EventSettings,
         *,
+        room: Room = lambda: True,
         table: SeriesTable | None = None,
         clock: Clock | None = None,
         chance: Chance | None = None,
@@ -82,6 +95,7 @@ class Events:
         self._requests: Final = requests
         self._version: Final = version
         self._settings: Final = settings
+        self._room: Final = room
         self._table: Final = table or SeriesTable()
         self._clock: Final = clock or SystemClock()
         self._chance: Final = chance or system_chance()
@@ -143,7 +157,15 @@ class Events:
                 self._wake.clear()
                 await self._wake.wait()
                 continue
-            await self._write(self._queue.popleft())
+            await self._yield()
+            if self._queue:
+                await self._write(self._queue.popleft())
+
+    async def _yield(self) -> None:
+        """Let more urgent calls go first, for a while."""
+        until = self._clock.now() + _YIELD_SECONDS
+        while not self._room() and self._clock.now() < until:
+            await self._clock.sleep(_LOOK_SECONDS)
 
     async def _write_later(self) -> None:
         """Write the counts of series: each at most once in a while, the oldest first."""
@@ -156,6 +178,7 @@ class Events:
             if due > 0:
                 await self._clock.sleep(min(due, 1.0))
                 continue
+            await self._yield()
             self._later.popleft()
             await self._write(series)
 

@@ -101,6 +101,12 @@ class TokenBucket:
         )
         self._since = now
 
+    @property
+    def half_full(self) -> bool:
+        """Whether half of a burst could be taken at once."""
+        self._fill()
+        return self.rate <= 0 or self._tokens >= self.burst / 2
+
     async def take(self) -> None:
         """Wait for the next token; those who wait are served in the order in which they came."""
         if self.rate <= 0:

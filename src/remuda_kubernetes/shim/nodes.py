@@ -72,7 +72,9 @@ def answered(state: State, response: si.NodeResponse) -> None:
     """Take in which nodes the scheduler took."""
     for accepted in response.accepted:
         node = state.objects.node(accepted.nodeID)
-        if isinstance(node, Node):
+        if accepted.nodeID in state.listed:
+            state.listed.discard(accepted.nodeID)
+        elif isinstance(node, Node):
             state.post(object_events.node_accepted(node))
     for rejected in response.rejected:
         state.placed.discard(rejected.nodeID)

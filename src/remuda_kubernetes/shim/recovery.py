@@ -32,6 +32,8 @@ _PAUSE_SECONDS: Final = 0.5
 _PAUSE_SECONDS_LIMIT: Final = 10.0
 # So many pods are told, or answers taken in, in one step: some hundredths of a second.
 _STEP: Final = 500
+# In a cluster with more nodes, people are not told of each at every start.
+_FEW_NODES: Final = 100
 
 
 def register(state: State) -> None:
@@ -72,6 +74,7 @@ def registered(state: State) -> None:
     configuring.registered(state)
     listed = [node for node in state.objects.within(NODE, "") if isinstance(node, Node)]
     nodes.add(state, sorted(listed, key=lambda each: each.name))
+    state.listed = set(state.placed) if len(state.placed) > _FEW_NODES else set()
     ordered = _oldest_first(state)
     state.begun = _begun(state, ordered)
     state.recovery = Recovery(dict.fromkeys([pod.uid for pod in ordered]), decided)

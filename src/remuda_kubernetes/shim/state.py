@@ -65,6 +65,8 @@ class State:
         self.recovery: Recovery | None = None
         self.foreign: set[str] = set()
         self.placed: set[str] = set()
+        # Nodes of a large cluster that were told at the registration: nothing new for people.
+        self.listed: set[str] = set()
         self.outbox = Outbox(rm_id)
         # Where pods are counted, by uid, and the pods by node and uid.
         self.node_of: dict[str, str] = {}

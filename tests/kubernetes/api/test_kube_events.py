@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -37,7 +37,11 @@ def about(name: str = "p", version: str = "7") -> ObjectReference:
 
 @asynccontextmanager
 async def writing(
-    server: Server, version: str = "v1", clock: TurnedClock | None = None, **settings: Any
+    server: Server,
+    version: str = "v1",
+    clock: TurnedClock | None = None,
+    room: Callable[[], bool] = lambda: True,
+    **settings: Any,
 ) -> AsyncIterator[Events]:
     async with server.connection() as connection:
         found = EventSettings(instance="remuda-0", **settings)
@@ -46,6 +50,7 @@ async def writing(
             connection,
             version,
             found,
+            room=room,
             clock=clock,
             chance=lambda: 0.5,
             wall=lambda: 1_764_000_000.0 + clock.now() - 1000.0,
@@ -170,6 +175,37 @@ def test_posting_never_waits_and_what_does_not_fit_is_counted() -> None:
             assert events.waiting == 8
 
     run(test())
+
+
+def test_an_event_waits_while_other_calls_need_the_server_but_not_for_ever() -> None:
+    async def test() -> None:
+        clock = TurnedClock()
+        free = False
+        async with (
+            Server() as server,
+            writing(server, clock=clock, room=lambda: free, in_flight=1) as events,
+        ):
+            server.on("POST", EVENTS, CREATED)
+            for name in "abc":
+                events.post(about(name), "Scheduled", "x")
+            await clock.advance(1.0)
+            assert events.figures.written == 0
+            await clock.advance(1.5)
+            await eventually(lambda: events.figures.written == 1)
+            free = True
+            await clock.advance(0.1)
+            await eventually(lambda: events.figures.written == 3)
+
+    run(test())
+
+
+def test_an_object_has_25_events_and_one_more_in_five_minutes() -> None:
+    table = SeriesTable()
+    at_once = [table.add(notice("a", str(number)), 0.0) for number in range(30)]
+    assert [each is not None for each in at_once] == [True] * 25 + [False] * 5
+    assert table.add(notice("a", "early"), 299.0) is None
+    assert table.add(notice("a", "in time"), 301.0) is not None
+    assert table.add(notice("b"), 0.0) is not None
 
 
 def test_a_refused_event_is_counted_and_the_next_one_is_written() -> None:

@@ -312,3 +312,17 @@ def test_many_pods_are_told_in_several_steps_and_nodes_are_opened_after_the_last
         told.append(reported(shim))
     assert told == [keys[2:4], [keys[4], late, "open"]]
     assert shim.due_ns() is None
+
+
+def test_in_a_large_cluster_only_nodes_that_come_later_are_told_as_accepted(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recovery, "_FEW_NODES", 2)
+    for number in range(3):
+        world.node(f"n{number}")
+    world.start()
+    assert not world.told("NodeAccepted")
+    world.node("later")
+    world.run()
+    told = [each.about.name for each in world.events if each.reason == "NodeAccepted"]
+    assert told == ["later"]
