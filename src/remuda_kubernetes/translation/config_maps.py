@@ -1,4 +1,7 @@
-"""Two ConfigMaps as one map of texts, packed entries unpacked. Rules: KV-3."""
+"""Two ConfigMaps as one map of texts, packed entries unpacked.
+
+The scheduler never sees the ConfigMaps: it gets the queue file and the other entries as texts.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _PACKED: Final = ".gz"
 def merged(maps: Iterable[ConfigMap | None]) -> tuple[dict[str, str], tuple[Finding, ...]]:
     """Return the entries of ConfigMaps; a later map wins, in one map packed entries win.
 
-    An entry that cannot be read is a finding with ``error`` and left out.
+    An entry that cannot be read is a finding with ``error`` and left out. Implements: KV-3.
     """
     texts: dict[str, str] = {}
     findings: list[Finding] = []

@@ -121,6 +121,7 @@ def test_keys_of_the_admission_webhook(key: str, text: str, attribute: str, valu
     assert getattr(found.settings.admission, attribute) == value
 
 
+@pytest.mark.remuda_rule("KV-3")
 def test_of_the_same_key_the_second_map_counts() -> None:
     defaults = config("yunikorn-defaults", service__clusterId="a", kubernetes__qps="5")
     found = first_configuration(defaults, config(service__clusterId="b"))
@@ -128,6 +129,7 @@ def test_of_the_same_key_the_second_map_counts() -> None:
     assert found.settings.calls_per_second == 5
 
 
+@pytest.mark.remuda_rule("CFG-1")
 def test_the_queue_file_of_the_policy_group_is_passed_on_untouched() -> None:
     data = {
         "queues.yaml": QUEUES,
@@ -142,6 +144,7 @@ def test_the_queue_file_of_the_policy_group_is_passed_on_untouched() -> None:
     assert first_configuration(None, made("c", night)).settings.queues == "other"
 
 
+@pytest.mark.remuda_rule("KV-3")
 @pytest.mark.parametrize("name", ["queues.yaml.gz", "queues.yaml.GZ"])
 def test_a_packed_queue_file_goes_before_a_plain_one(name: str) -> None:
     packed = gzip.compress(QUEUES.encode())
@@ -150,6 +153,7 @@ def test_a_packed_queue_file_goes_before_a_plain_one(name: str) -> None:
     assert found.settings.queues == QUEUES
 
 
+@pytest.mark.remuda_rule("KV-3")
 def test_a_plain_file_of_the_second_map_goes_before_a_packed_one_of_the_first() -> None:
     defaults = config("yunikorn-defaults", {"queues.yaml.gz": gzip.compress(b"old")})
     assert first_configuration(defaults, config(queues__yaml=QUEUES)).settings.queues == QUEUES
@@ -200,6 +204,7 @@ def test_packed_entries_share_one_limit() -> None:
     assert not first_configuration(None, config(binary={"one.yaml.gz": packed})).refused
 
 
+@pytest.mark.remuda_rule("KV-3")
 def test_an_entry_packed_in_an_unknown_way_is_told_and_does_not_count() -> None:
     found = first_configuration(None, config(binary={"queues.yaml.xz": b"x"}, queues__yaml=QUEUES))
     assert "let its name end in .gz" in str(found.findings[0])
