@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterator
 
 import grpc
 import pytest
 
 from remuda.client import Client
 from remuda.core.messages.application_views import ApplicationView
-from remuda.core.messages.commands import Ask, UpdateAllocations
-from remuda.core.messages.effects import AllocationNew, AsksRejected, Effect
 from remuda.core.messages.queries import ApplicationsQuery
 from remuda.edges.grpc.long_messages import LONG_BYTES
 from remuda.si.pb import si_pb2 as si
 from remuda.si.wire import resource
 from tests.e2e.grpc_service import SECONDS, Service
 from tests.e2e.session_stream import SessionStream
-
-MANY: Final = 100_000
 
 
 @pytest.fixture
@@ -119,36 +113,20 @@ def test_a_long_request_that_is_none_ends_its_stream(service: Service) -> None:
     assert detail == "an identifier has more than 1024 characters"
 
 
-@pytest.mark.remuda_rule("SI-2", "SI-6")
-def test_a_long_request_of_one_rm_does_not_delay_the_requests_of_another(service: Service) -> None:
-    """100,000 asks, each of which is refused; another RM asks while the first ones are refused."""
-    many = si.AllocationRequest()
-    for _ in range(MANY):
-        many.asks.add()
-    refused, before = 0, -1
-    done = threading.Event()
-
-    def look(effects: Sequence[Effect]) -> None:
-        nonlocal refused, before
-        for effect in effects:
-            if isinstance(effect, AsksRejected):
-                if refused == 0:
-                    ask = Ask("app", "small", {"vcore": 1})
-                    service.core.submit(UpdateAllocations("calm", asks=(ask,)))
-                refused += len(effect.rejected)
-            elif isinstance(effect, AllocationNew):
-                before = refused
-        if refused == MANY:
-            done.set()
-
-    with Client(service.address, "calm") as calm:
-        calm.register()
-        calm.add_nodes({"n": {"vcore": 10}})
-        calm.add_application("app", queue="root.a", user="ann")
-        service.register("noisy")
-        service.core.subscribe(look)
-        stream = service.allocations("noisy")
-        stream.send(many)
-        assert done.wait(SECONDS)
-        assert calm.allocations(1)[0].allocationKey == "small"
-    assert 0 < before < MANY / 10
+@pytest.mark.remuda_rule("SI-3", "SI-4")
+def test_a_long_request_is_one_request_whose_elements_are_answered_together(
+    service: Service,
+) -> None:
+    request = long_request("unknown")
+    for number in range(1_000):
+        request.allocations.add(allocationKey=f"held-{number}", nodeID="n", applicationID="unknown")
+    service.register()
+    stream = service.allocations("rm")
+    stream.send(request)
+    first, second = stream.receive(), stream.receive()
+    assert [each.allocationKey for each in first.rejectedAllocations] == [
+        f"held-{number}" for number in range(1_000)
+    ]
+    assert [each.allocationKey for each in second.rejected] == [
+        f"{number:0300}" for number in range(1_000)
+    ]

@@ -5,7 +5,7 @@ carry a hundred thousand of them. A sender waits while its queue is full (SI-6).
 never waits, because a callback that sends a request would block the thread that drains the queues.
 
 The core thread takes from the queues in turn, by elements (deficit round robin, Shreedhar and
-Varghese 1995), and takes a large request in parts. So an RM that sends much delays only itself.
+Varghese 1995). So an RM that sends many requests delays only itself.
 """
 
 from __future__ import annotations
@@ -38,17 +38,12 @@ _SHARES: Final = 4
 # Elements that a queue gives in its turn, if others wait, too.
 _TURN: Final = 256
 
-# Elements from which an entry is taken in parts.
-PART: Final = 1_024
+# The largest debt of elements after a large entry: some ten turns of the others.
+_DEBT: Final = 10_240
 
 
 def anything() -> None:
     """Accept the entry: the default check."""
-
-
-def whole(entry: T, most: int) -> tuple[T, int, T | None]:
-    """Take the entry as one: the default."""
-    return entry, most, None
 
 
 class _Queue(Generic[T]):
@@ -71,20 +66,13 @@ class Inbox(Generic[T]):
 
     Args:
         capacity: elements that may wait; a quarter of them for one RM.
-        part: takes about so many elements off an entry; returns them, their weight and the rest,
-            None if that was all.
 
     Rules: SI-2, SI-6.
     """
 
-    def __init__(
-        self,
-        capacity: int = CAPACITY,
-        part: Callable[[T, int], tuple[T, int, T | None]] = whole,
-    ) -> None:
+    def __init__(self, capacity: int = CAPACITY) -> None:
         self._capacity = capacity
         self._share = max(1, capacity // _SHARES)
-        self._part = part
         # In the order in which they are served; those of RMs for which nothing waits are removed.
         self._queues: dict[str, _Queue[T]] = {}
         self._order: deque[str] = deque()
@@ -209,18 +197,11 @@ class Inbox(Generic[T]):
         return taken
 
     def _next(self) -> tuple[T, int]:
-        """Remove the entry, or the part of one, whose turn it is; return it and its weight."""
+        """Remove the entry whose turn it is; return it and its weight."""
         if self._common and self._common[0][0] < self._oldest():
             return self._common.popleft()[1], 1
         rm_id, queue = self._queue_in_turn()
-        number, entry, weight = queue.entries.popleft()
-        heft = weight
-        if weight > PART:
-            entry, heft, rest = self._part(entry, PART)
-            if rest is None:
-                heft = weight
-            else:
-                queue.entries.appendleft((number, rest, weight - heft))
+        _, entry, heft = queue.entries.popleft()
         queue.weight -= heft
         queue.credit -= heft
         if not queue.entries:
@@ -229,16 +210,17 @@ class Inbox(Generic[T]):
         return entry, heft
 
     def _queue_in_turn(self) -> tuple[str, _Queue[T]]:
-        """Return the first queue whose credit lasts for its next entry; each that waits gets more.
+        """Return the first queue that has credit left; each that has none gets some and waits.
 
-        A queue on its own needs no credit.
+        An entry may take more than the credit, and the debt is bounded. A queue on its own needs no
+        credit.
         """
         while True:
             rm_id = self._order[0]
             queue = self._queues[rm_id]
-            if len(self._order) == 1 or queue.credit >= min(queue.entries[0][2], PART):
+            if len(self._order) == 1 or queue.credit > 0:
                 return rm_id, queue
-            queue.credit = max(queue.credit, -PART) + _TURN
+            queue.credit = max(queue.credit, -_DEBT) + _TURN
             self._order.rotate(-1)
 
     def _oldest(self) -> int:

@@ -43,7 +43,7 @@ from remuda.runtime.inbox import CAPACITY, Inbox, anything
 from remuda.runtime.operations import Operations
 from remuda.runtime.pace import Pace
 from remuda.runtime.ports import Clock, EffectSink, Recorder, SchedulerFactory
-from remuda.runtime.requests import Request, part, weight, with_those_behind
+from remuda.runtime.requests import Request, weight, with_those_behind
 from remuda.runtime.roster import IN_PROCESS, Roster
 from remuda.runtime.standstill import Standstill
 from remuda.runtime.timings import Stopwatch, Timings, TimingsView
@@ -137,7 +137,7 @@ class SchedulerLoop:
         self.dumps = DumpSources(self.roster)
         timings = self._driver.timings
         self.answers = Answers(self._delivery, self._driver.handle, self._send, timings)
-        self._inbox: Inbox[Request | Errand[object]] = Inbox(inbox_capacity, part=part)
+        self._inbox: Inbox[Request | Errand[object]] = Inbox(inbox_capacity)
         self.intake = Intake(self._inbox.put_now, self.resolvers, line_capacity)
         self._driver.left = self.intake.close
         self.room: Final[Callable[[str], Future[None] | None]] = partial(

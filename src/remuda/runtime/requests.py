@@ -1,4 +1,4 @@
-"""The weight of resource managers' requests in a bounded queue, and their merging and parting."""
+"""The weight of resource managers' requests in a bounded queue, and the merging of several."""
 
 from __future__ import annotations
 
@@ -36,25 +36,19 @@ def weight(request: Request) -> int:
     return 1 + sum(1 + len(node.existing) for node in request.nodes)
 
 
-def part(request: Any, most: int) -> tuple[Any, int, Any]:
-    """Take about ``most`` elements off a request: return a request with them, its weight, the rest.
-
-    The rest is None if these are all. The elements keep the order in which they are handled (SI-3).
-    What is no request stays whole. Rules: SI-2.
-    """
-    lists = _LISTS.get(type(request))
-    if lists is None:
-        return request, 1, None
-    if isinstance(request, UpdateNodes):
-        most = max(1, most * len(request.nodes) // weight(request))
-    taken: dict[str, Any] = {}
-    left: dict[str, Any] = {}
-    for name in lists:
-        elements = getattr(request, name)
-        taken[name], left[name] = elements[:most], elements[most:]
-        most -= len(taken[name])
-    first = replace(request, **taken)
-    return first, weight(first), replace(request, **left) if any(left.values()) else None
+def joined(parts: Sequence[Any]) -> Any:
+    """Return one request with the elements of several of one kind and one RM, in their order."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    names = _LISTS[type(first)]
+    return replace(
+        first,
+        **{
+            name: tuple(chain.from_iterable([getattr(each, name) for each in parts]))
+            for name in names
+        },
+    )
 
 
 def with_those_behind(request: Request, behind: deque[Any]) -> Request:
@@ -70,10 +64,8 @@ def with_those_behind(request: Request, behind: deque[Any]) -> Request:
         run.append(behind.popleft())
     if len(run) == 1:
         return request
-    parts = {
-        name: tuple(chain.from_iterable([getattr(each, name) for each in run])) for name in _PARTS
-    }
-    return UpdateAllocations(request.rm_id, **parts)
+    merged: Request = joined(run)
+    return merged
 
 
 def _continues(request: UpdateAllocations, following: object) -> TypeGuard[UpdateAllocations]:

@@ -1,10 +1,10 @@
 """From protobuf requests to the commands of the core.
 
-One request, or one slice of a long one (slices.py), becomes one command, so that its lists keep the
-order of SI-3 and its verdicts one answer. The messages themselves are not kept: they are larger
-than the records and live outside Python's memory. This is on the path of every ask (about 3 us
-each), hence the cache of resources: asks are mostly alike, and reading a protobuf map costs more
-than a dictionary lookup by its bytes. Equal resources thereby share one mapping.
+One request becomes one command, so that its lists keep the order of SI-3 and its verdicts one
+answer. The messages themselves are not kept: they are larger than the records and live outside
+Python's memory. This is on the path of every ask (about 3 us each), hence the cache of
+resources: asks are mostly alike, and reading a protobuf map costs more than a dictionary
+lookup by its bytes. Equal resources thereby share one mapping.
 
 Protobuf lists hold no unset elements in Python, so there is nothing to skip for SI-5.
 Implements: SI-3.

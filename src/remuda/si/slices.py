@@ -1,9 +1,9 @@
 """Cuts long requests into short ones of the same kind, before anything is unpacked.
 
-To unpack a request holds the interpreter's lock until it is done, takes ten times its size, and
-all of that for as long as the last element waits. A slice has few elements, so other requests are
-served between two slices. A protobuf message is a row of fields, so a slice is some of these
-fields; the elements come in the order in which a whole request is handled (SI-3).
+To unpack a request holds the interpreter's lock until it is done, and takes ten times its size. A
+slice has few elements, so other threads run between two slices. A protobuf message is a row of
+fields, so a slice is some of these fields; the elements come in the order in which a whole request
+is handled (SI-3).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from remuda.runtime.errors import LoopStoppedError
-from remuda.runtime.inbox import PART, Inbox
+from remuda.runtime.inbox import Inbox
 
 
 class Word(str):
@@ -219,20 +219,14 @@ def test_an_entry_of_no_rm_comes_after_all_that_was_there_before_it() -> None:
     assert len(before) < 1_500
 
 
-@pytest.mark.remuda_rule("SI-2", "SI-6")
-def test_a_large_entry_is_taken_in_parts_between_those_of_others() -> None:
-    def part(entry: Word, most: int) -> tuple[Word, int, Word | None]:
-        rm_id, count = entry.split()
-        left = int(count) - most
-        first = Word(f"{rm_id} {min(most, int(count))}")
-        return first, min(most, int(count)), Word(f"{rm_id} {left}") if left > 0 else None
-
-    inbox: Inbox[Word] = Inbox(part=part)
-    inbox.put(Word("noisy 5000"), 5_000)
-    inbox.put(Word("calm 1"), 1)
-    taken = [inbox.take(10, 0) for _ in range(6)]
-    assert inbox.empty()
-    found = [each for some in taken for each in some]
-    sizes = [int(each.split()[1]) for each in found if each.rm_id == "noisy"]
-    assert sizes == [PART] * 4 + [5_000 - 4 * PART]
-    assert found.index(Word("calm 1")) <= 2
+def test_a_large_entry_is_paid_for_by_later_turns() -> None:
+    inbox: Inbox[Word] = Inbox()
+    for number in range(3):
+        inbox.put_now(Word(f"noisy {number}"), 5_000)
+    fill(inbox, "calm", 2_000)
+    taken: list[Word] = []
+    while not inbox.empty():
+        taken += inbox.take(1, 0)
+    at = [taken.index(Word(f"noisy {number}")) for number in range(3)]
+    assert at[0] < 300
+    assert 2_000 <= at[1] < at[2]

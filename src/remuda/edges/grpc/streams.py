@@ -150,14 +150,16 @@ class Stream:
         await outbound.drained(self._kind)
 
     async def _take_long(self, registration: Registration, data: bytes) -> None:
-        """Unpack, translate and submit a request that takes a while, slice by slice."""
+        """Unpack and translate a long request slice by slice, and submit it whole."""
         run = self._unpack_thread.run
         await run(partial(self._refuse_too_many, data))
         parts = slices.slices(data, self._lists)
+        commands = []
         while (part := await run(partial(next, parts, None))) is not None:
-            command = await run(partial(self._translated, registration, part))
-            registration.check_open()
-            await self._submit(registration, command)
+            commands.append(await run(partial(self._translated, registration, part)))
+        registration.check_open()
+        if commands:
+            await self._submit(registration, requests.joined(commands))
 
     def _translated(self, registration: Registration, part: bytes) -> requests.Request:
         request: Request = self._format.FromString(part)
