@@ -178,6 +178,7 @@ BOMB = gzip.compress(b"a" * 60_000_000, 1)
         (BOMB, f"unpacks to more than {UNPACKED_LIMIT} bytes"),
         (gzip.compress(b"a") + b"rubbish", "cannot be unpacked"),
     ],
+    ids=["plain", "cut", "no text", "bomb", "rubbish behind"],
 )
 def test_a_packed_entry_that_cannot_be_read_changes_nothing(packed: bytes, problem: str) -> None:
     old = first_configuration(None, config(queues__yaml=QUEUES)).settings
