@@ -192,6 +192,9 @@ class ApiServer:
         if not serving.done():
             ready.set_result(None)
         await serving
+        # Clients may have connected after `_end`, before the server stopped to listen.
+        _abort_connections(server)
+        await asyncio.sleep(0)
 
 
 def _quickest_loop() -> asyncio.AbstractEventLoop:
@@ -207,6 +210,10 @@ def _end(server: uvicorn.Server) -> None:
     """End a server without waiting for its requests; watches would not end by themselves."""
     server.should_exit = True
     server.force_exit = True
+    _abort_connections(server)
+
+
+def _abort_connections(server: uvicorn.Server) -> None:
     for connection in list(server.server_state.connections):
         transport: Any = getattr(connection, "transport", None)
         if transport is not None:

@@ -150,8 +150,7 @@ def review(turn: Turn, partition: Partition) -> None:
     """
     due = turn.now_ns >= partition.reserving.due_ns
     while True:
-        # A preemption that is lost here gives room to other classes.
-        while partition.reserving.classes and (partition.reserving.stale or due):
+        if partition.reserving.classes and (partition.reserving.stale or due):
             _review_reservation_classes(turn, partition)
             due = False
         if not partition.reserving.nodes_to_review:
@@ -264,6 +263,8 @@ def _end_without_quota(
         lose_preemption(turn, partition, request, cause)
         for each in request.reservations.values():
             close_or_open(partition, each.node)
+            # The classes are reviewed once more after it, because others may fit now.
+            partition.reserving.nodes_to_review[each.node.node_id] = each.node
 
 
 def _end_old(turn: Turn, partition: Partition, reservation_class: ReservationClass) -> None:
