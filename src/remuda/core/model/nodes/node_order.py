@@ -136,7 +136,8 @@ class NodeOrder:
         self._insert(place, entry, node)
 
     def end(self) -> None:
-        """Break the references between shelves and blocks; the order cannot be used any more."""
+        """Break the references between shelves and blocks; the order has no nodes any more."""
+        self._positions.clear()
         for shelf in self._shelves:
             shelf.blocks = []
 
@@ -191,6 +192,8 @@ class NodeOrder:
         Rules: CYC-15, NOD-20, EXT-13.
         """
         found: list[Node] = []
+        if not self._positions:
+            return found
         for place in range(bisect_right(self._lows, low, 1) - 1, len(self._shelves)):
             shelf = self._shelves[place]
             if shelf.may_hold(amounts):
