@@ -93,6 +93,7 @@ class HollowCluster:
                     work.append(Controllers(api, self._names).run())
                 ready.set_result(None)
                 await _first(work)
+            await _close_left()
         except BaseException as error:  # noqa: BLE001 - raised where the context ends
             self._failure = error
             if not ready.done():
@@ -102,6 +103,17 @@ class HollowCluster:
         if isinstance(self._server, Path):
             return Api.from_kubeconfig(self._server)
         return Api(self._server, token=self._token)
+
+
+async def _close_left() -> None:
+    """Close the connections of requests that were cancelled while they were being opened.
+
+    The HTTP library does not know them any more. asyncio has no public list of its transports.
+    """
+    left: dict[int, asyncio.Transport] = getattr(asyncio.get_running_loop(), "_transports", {})
+    for transport in list(left.values()):
+        transport.abort()
+    await asyncio.sleep(0)
 
 
 async def _first(work: Iterable[Coroutine[Any, Any, Any]]) -> None:
