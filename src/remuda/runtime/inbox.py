@@ -156,7 +156,7 @@ class Inbox(Generic[T]):
             self._filled.wait(seconds)
             self._enough = 0
 
-    def room(self, rm_id: str = "") -> Future[None] | None:
+    def room(self, rm_id: str) -> Future[None] | None:
         """Return a future that completes when an RM has room or the inbox is closed.
 
         None if there is room.

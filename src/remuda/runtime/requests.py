@@ -6,11 +6,12 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, Final, TypeAlias, TypeGuard
+from typing import Any, Final, TypeAlias, TypeGuard, TypeVar
 
 from remuda.core.messages.commands import UpdateAllocations, UpdateApplications, UpdateNodes
 
 Request: TypeAlias = UpdateApplications | UpdateAllocations | UpdateNodes
+R = TypeVar("R", bound=Request)
 
 # The parts of a request about allocations, in the order in which they are handled.
 _PARTS: Final = ("allocations", "asks", "ask_releases", "releases")
@@ -36,19 +37,16 @@ def weight(request: Request) -> int:
     return 1 + sum(1 + len(node.existing) for node in request.nodes)
 
 
-def joined(parts: Sequence[Any]) -> Any:
+def joined(parts: Sequence[R]) -> R:
     """Return one request with the elements of several of one kind and one RM, in their order."""
     first = parts[0]
     if len(parts) == 1:
         return first
-    names = _LISTS[type(first)]
-    return replace(
-        first,
-        **{
-            name: tuple(chain.from_iterable([getattr(each, name) for each in parts]))
-            for name in names
-        },
-    )
+    lists: dict[str, Any] = {
+        name: tuple(chain.from_iterable([getattr(each, name) for each in parts]))
+        for name in _LISTS[type(first)]
+    }
+    return replace(first, **lists)
 
 
 def with_those_behind(request: Request, behind: deque[Any]) -> Request:
@@ -62,10 +60,7 @@ def with_those_behind(request: Request, behind: deque[Any]) -> Request:
     run = [request]
     while behind and _continues(run[-1], behind[0]):
         run.append(behind.popleft())
-    if len(run) == 1:
-        return request
-    merged: Request = joined(run)
-    return merged
+    return joined(run)
 
 
 def _continues(request: UpdateAllocations, following: object) -> TypeGuard[UpdateAllocations]:

@@ -153,10 +153,11 @@ class Stream:
         """Unpack and translate a long request slice by slice, and submit it whole."""
         run = self._unpack_thread.run
         await run(partial(self._refuse_too_many, data))
-        parts = slices.slices(data, self._lists)
+        translated = map(partial(self._translated, registration), slices.slices(data, self._lists))
         commands = []
-        while (part := await run(partial(next, parts, None))) is not None:
-            commands.append(await run(partial(self._translated, registration, part)))
+        # One slice at a time, so that long requests of others have their turn on the thread.
+        while (command := await run(partial(next, translated, None))) is not None:
+            commands.append(command)
         registration.check_open()
         if commands:
             await self._submit(registration, requests.joined(commands))
