@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from typing import cast
 
 import pytest
 
 from remuda.core.messages import commands as c
+from remuda.core.messages import effects as e
 from remuda.core.messages import measures as m
 from remuda.core.messages import queries as q
 from remuda.core.messages.application_queries import ApplicationQuery
@@ -18,7 +20,9 @@ from remuda.core.messages.rows import (
     Rows,
     WaitingAsks,
 )
-from tests.unit.core.door import SECOND, START, Caller, leaf
+from remuda.core.model.partition import Partition
+from remuda.core.policy.outstanding import MOST, to_report
+from tests.unit.core.door import SECOND, START, Caller, leaf, of
 from tests.unit.core.rules.crowd import LATE, Crowd
 
 MANY = 20_001
@@ -40,6 +44,12 @@ def fill(door: Caller, many: int) -> None:
         numbers = range(many - at, max(many - at - 1_000, 0), -1)
         asks = tuple([c.Ask("app", f"k-{number:05}", {"vcore": 2}) for number in numbers])
         door.send(c.UpdateAllocations(door.rm, asks=asks))
+
+
+def partition_of(door: Caller) -> Partition:
+    """The partition, to look at it without a step."""
+    (found,) = door.scheduler._cluster.partitions()
+    return found
 
 
 def applications(door: Caller) -> list[ApplicationView]:
@@ -118,3 +128,35 @@ def test_how_many_asks_wait_and_since_when_is_known_without_a_look_at_each() -> 
     assert isinstance(page, m.QueueMeasuresPage)
     (row,) = page.applications
     assert (row.pending_asks, row.oldest_pending_ns) == (10, START + SECOND)
+
+
+@pytest.mark.remuda_rule("CYC-30")
+def test_very_many_asks_are_reported_in_parts_each_once_and_soon() -> None:
+    door = crowd()
+    assert MANY > MOST
+    assert len(to_report(partition_of(door)).found) == MOST
+    door.now += SECOND
+    told: list[str] = []
+    for _ in range(MANY // 1_024 + 3):
+        told += [each.allocation_key for each in of(door.step(), e.ContainerStateUpdated)]
+        door.now += SECOND // 1_000
+    door.scheduler.check()
+    # They came in the reverse order of their keys.
+    assert told == [f"k-{number:05}" for number in range(MANY, 0, -1)]
+
+
+@pytest.mark.remuda_rule("CYC-30", "QUE-44")
+def test_a_look_at_a_full_queue_does_not_go_through_all_that_waits() -> None:
+    def seconds(many: int) -> float:
+        door = Caller(leaf("a", maximum={"vcore": 20}))
+        door.node("n1", {"vcore": 1})
+        door.app("app")
+        fill(door, many)
+        door.step()
+        partition = partition_of(door)
+        began = time.process_time()
+        for _ in range(20):
+            assert len(to_report(partition).found) == 10
+        return time.process_time() - began
+
+    assert seconds(100 * 200) < 20 * seconds(200)

@@ -12,6 +12,7 @@ import pytest
 from remuda.core.messages.commands import Ask, NewApplication
 from remuda.core.model.applications.application import Application
 from remuda.core.model.applications.submission import Submission
+from remuda.core.model.asks.ages import Ages
 from remuda.core.model.asks.ask_order import AskOrder
 from remuda.core.model.asks.request import Request
 from remuda.core.model.queues.child_order import ChildOrder
@@ -46,13 +47,14 @@ def test_a_ranking_does_not_grow_with_its_history() -> None:
     assert len(ranking._heap) <= 100
 
 
-def waiting(number: int, created_ns: int) -> Request:
+def waiting(number: int, created_ns: int, priority: int = 0) -> Request:
     """An ask that came at a time."""
     leaf = Queue("a", None, leaf=True, managed=True)
     application = Application(Submission(1, NewApplication("app"), 0), leaf)
     resource = {"vcore": 1}
     amounts = ResourceTypes().amounts(resource)
-    return Request(number, Ask("app", f"ask-{number}", resource), amounts, application, created_ns)
+    ask = Ask("app", f"ask-{number}", resource, priority=priority)
+    return Request(number, ask, amounts, application, created_ns)
 
 
 @pytest.mark.remuda_rule("CYC-18", "SI-61")
@@ -109,6 +111,7 @@ def test_asks_are_served_by_sort_key_however_they_come_and_go() -> None:
                     order.put(back)
             assert sorted(order.asks(), key=number_of) == sorted(there.values(), key=number_of)
             assert order.count == len(there)
+            assert list(order.in_order()) == sorted(there.values(), key=lambda each: each.sort_key)
             if there:
                 assert order.first() is min(there.values(), key=lambda each: each.sort_key)
 
@@ -124,6 +127,42 @@ def test_an_order_of_asks_does_not_grow_with_its_history() -> None:
     assert order.first() is stays
     assert len(order._run) + len(order._heap) + len(order._late) < 100
     assert order._head <= 16
+
+
+@pytest.mark.remuda_rule("RSV-3", "PRE-5")
+def test_asks_that_have_to_move_are_taken_by_priority_and_arrival() -> None:
+    draw = random.Random(4)
+    ages = Ages()
+    plain: list[Request] = []
+    numbers = list(range(600))
+    draw.shuffle(numbers)
+    while numbers or plain:
+        added = [waiting(numbers.pop(), 0, draw.randrange(3)) for _ in numbers[:40]]
+        # An ask may come again before it was taken.
+        again = added[:1]
+        for each in (added, again):
+            if each:
+                ages.add_to_reclassify(each)
+        plain = sorted(plain + added + again, key=lambda each: (-each.ask.priority, each.number))
+        assert ages.take_to_reclassify(30) == plain[:30]
+        del plain[:30]
+    assert ages.take_to_reclassify(30) == []
+
+
+@pytest.mark.remuda_rule("RSV-3", "PRE-5")
+def test_asks_that_have_to_move_do_not_look_at_those_that_wait_already() -> None:
+    one = waiting(0, 0)
+
+    def seconds(already: int) -> float:
+        ages = Ages()
+        ages.add_to_reclassify([one] * (already + 1))
+        began = time.process_time()
+        for _ in range(1_000):
+            ages.add_to_reclassify([one])
+            assert len(ages.take_to_reclassify(1)) == 1
+        return time.process_time() - began
+
+    assert seconds(200_000) < 50 * seconds(0)
 
 
 @pytest.mark.remuda_rule("QUE-27", "QUE-28")

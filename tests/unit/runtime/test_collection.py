@@ -77,6 +77,20 @@ assert seen() is None
 """)
 
 
+def test_what_is_set_apart_is_not_looked_at_again() -> None:
+    alone("""
+held = [[number] for number in range(BATCH // 2)]
+assert len(gc.get_objects(0)) > BATCH // 2
+collector.set_apart()
+assert len(gc.get_objects(0)) < 10
+""")
+    alone("""
+gc.unfreeze()
+Collector().set_apart()
+assert gc.get_freeze_count() == 0
+""")
+
+
 def test_somebody_may_ask_for_a_full_collection() -> None:
     alone("""
 first = cycle()

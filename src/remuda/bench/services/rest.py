@@ -120,10 +120,10 @@ def measure_rest(shape: RestShape) -> RestResult:
     """
     manager = Manager()
     with InProcessScheduler() as scheduler:
+        tune_interpreter()
         prepare(scheduler, shape.cluster, manager)
         fill(scheduler, shape.cluster, shape.filled)
         _let_wait(scheduler, shape.waiting)
-        tune_interpreter()
         with served(scheduler.core) as port:
             measure = _measure_paced if shape.paced else _measure_busy
             parts = tuple(measure(scheduler, shape, manager, port))

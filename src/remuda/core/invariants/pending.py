@@ -244,12 +244,17 @@ def check_outstanding(partition: Partition) -> None:
     outstanding = partition.waiting.outstanding
     listed: list[int] = []
     for path, asks in outstanding.leaves.items():
-        right = partition.queue(path) is asks.leaf and len(asks.by_amounts) > 0
+        right = partition.queue(path) is asks.leaf and len(asks.by_application) > 0
         require(right, partition, f"{path} is no leaf with asks to report")
-        for number, equal in asks.by_amounts.items():
-            alike = all(each.amounts.number == number for each in equal.values())
+        kinds: dict[int, int] = {}
+        for number, equal in asks.by_application.items():
+            alike = all(each.application.number == number for each in equal.values())
             require(alike and len(equal) > 0, partition, f"{path}: unlike asks to report")
             listed += equal
+            for request in equal.values():
+                kinds[request.amounts.number] = kinds.get(request.amounts.number, 0) + 1
+        counted = kinds == asks.kinds and list(asks.amounts) == list(asks.kinds)
+        require(counted, partition, f"{path}: amounts of the asks to report")
     wanted: list[int] = []
     for application in partition.applications.values():
         for request in application.requests.values():

@@ -9,10 +9,14 @@ asks, and all queues below it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from collections.abc import Iterator
+from heapq import heapify, heappop, heapreplace
+from itertools import islice
+from typing import TYPE_CHECKING, Final, final
 
 from remuda.core.model import states
 from remuda.core.model.applications.application import Application
+from remuda.core.model.asks.class_queue import Group
 from remuda.core.model.asks.outstanding import LeafAsks, Outstanding
 from remuda.core.model.asks.request import Request
 from remuda.core.model.partition import Partition
@@ -26,19 +30,26 @@ if TYPE_CHECKING:
     from remuda.core.model.ranking import SortKey
 
 
+# About so many asks are found by one look where no limit is in the way. The next look goes on.
+MOST: Final = 16_384
+
+
 @final
 class Look:
     """The result of one look: the asks to report, and the leaves where user limits mattered.
 
     ``found``: the asks in the order of the walk. ``by_quota``: leaf path -> whether limits of users
-    or groups affected the result.
+    or groups affected the result. ``unfinished``: leaves with more asks than one look finds.
     """
 
-    __slots__ = ("by_quota", "found")
+    __slots__ = ("by_quota", "found", "unfinished")
 
-    def __init__(self, found: list[Request], by_quota: dict[str, bool]) -> None:
+    def __init__(
+        self, found: list[Request], by_quota: dict[str, bool], unfinished: list[Queue]
+    ) -> None:
         self.found = found
         self.by_quota = by_quota
+        self.unfinished = unfinished
 
 
 def to_report(partition: Partition) -> Look:
@@ -52,7 +63,7 @@ def to_report(partition: Partition) -> Look:
         search.include(asks)
     if search.leaves:
         search.descend(partition.root)
-    return Look(search.found, search.by_quota)
+    return Look(search.found, search.by_quota, search.unfinished)
 
 
 def _due(outstanding: Outstanding) -> list[LeafAsks]:
@@ -155,6 +166,7 @@ class _Search:
         "by_quota",
         "found",
         "leaves",
+        "unfinished",
     )
 
     def __init__(self, scale: Scale) -> None:
@@ -168,6 +180,7 @@ class _Search:
         self.by_quota: dict[str, bool] = {}
         self.found: list[Request] = []
         self.leaves: dict[str, LeafAsks] = {}
+        self.unfinished: list[Queue] = []
 
     def include(self, asks: LeafAsks) -> None:
         """Add a leaf to look at, unless no single ask of it fits its limits."""
@@ -177,10 +190,7 @@ class _Search:
                 return
         limited = _limited(leaf)
         rooms = [self._room(queue) for queue in limited]
-        hopeful = False
-        for equal in asks.by_amounts.values():
-            hopeful = hopeful or _all_fit(rooms, next(iter(equal.values())).amounts)
-        if not hopeful:
+        if not any(_all_fit(rooms, amounts) for amounts in asks.amounts.values()):
             return
         self.leaves[leaf.path] = asks
         for queue in leaf.path_up:
@@ -214,17 +224,18 @@ class _Search:
     def _look(self, asks: LeafAsks) -> None:
         """Look at a leaf whose path has room for all pending asks. Rules: QUE-40, QUE-41."""
         self.by_quota[asks.leaf.path] = False
-        concerned: dict[int, list[Request]] = {}
-        for equal in asks.by_amounts.values():
-            for request in equal.values():
-                concerned.setdefault(request.application.number, []).append(request)
-        order = [each[0].application for each in concerned.values()]
+        order = [next(iter(each.values())).application for each in asks.by_application.values()]
         order.sort(key=_sort_key)
         for application in order:
+            left = max(0, MOST - len(self.found))
             if self._tight_quotas(application):
                 self._try(application, [], asks)
             else:
-                self._find(concerned[application.number])
+                mine = asks.by_application[application.number]
+                self._find(list(islice(mine.values(), left)))
+                if left < len(mine):
+                    self.unfinished.append(asks.leaf)
+                    break
 
     def _walk(self, queue: Queue) -> None:
         """Go through a region in the order of service. Rules: CYC-10, QUE-40, QUE-41, RLD-27."""
@@ -253,20 +264,19 @@ class _Search:
 
         ``asks``: the asks to find in its leaf, None if there are none. Rules: CYC-12, CYC-30.
         """
-        tried = _tried(application, rooms)
-        mine = [each for each in tried if each.outstanding]
         if asks is not None:
-            self._ahead -= len(mine)
+            self._ahead -= asks.count_of(application)
+        groups = _groups_to_try(application, rooms)
         quotas = self._tight_quotas(application)
         if not quotas and _all_hold(rooms, application.pending):
+            tried = [each for group in groups for each in group.order.asks() if each.attempted]
             _take_all(rooms, application, tried)
-            self._find(mine)
+            self._find([each for each in tried if each.outstanding])
             return
         refused: dict[int, None] = {}
-        tried.sort(key=_ask_key)
-        for request in tried:
+        for request in _in_order(groups, refused):
             amounts = request.amounts
-            if amounts.number in refused:
+            if not request.attempted:
                 continue
             if not _all_fit(rooms, amounts):
                 refused[amounts.number] = None
@@ -339,15 +349,15 @@ def _take_all(rooms: list[_Room], application: Application, tried: list[Request]
             room.take(request.amounts, request.pending)
 
 
-def _tried(application: Application, rooms: list[_Room]) -> list[Request]:
-    """Return the pending asks that a decision tried, and would try now.
+def _groups_to_try(application: Application, rooms: list[_Room]) -> list[Group]:
+    """Return the groups of an application whose asks a decision would try now.
 
-    Asks that must wait for their gang are left out. Rules: APP-12, CYC-12 (steps 0, 3), CYC-30.
+    Those that must wait for their gang are left out. Rules: APP-12, CYC-12 (steps 0, 3), CYC-30.
     """
     if application.state in (states.FAILING, states.RESUMING):
         return []
     gang = application.gang
-    found: list[Request] = []
+    found: list[Group] = []
     for group in application.request_groups.values():
         ask_class = group.limit_group.class_queue.ask_class
         if gang is not None:
@@ -358,8 +368,32 @@ def _tried(application: Application, rooms: list[_Room]) -> list[Request]:
                 _all_fit(rooms, total) and _gang_may_begin(application, total)
             ):
                 continue
-        found += [each for each in group.order.asks() if each.attempted]
+        found.append(group)
     return found
+
+
+def _in_order(groups: list[Group], refused: dict[int, None]) -> Iterator[Request]:
+    """Yield asks in the order of service, without those whose amounts were refused meanwhile.
+
+    ``refused``: numbers of amounts; the caller adds to it. The asks of a group have equal amounts,
+    so a group ends with the first that is refused. Rules: QUE-44, CYC-30.
+    """
+    heads: list[tuple[SortKey, Request, Iterator[Request]]] = []
+    for group in groups:
+        order = group.order.in_order()
+        first = next(order)
+        heads.append((first.sort_key, first, order))
+    heapify(heads)
+    while heads:
+        _, request, order = heads[0]
+        kind = request.amounts.number
+        if kind not in refused:
+            yield request
+        following = None if kind in refused else next(order, None)
+        if following is None:
+            heappop(heads)
+        else:
+            heapreplace(heads, (following.sort_key, following, order))
 
 
 def _gang_may_begin(application: Application, total: Amounts) -> bool:

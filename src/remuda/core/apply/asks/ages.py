@@ -60,12 +60,11 @@ def reclassify_old_enough(
         ):
             left += requests
     if left:
-        ages.to_reclassify += left
-        ages.to_reclassify.sort(key=lambda each: (each.ask.priority, -each.number))
+        ages.add_to_reclassify(left)
     if turn.now_ns >= ages.pause_ns:
-        for _ in range(min(PORTION, len(ages.to_reclassify))):
-            reclassify(partition, ages.to_reclassify.pop())
-        ages.pause_ns = turn.now_ns + PAUSE_NS if ages.to_reclassify else 0
+        ages.pause_ns = turn.now_ns + PAUSE_NS
+        for request in ages.take_to_reclassify(PORTION):
+            reclassify(partition, request)
     ages.timer_ns = 0
 
 

@@ -14,6 +14,7 @@ from remuda.core.messages.effects import FAILED, ContainerStateUpdated
 from remuda.core.model import deadlines, states
 from remuda.core.model.asks.request import Request
 from remuda.core.model.partition import Partition
+from remuda.core.model.queues.queue import Queue
 from remuda.core.policy.outstanding import to_report
 
 # Asks reported at a time, and the pause before the next ones.
@@ -51,25 +52,25 @@ def report_outstanding(turn: Turn, partition: Partition) -> None:
     outstanding = partition.waiting.outstanding
     outstanding.timer_set = False
     if not outstanding.to_report:
-        if partition.state == states.ACTIVE:
-            _look(partition)
-        outstanding.changed.clear()
+        left = _look(partition) if partition.state == states.ACTIVE else []
+        outstanding.changed = {leaf.path: leaf for leaf in left}
         outstanding.all_changed = False
+        outstanding.unfinished = len(left) > 0
     for _ in range(min(PORTION, len(outstanding.to_report))):
         request = outstanding.to_report.pop()
         if request.outstanding:
             _report(turn, partition, request)
-    if outstanding.to_report:
+    if outstanding.to_report or outstanding.unfinished:
         outstanding.timer_set = True
         turn.set_timer(partition, deadlines.OUTSTANDING, PAUSE_NS)
     else:
         plan_look(turn, partition)
 
 
-def _look(partition: Partition) -> None:
+def _look(partition: Partition) -> list[Queue]:
     """Find the asks that qualify, and keep them in reverse order: the next one is last.
 
-    Rules: CYC-30.
+    Return the leaves where the next look has to go on. Rules: CYC-30.
     """
     outstanding = partition.waiting.outstanding
     look = to_report(partition)
@@ -77,6 +78,7 @@ def _look(partition: Partition) -> None:
         outstanding.leaves[path].quota = by_quota
     outstanding.to_report = look.found
     outstanding.to_report.reverse()
+    return look.unfinished
 
 
 def _report(turn: Turn, partition: Partition, request: Request) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, Final, final
+from heapq import heapify, heappop, heappush, heapreplace
+from typing import TYPE_CHECKING, Final, TypeAlias, final
 
 if TYPE_CHECKING:
     from remuda.core.model.asks.request import Request
@@ -14,24 +14,38 @@ FOREVER_NS: Final = 2**63 - 1
 # half of all.
 _SLACK: Final = 4_096
 
+# Asks that became old enough together, the next one last. Before them what sorts the run: the
+# priority of that one, negated, its number, and the number of the run.
+_Run: TypeAlias = "tuple[int, int, int, list[Request]]"
+
 
 @final
 class Ages:
     """Asks by the time at which they are old enough. Asks with equal times share an entry.
 
-    ``timer_ns``: when the timer of the partition runs out, 0: there is none. ``to_reclassify``:
-    asks that are old enough and still have to move to their new class queues, the next one last;
-    ``pause_ns``: until when they wait. Rules: RSV-3.
+    Some that are old enough still have to move to their new class queues: ``pause_ns`` is the time
+    until which these wait. ``timer_ns``: when the timer of the partition runs out, 0: there is
+    none. Rules: RSV-3.
     """
 
-    __slots__ = ("_count", "_gone", "_times", "_waiting", "pause_ns", "timer_ns", "to_reclassify")
+    __slots__ = (
+        "_count",
+        "_gone",
+        "_runs",
+        "_runs_added",
+        "_times",
+        "_waiting",
+        "pause_ns",
+        "timer_ns",
+    )
 
     def __init__(self) -> None:
         self._times: list[int] = []
         self._waiting: dict[int, list[Request]] = {}
         self._count: int = 0
         self._gone: int = 0
-        self.to_reclassify: list[Request] = []
+        self._runs: list[_Run] = []
+        self._runs_added: int = 0
         self.timer_ns: int = 0
         self.pause_ns: int = 0
 
@@ -54,7 +68,7 @@ class Ages:
     def next_ns(self) -> int:
         """Return when the next ask is due, FOREVER_NS for never."""
         due_ns = self._times[0] if self._times else FOREVER_NS
-        return min(due_ns, self.pause_ns) if self.to_reclassify else due_ns
+        return min(due_ns, self.pause_ns) if self._runs else due_ns
 
     def take_old_enough(self, now_ns: int) -> list[Request]:
         """Remove and return all asks that are old enough by now, by age, then by arrival."""
@@ -64,6 +78,29 @@ class Ages:
         self._count -= len(old_enough)
         self._gone = min(self._gone, self._count)
         return old_enough
+
+    def add_to_reclassify(self, requests: list[Request]) -> None:
+        """Note asks that have to move, at least one.
+
+        Cost: O(log n) each for n of them, however many wait to move already.
+        """
+        run = sorted(requests, key=lambda each: (each.ask.priority, -each.number))
+        self._runs_added += 1
+        heappush(self._runs, _run(run, self._runs_added))
+
+    def take_to_reclassify(self, most: int) -> list[Request]:
+        """Remove and return the next asks that have to move, by priority, then by arrival."""
+        taken: list[Request] = []
+        while self._runs and len(taken) < most:
+            _, _, number, requests = self._runs[0]
+            taken.append(requests.pop())
+            if requests:
+                heapreplace(self._runs, _run(requests, number))
+            else:
+                heappop(self._runs)
+        if not self._runs:
+            self.pause_ns = 0
+        return taken
 
     def _sweep(self) -> None:
         """Remove the asks that ended."""
@@ -77,3 +114,9 @@ class Ages:
         heapify(self._times)
         self._count = sum([len(requests) for requests in waiting.values()])
         self._gone = 0
+
+
+def _run(requests: list[Request], number: int) -> _Run:
+    """Return a run with what sorts it; it has an ask."""
+    first = requests[-1]
+    return (-first.ask.priority, first.number, number, requests)

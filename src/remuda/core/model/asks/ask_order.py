@@ -9,6 +9,7 @@ removing one from the middle of the run also shifts the rest of the list.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Iterator
 from heapq import heappop, heappush
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, final
@@ -96,6 +97,36 @@ class AskOrder:
         """Return all asks: those of the run first, then the late ones."""
         found = [request for request in self._run[self._head :] if request is not None]
         return [*found, *self._late.values()]
+
+    def in_order(self) -> Iterator[Request]:
+        """Yield the asks in the order of service; nothing may change meanwhile.
+
+        Cost: O(1) usually and O(log n) at worst for each ask that is taken, and once a copy of the
+        heap.
+        """
+        late = self._late_in_order()
+        other = next(late, None)
+        for place in range(self._head, len(self._run)):
+            request = self._run[place]
+            assert request is not None
+            while other is not None and other.sort_key < request.sort_key:
+                yield other
+                other = next(late, None)
+            yield request
+        if other is not None:
+            yield other
+            yield from late
+
+    def _late_in_order(self) -> Iterator[Request]:
+        """Yield the late asks; each has one valid entry in the heap."""
+        heap = self._heap.copy()
+        while heap:
+            key = heappop(heap)
+            number = key[-1]
+            assert isinstance(number, int)
+            request = self._late.get(number)
+            if request is not None and request.sort_key is key:
+                yield request
 
     def oldest_ns(self) -> int:
         """Return when the oldest ask was created; the order must not be empty.

@@ -16,6 +16,7 @@ from remuda.core.messages.ask_views import RequestView
 from remuda.core.messages.queries import AskPortionQuery
 from remuda.core.messages.rows import Rows, WaitingAsks
 from remuda.edges.rest.requests.asking import Views
+from remuda.runtime.collection import COLLECTOR
 from remuda.runtime.rows import rows
 
 T = TypeVar("T")
@@ -35,6 +36,7 @@ def in_parts(things: Sequence[T], key: Callable[[T], Any]) -> Generator[None, No
         part = list(things[at : at + PART])
         part.sort(key=key)
         parts.append(part)
+        COLLECTOR.set_apart()
         yield None
     return merge(*parts, key=key) if len(parts) > 1 else iter(parts[0] if parts else ())
 
