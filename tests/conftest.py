@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Generator
 from pathlib import Path
@@ -66,6 +67,18 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     verified = session.config.stash[VERIFIED]
     if target is not None:
         target.write_text(json.dumps(sorted(verified)))
+
+
+@pytest.fixture(autouse=True)
+def _levels_of_loggers() -> Generator[None]:
+    """Give loggers their levels back: a scheduler in the process of a test may set them (KV-2)."""
+    known = dict(logging.Logger.manager.loggerDict)
+    ours = [each for name, each in known.items() if name.startswith("remuda")]
+    before = {each: each.level for each in ours if isinstance(each, logging.Logger)}
+    yield
+    for logger, level in before.items():
+        if logger.level != level:
+            logger.setLevel(level)
 
 
 @pytest.hookimpl(wrapper=True)

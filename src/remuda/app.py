@@ -25,6 +25,7 @@ from remuda.base.message import message
 from remuda.config.load import load_configuration
 from remuda.config.schema import Configuration, built_in
 from remuda.config.settings import RESERVATION_DELAY_NS
+from remuda.edges.event_loop import event_loop
 from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.grpc.settings import ADDRESS_CONNECTIONS, GrpcSettings
 from remuda.edges.observation import Observation, ObservationSettings
@@ -117,7 +118,7 @@ def run(settings: Settings, beside: Beside | None = None) -> None:
         core.configurations.watch(ProcessSettings())
         file = None if settings.config is None else _file(settings, settings.config, core, mark)
         try:
-            with asyncio.Runner(loop_factory=_event_loop) as runner:
+            with asyncio.Runner(loop_factory=event_loop) as runner:
                 runner.run(
                     _serve(
                         settings, core, file, listener, protection, tracing=tracing, beside=beside
@@ -131,18 +132,6 @@ def run(settings: Settings, beside: Beside | None = None) -> None:
                 raise LoopStoppedError(f"stopped after a fault of the scheduler: {core.failure}")
         if recorder is not None and recorder.failure:
             raise RecordingError(recorder.failure)
-
-
-def _event_loop() -> asyncio.AbstractEventLoop:
-    """Return the event loop of the edges; one in C where there is one.
-
-    Each message wakes it, and what that costs is most of what a small message costs.
-    """
-    try:
-        import uvloop  # noqa: PLC0415 - not for every system
-    except ImportError:
-        return asyncio.new_event_loop()
-    return uvloop.new_event_loop()
 
 
 def _require_writable(directory: Path | None) -> None:

@@ -8,7 +8,6 @@ leadership is the end of the process: the next one starts from what the API serv
 from __future__ import annotations
 
 import asyncio
-import logging
 import socket
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
@@ -35,8 +34,6 @@ from remuda_kubernetes.service import Service
 from remuda_kubernetes.shim.shim import Shim
 from remuda_kubernetes.translation import names
 from remuda_kubernetes.translation.settings import Settings
-
-_log = logging.getLogger("remuda.kubernetes")
 
 # While more calls than this have not ended, events wait.
 _CALLS_BEFORE_EVENTS: Final = 8
@@ -74,7 +71,7 @@ class Program:
         """Run until cancelled, or until another replica leads.
 
         ``scheduler``: HOST:PORT of the gRPC listener.
-        Raises: UsageError, ApiError, LeadershipLostError.
+        Raises: UsageError, ApiError, LeadershipLostError, ShimStoppedError.
         """
         options = self.options
         async with AsyncExitStack() as running:
@@ -84,8 +81,6 @@ class Program:
             running.push_async_callback(server.stop)
             connection = await running.enter_async_context(self._connection())
             served = await discover_patiently(connection)
-            for kind in served.absent:
-                _log.warning("the server has no %s: what depends on it is left out", kind.name)
             at = address_text(listener.getsockname()[:2])
             print(f"kubernetes {served.version} reports={at}", flush=True)  # noqa: T201
             election = Election(
@@ -102,7 +97,9 @@ class Program:
             # Only a replica that can begin at once takes the lease.
             await parts.reflectors.wait_synced()
             working = election.lead(lead) if options.elect else lead()
-            await _until_one_ends(working, parts.reflectors.watch_over())
+            await _until_one_ends(
+                working, parts.reflectors.watch_over(), parts.service.watch_over()
+            )
 
     def _connection(self) -> Connection:
         options = self.options

@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
 
+from remuda.base.errors import RemudaError
 from remuda.si.pb import si_pb2 as si
 from remuda.si.predicates import NodesPredicatesItem, NodesPredicatesItemResult
 from remuda.si.wire import Response
@@ -52,8 +52,15 @@ _log = logging.getLogger("remuda.kubernetes")
 _HELD: Final = 1_000
 
 
+class ShimStoppedError(RemudaError):
+    """The state machine raised something, so what it knows may be wrong."""
+
+
 class Service:
     """Connects the state machine with the API server and the scheduler.
+
+    A fault of the state machine is the end: nothing is taken in after it, and nothing is done. The
+    next process starts from what the API server says.
 
     Args:
         shim: the state machine.
@@ -72,65 +79,81 @@ class Service:
         self._running: Final[set[asyncio.Task[None]]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due_ns = 0
+        self._fault: Exception | None = None
+        self._failed: Final = asyncio.Event()
 
     @property
     def begun(self) -> bool:
         """Whether this replica schedules."""
         return self._link is not None
 
+    async def watch_over(self) -> None:
+        """Wait for a fault of ours. Raises: ShimStoppedError; RemudaError as it is."""
+        await self._failed.wait()
+        error = self._fault
+        if isinstance(error, RemudaError):
+            raise error
+        raise ShimStoppedError(
+            f"stopped after a fault of the shim: {type(error).__name__}: {error}"
+        )
+
     # ------------------------------------------------------------------ the API server
 
     def deliver(self, changes: Sequence[Change]) -> None:
         """Take in changes of objects."""
-        with self._step():
+
+        def take_in() -> None:
             for change in changes:
                 self.shim.changed(change.kind, change.old, change.new)
+
+        self._step(take_in)
 
     def begin(self, connect: Callable[[str, Settings], SchedulerLink]) -> None:
         """Schedule: all objects are known, and no other replica does.
 
         ``connect`` returns the way to the scheduler for a name and the settings of the beginning.
         """
-        with self._step():
+
+        def take_in() -> None:
             self._link = connect(*self.shim.synced())
             for event in self._held.take():
                 self._do(event)
+
+        self._step(take_in)
 
     # ------------------------------------------------------------------ the scheduler
 
     def registered(self, fault: str = "", *, refused: bool = False) -> None:
         """Tell the scheduler all there is, or try again after a while."""
         self.scheduler_problem = fault
-        with self._step():
-            self.shim.registered(fault, refused=refused)
+        self._step(lambda: self.shim.registered(fault, refused=refused))
 
     def lost(self, reason: str) -> None:
         """Register again."""
         self.scheduler_problem = reason
-        with self._step():
+
+        def take_in() -> None:
             self.shim.lost()
             self.shim.register_again()
+
+        self._step(take_in)
 
     def answered(self, responses: Sequence[Response]) -> None:
         """Take in responses."""
         self.figures.responses += len(responses)
-        with self._step():
-            self.shim.answered(responses)
+        self._step(lambda: self.shim.answered(responses))
 
     def reconfigured(self, token: object, fault: str) -> None:
         """Take in whether a configuration counts now."""
-        with self._step():
-            self.shim.reconfigured(token, fault)
+        self._step(lambda: self.shim.reconfigured(token, fault))
 
     def events(self, records: Sequence[si.EventRecord]) -> None:
         """Take in events."""
-        with self._step():
-            self.shim.events(records)
+        self._step(lambda: self.shim.events(records))
 
     def waits(self, update: si.UpdateContainerSchedulingStateRequest) -> None:
         """Take in that an ask waits."""
-        with self._step():
-            self.shim.waits(update)
+        self._step(lambda: self.shim.waits(update))
 
     def judge(self, items: Sequence[NodesPredicatesItem]) -> list[NodesPredicatesItemResult]:
         """Judge nodes."""
@@ -151,20 +174,28 @@ class Service:
 
     # ------------------------------------------------------------------ inputs and effects
 
-    @contextmanager
-    def _step(self) -> Iterator[None]:
-        """Bring the time up to date before an input, and carry out its effects after it."""
+    def _step(self, take_in: Callable[[], object]) -> None:
+        """Bring the time up to date, take in one input, and carry out its effects."""
+        if self._failed.is_set():
+            return
         began = time.monotonic_ns()
-        self.shim.tick(began)
         try:
-            yield
-        finally:
+            self.shim.tick(began)
+            take_in()
             for effect in self.shim.take():
                 self._do(effect)
             for name, seconds in self.shim.take_latencies():
                 getattr(self.figures, name).observe(seconds)
-            self.figures.step.observe((time.monotonic_ns() - began) / 1e9)
             self._arm()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the state may be wrong
+            self._fail(error)
+        self.figures.step.observe((time.monotonic_ns() - began) / 1e9)
+
+    def _fail(self, error: Exception) -> None:
+        """End after a fault of ours, which has to be seen whole."""
+        _log.error("the shim stops after a fault of its own", exc_info=error)
+        self._fault = error
+        self._failed.set()
 
     def _arm(self) -> None:
         """Set the timer to the next moment at which the state machine has something to do."""
@@ -180,8 +211,7 @@ class Service:
 
     def _on_time(self) -> None:
         self._timer = None
-        with self._step():
-            pass
+        self._step(_nothing)
 
     def _do(self, effect: Effect) -> None:
         if self._link is None:
@@ -204,11 +234,14 @@ class Service:
             task.add_done_callback(self._running.discard)
 
     async def _call(self, call: Call) -> None:
-        outcome = await self._carry_out(call)
+        try:
+            outcome = await self._carry_out(call)
+        except Exception as error:  # noqa: BLE001 - the state machine would wait for it for ever
+            self._fail(error)
+            return
         if not outcome.done:
             _log.info("%s: %s: %s", type(call).__name__, outcome.result.value, outcome.message)
-        with self._step():
-            self.shim.ended(call.number, outcome)
+        self._step(lambda: self.shim.ended(call.number, outcome))
 
     async def _carry_out(self, call: Call) -> Outcome:
         calls = self._calls
@@ -248,6 +281,10 @@ class Service:
         await asyncio.gather(*self._running, return_exceptions=True)
         if self._link is not None:
             await self._link.close()
+
+
+def _nothing() -> None:
+    """Take in nothing but the time."""
 
 
 class _Held:

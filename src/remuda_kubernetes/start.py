@@ -14,6 +14,7 @@ from pathlib import Path
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 from remuda.app import Settings, run
+from remuda.edges.event_loop import event_loop
 from remuda.edges.protection import Address, address_text
 from remuda_kubernetes.run import Options, Program
 
@@ -36,7 +37,7 @@ class Start:
 def start(what: Start) -> None:
     """Run until told to stop.
 
-    Raises: UsageError, ApiError, LeadershipLostError, LoopStoppedError.
+    Raises: UsageError, ApiError, LeadershipLostError, ShimStoppedError, LoopStoppedError.
     """
     program = Program(
         Options(
@@ -55,7 +56,8 @@ def start(what: Start) -> None:
     else:
         logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
         logging.getLogger("remuda").setLevel(logging.INFO)
-        asyncio.run(_alone(program, address_text(what.scheduler)))
+        with asyncio.Runner(loop_factory=event_loop) as runner:
+            runner.run(_alone(program, address_text(what.scheduler)))
 
 
 def _scheduler(what: Start) -> Settings:

@@ -228,7 +228,10 @@ def test_a_certificate_that_is_replaced_is_used_without_a_restart(
     files = TlsFiles(tmp_path / "tls.pem", tmp_path / "tls.key")
     shutil.copy(FILES / "server.pem", files.certificate)
     shutil.copy(FILES / "server.key", files.key)
-    with Service(security=read_security(files, None)) as service, caplog.at_level(logging.INFO):
+    with (
+        Service(security=read_security(files, None)) as service,
+        caplog.at_level(logging.INFO, "remuda.security"),
+    ):
 
         def shown() -> bytes:
             host, _, port = service.address.rpartition(":")

@@ -25,7 +25,7 @@ from remuda_kubernetes.api.http1 import HttpError
 from remuda_kubernetes.api.kubeconfig import Access
 from remuda_kubernetes.api.pace import Clock, SystemClock, TokenBucket
 
-_LOG: Final = logging.getLogger(__name__)
+_LOG: Final = logging.getLogger("remuda.kubernetes")
 JSON: Final = "application/json"
 BODY_LIMIT: Final = 256 << 20
 LINE_LIMIT: Final = 64 << 20

@@ -21,7 +21,7 @@ from remuda_kubernetes.api.pace import Backoff, Chance, Clock, SystemClock, syst
 from remuda_kubernetes.objects.kinds import LEASE, WATCHED, Kind
 from remuda_kubernetes.objects.values import Value
 
-_LOG: Final = logging.getLogger(__name__)
+_LOG: Final = logging.getLogger("remuda.kubernetes")
 _EVENTS_GROUP: Final = "events.k8s.io"
 _VERSION: Final = re.compile(r"v?(\d+)\.(\d+)")
 # Servers honour the uid in a binding since 1.24, 1.25 and 1.26 did not in their first releases.
@@ -110,7 +110,11 @@ async def discover(requests: Requests, kinds: Iterable[Kind] = (*WATCHED, LEASE)
     absent = tuple(kind for kind in wanted if kind not in versions)
     if absent:
         names = ", ".join(kind.name for kind in absent)
-        _LOG.info("%s: the server does not have %s: done without", version.git_version, names)
+        _LOG.warning(
+            "the server, %s, has no %s: what depends on them is left out",
+            version.git_version,
+            names,
+        )
     eviction = resources.get(("", "v1", "pods/eviction"))
     return Served(
         version=version.git_version,

@@ -30,7 +30,7 @@ from remuda_kubernetes.api.leases import StoredLease
 from remuda_kubernetes.api.pace import Chance, Clock, SystemClock, Wall, system_chance
 from remuda_kubernetes.objects.cluster import Lease
 
-_LOG: Final = logging.getLogger(__name__)
+_LOG: Final = logging.getLogger("remuda.kubernetes")
 _SHORTEST: Final = 0.05
 
 

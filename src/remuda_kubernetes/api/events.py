@@ -30,7 +30,7 @@ from remuda_kubernetes.api.pace import (
 )
 from remuda_kubernetes.objects.metadata import ObjectReference
 
-_LOG: Final = logging.getLogger(__name__)
+_LOG: Final = logging.getLogger("remuda.kubernetes")
 _TRIES: Final = 4
 
 

@@ -36,7 +36,7 @@ from remuda_kubernetes.objects.changes import Change
 from remuda_kubernetes.objects.kinds import Kind
 from remuda_kubernetes.objects.metadata import KubernetesObject
 
-_LOG: Final = logging.getLogger(__name__)
+_LOG: Final = logging.getLogger("remuda.kubernetes")
 T = TypeVar("T", bound=KubernetesObject)
 # Takes the changes in order, on the loop. It must not raise for what is in the objects.
 Deliver = Callable[[Sequence[Change]], None]

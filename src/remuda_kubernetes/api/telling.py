@@ -7,7 +7,7 @@ from typing import Final
 
 from remuda_kubernetes.api.pace import Clock
 
-_LOG: Final = logging.getLogger("remuda_kubernetes.api")
+_LOG: Final = logging.getLogger("remuda.kubernetes")
 _AGAIN_SECONDS: Final = 60.0
 _LIMIT: Final = 256
 

@@ -58,6 +58,13 @@ class KeptProcess:
         """Let a paused server go on."""
         self._signal(signal.SIGCONT)
 
+    def processor_seconds(self) -> float:
+        """Return the processor time that the server took until now."""
+        (child,) = _children(self._keeper.pid)
+        fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+        # After the state come 10 numbers, then the time in its own code and in the system's.
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def why(self) -> str:
         """Say how the server ended, with the last lines of its log."""
         lines = self.log.read_text(errors="replace").splitlines()[-_LAST_LINES:]

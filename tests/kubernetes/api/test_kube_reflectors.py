@@ -109,7 +109,7 @@ def test_an_outage_is_told_once_and_not_by_every_kind(caplog: pytest.LogCaptureF
             await reflectors.aclose()
 
     run(test())
-    told = [each.getMessage() for each in caplog.records if "api" in each.name]
+    told = [each.getMessage() for each in caplog.records if each.name == "remuda.kubernetes"]
     assert len([each for each in told if "cannot connect" in each]) == 1
     assert len([each for each in told if "the connection broke" in each]) <= 1
     assert told.count("the API server answers again") == 1

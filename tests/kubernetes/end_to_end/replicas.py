@@ -74,6 +74,11 @@ class Replica:
         assert self._process is not None
         self._process.resume()
 
+    def processor_seconds(self) -> float:
+        """Return the processor time that it took since its start."""
+        assert self._process is not None
+        return self._process.processor_seconds()
+
     @property
     def ended(self) -> bool:
         """Whether it ended by itself."""
@@ -88,10 +93,7 @@ class Replica:
 
 
 class ShimReplica(Replica):
-    """A shim. ``script``: a program that runs it, in place of ``-m remuda``.
-
-    ``start_seconds``: how long its last start took.
-    """
+    """A shim. ``script``: a program that runs it, in place of ``-m remuda``."""
 
     def __init__(
         self, kubeconfig: Path, log: Path, *options: str, script: Path | None = None
@@ -101,18 +103,15 @@ class ShimReplica(Replica):
         arguments = [*program, "kubernetes", f"--kubeconfig={kubeconfig}", *free, *options]
         arguments.append(f"--namespace={_NAMESPACE}")
         super().__init__(arguments, log, r"^kubernetes \S+ reports=(\S+)$")
-        self.start_seconds = 0.0
 
     def start(self) -> None:
         """Start it and wait until it schedules, or stands by."""
-        began = time.monotonic()
         self.begin()
         deadline = time.monotonic() + SECONDS
         while self.ready() is None:
             assert not self.ended, self.words()[-4000:]
             assert time.monotonic() < deadline, self.words()[-4000:]
             time.sleep(_PAUSE_SECONDS)
-        self.start_seconds = time.monotonic() - began
 
     def ready(self) -> str | None:
         """Return "ok" or "standing by" if it is ready, else None."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,10 +14,9 @@ from tests.kubernetes.end_to_end.watchman import Watchman
 
 NODES = {"n1": "8", "n2": "8"}
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/yunikorn/leases/remuda-kubernetes"
-# What is promised. A busy machine takes longer: as much as the start of a replica took on it, which
-# is more work than a hand-over.
-CRASH_SECONDS = 15.0
-CLEAN_SECONDS = 2.0
+# Processor time from the end of a leader to the first pods of the next, in a cluster this small.
+# How soon the lease changes hands is tried where time is a value: tests/kubernetes/api.
+HAND_OVER_SECONDS = 3.0
 SCRIPT = Path(__file__).with_name("stepping_clock.py")
 
 
@@ -64,12 +62,12 @@ def test_another_replica_leads_soon_after_the_leader_was_killed(
     ground.until("the leader binds", lambda: bound(ground, first))
     leader = holder(ground)
     changes = transitions(ground)
+    before = two.processor_seconds()
     one.kill()
-    began = time.monotonic()
     second = ground.pods(2)
     ground.until("another leads", lambda: holder(ground) not in {"", leader})
     ground.until("the other binds", lambda: bound(ground, second))
-    assert time.monotonic() - began < CRASH_SECONDS + two.start_seconds
+    assert two.processor_seconds() - before < HAND_OVER_SECONDS
     assert transitions(ground) == changes + 1
     assert two.ready() == "ok"
 
@@ -80,11 +78,12 @@ def test_another_replica_leads_at_once_when_the_leader_ends(
     one, two = replicas
     leader, changes = holder(ground), transitions(ground)
     pods = ground.pods(2)
-    began = time.monotonic()
+    before = two.processor_seconds()
     one.finish()
     ground.until("another leads", lambda: holder(ground) not in {"", leader})
     ground.until("the other binds", lambda: bound(ground, pods))
-    assert time.monotonic() - began < CLEAN_SECONDS + two.start_seconds
+    assert two.processor_seconds() - before < HAND_OVER_SECONDS
+    assert ": given back" in one.words()
     assert transitions(ground) == changes + 1
 
 
