@@ -235,42 +235,13 @@ class Service:
 
     async def _call(self, call: Call) -> None:
         try:
-            outcome = await self._carry_out(call)
+            outcome = await _carry_out(self._calls, call)
         except Exception as error:  # noqa: BLE001 - the state machine would wait for it for ever
             self._fail(error)
             return
         if not outcome.done:
             _log.info("%s: %s: %s", type(call).__name__, outcome.result.value, outcome.message)
         self._step(lambda: self.shim.ended(call.number, outcome))
-
-    async def _carry_out(self, call: Call) -> Outcome:
-        calls = self._calls
-        match call:
-            case BindPod():
-                return await calls.bind(call.pod, call.node)
-            case CreatePod():
-                return await calls.create_pod(call.namespace, call.manifest)
-            case DeletePod():
-                return await calls.delete_pod(call.pod, grace_seconds=call.grace_seconds)
-            case EvictPod():
-                return await calls.evict(call.pod)
-            case SetCondition():
-                condition = PodCondition(
-                    type="PodScheduled",
-                    status="False",
-                    reason=call.reason,
-                    message=call.message,
-                    last_transition_time=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-                )
-                return await calls.patch_pod_conditions(call.pod, (condition,))
-            case FailPod():
-                return await calls.fail_pod(call.pod, call.reason, call.message)
-            case AnnotatePod():
-                return await calls.annotate_pod(call.pod, call.annotations)
-            case BindVolume():
-                return await calls.give_volume(call.volume, call.claim)
-            case SelectNode():
-                return await calls.select_node(call.claim, call.node)
 
     async def close(self) -> None:
         """End the session; no call is begun any more, and those that run are dropped."""
@@ -281,6 +252,36 @@ class Service:
         await asyncio.gather(*self._running, return_exceptions=True)
         if self._link is not None:
             await self._link.close()
+
+
+async def _carry_out(calls: Calls, call: Call) -> Outcome:
+    """Make a call to the API server."""
+    match call:
+        case BindPod():
+            return await calls.bind(call.pod, call.node)
+        case CreatePod():
+            return await calls.create_pod(call.namespace, call.manifest)
+        case DeletePod():
+            return await calls.delete_pod(call.pod, grace_seconds=call.grace_seconds)
+        case EvictPod():
+            return await calls.evict(call.pod)
+        case SetCondition():
+            condition = PodCondition(
+                type="PodScheduled",
+                status="False",
+                reason=call.reason,
+                message=call.message,
+                last_transition_time=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            )
+            return await calls.patch_pod_conditions(call.pod, (condition,))
+        case FailPod():
+            return await calls.fail_pod(call.pod, call.reason, call.message)
+        case AnnotatePod():
+            return await calls.annotate_pod(call.pod, call.annotations)
+        case BindVolume():
+            return await calls.give_volume(call.volume, call.claim)
+        case SelectNode():
+            return await calls.select_node(call.claim, call.node)
 
 
 def _nothing() -> None:

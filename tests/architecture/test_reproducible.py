@@ -15,7 +15,7 @@ import pytest
 from tools.wheels import backend
 from tools.wheels.reproducible import both, differing
 
-MODULES = ("core/model/queues/bound.py", "core/policy/headroom.py")
+MODULES = ("remuda/core/model/queues/bound.py", "remuda/core/policy/headroom.py")
 
 compiles = pytest.mark.skipif(bool(backend.obstacle()), reason=backend.obstacle())
 

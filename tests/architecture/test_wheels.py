@@ -43,9 +43,9 @@ def test_the_backend_is_the_one_that_the_project_names() -> None:
 
 def test_what_is_compiled_is_listed_without_packages_and_what_recordings_are_read_by() -> None:
     names = backend.modules()
-    assert "core/scheduler.py" in names
-    assert "core/apply/turn.py" in names
-    assert not {"core/messages/commands.py", "core/ports.py"} & set(names)
+    assert "remuda/core/scheduler.py" in names
+    assert "remuda/core/apply/turn.py" in names
+    assert not {"remuda/core/messages/commands.py", "remuda/core/ports.py"} & set(names)
     assert not [name for name in names if name.endswith("__init__.py")]
     assert names == sorted(set(names))
 
@@ -136,7 +136,7 @@ def test_forbidden_compiling_is_not_a_word_worth(
 
 def refusing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have only one small module compiled, which the compiler will not do."""
-    monkeypatch.setattr(backend, "COMPILED", ("core/model/queues/bound.py",))
+    monkeypatch.setattr(backend, "COMPILED", ("remuda/core/model/queues/bound.py",))
 
 
 def test_a_compiler_that_fails_leaves_a_pure_wheel_and_one_line(

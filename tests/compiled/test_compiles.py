@@ -16,6 +16,7 @@ import pytest
 
 from remuda.runtime.build import core_build
 from tests.package import PACKAGES, ROOT
+from tools.wheels.backend import PACKAGES as SOURCE_PACKAGES
 from tools.wheels.backend import modules
 
 pytestmark = pytest.mark.skipif(
@@ -94,20 +95,20 @@ def test_the_compiled_core_decides_as_the_interpreted_one() -> None:
 
 def test_what_is_to_be_compiled_is_loaded_compiled() -> None:
     for name in modules():
-        module = import_module("remuda." + name.removesuffix(".py").replace("/", "."))
+        module = import_module(name.removesuffix(".py").replace("/", "."))
         assert module.__spec__ is not None
         assert isinstance(module.__spec__.loader, ExtensionFileLoader), name
         assert Path(str(module.__file__)).is_relative_to(PACKAGES)
 
 
-def test_the_package_was_made_of_the_sources_of_now() -> None:
-    sources = ROOT / "src/remuda"
-    for path in sources.rglob("*.py"):
-        copy = PACKAGES / "remuda" / path.relative_to(sources)
-        assert copy.read_bytes() == path.read_bytes(), f"{path}: make compile"
+def test_the_packages_were_made_of_the_sources_of_now() -> None:
+    for package in SOURCE_PACKAGES:
+        for path in (ROOT / "src" / package).rglob("*.py"):
+            copy = PACKAGES / path.relative_to(ROOT / "src")
+            assert copy.read_bytes() == path.read_bytes(), f"{path}: make compile"
 
 
-def test_nothing_else_of_the_package_is_compiled() -> None:
-    package = PACKAGES / "remuda"
-    compiled = {path.with_name(path.name.partition(".")[0]) for path in package.rglob("*.so")}
-    assert compiled == {package / name.removesuffix(".py") for name in modules()}
+def test_nothing_else_of_the_packages_is_compiled() -> None:
+    found = [path for package in SOURCE_PACKAGES for path in (PACKAGES / package).rglob("*.so")]
+    compiled = {path.with_name(path.name.partition(".")[0]) for path in found}
+    assert compiled == {PACKAGES / name.removesuffix(".py") for name in modules()}

@@ -1,4 +1,4 @@
-"""A plain installation: the wheel and what it asks for, without extras, apart from all else.
+"""A plain installation: the wheel and what it asks for, apart from all else.
 
 Nothing is fetched: the libraries are those of the environment that runs the tests, linked one by
 one, so that what is not asked for is not there.
@@ -20,16 +20,19 @@ from tools.wheels.backend import pure_wheel
 
 
 class PlainInstall:
-    """An environment made below a folder; ``asked``: what the package itself asks for."""
+    """An environment made below a folder, with one extra or none.
 
-    def __init__(self, folder: Path) -> None:
+    ``asked``: what the package itself asks for.
+    """
+
+    def __init__(self, folder: Path, extra: str = "") -> None:
         wheel = folder / pure_wheel(folder)
         venv.create(folder / "venv", symlinks=True)
         (self.packages,) = (folder / "venv/lib").glob("python3*/site-packages")
         with ZipFile(wheel) as archive:
             archive.extractall(self.packages)
         (about,) = self.packages.glob("remuda-*.dist-info")
-        self.asked = _needed(PathDistribution(about).requires or [])
+        self.asked = _needed(PathDistribution(about).requires or [], extra)
         self.libraries = _closure(self.asked)
         for name in self.libraries:
             self._link(name)
@@ -41,7 +44,9 @@ class PlainInstall:
         found = distribution(name)
         tops = {path.parts[0] for path in found.files or []} - {"..", "__pycache__"}
         for top in sorted(tops):
-            (self.packages / top).symlink_to(Path(str(found.locate_file(top))))
+            # Two libraries may share a folder: lightkube and its models do.
+            if not (self.packages / top).exists():
+                (self.packages / top).symlink_to(Path(str(found.locate_file(top))))
 
     def environment(self) -> dict[str, str]:
         """Return ours without what points at the sources, or at settings of whoever runs this."""
@@ -61,13 +66,13 @@ class PlainInstall:
         )
 
 
-def _needed(requirements: list[str]) -> list[str]:
-    """Return the names of what is asked for here, without extras."""
+def _needed(requirements: list[str], extra: str = "") -> list[str]:
+    """Return the names of what is asked for here, with an extra or without."""
     parsed = (Requirement(text) for text in requirements)
     return [
         canonicalize_name(each.name)
         for each in parsed
-        if each.marker is None or each.marker.evaluate({"extra": ""})
+        if each.marker is None or each.marker.evaluate({"extra": extra})
     ]
 
 

@@ -1,11 +1,15 @@
-"""What `pip install .` without extras can do, and what it says about the rest."""
+"""What `pip install .` can do, without extras and with that for Kubernetes."""
 
 from __future__ import annotations
 
 import json
 import resource
 import subprocess
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
@@ -129,6 +133,7 @@ def test_it_simulates_without_the_report(plain: PlainInstall) -> None:
         (["simulate", "--workload", "x.csv", "--output", "result"], "simulate"),
         (["bench", "--plot", "x.svg"], "plot"),
         (["serve", *FREE_PORTS, "--tracing", "otel"], "otel"),
+        (["kubernetes"], "kubernetes"),
     ],
 )
 def test_what_an_extra_is_missing_for_is_told_in_one_line(
@@ -139,6 +144,58 @@ def test_what_an_extra_is_missing_for_is_told_in_one_line(
     (line,) = ended.stderr.splitlines()
     assert line.startswith("remuda: ")
     assert line.endswith(f"pip install 'remuda[{extra}]'")
+
+
+@pytest.fixture(scope="module")
+def with_kubernetes(tmp_path_factory: pytest.TempPathFactory) -> PlainInstall:
+    return PlainInstall(tmp_path_factory.mktemp("with_kubernetes"), extra="kubernetes")
+
+
+def test_the_extra_for_kubernetes_brings_all_that_it_needs(
+    with_kubernetes: PlainInstall, tmp_path: Path
+) -> None:
+    """It gets as far as the API server, of which the one here answers everything with a 503."""
+    kubeconfig = tmp_path / "kubeconfig"
+    with refusing() as address:
+        kubeconfig.write_text(
+            f"clusters: [{{name: c, cluster: {{server: 'http://{address}'}}}}]\n"
+            "contexts: [{name: c, context: {cluster: c}}]\ncurrent-context: c\n"
+        )
+        options = ["--kubeconfig", str(kubeconfig), "--reports-address", "127.0.0.1:0"]
+        with subprocess.Popen(
+            [str(with_kubernetes.python), "-m", "remuda", "kubernetes", *options, *FREE_PORTS],
+            env=with_kubernetes.environment(),
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as shim:
+            assert shim.stderr is not None
+            line = next(each for each in shim.stderr if "API server" in each)
+            shim.terminate()
+            assert shim.stderr.read().count("Traceback") == 0
+            assert shim.wait(60) == 0
+    assert "waiting for the API server" in line
+
+
+@contextmanager
+def refusing() -> Iterator[str]:
+    """The address of an HTTP server that is overloaded."""
+
+    class Overloaded(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_error(503)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Overloaded)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 def cpu_seconds(plain: PlainInstall, *arguments: str) -> float:

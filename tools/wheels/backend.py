@@ -49,22 +49,24 @@ __all__ = [
     "prepare_metadata_for_build_wheel",
 ]
 
-# What is compiled: modules below src/remuda, where `*` stands for any text, slashes too. A line
-# here is all that a further module or folder needs; docs/explanation/the-compiled-build.md says
-# what its code has to keep to.
+PACKAGES: Final = ("remuda", "remuda_kubernetes")
+
+# What is compiled: modules below src, where `*` stands for any text, slashes too. A line here is
+# all that a further module or folder needs; docs/explanation/the-compiled-build.md says what its
+# code has to keep to.
 COMPILED: Final = (
-    "core/*.py",
-    "si/codec_*.py",  # every ask and every allocation goes through them
-    "si/generation.py",
-    "si/placements.py",
+    "remuda/core/*.py",
+    "remuda/si/codec_*.py",  # every ask and every allocation goes through them
+    "remuda/si/generation.py",
+    "remuda/si/placements.py",
 )
 
 # What of it stays as it is, with the reason.
 INTERPRETED: Final = (
     # Recordings are read by the types of the records' fields, of which a compiled record keeps
     # only the outermost: what is inside a command would come back as a dictionary.
-    "core/messages/commands.py",
-    "core/ports.py",
+    "remuda/core/messages/commands.py",
+    "remuda/core/ports.py",
     "*__init__.py",  # they hold a docstring
 )
 
@@ -75,7 +77,10 @@ VARIABLE: Final = "REMUDA_COMPILE"
 ROOT: Final = Path(__file__).resolve().parents[2]
 
 # What of the repository a wheel is made of.
-_PARTS: Final = ("pyproject.toml", "README.md", "LICENSE", "NOTICE", "src/remuda")
+_PARTS: Final = (
+    *("pyproject.toml", "README.md", "LICENSE", "NOTICE"),
+    *(f"src/{name}" for name in PACKAGES),
+)
 
 # The time of every file in a wheel if SOURCE_DATE_EPOCH does not say another: the first one that
 # the format of the archive has.
@@ -102,9 +107,13 @@ class CompileError(Exception):
         self.log = log
 
 
-def modules(package: Path = ROOT / "src/remuda") -> list[str]:
-    """Return the modules to compile, as paths below the package, in order."""
-    names = sorted(path.relative_to(package).as_posix() for path in package.rglob("*.py"))
+def modules(sources: Path = ROOT / "src") -> list[str]:
+    """Return the modules to compile, as paths below the folder of the packages, in order."""
+    names = sorted(
+        path.relative_to(sources).as_posix()
+        for package in PACKAGES
+        for path in (sources / package).rglob("*.py")
+    )
     return [name for name in names if _among(name, COMPILED) and not _among(name, INTERPRETED)]
 
 
@@ -233,7 +242,7 @@ def compiled_wheel(directory: Path) -> str:
         raise CompileError(reason)
     with TemporaryDirectory() as folder:
         tree = _copy(Path(folder))
-        files = [f"src/remuda/{name}" for name in modules(tree / "src/remuda")]
+        files = [f"src/{name}" for name in modules(tree / "src")]
         script = _SETUP.format(folder=str(Path(__file__).parent), files=files)
         (tree / "setup.py").write_text(script, encoding="utf-8")
         try:
