@@ -89,6 +89,8 @@ class Program:
             fence = election.leadership if options.elect else NoFence()
             parts = _Parts(connection, served, fence, self)
             running.push_async_callback(parts.reflectors.aclose)
+            # Not while we lead: it may take seconds, and another replica waits for the lease.
+            running.push_async_callback(parts.service.close)
             self.reports.show(parts.sources)
             running.callback(self.reports.hide)
             lead = partial(self._lead, parts, scheduler)
@@ -133,8 +135,7 @@ class Program:
             parts.service.begin(connect)
             await parts.events.run()
         finally:
-            await parts.reflectors.aclose()
-            await parts.service.close()
+            await parts.service.halt()
 
 
 class _Parts:

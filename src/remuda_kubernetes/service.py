@@ -79,6 +79,7 @@ class Service:
         self._running: Final[set[asyncio.Task[None]]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due_ns = 0
+        self._halted = False
         self._fault: Exception | None = None
         self._failed: Final = asyncio.Event()
 
@@ -176,7 +177,7 @@ class Service:
 
     def _step(self, take_in: Callable[[], object]) -> None:
         """Bring the time up to date, take in one input, and carry out its effects."""
-        if self._failed.is_set():
+        if self._halted or self._failed.is_set():
             return
         began = time.monotonic_ns()
         try:
@@ -200,18 +201,15 @@ class Service:
     def _arm(self) -> None:
         """Set the timer to the next moment at which the state machine has something to do."""
         due = self.shim.due_ns()
-        if due is None or (self._timer is not None and self._timer_due_ns <= due):
+        if due is None:
             return
-        if self._timer is not None:
+        now = time.monotonic_ns()
+        if self._timer is not None and self._timer_due_ns > now:
+            if self._timer_due_ns <= due:
+                return
             self._timer.cancel()
         self._timer_due_ns = due
-        self._timer = self._loop.call_later(
-            max(0.0, (due - time.monotonic_ns()) / 1e9), self._on_time
-        )
-
-    def _on_time(self) -> None:
-        self._timer = None
-        self._step(_nothing)
+        self._timer = self._loop.call_later(max(0.0, (due - now) / 1e9), self._step, _nothing)
 
     def _do(self, effect: Effect) -> None:
         if self._link is None:
@@ -243,13 +241,18 @@ class Service:
             _log.info("%s: %s: %s", type(call).__name__, outcome.result.value, outcome.message)
         self._step(lambda: self.shim.ended(call.number, outcome))
 
-    async def close(self) -> None:
-        """End the session; no call is begun any more, and those that run are dropped."""
+    async def halt(self) -> None:
+        """Begin no call any more, and drop those that run."""
+        self._halted = True
         if self._timer is not None:
             self._timer.cancel()
         for task in list(self._running):
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
+
+    async def close(self) -> None:
+        """Halt, and end the session, which may take as long as the scheduler is busy."""
+        await self.halt()
         if self._link is not None:
             await self._link.close()
 
