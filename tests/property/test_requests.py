@@ -1,4 +1,4 @@
-"""Requests that are handled as one have the effects they have one by one."""
+"""Requests that are handled as one, or in parts, have the effects they have one by one."""
 
 from __future__ import annotations
 
@@ -7,9 +7,16 @@ from collections.abc import Iterable
 
 import pytest
 
-from remuda.core.messages.commands import UpdateAllocations
-from remuda.core.messages.effects import AllocationsRejected, AsksRejected, Effect, Rejection
-from remuda.runtime.requests import with_those_behind
+from remuda.core.messages.commands import UpdateAllocations, UpdateApplications, UpdateNodes
+from remuda.core.messages.effects import (
+    AllocationsRejected,
+    ApplicationsAnswered,
+    AsksRejected,
+    Effect,
+    NodesAnswered,
+    Rejection,
+)
+from remuda.runtime.requests import joined, parts_of, with_those_behind
 from tests.reference.driver import play
 from tests.reference.workloads import Input, Step, record
 
@@ -31,7 +38,7 @@ def together(inputs: Iterable[Input]) -> list[Input]:
     """The same inputs, with those as one that can be."""
     left = deque(what for _, what in inputs)
     times = deque(now_ns for now_ns, _ in inputs)
-    joined: list[Input] = []
+    merged: list[Input] = []
     while left:
         what, now_ns = left.popleft(), times.popleft()
         waiting = len(left)
@@ -39,20 +46,38 @@ def together(inputs: Iterable[Input]) -> list[Input]:
             what = with_those_behind(what, left)
         for _ in range(waiting - len(left)):
             times.popleft()
-        joined.append((now_ns, what))
-    return joined
+        merged.append((now_ns, what))
+    return merged
 
 
-def told(answers: list[list[Effect]]) -> tuple[list[Effect], list[Rejection]]:
-    """All effects, and apart from them all rejections: they are told once a request."""
+def apart(inputs: Iterable[Input], most: int) -> list[Input]:
+    """The same inputs, with requests of more elements in parts. Between these, nothing happens."""
+    cut: list[Input] = []
+    for now_ns, what in inputs:
+        if isinstance(what, UpdateAllocations | UpdateApplications | UpdateNodes):
+            for part in parts_of(what, most):
+                cut.append((now_ns, part))
+                if part.continued:
+                    cut.append((now_ns, Step(50)))
+        else:
+            cut.append((now_ns, what))
+    return cut
+
+
+def told(answers: list[list[Effect]]) -> tuple[list[Effect], list[Rejection], list[str]]:
+    """All effects, and apart from them all rejections and acceptances: they come once a request."""
     effects: list[Effect] = []
     rejections: list[Rejection] = []
+    accepted: list[str] = []
     for effect in (effect for answer in answers for effect in answer):
         if isinstance(effect, AsksRejected | AllocationsRejected):
             rejections += effect.rejected
+        elif isinstance(effect, ApplicationsAnswered | NodesAnswered):
+            rejections += effect.rejected
+            accepted += effect.accepted
         else:
             effects.append(effect)
-    return effects, rejections
+    return effects, rejections, accepted
 
 
 @pytest.mark.remuda_rule("SI-2", "SI-7")
@@ -66,3 +91,32 @@ def test_requests_as_one_and_one_by_one_have_the_same_effects(seed: int) -> None
 def test_the_workloads_have_requests_that_can_be_one() -> None:
     inputs = [at_one_time(record(seed).inputs) for seed in SEEDS]
     assert sum(len(each) - len(together(each)) for each in inputs) > len(SEEDS)
+
+
+@pytest.mark.remuda_rule("SI-2", "SI-3")
+@pytest.mark.parametrize("most", [1, 3])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_request_in_parts_has_the_effects_of_the_whole_one(seed: int, most: int) -> None:
+    inputs = settled(record(seed).inputs)
+    assert told(play(apart(inputs, most))) == told(play(inputs))
+
+
+def settled(inputs: Iterable[Input]) -> list[Input]:
+    """The same inputs, each after all that the ones before it made due or possible."""
+    ended: list[Input] = []
+    for now_ns, what in inputs:
+        ended += [(now_ns, Step(5_000)), (now_ns, what)]
+    return ended
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 1_000])
+def test_the_parts_of_a_request_are_the_request(most: int) -> None:
+    cut = 0
+    for seed in SEEDS:
+        for _, what in record(seed).inputs:
+            if isinstance(what, UpdateAllocations | UpdateApplications | UpdateNodes):
+                parts = parts_of(what, most)
+                assert joined(parts) == what
+                assert [part.continued for part in parts] == [True] * (len(parts) - 1) + [False]
+                cut += len(parts) > 1
+    assert (cut > 0) == (most < 1_000)

@@ -23,7 +23,7 @@ from remuda.core.apply.requests.applications import update_applications
 from remuda.core.apply.requests.asks import add_asks, release_asks
 from remuda.core.apply.requests.nodes import update_nodes
 from remuda.core.apply.requests.object_states import change_object_state
-from remuda.core.apply.requests.pauses import pause, resume, stop_overdue
+from remuda.core.apply.requests.pauses import note_continued, pause, resume, stop_overdue
 from remuda.core.apply.requests.registration import register, stop_manager
 from remuda.core.apply.requests.releases import release_allocations
 from remuda.core.apply.requests.reload import update_configuration
@@ -217,11 +217,16 @@ class Scheduler:
             self._settle(turn)
 
     def _settle(self, turn: Turn) -> None:
-        """Renew the list of partitions, review their reservations and sort their queues."""
+        """Renew the list of partitions, review their reservations and sort their queues.
+
+        Reservations are reviewed when a request was handled whole. Rules: SI-2.
+        """
         self._partitions = self._cluster.partitions()
+        managers = self._cluster.managers
         for partition in self._partitions:
             end_runs(turn, partition)
-            review(turn, partition)
+            if not managers[partition.rm_id].continued:
+                review(turn, partition)
             _plan(turn, partition)
             settle(partition)
             if partition.waiting.gained_room.any:
@@ -254,6 +259,7 @@ class Scheduler:
             release_asks(turn, rm_id, command.ask_releases)
             release_allocations(turn, rm_id, command.releases)
         note_request(turn, rm_id, command)
+        note_continued(turn, rm_id, continued=command.continued)
 
 
 def _plan(turn: Turn, partition: Partition) -> None:

@@ -19,6 +19,9 @@ from remuda.core.messages.commands import (
     RegisterResourceManager,
     ResumeResourceManager,
     UnregisterResourceManager,
+    UpdateAllocations,
+    UpdateApplications,
+    UpdateNodes,
 )
 from remuda.core.messages.effects import (
     Effect,
@@ -40,6 +43,7 @@ from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.delivery import Delivery, Session
 from remuda.runtime.errors import NotRegisteredError
 from remuda.runtime.ports import Clock, Door, EffectSink, Recorder, SchedulerFactory, Watchable
+from remuda.runtime.requests import Moments
 from remuda.runtime.roster import IN_PROCESS, Roster
 from remuda.runtime.rows import rows
 from remuda.runtime.timings import Timings
@@ -112,6 +116,7 @@ class Driver:
         self.left: Callable[[str], None] = nobody_left
         self._watch_step: StepWatch | None = None
         self._away: dict[str, None] = {}
+        self._moments = Moments()
         self.configurations = Configurations(self.handle, documents)
 
     def watch_steps(self, watch: StepWatch) -> None:
@@ -128,6 +133,8 @@ class Driver:
         """
         if now_ns is None:
             now_ns = self._time.now_ns()
+        if isinstance(command, UpdateAllocations | UpdateApplications | UpdateNodes):
+            now_ns = self._moments.of(command, now_ns)
         if self._recorder is not None:
             self._recorder.command(now_ns, command)
         effects = self._scheduler.handle(command, now_ns)
@@ -296,6 +303,7 @@ class Driver:
     def _close(self, rm_id: str) -> None:
         """End everything of an RM outside the core."""
         self._away.pop(rm_id, None)
+        self._moments.forget(rm_id)
         self._delivery.close(rm_id)
         self.timings.forget(rm_id)
         self.configurations.leave(rm_id)

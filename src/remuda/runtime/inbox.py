@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from operator import itemgetter
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
 from remuda.runtime.errand import promise
 from remuda.runtime.errors import LoopStoppedError
@@ -46,6 +46,15 @@ def anything() -> None:
     """Accept the entry: the default check."""
 
 
+# Cuts an entry of a weight into parts with their weights.
+Cut: TypeAlias = Callable[[T, int], Sequence[tuple[T, int]]]
+
+
+def _whole(entry: T, weight: int) -> Sequence[tuple[T, int]]:
+    """Cut nothing."""
+    return ((entry, weight),)
+
+
 class _Queue(Generic[T]):
     """What waits for one RM: (number, entry, weight), oldest first.
 
@@ -66,11 +75,14 @@ class Inbox(Generic[T]):
 
     Args:
         capacity: elements that may wait; a quarter of them for one RM.
+        cut: cuts an entry of a weight into parts, each with its weight. Nothing of the same RM
+            comes between them.
 
     Rules: SI-2, SI-6.
     """
 
-    def __init__(self, capacity: int = CAPACITY) -> None:
+    def __init__(self, capacity: int = CAPACITY, cut: Cut[T] | None = None) -> None:
+        self._cut: Cut[T] = cut or _whole
         self._capacity = capacity
         self._share = max(1, capacity // _SHARES)
         # In the order in which they are served; those of RMs for which nothing waits are removed.
@@ -133,11 +145,13 @@ class Inbox(Generic[T]):
             if queue is None:
                 queue = self._queues[rm_id] = _Queue()
                 self._order.append(rm_id)
-            queue.entries.append((self._number, entry, weight))
-            queue.weight += weight
+            for part, heft in self._cut(entry, weight):
+                queue.entries.append((self._number, part, heft))
+                queue.weight += heft
+                self._weight += heft
         else:
             self._common.append((self._number, entry))
-        self._weight += weight
+            self._weight += weight
         if hurry:
             self._hurry = True
         if hurry or self._weight >= self._enough:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
 from time import monotonic_ns, perf_counter_ns
@@ -43,7 +43,7 @@ from remuda.runtime.inbox import CAPACITY, Inbox, anything
 from remuda.runtime.operations import Operations
 from remuda.runtime.pace import Pace
 from remuda.runtime.ports import Clock, EffectSink, Recorder, SchedulerFactory
-from remuda.runtime.requests import Request, weight, with_those_behind
+from remuda.runtime.requests import Request, parts_of, weight, with_those_behind
 from remuda.runtime.roster import IN_PROCESS, Roster
 from remuda.runtime.standstill import Standstill
 from remuda.runtime.timings import Stopwatch, Timings, TimingsView
@@ -137,7 +137,7 @@ class SchedulerLoop:
         self.dumps = DumpSources(self.roster)
         timings = self._driver.timings
         self.answers = Answers(self._delivery, self._driver.handle, self._send, timings)
-        self._inbox: Inbox[Request | Errand[object]] = Inbox(inbox_capacity)
+        self._inbox: Inbox[Request | Errand[object]] = Inbox(inbox_capacity, _cut)
         self.intake = Intake(self._inbox.put_now, self.resolvers, line_capacity)
         self._driver.left = self.intake.close
         self.room: Final[Callable[[str], Future[None] | None]] = partial(
@@ -383,6 +383,15 @@ class SchedulerLoop:
                 self.ended.set_exception(error)
             else:
                 self.ended.set_result(None)
+
+
+def _cut(
+    entry: Request | Errand[object], heft: int
+) -> Sequence[tuple[Request | Errand[object], int]]:
+    """Cut a request that is longer than a batch into parts with their weights."""
+    if heft <= _BATCH + 1 or isinstance(entry, Errand):
+        return ((entry, heft),)
+    return [(part, weight(part)) for part in parts_of(entry)]
 
 
 def _is_large(query: Query) -> bool:

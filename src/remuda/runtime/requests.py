@@ -1,22 +1,30 @@
-"""The weight of resource managers' requests in a bounded queue, and the merging of several."""
+"""Resource managers' requests in a bounded queue: their weight, cutting one, merging several."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, Final, TypeAlias, TypeGuard, TypeVar
 
-from remuda.core.messages.commands import UpdateAllocations, UpdateApplications, UpdateNodes
+from remuda.core.messages.commands import (
+    NodeUpdate,
+    UpdateAllocations,
+    UpdateApplications,
+    UpdateNodes,
+)
 
 Request: TypeAlias = UpdateApplications | UpdateAllocations | UpdateNodes
 R = TypeVar("R", bound=Request)
 
-# The parts of a request about allocations, in the order in which they are handled.
-_PARTS: Final = ("allocations", "asks", "ask_releases", "releases")
+# Elements of a part of a long request. So many take the core some milliseconds.
+PART: Final = 256
+
+# The lists of a request about allocations, in the order in which they are handled.
+_OF_ALLOCATIONS: Final = ("allocations", "asks", "ask_releases", "releases")
 _LISTS: Final[Mapping[type, Sequence[str]]] = {
-    UpdateAllocations: _PARTS,
+    UpdateAllocations: _OF_ALLOCATIONS,
     UpdateApplications: ("new", "remove"),
     UpdateNodes: ("nodes",),
 }
@@ -46,7 +54,57 @@ def joined(parts: Sequence[R]) -> R:
         name: tuple(chain.from_iterable([getattr(each, name) for each in parts]))
         for name in _LISTS[type(first)]
     }
-    return replace(first, **lists)
+    return replace(first, **lists, continued=parts[-1].continued)
+
+
+def parts_of(request: R, most: int = PART) -> list[R]:
+    """Cut a request into parts that are handled one after the other, with the same outcome.
+
+    A request of up to ``most`` elements is its only part. Of a longer one, each part has elements
+    of one list only, and the core decides nothing for the RM between two parts. Rules: SI-2, SI-3.
+    """
+    if weight(request) <= most + 1:
+        return [request]
+    found: list[R] = []
+    for name in _LISTS[type(request)]:
+        for some in _portions(getattr(request, name), most):
+            lists: dict[str, Any] = dict.fromkeys(_LISTS[type(request)], ())
+            lists[name] = some
+            found.append(replace(request, **lists, continued=True))
+    found[-1] = replace(found[-1], continued=request.continued)
+    return found
+
+
+def _portions(elements: tuple[Any, ...], most: int) -> Iterator[tuple[Any, ...]]:
+    """Yield the elements of a list, up to ``most`` at a time; a node counts with what is on it."""
+    begin = heft = 0
+    for place, element in enumerate(elements):
+        own = 1 + len(element.existing) if isinstance(element, NodeUpdate) else 1
+        if heft and heft + own > most:
+            yield elements[begin:place]
+            begin, heft = place, 0
+        heft += own
+    if heft:
+        yield elements[begin:]
+
+
+class Moments:
+    """When a request counts as handled: all its parts at the moment of the first one."""
+
+    def __init__(self) -> None:
+        # By RM, while a request of it was handled in part.
+        self._begun_ns: dict[str, int] = {}
+
+    def of(self, request: Request, now_ns: int) -> int:
+        """Return the moment of a request or part that is handled now. Rules: SI-2."""
+        moment_ns = self._begun_ns.pop(request.rm_id, now_ns)
+        if request.continued:
+            self._begun_ns[request.rm_id] = moment_ns
+        return moment_ns
+
+    def forget(self, rm_id: str) -> None:
+        """Forget an RM that left."""
+        self._begun_ns.pop(rm_id, None)
 
 
 def with_those_behind(request: Request, behind: deque[Any]) -> Request:
@@ -64,13 +122,13 @@ def with_those_behind(request: Request, behind: deque[Any]) -> Request:
 
 
 def _continues(request: UpdateAllocations, following: object) -> TypeGuard[UpdateAllocations]:
-    """Whether a following request may be merged: no part of it may come earlier than it would."""
+    """Whether a following request may be merged: no list of it may come earlier than it would."""
     if not isinstance(following, UpdateAllocations) or following.rm_id != request.rm_id:
         return False
-    parts, after = _parts(request), _parts(following)
-    return bool(parts) and bool(after) and parts[-1] <= after[0]
+    lists, after = _lists(request), _lists(following)
+    return bool(lists) and bool(after) and lists[-1] <= after[0]
 
 
-def _parts(request: UpdateAllocations) -> list[int]:
-    """Return the numbers of the parts that hold something."""
-    return [number for number, name in enumerate(_PARTS) if getattr(request, name)]
+def _lists(request: UpdateAllocations) -> list[int]:
+    """Return the numbers of the lists that hold something."""
+    return [number for number, name in enumerate(_OF_ALLOCATIONS) if getattr(request, name)]

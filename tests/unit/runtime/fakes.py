@@ -62,6 +62,7 @@ class FakeScheduler:
         self.reservation_delay_ns = reservation_delay_ns
         self.waiting: deque[tuple[str, Ask]] = deque()
         self.handled: list[Command] = []
+        self.moments: list[int] = []
         self.limits: list[int] = []
         self.deadline_ns: int | None = None
         self.expired: list[int] = []
@@ -72,6 +73,7 @@ class FakeScheduler:
     def handle(self, command: Command, now_ns: int) -> list[Effect]:
         self.threads.add(threading.current_thread().name)
         self.handled.append(command)
+        self.moments.append(now_ns)
         if isinstance(command, RegisterResourceManager):
             reason = "rmID is bad" if command.rm_id.startswith("[") else ""
             self.configured[command.rm_id] = (command.config, command.extra_config)

@@ -11,12 +11,18 @@ from collections.abc import Sequence
 import pytest
 
 from remuda.base.errors import ProtocolError
-from remuda.core.messages.commands import NewApplication, UpdateApplications
+from remuda.core.messages.commands import (
+    NewApplication,
+    UpdateAllocations,
+    UpdateApplications,
+)
 from remuda.core.messages.effects import AllocationNew, ApplicationsAnswered, Effect
 from remuda.core.messages.queries import NodesQuery, PartitionsQuery
 from remuda.runtime.driver import BURST, BURST_NS, SLICE, Removed
+from remuda.runtime.errand import Errand
 from remuda.runtime.errors import LoopStoppedError
 from remuda.runtime.loop import SchedulerLoop
+from remuda.runtime.requests import PART
 from tests.port import one_by_one
 from tests.unit.runtime.fakes import Factory, Sink, asks, registration
 from tests.waiting import wait
@@ -41,6 +47,31 @@ def test_a_refused_registration_leaves_the_rm_unregistered(loop: SchedulerLoop) 
     answer = loop.register(registration("[x")).result(10)
     assert (answer.reason, answer.rule) == ("rmID is bad", "RM-1")
     assert not loop.registered("[x")
+
+
+@pytest.mark.remuda_rule("SI-2", "SI-3")
+def test_a_long_request_is_handled_in_parts_and_others_come_between_them(
+    loop: SchedulerLoop, factory: Factory
+) -> None:
+    for rm_id in ("noisy", "calm"):
+        loop.register(registration(rm_id)).result(10)
+    busy = threading.Event()
+    loop._send(Errand(lambda: busy.wait(60)))
+    loop.submit(asks(*[f"k{number}" for number in range(10 * PART)], rm_id="noisy"))
+    loop.submit(asks("calm", rm_id="calm"))
+    loop.submit(asks("last", rm_id="noisy"))
+    busy.set()
+    loop.barrier("noisy").result(10)
+    handled = [each for each in factory.scheduler.handled if isinstance(each, UpdateAllocations)]
+    assert [each.rm_id for each in handled].index("calm") < len(handled) - 2
+    noisy = [each for each in handled if each.rm_id == "noisy"]
+    keys = [ask.allocation_key for each in noisy for ask in each.asks]
+    assert keys == [f"k{number}" for number in range(10 * PART)] + ["last"]
+    assert all(len(each.asks) <= 4 * PART for each in noisy)  # parts next to each other are merged
+    parts = [each for each in noisy if each.asks[0].allocation_key != "last"]
+    assert [each.continued for each in parts] == [True] * (len(parts) - 1) + [False]
+    moments = dict(zip(map(id, factory.scheduler.handled), factory.scheduler.moments, strict=True))
+    assert len({moments[id(each)] for each in parts}) == 1
 
 
 @pytest.mark.remuda_rule("SEED-172", "SEED-223", "SI-2", "SI-7")

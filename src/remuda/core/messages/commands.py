@@ -142,11 +142,12 @@ class ApplicationRemoval:
 
 @message
 class UpdateApplications:
-    """ApplicationRequest: adds first, then removals."""
+    """ApplicationRequest: adds first, then removals. ``continued``: as in UpdateAllocations."""
 
     rm_id: str
     new: tuple[NewApplication, ...] = ()
     remove: tuple[ApplicationRemoval, ...] = ()
+    continued: bool = False
 
 
 @message
@@ -194,13 +195,18 @@ class AllocationRelease:
 
 @message
 class UpdateAllocations:
-    """AllocationRequest: existing allocations, asks, ask releases, releases, in that order."""
+    """AllocationRequest: existing allocations, asks, ask releases, releases, in that order.
+
+    ``continued``: only a part of a request, of which more follows; nothing is decided for the RM
+    until the last part was handled.
+    """
 
     rm_id: str
     allocations: tuple[ExistingAllocation, ...] = ()
     asks: tuple[Ask, ...] = ()
     ask_releases: tuple[AskRelease, ...] = ()
     releases: tuple[AllocationRelease, ...] = ()
+    continued: bool = False
 
 
 # ActionFromRM of si.proto: what to do with a node.
@@ -231,10 +237,11 @@ class NodeUpdate:
 
 @message
 class UpdateNodes:
-    """NodeRequest: actions in list order."""
+    """NodeRequest: actions in list order. ``continued``: as in UpdateAllocations."""
 
     rm_id: str
     nodes: tuple[NodeUpdate, ...] = ()
+    continued: bool = False
 
 
 @message

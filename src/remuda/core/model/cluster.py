@@ -20,6 +20,7 @@ class ResourceManager:
     configured any more but not empty yet; requests cannot name them (OBJ-9). ``away_since_ns``:
     when its connection was lost, None while it is connected (RM-15); ``stop_ns``: when it is
     stopped, None: never (RM-18). ``held``: it accepts no effects at the moment (EXT-6).
+    ``continued``: a request of which only a part was handled (SI-2).
     ``predicates``: it is asked which nodes are acceptable. ``asked_until_ns``: until when it may
     not be asked again about refused nodes (EXT-15).
     Rules: RM-10, OBJ-9, RM-15, RM-18, EXT-6, EXT-15.
@@ -29,6 +30,7 @@ class ResourceManager:
         "asked_until_ns",
         "away_since_ns",
         "config",
+        "continued",
         "extra_config",
         "held",
         "leaving",
@@ -50,6 +52,7 @@ class ResourceManager:
         self.away_since_ns: int | None = None
         self.stop_ns: int | None = None
         self.held: bool = False
+        self.continued: bool = False
         self.asked_until_ns: int = 0
 
     def own(self) -> list[Partition]:
@@ -57,8 +60,8 @@ class ResourceManager:
         return [*self.partitions.values(), *self.leaving]
 
     def resting(self) -> bool:
-        """Whether no decisions are made for it. Rules: RM-15, EXT-6."""
-        return self.held or self.away_since_ns is not None
+        """Whether no decisions are made for it. Rules: RM-15, EXT-6, SI-2."""
+        return self.held or self.continued or self.away_since_ns is not None
 
     def has(self, partition: Partition) -> bool:
         """Whether the RM has this partition object, leaving or not. Rules: OBJ-9."""

@@ -73,7 +73,7 @@ class Partition:
         # Active, Draining or Stopped (OBJ-8), and since when.
         self.state: str = states.ACTIVE
         self.state_ns: int = 0
-        # Whether no decisions are made: the RM is paused (RM-15, EXT-6) or has enough open
+        # Whether no decisions are made: the RM is paused (RM-15, EXT-6, SI-2) or has enough open
         # questions (EXT-14).
         self.resting: bool = False
         # Converts between the scheduler's time and wall-clock time (CYC-34).

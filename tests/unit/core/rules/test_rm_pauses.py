@@ -77,6 +77,45 @@ def test_the_two_pauses_end_each_by_itself() -> None:
     assert door.scheduler.has_work()
 
 
+def asking(*keys: str, continued: bool = False) -> c.UpdateAllocations:
+    asks = tuple(c.Ask("app", key, ONE) for key in keys)
+    return c.UpdateAllocations("rm", asks=asks, continued=continued)
+
+
+@pytest.mark.remuda_rule("SI-2")
+def test_nothing_is_placed_until_the_last_part_of_a_request() -> None:
+    door = door_with()
+    for keys in (("a", "b"), ("c",)):
+        send(door, asking(*keys, continued=True))
+        assert door.place() == []
+    send(door, asking("d"))
+    assert [key for key, _ in door.place()] == ["a-0", "b-0", "c-0", "d-0"]
+
+
+@pytest.mark.remuda_rule("SI-2", "RM-15", "EXT-6")
+def test_the_last_part_of_a_request_ends_no_pause() -> None:
+    door = door_with()
+    for command in (HOLD, PAUSE, asking("a", continued=True), asking("b"), RELEASE):
+        send(door, command)
+        assert not door.scheduler.has_work()
+    send(door, asking("c", continued=True))
+    send(door, RESUME)
+    assert not door.scheduler.has_work()
+    send(door, asking("d"))
+    assert door.scheduler.has_work()
+
+
+@pytest.mark.remuda_rule("SI-2", "RM-9")
+def test_a_registration_ends_a_request_of_which_parts_are_missing() -> None:
+    door = door_with()
+    send(door, asking("a", continued=True))
+    send(door, c.RegisterResourceManager("rm", Configuration((partition(leaf("a")),))))
+    door.node("n1", {"vcore": 10})
+    door.app("app")
+    door.ask("app", "k", ONE)
+    assert door.place() == [("k-0", "n1")]
+
+
 @pytest.mark.remuda_rule("RM-15")
 def test_pausing_and_resuming_again_changes_nothing() -> None:
     door = door_with()

@@ -1,7 +1,8 @@
 """Pauses resource managers, and stops those that stay away (chapter 70 section 2).
 
-An RM is paused for two independent reasons: its connection is lost, or it takes no messages at the
-moment. For both, nothing is decided for it. Its timers stand still only for the first.
+An RM is paused for three independent reasons: its connection is lost, it takes no messages at the
+moment, or only a part of its request was handled. For all of them, nothing is decided for it. Its
+timers stand still only for the first.
 """
 
 from __future__ import annotations
@@ -49,6 +50,14 @@ def resume(turn: Turn, command: ResumeResourceManager) -> None:
             replan_attempts(partition)
             replan_retries(partition)
     _rest(manager)
+
+
+def note_continued(turn: Turn, rm_id: str, *, continued: bool) -> None:
+    """Decide nothing for an RM until the last part of its request was handled. Rules: SI-2."""
+    manager = turn.cluster.managers[rm_id]
+    if manager.continued != continued:
+        manager.continued = continued
+        _rest(manager)
 
 
 def plan_stop(manager: ResourceManager) -> None:
