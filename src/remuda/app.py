@@ -33,6 +33,7 @@ from remuda.edges.protection import Address, Files, Protection, address_text, re
 from remuda.edges.rest.transport.app import build_app
 from remuda.edges.rest.transport.hosts import own_hosts
 from remuda.edges.rest.transport.server import ADDRESS_LIMIT, RestServer
+from remuda.edges.supervisor import Supervisor
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.configuration.file import INTERVAL_SECONDS, ConfigurationFile, Mark, mark_of
 from remuda.runtime.configuration.process_settings import ProcessSettings
@@ -43,6 +44,7 @@ from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.users.choice import Resolvers
 from remuda.runtime.users.ldap_settings import read_settings
+from remuda.telemetry.pulse import Pulse
 from remuda.telemetry.tracing import Tracing, open_tracing
 
 _log = logging.getLogger("remuda.config")
@@ -235,6 +237,11 @@ async def _serve(
         tune_interpreter()
         protection.warn(settings.grpc_address, settings.rest_address)
         print(f"listening grpc={grpc_address} rest={rest_address}", flush=True)  # noqa: T201
+        supervisor = Supervisor()
+        supervisor.ready(f"listening grpc={grpc_address} rest={rest_address}")
+        running.callback(supervisor.stopping)
+        alive = asyncio.create_task(supervisor.keep(Pulse(core)))
+        running.callback(alive.cancel)
         fault: asyncio.Future[None] = asyncio.wrap_future(core.ended)
         ends: list[Awaitable[object]] = [stop.wait(), fault]
         if file is not None:
