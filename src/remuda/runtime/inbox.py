@@ -92,6 +92,8 @@ class Inbox(Generic[T]):
         self._common: deque[tuple[int, T]] = deque()
         self._number = 0
         self._weight = 0
+        # Elements that the last ``take`` removed.
+        self.taken = 0
         self._closed = ""
         self._hurry = False
         self._enough = 0
@@ -193,7 +195,9 @@ class Inbox(Generic[T]):
         with self._lock:
             if self.empty() and not self._closed and timeout != 0:
                 self._filled.wait(timeout)
-            taken = deque(self._all()) if self._weight <= weight else self._some(weight)
+            before = self._weight
+            taken = deque(self._all()) if before <= weight else self._some(weight)
+            self.taken = before - self._weight
             if self.empty():
                 self._hurry = False
             waiters = self._with_room()

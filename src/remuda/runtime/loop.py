@@ -41,7 +41,7 @@ from remuda.runtime.errors import LoopStoppedError
 from remuda.runtime.event_store import EventFeeds, EventStore
 from remuda.runtime.inbox import CAPACITY, Inbox, anything
 from remuda.runtime.operations import Operations
-from remuda.runtime.pace import Pace
+from remuda.runtime.pace import MOST, Pace, Portion
 from remuda.runtime.ports import Clock, EffectSink, Recorder, SchedulerFactory
 from remuda.runtime.requests import Request, parts_of, weight, with_those_behind
 from remuda.runtime.roster import IN_PROCESS, Roster
@@ -54,9 +54,6 @@ from remuda.runtime.users.line import LINE_CAPACITY
 _log = logging.getLogger("remuda.runtime")
 
 T = TypeVar("T")
-
-# Elements handled before the next step.
-_BATCH: Final = 1_024
 
 # Bounds of one sleep: a deadline that does not go away costs little, an hour fits every platform.
 _PAUSE_NS_MIN: Final = 1_000_000
@@ -149,6 +146,7 @@ class SchedulerLoop:
         self._idle_waiters: list[Future[None]] = []
         self._progressing = False
         self._pace = Pace()
+        self._portion = Portion()
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="remuda-core", daemon=True)
         self.running: Final[Callable[[], bool]] = self._thread.is_alive
@@ -319,14 +317,15 @@ class SchedulerLoop:
         pause = self._pause()
         rest_ns = self._pace.rest_ns(monotonic_ns())
         if pause != 0 and rest_ns > 0:
-            self._inbox.rest(rest_ns / 1e9, _BATCH)
-        self._batch = self._inbox.take(_BATCH, pause)
+            self._inbox.rest(rest_ns / 1e9, MOST)
+        self._batch = self._inbox.take(self._portion.elements, pause)
         came = len(self._batch)
         still = self._standstill
         if still is not None:
             still.waited(came=came > 0)
+        began_ns = monotonic_ns() if came else 0
         if came:
-            self._pace.begin(came, monotonic_ns())
+            self._pace.begin(came, began_ns)
         while self._batch:
             entry = self._batch.popleft()
             if isinstance(entry, Errand):
@@ -335,6 +334,8 @@ class SchedulerLoop:
             else:
                 self._driver.handle(with_those_behind(entry, self._batch))
         self._driver.hand_out()
+        if came:
+            self._portion.note(self._inbox.taken, monotonic_ns() - began_ns)
         if still is not None:
             still.look()
         self._progressing = self._driver.advance(timers=still is None or not still.holding)
@@ -389,7 +390,7 @@ def _cut(
     entry: Request | Errand[object], heft: int
 ) -> Sequence[tuple[Request | Errand[object], int]]:
     """Cut a request that is longer than a batch into parts with their weights."""
-    if heft <= _BATCH + 1 or isinstance(entry, Errand):
+    if heft <= MOST + 1 or isinstance(entry, Errand):
         return ((entry, heft),)
     return [(part, weight(part)) for part in parts_of(entry)]
 

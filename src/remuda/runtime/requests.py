@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any, Final, TypeAlias, TypeGuard, TypeVar
 
 from remuda.core.messages.commands import (
+    NewApplication,
     NodeUpdate,
     UpdateAllocations,
     UpdateApplications,
@@ -20,6 +21,9 @@ R = TypeVar("R", bound=Request)
 
 # Elements of a part of a long request. So many take the core some milliseconds.
 PART: Final = 256
+
+# A new application goes through placement rules, which may take as long as this many asks.
+_RULES: Final = 4
 
 # The lists of a request about allocations, in the order in which they are handled.
 _OF_ALLOCATIONS: Final = ("allocations", "asks", "ask_releases", "releases")
@@ -76,16 +80,23 @@ def parts_of(request: R, most: int = PART) -> list[R]:
 
 
 def _portions(elements: tuple[Any, ...], most: int) -> Iterator[tuple[Any, ...]]:
-    """Yield the elements of a list, up to ``most`` at a time; a node counts with what is on it."""
+    """Yield the elements of a list, up to ``most`` at a time; some count as several."""
     begin = heft = 0
     for place, element in enumerate(elements):
-        own = 1 + len(element.existing) if isinstance(element, NodeUpdate) else 1
+        own = _effort(element)
         if heft and heft + own > most:
             yield elements[begin:place]
             begin, heft = place, 0
         heft += own
     if heft:
         yield elements[begin:]
+
+
+def _effort(element: object) -> int:
+    """Return as how many asks an element counts: a node with what is on it, placement rules."""
+    if isinstance(element, NodeUpdate):
+        return 1 + len(element.existing)
+    return _RULES if isinstance(element, NewApplication) else 1
 
 
 class Moments:

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from remuda.runtime.pace import SHARE, SPACING_NS, SPACING_NS_LIMIT, Pace
+from remuda.runtime.pace import (
+    FEWEST,
+    MOST,
+    SHARE,
+    SPACING_NS,
+    SPACING_NS_LIMIT,
+    TURN_NS,
+    Pace,
+    Portion,
+)
 
 START = 5_000_000_000
 US = 1_000
@@ -54,3 +63,22 @@ def test_the_longer_turns_take_the_longer_requests_gather() -> None:
     pace.begin(2, START + 20_000 * US)
     pace.end(START + 22_000 * US)
     assert pace.rest_ns(START + 22_000 * US) == SPACING_NS_LIMIT - 2_000 * US
+
+
+def test_a_turn_takes_fewer_elements_if_they_cost_much() -> None:
+    portion = Portion()
+    assert portion.elements == MOST
+    portion.note(MOST, 4 * TURN_NS)
+    assert portion.elements == MOST // 4
+    portion.note(MOST // 4, 1_000 * TURN_NS)
+    assert portion.elements == FEWEST
+    portion.note(FEWEST, TURN_NS // 2)
+    assert portion.elements == 2 * FEWEST
+    portion.note(FEWEST, 0)
+    assert portion.elements == MOST
+
+
+def test_a_few_elements_say_nothing_about_the_next_ones() -> None:
+    portion = Portion()
+    portion.note(FEWEST - 1, 1_000 * TURN_NS)
+    assert portion.elements == MOST
