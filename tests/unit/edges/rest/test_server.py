@@ -11,6 +11,7 @@ import pytest
 
 from remuda.edges.rest.transport import server as server_module
 from remuda.edges.rest.transport.app import build_app
+from remuda.edges.rest.transport.bodies import Room
 from remuda.edges.rest.transport.server import (
     ADDRESS_LIMIT,
     HEADER_LIMIT,
@@ -54,6 +55,37 @@ async def busy(port: int) -> asyncio.StreamWriter:
     writer.write(line + b"Expect: 100-continue\r\n\r\n")
     assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 100")
     return writer
+
+
+@pytest.mark.remuda_rule("REST-25", "REST-61")
+def test_bodies_that_do_not_come_keep_nobody_waiting(views: object) -> None:
+    async def run() -> None:
+        async with serving(views) as port:
+            slow = [await busy(port) for _ in range(8)]
+            post = request("POST /ws/v1/validate-conf HTTP/1.1", "Content-Length: 1") + b"-"
+            assert (await exchange(port, post)).startswith(b"HTTP/1.1 200")
+            for each in slow:
+                each.close()
+
+    asyncio.run(run())
+
+
+def test_bodies_wait_for_room_that_others_give_back() -> None:
+    async def run() -> None:
+        room = Room(10)
+        async with room.share() as first:
+            await first.grow(4)
+            async with room.share() as second:
+                await second.grow(6)
+                waits = asyncio.create_task(first.grow(5))
+                await asyncio.sleep(0)
+                assert not waits.done()
+            await waits
+            assert first.held == 9
+        async with room.share() as last:
+            await asyncio.wait_for(last.grow(10), 60)
+
+    asyncio.run(run())
 
 
 @pytest.mark.remuda_rule("REST-1", "REST-7", "REST-9")

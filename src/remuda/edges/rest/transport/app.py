@@ -32,7 +32,7 @@ from remuda.edges.rest.routes.description import DESCRIPTION_ROUTES
 from remuda.edges.rest.routes.table import ROUTES
 from remuda.edges.rest.shapes import dao
 from remuda.edges.rest.transport.access import Guard, is_for_admins
-from remuda.edges.rest.transport.bodies import BODY_LIMIT, drop_body, read_body
+from remuda.edges.rest.transport.bodies import BODY_LIMIT, Room, drop_body, read_body
 from remuda.edges.rest.transport.hosts import KnownHosts
 from remuda.edges.rest.transport.paths import corrected, decode
 from remuda.edges.rest.transport.streaming import PieceByPiece
@@ -73,8 +73,10 @@ _GZIP_FROM: Final = 1_400
 # Speed over size: 5 MB of JSON shrink 10 times within 50 ms.
 _GZIP_LEVEL: Final = 3
 
-# Bodies that are read and checked at a time, so that they take bounded memory; others wait.
-_BODIES: Final = 2
+# Bodies of a route that are checked at a time, and those of full length for whose bytes there is
+# room; others wait. A body that arrives slowly keeps nobody waiting.
+_CHECKED: Final = 2
+_BODIES: Final = 4
 
 # What stands before the path if a client sends the whole address, as clients of proxies do.
 _AUTHORITY: Final = re.compile(r"\Ahttps?://[^/]*", re.IGNORECASE)
@@ -181,7 +183,8 @@ class _Answerer:
         self._endpoint = endpoint
         self._allow = _ALLOW_POST if endpoint.body_limit else _ALLOW
         self._headers = _cors(self._allow) if cors else {}
-        self._bodies = asyncio.Semaphore(_BODIES)
+        self._room = Room(_BODIES * endpoint.body_limit)
+        self._checked = asyncio.Semaphore(_CHECKED)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         began = perf_counter_ns()
@@ -210,9 +213,10 @@ class _Answerer:
         limit = self._endpoint.body_limit
         if not limit:
             return await self._endpoint.handler(self._views, self._asked(request, b""))
-        async with self._bodies:
-            asked = self._asked(request, await read_body(request, limit))
-            return await self._endpoint.handler(self._views, asked)
+        async with self._room.share() as share:
+            asked = self._asked(request, await read_body(request, limit, share))
+            async with self._checked:
+                return await self._endpoint.handler(self._views, asked)
 
     def _asked(self, request: Request, body: bytes) -> Asked:
         return _asked(request, body, trust_forwarded=self._trust_forwarded)

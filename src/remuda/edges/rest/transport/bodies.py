@@ -7,7 +7,8 @@ body that is too large is read for a while and dropped, and the client learns wh
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 from starlette.requests import Request
@@ -26,7 +27,48 @@ _DROP_LIMIT: Final = 64 * 1024 * 1024
 DROP_SECONDS: Final = 5.0
 
 
-async def read_body(request: Request, limit: int) -> bytes:
+class Room:
+    """How many bytes of bodies are held at a time; who has more to read waits for others to end.
+
+    A body takes room as it arrives, so a slow one takes hardly any.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._free = limit
+        self._more = asyncio.Event()
+
+    @asynccontextmanager
+    async def share(self) -> AsyncIterator[Share]:
+        """Give room for one body, until the block ends."""
+        share = Share(self)
+        try:
+            yield share
+        finally:
+            self._free += share.held
+            self._more.set()
+
+    async def take(self, size: int) -> None:
+        """Take so many bytes, when there are so many."""
+        while self._free < size:
+            self._more.clear()
+            await self._more.wait()
+        self._free -= size
+
+
+class Share:
+    """The room of one body; ``held``: its bytes."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+        self.held = 0
+
+    async def grow(self, size: int) -> None:
+        """Take so many bytes more."""
+        await self._room.take(size)
+        self.held += size
+
+
+async def read_body(request: Request, limit: int, share: Share) -> bytes:
     """Return the body of a request, whether its size was announced or not (REST-61).
 
     Raises: ApiError 413 if it is larger than ``limit``, 408 if it does not come in time;
@@ -39,6 +81,7 @@ async def read_body(request: Request, limit: int) -> bytes:
             async for piece in request.stream():
                 size += len(piece)
                 if size <= limit:
+                    await share.grow(len(piece))
                     body += piece
                 elif size > limit + _DROP_LIMIT:
                     break
