@@ -105,8 +105,9 @@ def test_asks_are_served_by_sort_key_however_they_come_and_go() -> None:
                 gone = order.first() if dice.random() < 0.7 else dice.choice([*there.values()])
                 order.drop(gone)
                 del there[gone.number]
-                if dice.random() < 0.1:  # one that changed comes back, younger or older
-                    back = waiting(gone.number, dice.randint(0, 700))
+                draw = dice.random()
+                if draw < 0.2:  # it comes back, as it was or changed: younger or older
+                    back = gone if draw < 0.1 else waiting(gone.number, dice.randint(0, 700))
                     there[gone.number] = back
                     order.put(back)
             assert sorted(order.asks(), key=number_of) == sorted(there.values(), key=number_of)

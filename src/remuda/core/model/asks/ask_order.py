@@ -118,14 +118,16 @@ class AskOrder:
             yield from late
 
     def _late_in_order(self) -> Iterator[Request]:
-        """Yield the late asks; each has one valid entry in the heap."""
+        """Yield the late asks, each once; one that came back may have several valid entries."""
         heap = self._heap.copy()
+        last: Request | None = None
         while heap:
             key = heappop(heap)
             number = key[-1]
             assert isinstance(number, int)
             request = self._late.get(number)
-            if request is not None and request.sort_key is key:
+            if request is not None and request.sort_key is key and request is not last:
+                last = request
                 yield request
 
     def oldest_ns(self) -> int:
