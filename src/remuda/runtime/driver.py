@@ -117,6 +117,7 @@ class Driver:
         self._watch_step: StepWatch | None = None
         self._away: dict[str, None] = {}
         self._moments = Moments()
+        self.begun: Final[Callable[[str], bool]] = self._moments.begun
         self.configurations = Configurations(self.handle, documents)
 
     def watch_steps(self, watch: StepWatch) -> None:

@@ -56,16 +56,16 @@ def _whole(entry: T, weight: int) -> Sequence[tuple[T, int]]:
 
 
 class _Queue(Generic[T]):
-    """What waits for one RM: (number, entry, weight), oldest first.
+    """What waits for one RM: (number, entry, weight, begins), oldest first.
 
-    ``weight``: that of all entries. ``credit``: elements that may be taken before others are
-    served.
+    ``begins``: it is the first part of an entry that was cut. ``weight``: that of all entries.
+    ``credit``: elements that may be taken before others are served.
     """
 
     __slots__ = ("credit", "entries", "weight")
 
     def __init__(self) -> None:
-        self.entries: deque[tuple[int, T, int]] = deque()
+        self.entries: deque[tuple[int, T, int, bool]] = deque()
         self.weight = 0
         self.credit = _TURN
 
@@ -76,7 +76,7 @@ class Inbox(Generic[T]):
     Args:
         capacity: elements that may wait; a quarter of them for one RM.
         cut: cuts an entry of a weight into parts, each with its weight. Nothing of the same RM
-            comes between them.
+            comes between them, and the first part is not taken with anything before it.
 
     Rules: SI-2, SI-6.
     """
@@ -147,8 +147,10 @@ class Inbox(Generic[T]):
             if queue is None:
                 queue = self._queues[rm_id] = _Queue()
                 self._order.append(rm_id)
-            for part, heft in self._cut(entry, weight):
-                queue.entries.append((self._number, part, heft))
+            parts = self._cut(entry, weight)
+            for place, (part, heft) in enumerate(parts):
+                begins = place == 0 and len(parts) > 1
+                queue.entries.append((self._number, part, heft, begins))
                 queue.weight += heft
                 self._weight += heft
         else:
@@ -208,18 +210,27 @@ class Inbox(Generic[T]):
     def _some(self, weight: int) -> deque[T]:
         taken: deque[T] = deque()
         while weight > 0 and not self.empty():
-            entry, heft = self._next()
+            found = self._next(first=not taken)
+            if found is None:
+                break
+            entry, heft = found
             taken.append(entry)
             weight -= heft
             self._weight -= heft
         return taken
 
-    def _next(self) -> tuple[T, int]:
-        """Remove the entry whose turn it is; return it and its weight."""
+    def _next(self, *, first: bool) -> tuple[T, int] | None:
+        """Remove the entry whose turn it is; return it and its weight.
+
+        None if it begins an entry that was cut and is not the ``first`` that is taken. Otherwise
+        each ``take`` might end within one, and nothing could be decided for its RM.
+        """
         if self._common and self._common[0][0] < self._oldest():
             return self._common.popleft()[1], 1
         rm_id, queue = self._queue_in_turn()
-        _, entry, heft = queue.entries.popleft()
+        if queue.entries[0][3] and not first:
+            return None
+        _, entry, heft, _ = queue.entries.popleft()
         queue.weight -= heft
         queue.credit -= heft
         if not queue.entries:
@@ -279,7 +290,7 @@ class Inbox(Generic[T]):
         """Remove and return all entries, oldest first."""
         found = list(self._common)
         for queue in self._queues.values():
-            found += [(number, entry) for number, entry, _ in queue.entries]
+            found += [(number, entry) for number, entry, _, _ in queue.entries]
         self._queues.clear()
         self._order.clear()
         self._common.clear()

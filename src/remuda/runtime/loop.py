@@ -332,7 +332,8 @@ class SchedulerLoop:
                 self._driver.hand_out()
                 entry.carry_out()
             else:
-                self._driver.handle(with_those_behind(entry, self._batch))
+                begun = self._driver.begun(entry.rm_id)
+                self._driver.handle(with_those_behind(entry, self._batch, begun=begun))
         self._driver.hand_out()
         if came:
             self._portion.note(self._inbox.taken, monotonic_ns() - began_ns)

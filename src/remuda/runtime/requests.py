@@ -113,21 +113,29 @@ class Moments:
             self._begun_ns[request.rm_id] = moment_ns
         return moment_ns
 
+    def begun(self, rm_id: str) -> bool:
+        """Return whether a request of an RM was handled in part."""
+        return rm_id in self._begun_ns
+
     def forget(self, rm_id: str) -> None:
         """Forget an RM that left."""
         self._begun_ns.pop(rm_id, None)
 
 
-def with_those_behind(request: Request, behind: deque[Any]) -> Request:
+def with_those_behind(request: Request, behind: deque[Any], *, begun: bool = False) -> Request:
     """Merge a request with those right behind it that may be handled together; remove these.
 
-    If an RM sends asks one by one, the fixed cost of a request is paid once for all that wait.
+    If an RM sends asks one by one, the fixed cost of a request is paid once for all that wait. The
+    parts of one request are merged with each other only, since they share a moment.
+
+    ``begun``: the request is a part, and not the first one.
     Implements: SI-2. Rules: SI-7.
     """
     if not isinstance(request, UpdateAllocations):
         return request
     run = [request]
-    while behind and _continues(run[-1], behind[0]):
+    part = begun or request.continued
+    while behind and _continues(run[-1], behind[0]) and run[-1].continued == part:
         run.append(behind.popleft())
     return joined(run)
 

@@ -74,6 +74,37 @@ def test_a_long_request_is_handled_in_parts_and_others_come_between_them(
     assert len({moments[id(each)] for each in parts}) == 1
 
 
+@pytest.mark.remuda_rule("SI-2", "SI-3")
+def test_decisions_are_made_between_long_requests_and_each_has_its_own_moment(
+    loop: SchedulerLoop, factory: Factory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop.register(registration()).result(10)
+    scheduler = factory.scheduler
+    decided: list[int] = []
+
+    def step(*_: object, **__: object) -> list[Effect]:
+        decided.append(len(scheduler.handled))
+        return []
+
+    monkeypatch.setattr(scheduler, "step", step)
+    busy = threading.Event()
+    loop._send(Errand(lambda: busy.wait(60)))
+    # The rest of each request and the beginning of the next are in the same batch.
+    for request in range(6):
+        loop.submit(asks(*[f"{request}-{number}" for number in range(4 * PART + 1)]))
+    loop.submit(asks("short"))
+    busy.set()
+    loop.barrier("rm").result(10)
+    ends = [
+        place
+        for place, each in enumerate(scheduler.handled)
+        if isinstance(each, UpdateAllocations) and not each.continued
+    ]
+    assert len(ends) == 7
+    assert len({scheduler.moments[place] for place in ends}) == 7
+    assert {place + 1 for place in ends[:5]} <= set(decided)
+
+
 @pytest.mark.remuda_rule("SEED-172", "SEED-223", "SI-2", "SI-7")
 def test_requests_are_handled_and_answered_in_order_on_one_thread(
     loop: SchedulerLoop, factory: Factory
