@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -201,15 +202,15 @@ class Service:
     def _arm(self) -> None:
         """Set the timer to the next moment at which the state machine has something to do."""
         due = self.shim.due_ns()
-        if due is None:
+        if due is None or (self._timer is not None and self._timer_due_ns <= due):
             return
-        now = time.monotonic_ns()
-        if self._timer is not None and self._timer_due_ns > now:
-            if self._timer_due_ns <= due:
-                return
+        if self._timer is not None:
             self._timer.cancel()
         self._timer_due_ns = due
-        self._timer = self._loop.call_later(max(0.0, (due - now) / 1e9), self._step, _nothing)
+        seconds = max(0.0, (due - time.monotonic_ns()) / 1e9)
+        # The loop may call a moment too early; then the timer is set again.
+        over = partial(setattr, self, "_timer", None)
+        self._timer = self._loop.call_later(seconds, self._step, over)
 
     def _do(self, effect: Effect) -> None:
         if self._link is None:
@@ -285,10 +286,6 @@ async def _carry_out(calls: Calls, call: Call) -> Outcome:
             return await calls.give_volume(call.volume, call.claim)
         case SelectNode():
             return await calls.select_node(call.claim, call.node)
-
-
-def _nothing() -> None:
-    """Take in nothing but the time."""
 
 
 class _Held:

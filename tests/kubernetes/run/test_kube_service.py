@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Iterable
 from typing import Any, cast
 
@@ -109,3 +110,46 @@ def test_a_call_that_raises_is_the_end_too() -> None:
         assert shim.taken == 0
 
     asyncio.run(test())
+
+
+class Due(Faulty):
+    """A state machine that has something to do at a moment; ``done`` is set when it did."""
+
+    def __init__(self, due_ns: int) -> None:
+        super().__init__(KeyError())
+        self.due: int | None = due_ns
+        self.done = asyncio.Event()
+
+    def tick(self, now_ns: int) -> None:
+        if self.due is not None and now_ns >= self.due:
+            self.due = None
+            self.done.set()
+
+    def due_ns(self) -> int | None:
+        return self.due
+
+
+def test_a_timer_that_comes_too_early_is_set_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        loop = asyncio.get_running_loop()
+        call_later = loop.call_later
+        # As an event loop does that counts in milliseconds.
+        monkeypatch.setattr(
+            loop, "call_later", lambda seconds, *what: call_later(seconds - 0.005, *what)
+        )
+        shim = Due(time.monotonic_ns() + 20_000_000)
+        service_of(shim, FaultyCalls(None))
+        await shim.done.wait()
+
+    asyncio.run(asyncio.wait_for(test(), 60))
+
+
+def test_the_timer_is_that_of_the_earliest_moment() -> None:
+    async def test() -> None:
+        shim = Due(time.monotonic_ns() + 3_600_000_000_000)
+        service = service_of(shim, FaultyCalls(None))
+        shim.due = time.monotonic_ns() + 1_000_000
+        service.lost("a test")
+        await shim.done.wait()
+
+    asyncio.run(asyncio.wait_for(test(), 60))
