@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import grpc
 import pytest
 
 from remuda.client import Client
@@ -102,31 +101,36 @@ def test_on_a_session_what_follows_a_long_request_is_handled_after_it(service: S
 
 
 @pytest.mark.remuda_rule("SI-105")
-def test_a_long_request_that_is_none_ends_its_stream(service: Service) -> None:
-    service.register()
+def test_an_ask_of_a_long_request_that_cannot_be_read_is_refused_alone(service: Service) -> None:
+    with Client(service.address, "rm") as client:
+        client.register()
+        client.add_nodes({"n1": {"vcore": 10}})
+        client.add_application("app", queue="root.a", user="ann")
     stream = service.allocations("rm")
     too_long = long_request("app")
-    too_long.asks[999].allocationKey = "k" * 1_025
+    too_long.asks[499].allocationKey = "k" * 1_025
+    too_long.asks.add().CopyFrom(short_request("app").asks[0])
     stream.send(too_long)
-    code, detail = stream.refusal()
-    assert code is grpc.StatusCode.INVALID_ARGUMENT
-    assert detail == "an identifier has more than 1024 characters"
+    (refused,) = stream.receive().rejected
+    assert refused.allocationKey == "k" * 1_021 + "..."
+    assert "an identifier has more than 1024 characters" in refused.reason
+    assert [each.allocationKey for each in stream.receive().new] == ["small"]
 
 
 @pytest.mark.remuda_rule("SI-3", "SI-4")
-def test_a_long_request_is_one_request_whose_elements_are_answered_together(
-    service: Service,
-) -> None:
+def test_the_elements_of_a_long_request_are_answered_in_their_order(service: Service) -> None:
     request = long_request("unknown")
     for number in range(1_000):
         request.allocations.add(allocationKey=f"held-{number}", nodeID="n", applicationID="unknown")
     service.register()
     stream = service.allocations("rm")
     stream.send(request)
-    first, second = stream.receive(), stream.receive()
-    assert [each.allocationKey for each in first.rejectedAllocations] == [
-        f"held-{number}" for number in range(1_000)
-    ]
-    assert [each.allocationKey for each in second.rejected] == [
-        f"{number:0300}" for number in range(1_000)
+    answered: list[str] = []
+    while len(answered) < 2_000:
+        response = stream.receive()
+        answered += [each.allocationKey for each in response.rejectedAllocations]
+        answered += [each.allocationKey for each in response.rejected]
+    assert answered == [
+        *[f"held-{number}" for number in range(1_000)],
+        *[f"{number:0300}" for number in range(1_000)],
     ]

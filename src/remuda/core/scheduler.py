@@ -27,6 +27,7 @@ from remuda.core.apply.requests.pauses import note_continued, pause, resume, sto
 from remuda.core.apply.requests.registration import register, stop_manager
 from remuda.core.apply.requests.releases import release_allocations
 from remuda.core.apply.requests.reload import update_configuration
+from remuda.core.apply.requests.unreadable import refuse_unreadable
 from remuda.core.apply.timers.expiry import expire_due
 from remuda.core.apply.turn import Turn
 from remuda.core.cycle.decide import decide, has_work
@@ -249,6 +250,7 @@ class Scheduler:
         self, turn: Turn, command: UpdateApplications | UpdateAllocations | UpdateNodes
     ) -> None:
         rm_id = command.rm_id
+        refuse_unreadable(turn, command)
         if isinstance(command, UpdateApplications):
             update_applications(turn, command)
         elif isinstance(command, UpdateNodes):

@@ -25,12 +25,13 @@ PART: Final = 256
 # A new application goes through placement rules, which may take as long as this many asks.
 _RULES: Final = 4
 
-# The lists of a request about allocations, in the order in which they are handled.
+# The lists of a request about allocations, in the order in which they are handled; before them the
+# elements are refused that could not be read.
 _OF_ALLOCATIONS: Final = ("allocations", "asks", "ask_releases", "releases")
 _LISTS: Final[Mapping[type, Sequence[str]]] = {
-    UpdateAllocations: _OF_ALLOCATIONS,
-    UpdateApplications: ("new", "remove"),
-    UpdateNodes: ("nodes",),
+    UpdateAllocations: ("unreadable_existing", "unreadable", *_OF_ALLOCATIONS),
+    UpdateApplications: ("unreadable", "new", "remove"),
+    UpdateNodes: ("unreadable", "nodes"),
 }
 
 
@@ -43,10 +44,13 @@ def weight(request: Request) -> int:
             + len(request.allocations)
             + len(request.releases)
             + len(request.ask_releases)
+            + len(request.unreadable)
+            + len(request.unreadable_existing)
         )
+    unreadable = len(request.unreadable)
     if isinstance(request, UpdateApplications):
-        return 1 + len(request.new) + len(request.remove)
-    return 1 + sum(1 + len(node.existing) for node in request.nodes)
+        return 1 + unreadable + len(request.new) + len(request.remove)
+    return 1 + unreadable + sum(1 + len(node.existing) for node in request.nodes)
 
 
 def joined(parts: Sequence[R]) -> R:

@@ -13,8 +13,8 @@ Implements: SI-3.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, TypeVar
 
 from remuda.base.errors import ProtocolError
 from remuda.base.names import name_fault
@@ -34,6 +34,7 @@ from remuda.core.messages.commands import (
     NodeUpdate,
     RegisterResourceManager,
     Tags,
+    Unreadable,
     UpdateAllocations,
     UpdateApplications,
     UpdateConfiguration,
@@ -53,6 +54,9 @@ from remuda.si.pb import si_pb2 as si
 from remuda.si.predicate_classes import put_into_classes
 
 _log = logging.getLogger("remuda.si")
+
+E = TypeVar("E")
+T = TypeVar("T")
 
 _NO_TAGS: Final[Tags] = {}
 
@@ -125,17 +129,15 @@ class RequestReader:
     def applications(self, request: si.ApplicationRequest) -> UpdateApplications:
         """Translate an ApplicationRequest.
 
-        Raises: ProtocolError for an identifier, a resource or a map that is too large.
+        An element with an identifier, a resource or a map that is too large is unreadable; a
+        removal is ignored then.
         """
+        unreadable: list[Unreadable] = []
         return UpdateApplications(
             self.rm_id,
-            new=tuple([self._new_application(entry) for entry in request.new]),
-            remove=tuple(
-                [
-                    ApplicationRemoval(_id(entry.applicationID), _id(entry.partitionName))
-                    for entry in request.remove
-                ]
-            ),
+            new=tuple(_read(self._new_application, request.new, unreadable)),
+            remove=tuple(self._read_or_ignore(_removal, request.remove)),
+            unreadable=tuple(unreadable),
         )
 
     def allocations(
@@ -143,47 +145,67 @@ class RequestReader:
     ) -> UpdateAllocations:
         """Translate an AllocationRequest; ``classes``: those that a session names beside it.
 
-        Raises: ProtocolError for an identifier, a resource or a map that is too large.
+        An ask or allocation with an identifier, a resource or a map that is too large is
+        unreadable; a release is ignored then.
+        Raises: ProtocolError for classes that make no sense, and for an unreadable ask beside them.
         """
         self.generation.note(request)
         asks: list[Ask] = []
-        existing: tuple[ExistingAllocation, ...] = ()
+        existing: list[ExistingAllocation] = []
+        unreadable: list[Unreadable] = []
+        unreadable_existing: list[Unreadable] = []
         # Most requests are one short list of asks, so empty lists must cost nothing.
         given = request.allocations
         if given:
-            asks = [self._wanted(entry) for entry in given if is_ask(entry)]
-            existing = self._existing(
-                [entry for entry in given if not is_ask(entry)] if asks else given
-            )
-        asks += [self._ask(entry) for entry in request.asks]
+            asks = _read(self._wanted, [entry for entry in given if is_ask(entry)], unreadable)
+            running = [entry for entry in given if not is_ask(entry)]
+            existing = _read(self._existing_one, running, unreadable_existing)
+        asks += _read(self._ask, request.asks, unreadable)
         if classes:
+            if unreadable:
+                raise ProtocolError(unreadable[0].reason)
             put_into_classes(asks, request, classes)
         ended: tuple[AllocationRelease, ...] = ()
         dropped: list[AskRelease] = []
         if request.HasField("releases"):
             ended = self._releases(request.releases.allocationsToRelease)
-            dropped = [_ask_release(entry) for entry in request.releases.allocationAsksToRelease]
+            dropped = self._read_or_ignore(_ask_release, request.releases.allocationAsksToRelease)
             if self.generation.unified:
                 dropped += [_of_both(release) for release in ended if release.by_rm()]
         return UpdateAllocations(
             self.rm_id,
-            allocations=existing,
+            allocations=tuple(existing),
             asks=tuple(asks),
             ask_releases=tuple(dropped),
             releases=ended,
+            unreadable=tuple(unreadable),
+            unreadable_existing=tuple(unreadable_existing),
         )
 
     def nodes(self, request: si.NodeRequest) -> UpdateNodes:
         """Translate a NodeRequest.
 
-        Raises: ProtocolError for an identifier, a resource or a map that is too large.
+        A node with an identifier, a resource or a map that is too large is unreadable, also if that
+        is in an allocation on it.
         """
-        return UpdateNodes(self.rm_id, tuple([self._node(entry) for entry in request.nodes]))
+        unreadable: list[Unreadable] = []
+        nodes = tuple(_read(self._node, request.nodes, unreadable))
+        return UpdateNodes(self.rm_id, nodes, unreadable=tuple(unreadable))
+
+    def _read_or_ignore(self, translate: Callable[[E], T], entries: Sequence[E]) -> list[T]:
+        """Translate removals or releases; those that cannot be read have no answer."""
+        unreadable: list[Unreadable] = []
+        found = _read(translate, entries, unreadable)
+        if unreadable:
+            text = "%.80r: %d removals or releases ignored: %s"
+            _log.warning(text, self.rm_id, len(unreadable), unreadable[0].reason)
+        return found
 
     def _releases(self, entries: Sequence[si.AllocationRelease]) -> tuple[AllocationRelease, ...]:
         """Translate releases, without those that name two different identities (SI-61)."""
-        releases = tuple([_release(entry) for entry in entries if not _contradicts(entry)])
-        ignored = len(entries) - len(releases)
+        right = [entry for entry in entries if not _contradicts(entry)]
+        releases = tuple(self._read_or_ignore(_release, right))
+        ignored = len(entries) - len(right)
         if ignored:
             _log.warning(
                 "%.80r: %d releases ignored, their UUID and allocationID differ; "
@@ -319,6 +341,40 @@ class RequestReader:
                     self._resources.clear()
                 self._resources[wire] = amounts
         return amounts
+
+
+def _read(
+    translate: Callable[[E], T], entries: Sequence[E], unreadable: list[Unreadable]
+) -> list[T]:
+    """Translate elements; those that cannot be go to ``unreadable``. Rules: SI-4, SI-105."""
+    try:
+        return [translate(entry) for entry in entries]
+    except ProtocolError:
+        pass
+    found: list[T] = []
+    for entry in entries:
+        try:
+            found.append(translate(entry))
+        except ProtocolError as error:
+            unreadable.append(_unreadable(entry, str(error)))
+    return found
+
+
+def _unreadable(entry: object, reason: str) -> Unreadable:
+    """Return an element that cannot be read, by the name that it has."""
+    application_id = str(getattr(entry, "applicationID", ""))
+    subject = getattr(entry, "allocationKey", "") or getattr(entry, "nodeID", "") or application_id
+    return Unreadable(
+        _cut(str(subject)), f"{reason}; send less of it (SI-105)", _cut(application_id)
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= ID_LENGTH_LIMIT else f"{text[: ID_LENGTH_LIMIT - 3]}..."
+
+
+def _removal(entry: si.RemoveApplicationRequest) -> ApplicationRemoval:
+    return ApplicationRemoval(_id(entry.applicationID), _id(entry.partitionName))
 
 
 def texts(entries: Mapping[str, str]) -> Tags:

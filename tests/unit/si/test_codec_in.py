@@ -7,9 +7,15 @@ import tracemalloc
 
 import pytest
 
-from remuda.base.errors import ConfigError, Problem, ProtocolError
+from remuda.base.errors import ConfigError, Problem
 from remuda.config.schema import Configuration, built_in
 from remuda.core.messages import commands
+from remuda.core.messages.commands import (
+    Unreadable,
+    UpdateAllocations,
+    UpdateApplications,
+    UpdateNodes,
+)
 from remuda.si.codec_in import RequestReader, configuration_update, registration
 from remuda.si.limits import MessageTooLargeError
 from remuda.si.pb import si_pb2 as si
@@ -384,11 +390,19 @@ LONG = "x" * 1_025
         ),
     ],
 )
-def test_an_identifier_of_more_than_1024_characters_refuses_asks_and_releases(
-    reader: RequestReader, request_: si.AllocationRequest
+def test_an_identifier_of_more_than_1024_characters_makes_its_element_unreadable(
+    reader: RequestReader, request_: si.AllocationRequest, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with pytest.raises(ProtocolError, match="more than 1024 characters"):
-        reader.allocations(request_)
+    with caplog.at_level(logging.WARNING, "remuda.si"):
+        command = reader.allocations(request_)
+    unreadable = (*command.unreadable, *command.unreadable_existing)
+    # A release has no answer, so the log tells.
+    told = [each.reason for each in unreadable] or [each.getMessage() for each in caplog.records]
+    assert len(told) == 1
+    assert "an identifier has more than 1024 characters" in told[0]
+    assert all(len(each.subject) <= 1_024 for each in unreadable)
+    left = (*command.asks, *command.allocations, *command.releases, *command.ask_releases)
+    assert left == ()
 
 
 @pytest.mark.parametrize(
@@ -408,16 +422,31 @@ def test_an_identifier_of_more_than_1024_characters_refuses_asks_and_releases(
         si.ApplicationRequest(remove=[si.RemoveApplicationRequest(partitionName=LONG)]),
     ],
 )
-def test_an_identifier_of_more_than_1024_characters_refuses_applications(
-    reader: RequestReader, request_: si.ApplicationRequest
+def test_an_application_whose_identifiers_are_too_long_is_unreadable(
+    reader: RequestReader, request_: si.ApplicationRequest, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with pytest.raises(ProtocolError, match="more than 1024 characters"):
-        reader.applications(request_)
+    with caplog.at_level(logging.WARNING, "remuda.si"):
+        command = reader.applications(request_)
+    told = [each.reason for each in command.unreadable]
+    told = told or [each.getMessage() for each in caplog.records]
+    assert len(told) == 1
+    assert "an identifier has more than 1024 characters" in told[0]
+    assert (*command.new, *command.remove) == ()
 
 
-def test_an_identifier_of_more_than_1024_characters_refuses_nodes(reader: RequestReader) -> None:
-    with pytest.raises(ProtocolError, match="more than 1024 characters"):
-        reader.nodes(si.NodeRequest(nodes=[si.NodeInfo(nodeID=LONG)]))
+@pytest.mark.remuda_rule("SI-4", "SI-105")
+def test_the_neighbours_of_unreadable_elements_are_read(reader: RequestReader) -> None:
+    nodes = [si.NodeInfo(nodeID="a"), si.NodeInfo(nodeID=LONG), si.NodeInfo(nodeID="b")]
+    command = reader.nodes(si.NodeRequest(nodes=nodes))
+    assert [each.node_id for each in command.nodes] == ["a", "b"]
+    reason = "an identifier has more than 1024 characters; send less of it (SI-105)"
+    assert command.unreadable == (Unreadable(LONG[:1_021] + "...", reason),)
+    bad = si.AllocationAsk(allocationKey="bad", applicationID="app", resourceAsk=types(1_025))
+    asks = [si.AllocationAsk(allocationKey="good", applicationID="app"), bad]
+    found = reader.allocations(si.AllocationRequest(asks=asks))
+    assert [each.allocation_key for each in found.asks] == ["good"]
+    reason = "a resource has more than 1024 types; send less of it (SI-105)"
+    assert found.unreadable == (Unreadable("bad", reason, "app"),)
 
 
 def test_long_identifiers_are_allowed_up_to_the_limit_each(reader: RequestReader) -> None:
@@ -433,12 +462,12 @@ def types(number: int, first: int = 0) -> si.Resource:
     return quantities(**{f"type-{n}": 1 for n in range(first, first + number)})
 
 
-def test_a_resource_of_more_than_1024_types_refuses_the_request(reader: RequestReader) -> None:
+def test_a_resource_of_more_than_1024_types_makes_an_ask_unreadable(reader: RequestReader) -> None:
     most = si.AllocationAsk(resourceAsk=types(1_024))
     assert len(reader.allocations(si.AllocationRequest(asks=[most])).asks[0].resource) == 1_024
     beyond = si.AllocationAsk(resourceAsk=types(1_025))
-    with pytest.raises(MessageTooLargeError, match="a resource has more than 1024 types"):
-        reader.allocations(si.AllocationRequest(asks=[beyond]))
+    (found,) = reader.allocations(si.AllocationRequest(asks=[beyond])).unreadable
+    assert found.reason.startswith("a resource has more than 1024 types")
 
 
 def names(number: int) -> dict[str, str]:
@@ -460,7 +489,7 @@ def names(number: int) -> dict[str, str]:
 def test_maps_of_texts_are_bounded(
     reader: RequestReader, where: str, tags: dict[str, str], told: str | None
 ) -> None:
-    def read() -> object:
+    def read() -> UpdateAllocations | UpdateApplications | UpdateNodes:
         if where == "ask":
             return reader.allocations(si.AllocationRequest(asks=[si.AllocationAsk(tags=tags)]))
         if where == "allocation":
@@ -471,11 +500,15 @@ def test_maps_of_texts_are_bounded(
             return reader.applications(si.ApplicationRequest(new=[new]))
         return reader.nodes(si.NodeRequest(nodes=[si.NodeInfo(attributes=tags)]))
 
+    command = read()
+    unreadable = command.unreadable
+    if isinstance(command, UpdateAllocations):
+        unreadable += command.unreadable_existing
     if told is None:
-        assert read() is not None
+        assert unreadable == ()
     else:
-        with pytest.raises(MessageTooLargeError, match=told):
-            read()
+        (found,) = unreadable
+        assert told in found.reason
 
 
 @pytest.mark.parametrize("field", ["buildInfo", "extraConfig"])

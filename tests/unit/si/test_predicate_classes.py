@@ -80,6 +80,12 @@ def test_classes_that_make_no_sense_refuse_the_request(
 
 
 @pytest.mark.remuda_rule("EXT-15", "SI-105")
-def test_a_tag_that_is_too_long_refuses_the_request(reader: RequestReader) -> None:
+def test_a_tag_that_is_too_long_refuses_its_ask(reader: RequestReader) -> None:
+    request = si.AllocationRequest(asks=[wanted("a", "y" * 1025), wanted("b")])
+    command = reader.allocations(request)
+    assert [each.allocation_key for each in command.asks] == ["b"]
+    (found,) = command.unreadable
+    assert found.reason.startswith("an identifier has more than 1024 characters")
+    # Beside classes that count asks by their places, the whole request is refused.
     with pytest.raises(ProtocolError, match="an identifier has more than 1024 characters"):
-        reader.allocations(si.AllocationRequest(asks=[wanted("a", "y" * 1025)]))
+        reader.allocations(request, [ext.PredicateClass(name="c", asks=[1])])

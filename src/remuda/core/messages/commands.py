@@ -141,13 +141,29 @@ class ApplicationRemoval:
 
 
 @message
+class Unreadable:
+    """An element of a request that is no record, because something in it is too large.
+
+    ``subject``: its ID or key, cut; ``reason``: what is wrong and what to do.
+    """
+
+    subject: str
+    reason: str
+    application_id: str = ""
+
+
+@message
 class UpdateApplications:
-    """ApplicationRequest: adds first, then removals. ``continued``: as in UpdateAllocations."""
+    """ApplicationRequest: adds first, then removals.
+
+    ``continued``, ``unreadable``: as in UpdateAllocations.
+    """
 
     rm_id: str
     new: tuple[NewApplication, ...] = ()
     remove: tuple[ApplicationRemoval, ...] = ()
     continued: bool = False
+    unreadable: tuple[Unreadable, ...] = ()
 
 
 @message
@@ -198,7 +214,8 @@ class UpdateAllocations:
     """AllocationRequest: existing allocations, asks, ask releases, releases, in that order.
 
     ``continued``: only a part of a request, of which more follows; nothing is decided for the RM
-    until the last part was handled.
+    until the last part was handled. ``unreadable``: asks that are refused; ``unreadable_existing``:
+    allocations that are.
     """
 
     rm_id: str
@@ -207,6 +224,8 @@ class UpdateAllocations:
     ask_releases: tuple[AskRelease, ...] = ()
     releases: tuple[AllocationRelease, ...] = ()
     continued: bool = False
+    unreadable: tuple[Unreadable, ...] = ()
+    unreadable_existing: tuple[Unreadable, ...] = ()
 
 
 # ActionFromRM of si.proto: what to do with a node.
@@ -237,11 +256,15 @@ class NodeUpdate:
 
 @message
 class UpdateNodes:
-    """NodeRequest: actions in list order. ``continued``: as in UpdateAllocations."""
+    """NodeRequest: actions in list order.
+
+    ``continued``, ``unreadable``: as in UpdateAllocations.
+    """
 
     rm_id: str
     nodes: tuple[NodeUpdate, ...] = ()
     continued: bool = False
+    unreadable: tuple[Unreadable, ...] = ()
 
 
 @message
