@@ -61,16 +61,22 @@ def test_the_golden_example(client: TestClient, register: Callable[..., None]) -
 
 
 @pytest.mark.remuda_rule("REST-56", "REST-20")
-def test_one_element_for_each_partition_each_with_all_managers(
+def test_one_element_for_each_partition_each_with_its_manager(
     client: TestClient, register: Callable[..., None]
 ) -> None:
     register("rm-b", "gpu", "default", arch="arm64", rmId="someone else")
     register("rm-a", "default")
     shown = client.get(CLUSTERS).json()
-    assert [each["partition"] for each in shown] == ["default", "default", "gpu"]
-    for each in shown:
-        assert each["rmBuildInformation"] == [{"rmId": "rm-a"}, {"arch": "arm64", "rmId": "rm-b"}]
-        assert each["startTime"] == BEGAN
+    mine, other = {"rmId": "rm-a"}, {"arch": "arm64", "rmId": "rm-b"}
+    assert [(each["partition"], each["rmBuildInformation"]) for each in shown] == [
+        ("default", [mine]),
+        ("default", [other]),
+        ("gpu", [other]),
+    ]
+    assert [each["startTime"] for each in shown] == [BEGAN] * 3
+    page = client.get(f"{CLUSTERS}?limit=1&offset=2")
+    assert page.json() == shown[2:]
+    assert page.headers["X-Total-Count"] == "3"
 
 
 @pytest.mark.remuda_rule("REST-56")

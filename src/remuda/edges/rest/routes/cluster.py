@@ -8,6 +8,7 @@ from typing import Final
 from remuda.core.messages.health_queries import PartitionCountsQuery, PartitionCountsView
 from remuda.edges.rest.requests.asking import Asked, Views
 from remuda.edges.rest.requests.endpoint import Endpoint, Routes
+from remuda.edges.rest.requests.paging import paged
 from remuda.edges.rest.shapes.objects import Shape
 from remuda.runtime.roster import RmStatus, Roster
 from remuda.runtime.rows import rows
@@ -42,15 +43,14 @@ class Clusters:
         self._name = name
 
     async def shown(self, views: Views) -> list[Cluster]:
-        """Return one element for each partition (REST-56)."""
+        """Return one element for each partition, with the RM that it belongs to (REST-56)."""
         view = await asyncio.wrap_future(views.query(PartitionCountsQuery()))
         partitions = rows(PartitionCountsView, view)
-        owners = {each.rm_id for each in partitions}
-        builds = [_build(each) for each in self._roster.all() if each.rm_id in owners]
+        builds = {each.rm_id: _build(each) for each in self._roster.all()}
         return [
             Cluster(
                 start_time=self._start_ns,
-                rm_build_information=builds,
+                rm_build_information=[builds[each.rm_id]] if each.rm_id in builds else [],
                 partition=each.name,
                 cluster_name=self._name,
             )
@@ -63,7 +63,7 @@ class Clusters:
 
     def routes(self) -> Routes:
         """Return the route."""
-        return {"/ws/v1/clusters": Endpoint(self.answer)}
+        return {"/ws/v1/clusters": Endpoint(paged(self.answer))}
 
 
 def _build(status: RmStatus) -> dict[str, str]:
