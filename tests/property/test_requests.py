@@ -21,6 +21,7 @@ from tests.reference.driver import play
 from tests.reference.workloads import Input, Step, record
 
 SEEDS = range(700, 760)
+HOUR = 3_600_000_000_000
 
 
 def at_one_time(inputs: Iterable[Input]) -> list[Input]:
@@ -50,15 +51,18 @@ def together(inputs: Iterable[Input]) -> list[Input]:
     return merged
 
 
-def apart(inputs: Iterable[Input], most: int) -> list[Input]:
-    """The same inputs, with requests of more elements in parts. Between these, nothing happens."""
+def apart(inputs: Iterable[Input], most: int, later_ns: int = 0) -> list[Input]:
+    """The same inputs, with requests of more elements in parts. Between these, nothing happens.
+
+    ``later_ns``: how much later than the parts the scheduler is called between them.
+    """
     cut: list[Input] = []
     for now_ns, what in inputs:
         if isinstance(what, UpdateAllocations | UpdateApplications | UpdateNodes):
             for part in parts_of(what, most):
                 cut.append((now_ns, part))
                 if part.continued:
-                    cut.append((now_ns, Step(50)))
+                    cut.append((now_ns + later_ns, Step(50)))
         else:
             cut.append((now_ns, what))
     return cut
@@ -99,6 +103,17 @@ def test_the_workloads_have_requests_that_can_be_one() -> None:
 def test_a_request_in_parts_has_the_effects_of_the_whole_one(seed: int, most: int) -> None:
     inputs = settled(record(seed).inputs)
     assert told(play(apart(inputs, most))) == told(play(inputs))
+
+
+@pytest.mark.remuda_rule("SI-2", "APP-16")
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_becomes_due_between_the_parts_of_a_request_waits(seed: int) -> None:
+    inputs = settled(
+        (now_ns, what)
+        for now_ns, what in record(seed).inputs
+        if isinstance(what, Step) or what.rm_id == "rm-a"
+    )
+    assert told(play(apart(inputs, 1, later_ns=HOUR))) == told(play(inputs))
 
 
 def settled(inputs: Iterable[Input]) -> list[Input]:

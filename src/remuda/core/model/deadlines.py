@@ -2,8 +2,9 @@
 
 A timer is not removed when it becomes obsolete. It carries the generation of its object and has an
 effect only if the object still has that generation (APP-17). While an RM is away, its timers are
-frozen: they are kept outside the heap, each with the time it has left (RM-15).
-Rules: APP-17, RM-15.
+frozen: they are kept outside the heap, each with the time it has left (RM-15). While a request of
+an RM was handled only in part, its timers that run out are held until the last part (SI-2).
+Rules: APP-17, RM-15, SI-2.
 """
 
 from __future__ import annotations
@@ -129,16 +130,17 @@ class Deadlines:
     """All timers of the scheduler, earliest first, then in the order they were set.
 
     ``frozen``: frozen timers by RM ID, with the time they have left instead of their time; RMs are
-    in the order in which they lost their connections. ``_looked``: up to which index the heap was
-    checked for stale timers. A timer may be set for days and keeps its object in memory, so each
-    new timer checks some others.
+    in the order in which they lost their connections. ``_held``: timers that ran out and are held,
+    by RM ID. ``_looked``: up to which index the heap was checked for stale timers. A timer may be
+    set for days and keeps its object in memory, so each new timer checks some others.
     """
 
-    __slots__ = ("_heap", "_looked", "_number", "frozen")
+    __slots__ = ("_heap", "_held", "_looked", "_number", "frozen")
 
     def __init__(self) -> None:
         self.frozen: dict[str, list[_Entry]] = {}
         self._heap: list[_Entry] = []
+        self._held: dict[str, list[_Entry]] = {}
         self._number = 0
         self._looked = 0
 
@@ -157,6 +159,9 @@ class Deadlines:
         """Freeze the timers of an RM. Rules: RM-15. Cost: O(timers)."""
         if rm_id in self.frozen:
             return
+        if rm_id in self._held:
+            self.release(rm_id)
+            self.hold(rm_id)
         frozen = self.frozen[rm_id] = []
         running: list[_Entry] = []
         for entry in self._heap:
@@ -174,9 +179,19 @@ class Deadlines:
             deadline.at_ns = now_ns + rest_ns
             heappush(self._heap, (deadline.at_ns, number, deadline))
 
+    def hold(self, rm_id: str) -> None:
+        """Hold the timers of an RM that run out from now on. Rules: SI-2. Cost: O(1)."""
+        self._held.setdefault(rm_id, [])
+
+    def release(self, rm_id: str) -> None:
+        """Let the held timers of an RM run out. Rules: SI-2. Cost: O(log n) for each of them."""
+        for entry in self._held.pop(rm_id, ()):
+            heappush(self._heap, entry)
+
     def running(self) -> list[Deadline]:
         """Return all timers that are not frozen, in no particular order."""
-        return [each[2] for each in self._heap]
+        held = [each[2] for entries in self._held.values() for each in entries]
+        return [each[2] for each in self._heap] + held
 
     def forget(self, partitions: Collection[Partition]) -> None:
         """Drop the timers of removed partitions, so that their objects can be freed.
@@ -185,6 +200,8 @@ class Deadlines:
         """
         self._heap = [each for each in self._heap if each[2].partition not in partitions]
         heapify(self._heap)
+        for rm_id, held in self._held.items():
+            self._held[rm_id] = [each for each in held if each[2].partition not in partitions]
         for rm_id, frozen in self.frozen.items():
             self.frozen[rm_id] = [each for each in frozen if each[2].partition not in partitions]
 
@@ -210,10 +227,14 @@ class Deadlines:
         return bool(self.frozen) or (bool(self._heap) and self._heap[0][0] <= now_ns)
 
     def pop_due(self, now_ns: int) -> Deadline | None:
-        """Remove and return the earliest timer that is due, None if none is."""
-        if not self._heap or self._heap[0][0] > now_ns:
-            return None
-        return heappop(self._heap)[2]
+        """Remove and return the earliest timer that is due and not held, None if none is."""
+        while self._heap and self._heap[0][0] <= now_ns:
+            entry = heappop(self._heap)
+            held = self._held.get(entry[2].partition.rm_id) if self._held else None
+            if held is None:
+                return entry[2]
+            held.append(entry)
+        return None
 
 
 def _drop(heap: list[_Entry], place: int) -> None:

@@ -116,6 +116,41 @@ def test_a_registration_ends_a_request_of_which_parts_are_missing() -> None:
     assert door.place() == [("k-0", "n1")]
 
 
+@pytest.mark.remuda_rule("SI-2", "APP-16")
+@pytest.mark.parametrize("away", [False, True])
+def test_no_timer_runs_out_between_the_parts_of_a_request(*, away: bool) -> None:
+    door = door_with()
+    door.ask("app", "a", ONE)
+    door.place()
+    door.release("app", "a-0")
+    door.now += 30 * SECOND - 1
+    began = door.now
+    stray = (c.Ask("other", "a", ONE),)
+    send(door, c.UpdateAllocations("rm", asks=stray, continued=True))
+    door.now += SECOND
+    # Without the parts that are missing the application would be completed now.
+    assert door.step() == []
+    for command in (PAUSE, RESUME) if away else ():
+        send(door, command)
+    door.scheduler.check()
+    door.now = began
+    send(door, asking("c"))
+    door.now += SECOND
+    assert door.place() == [("c-0", "n1")]
+
+
+@pytest.mark.remuda_rule("SI-2", "RM-9")
+def test_timers_run_out_after_a_request_of_which_parts_are_missing() -> None:
+    door = door_with()
+    send(door, asking("a", continued=True))
+    send(door, c.RegisterResourceManager("rm", Configuration((partition(leaf("a")),))))
+    door.node("n1", {"vcore": 10})
+    door.app("app")
+    door.ask("app", "k", ONE)
+    door.place()
+    assert [x.state for x in of(door.wait(5 * MINUTE), e.ApplicationUpdated)] == ["Running"]
+
+
 @pytest.mark.remuda_rule("RM-15")
 def test_pausing_and_resuming_again_changes_nothing() -> None:
     door = door_with()

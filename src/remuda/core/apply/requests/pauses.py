@@ -2,7 +2,7 @@
 
 An RM is paused for three independent reasons: its connection is lost, it takes no messages at the
 moment, or only a part of its request was handled. For all of them, nothing is decided for it. Its
-timers stand still only for the first.
+timers stand still for the first, and those that run out wait for the end of the last.
 """
 
 from __future__ import annotations
@@ -53,11 +53,18 @@ def resume(turn: Turn, command: ResumeResourceManager) -> None:
 
 
 def note_continued(turn: Turn, rm_id: str, *, continued: bool) -> None:
-    """Decide nothing for an RM until the last part of its request was handled. Rules: SI-2."""
+    """Decide nothing for an RM until the last part of its request was handled.
+
+    Its timers have no effect meanwhile, as all parts count as handled at one moment. Rules: SI-2.
+    """
     manager = turn.cluster.managers[rm_id]
     if manager.continued != continued:
         manager.continued = continued
         _rest(manager)
+        if continued:
+            turn.cluster.deadlines.hold(rm_id)
+        else:
+            turn.cluster.deadlines.release(rm_id)
 
 
 def plan_stop(manager: ResourceManager) -> None:

@@ -79,6 +79,7 @@ def _forget(turn: Turn, rm_id: str) -> None:
     manager = turn.cluster.managers.pop(rm_id, None)
     if manager is not None:
         turn.cluster.deadlines.thaw(rm_id, turn.now_ns)
+        turn.cluster.deadlines.release(rm_id)
         turn.cluster.deadlines.forget(manager.own())
         for partition in manager.own():
             keep_counts(turn, partition)
