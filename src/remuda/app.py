@@ -20,16 +20,18 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
+import remuda
 from remuda.base.errors import UsageError
 from remuda.base.message import message
 from remuda.config.load import load_configuration
 from remuda.config.schema import Configuration, built_in
 from remuda.config.settings import RESERVATION_DELAY_NS
+from remuda.edges.addresses import Address, address_text
 from remuda.edges.event_loop import event_loop
 from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.grpc.settings import ADDRESS_CONNECTIONS, GrpcSettings
 from remuda.edges.observation import Observation, ObservationSettings
-from remuda.edges.protection import Address, Files, Protection, address_text, read_protection
+from remuda.edges.protection import Files, Protection, read_protection
 from remuda.edges.rest.transport.app import build_app
 from remuda.edges.rest.transport.hosts import own_hosts
 from remuda.edges.rest.transport.server import ADDRESS_LIMIT, RestServer
@@ -44,6 +46,8 @@ from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.users.choice import Resolvers
 from remuda.runtime.users.ldap_settings import read_settings
+from remuda.telemetry.audit.log import AuditLog, AuditSettings
+from remuda.telemetry.audit.records import DONE, REFUSED, RELOAD_CONFIGURATION, Record
 from remuda.telemetry.pulse import Pulse
 from remuda.telemetry.tracing import Tracing, open_tracing
 
@@ -60,6 +64,7 @@ class Settings:
     profiles (REST-55). ``tracing``: calls, requests and steps become spans, for OpenTelemetry as
     its variables say. ``rest_hosts``: names by which HTTP clients may call, besides its own
     (REST-145). ``grpc_connections``, ``rest_connections``: of one address, 0: any number.
+    ``audit``: where records of what matters for security are kept (EXT-26).
     """
 
     config: Path | None
@@ -80,6 +85,7 @@ class Settings:
     rest_hosts: str = ""
     grpc_connections: int = ADDRESS_CONNECTIONS
     rest_connections: int = ADDRESS_LIMIT
+    audit: AuditSettings = field(default_factory=AuditSettings)
 
 
 # What runs beside the service, on its loop; gets the address of the gRPC listener. The service ends
@@ -104,6 +110,7 @@ def run(settings: Settings, beside: Beside | None = None) -> None:
     resolvers.require(stored, str(settings.config))
     protection = read_protection(settings.grpc_files, settings.rest_files)
     _require_writable(settings.observation.event_directory)
+    audit = AuditLog(settings.audit.files())
     tracing = open_tracing(os.environ) if settings.tracing else None
     with (
         _listen("gRPC", settings.grpc_address) as probe,
@@ -118,12 +125,21 @@ def run(settings: Settings, beside: Beside | None = None) -> None:
             reservation_delay_ns=settings.reservation_delay_ns,
         )
         core.configurations.watch(ProcessSettings())
-        file = None if settings.config is None else _file(settings, settings.config, core, mark)
+        file = (
+            None if settings.config is None else _file(settings, settings.config, core, mark, audit)
+        )
         try:
             with asyncio.Runner(loop_factory=event_loop) as runner:
                 runner.run(
                     _serve(
-                        settings, core, file, listener, protection, tracing=tracing, beside=beside
+                        settings,
+                        core,
+                        file,
+                        listener,
+                        protection,
+                        audit=audit,
+                        tracing=tracing,
+                        beside=beside,
                     )
                 )
         finally:
@@ -165,14 +181,22 @@ def _resolvers(ldap_settings: Path | None) -> Resolvers:
     return Resolvers(ldap_settings)
 
 
-def _file(settings: Settings, path: Path, core: SchedulerLoop, mark: Mark) -> ConfigurationFile:
+def _file(
+    settings: Settings, path: Path, core: SchedulerLoop, mark: Mark, audit: AuditLog
+) -> ConfigurationFile:
     """Return what keeps the default document in step with its file (RM-5)."""
+
+    def reloaded(refusal: str) -> None:
+        outcome = REFUSED if refusal else DONE
+        audit.record(Record(RELOAD_CONFIGURATION, outcome, target=str(path), reason=refusal))
+
     return ConfigurationFile(
         path,
         partial(_read, path, core),
         core.configurations,
         mark=mark,
         interval_seconds=INTERVAL_SECONDS if settings.watch else None,
+        reloaded=reloaded,
     )
 
 
@@ -188,6 +212,7 @@ async def _serve(
     listener: socket.socket,
     protection: Protection,
     *,
+    audit: AuditLog,
     tracing: Tracing | None,
     beside: Beside | None,
 ) -> None:
@@ -195,7 +220,8 @@ async def _serve(
     stop = _on_signals(file)
     async with AsyncExitStack() as running:
         running.enter_context(_hangups_let_in())
-        observed = Observation(core, settings.observation)
+        running.enter_context(audit.kept(f"remuda {remuda.__version__}"))
+        observed = Observation(core, settings.observation, [audit.add])
         running.callback(observed.stop)
         if tracing is not None:
             core.watch_steps(tracing.steps.watch)
@@ -211,6 +237,7 @@ async def _serve(
             dump=observed.dump,
             measurements=observed.measurements,
             tracing=tracing,
+            audit=audit.record,
         )
         grpc_address = await grpc_server.start(address_text(settings.grpc_address))
         running.push_async_callback(grpc_server.stop)
@@ -223,6 +250,7 @@ async def _serve(
             debug=settings.debug,
             tracing=tracing,
             hosts=own_hosts(settings.rest_hosts, settings.rest_address[0]),
+            audit=audit.record,
         )
         rest_server = RestServer(
             rest_app,

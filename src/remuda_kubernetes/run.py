@@ -18,7 +18,7 @@ from typing import Final
 
 from remuda.base.errors import UsageError
 from remuda.client import Security
-from remuda.edges.protection import Address, address_text
+from remuda.edges.addresses import Address, address_text
 from remuda.edges.rest.transport.server import RestServer
 from remuda_kubernetes.api.calls import Calls
 from remuda_kubernetes.api.connection import Connection

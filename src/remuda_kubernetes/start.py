@@ -14,8 +14,8 @@ from pathlib import Path
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 from remuda.app import Settings, run
+from remuda.edges.addresses import Address, address_text
 from remuda.edges.event_loop import event_loop
-from remuda.edges.protection import Address, address_text
 from remuda_kubernetes.run import Options, Program
 
 

@@ -26,6 +26,7 @@ from remuda.runtime.users.choice import Resolvers
 from remuda.runtime.users.line import LINE_CAPACITY
 from remuda.si.pb import si_pb2 as si
 from remuda.si.pb.si_pb2_grpc import SchedulerStub
+from remuda.telemetry.audit.records import Audit, no_audit
 from remuda.telemetry.tracing import Tracing
 
 T = TypeVar("T")
@@ -56,12 +57,14 @@ class Service:
         make_scheduler: SchedulerFactory = Scheduler,
         measurements: Measurements | None = None,
         tracing: Tracing | None = None,
+        audit: Audit = no_audit,
     ) -> None:
         self._settings = settings
         self._security = security or Security()
         self._load = load
         self._measurements = measurements
         self._tracing = tracing
+        self._audit = audit
         self.core = SchedulerLoop(
             make_scheduler,
             documents=StoredDocuments(stored or load("")),
@@ -81,6 +84,7 @@ class Service:
             identities=self._security.identities,
             measurements=self._measurements,
             tracing=self._tracing,
+            audit=self._audit,
         )
         stop = asyncio.Event()
         address = await server.start("127.0.0.1:0")

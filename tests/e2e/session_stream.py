@@ -36,11 +36,18 @@ class SessionStream:
     """
 
     def __init__(
-        self, channel: grpc.Channel, *, sent: int = 0, got: int = 0, acks: bool = True
+        self,
+        channel: grpc.Channel,
+        *,
+        sent: int = 0,
+        got: int = 0,
+        acks: bool = True,
+        metadata: tuple[tuple[str, str | bytes], ...] = (),
     ) -> None:
         self._waiting: queue.SimpleQueue[ext.RMFrame | None] = queue.SimpleQueue()
         self._received: queue.SimpleQueue[ext.CoreFrame | None] = queue.SimpleQueue()
-        self._call = ResourceManagerSessionStub(channel).Connect(iter(self._waiting.get, None))
+        connect = ResourceManagerSessionStub(channel).Connect
+        self._call = connect(iter(self._waiting.get, None), metadata=metadata)
         self.sent = sent
         self.got = got
         self.acks = acks

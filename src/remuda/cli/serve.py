@@ -255,6 +255,35 @@ _Debug = Annotated[
         envvar="REMUDA_DEBUG", help="Offer state dumps, stacks and profiles over the HTTP API."
     ),
 ]
+_AuditLog = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        envvar="REMUDA_AUDIT_LOG",
+        help="Append a line of JSON to FILE for each registration, change of a configuration,"
+        " refused call and the like: who did it, from where, and with which outcome.",
+    ),
+]
+_AuditLogSize = Annotated[
+    int,
+    typer.Option(
+        metavar="MIB",
+        envvar="REMUDA_AUDIT_LOG_SIZE",
+        min=1,
+        max=1024,
+        help="Size at which that file becomes FILE.1, in MiB.",
+    ),
+]
+_AuditLogFiles = Annotated[
+    int,
+    typer.Option(
+        metavar="COUNT",
+        envvar="REMUDA_AUDIT_LOG_FILES",
+        min=1,
+        max=1000,
+        help="Full files of the audit log that are kept, FILE.1 to FILE.COUNT.",
+    ),
+]
 _Tracing = Annotated[
     str,
     typer.Option(
@@ -295,6 +324,9 @@ def serve(
     rest_tls_key: _RestTlsKey = None,
     rest_access: _RestAccess = None,
     debug: _Debug = True,
+    audit_log: _AuditLog = None,
+    audit_log_size: _AuditLogSize = 10,
+    audit_log_files: _AuditLogFiles = 10,
     tracing: _Tracing = "off",
 ) -> None:
     """Run the scheduler as a service.
@@ -318,6 +350,7 @@ def serve(
     from remuda.app import Settings, run  # noqa: PLC0415 - keeps help and completion fast
     from remuda.edges.observation import ObservationSettings  # noqa: PLC0415
     from remuda.edges.protection import Files  # noqa: PLC0415
+    from remuda.telemetry.audit.log import AuditSettings  # noqa: PLC0415
     from remuda.telemetry.metrics.settings import read_metrics_settings  # noqa: PLC0415
 
     run(
@@ -347,6 +380,7 @@ def serve(
             rest_files=Files(_tls("rest", rest_tls_cert, rest_tls_key), rest_access),
             debug=debug,
             tracing=_traced(tracing),
+            audit=AuditSettings(audit_log, audit_log_size * 2**20, audit_log_files),
         )
     )
 

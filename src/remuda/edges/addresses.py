@@ -1,13 +1,25 @@
-"""Finds the source of a connection or call, for limits per address (REST-3, SI-105)."""
+"""Addresses: how they are written, and the source of a connection or call.
+
+Sources are for limits per address (REST-3, SI-105).
+"""
 
 from __future__ import annotations
 
 import ipaddress
-from typing import Final
+from typing import Final, TypeAlias
 from urllib.parse import unquote
+
+# Host and port.
+Address: TypeAlias = tuple[str, int]
 
 # Bits of an IPv6 address that tell one customer from another; the rest is at his choice.
 _CUSTOMER_BITS: Final = 64
+
+
+def address_text(address: Address) -> str:
+    """Return ``HOST:PORT``, with brackets around an IPv6 address."""
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def source(host: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from pathlib import Path
 
@@ -47,6 +47,7 @@ from remuda.telemetry.events.pipeline import EventSystem
 from remuda.telemetry.health.checker import HealthChecker
 from remuda.telemetry.history import SAMPLES, History
 from remuda.telemetry.metrics.exposition import Metrics
+from remuda.telemetry.metrics.families import Families
 from remuda.telemetry.metrics.settings import MetricsSettings
 from remuda.telemetry.pulse import Pulse
 from remuda.telemetry.recording import RecordingWatch
@@ -72,10 +73,15 @@ class Observation:
     Build before the core starts, ``start``, ``stop`` at the end.
 
     ``routes``: what HTTP shows of them; ``dump``: the state dump; ``measurements``: what gRPC
-    shows. ``metrics`` must get each HTTP request.
+    shows. ``metrics`` must get each HTTP request. ``more``: what else adds metrics.
     """
 
-    def __init__(self, core: SchedulerLoop, settings: ObservationSettings) -> None:
+    def __init__(
+        self,
+        core: SchedulerLoop,
+        settings: ObservationSettings,
+        more: Sequence[Callable[[Families], None]] = (),
+    ) -> None:
         store = StoreChoice(settings.event_directory)
         core.configurations.watch(store.configure)
         self._events = EventSystem(core, choose=store.sink)
@@ -88,7 +94,7 @@ class Observation:
             settings.metrics,
             events=self._events.counters,
             stores=core.feeds,
-            more=[recording.add],
+            more=[recording.add, *more],
         )
         core.subscribe(self.metrics.refusals, records=False)
         self._core = core

@@ -6,17 +6,16 @@ import ipaddress
 import logging
 import ssl
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 from remuda.base.message import message
+from remuda.edges.addresses import Address, address_text
 from remuda.edges.certificates import TlsFiles, following_context
 from remuda.edges.grpc.security import Security, read_security
 from remuda.edges.identities import Identity
 from remuda.edges.rest.transport.access import read_readers
 
 _log = logging.getLogger("remuda.config")
-
-Address: TypeAlias = tuple[str, int]
 
 _CLEAR_TOKENS: Final = "tokens travel in clear text"
 
@@ -66,12 +65,6 @@ def read_protection(grpc: Files, rest: Files) -> Protection:
         read_readers(rest.access),
         certified=grpc.tls is not None and grpc.tls.client_ca is not None,
     )
-
-
-def address_text(address: Address) -> str:
-    """Return ``HOST:PORT``, with brackets around an IPv6 address."""
-    host, port = address
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _warn(purpose: str, address: Address, danger: str) -> None:

@@ -14,13 +14,24 @@ import hashlib
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, Final
+from urllib.parse import unquote
 
 import grpc
 
 from remuda.base.message import message
 from remuda.edges.grpc.refusals import Context, RefusalError, abort
 from remuda.edges.identities import ANY_RM, Identity
+from remuda.telemetry.audit.records import (
+    AUTHENTICATE,
+    AUTHORIZE,
+    DONE,
+    REFUSED,
+    Audit,
+    Record,
+    no_audit,
+)
 
 # Where the metadata of a call have a token, and what stands before it.
 _HEADER: Final = "authorization"
@@ -36,19 +47,51 @@ _FOR_ADMINS: Final = ("/remuda.v1.Admin/", "/remuda.v1.SchedulerExtension/GetSta
 
 @message
 class Caller:
-    """The caller of the present call; without an identity callers are not checked."""
+    """The caller of the present call; without an identity callers are not checked.
+
+    ``certified``: the name in its certificate. ``origin``: its address. ``method``: the full name
+    of what it calls. ``audit``: takes records of what it does.
+    """
 
     identity: Identity | None = None
+    certified: str = ""
+    origin: str = ""
+    method: str = ""
+    audit: Audit = no_audit
 
     @property
     def name(self) -> str:
         """The name of the caller in logs."""
         return "an operator" if self.identity is None else repr(self.identity.name)
 
+    @property
+    def who(self) -> str:
+        """The name of the caller in the audit log, "" if it is not known."""
+        return self.certified if self.identity is None else self.identity.name
+
+    def record(
+        self,
+        what: str,
+        outcome: str = DONE,
+        *,
+        rm_id: str = "",
+        target: str = "",
+        reason: str = "",
+        replaced: str = "",
+    ) -> None:
+        """Put a deed of this caller into the audit log; its target is the method by default.
+
+        Rules: EXT-26.
+        """
+        target = target or self.method
+        self.audit(Record(what, outcome, self.who, rm_id, self.origin, target, reason, replaced))
+
     def require_rm(self, rm_id: str) -> None:
-        """Raise RefusalError unless the caller may act for an RM. Rules: EXT-23."""
+        """Raise RefusalError unless the caller may act for an RM. Rules: EXT-23, EXT-26."""
         known = self.identity
         if known is not None and rm_id not in known.rm_ids and ANY_RM not in known.rm_ids:
+            reason = "may not act for this resource manager"
+            self.record(AUTHORIZE, REFUSED, rm_id=rm_id, reason=reason)
             text = f"{known.name!r} may not act for resource manager {rm_id[:300]!r}"
             raise RefusalError(grpc.StatusCode.PERMISSION_DENIED, text)
 
@@ -65,6 +108,7 @@ class Caller:
     def require_admin(self) -> None:
         """Raise RefusalError unless the caller is an administrator. Implements: EXT-23."""
         if self.identity is not None and not self.identity.admin:
+            self.record(AUTHORIZE, REFUSED, reason="is no administrator")
             text = f"{self.identity.name!r} is no administrator"
             raise RefusalError(grpc.StatusCode.PERMISSION_DENIED, text)
 
@@ -78,10 +122,20 @@ def caller() -> Caller:
     return _caller.get()
 
 
-class Access(grpc.aio.ServerInterceptor):
-    """Lets calls of known identities through. Rules: EXT-23."""
+def act_as(who: Caller) -> None:
+    """Let the present task act for a caller whose call another task serves."""
+    _caller.set(who)
 
-    def __init__(self, identities: Sequence[Identity]) -> None:
+
+class Access(grpc.aio.ServerInterceptor):
+    """Lets calls of known identities through; of everybody if none is known.
+
+    ``audit``: takes the records of what callers do. Rules: EXT-23, EXT-26.
+    """
+
+    def __init__(self, identities: Sequence[Identity], audit: Audit = no_audit) -> None:
+        self._everybody = not identities
+        self._audit = audit
         self._by_certificate = {name: each for each in identities for name in each.certificates}
         self._by_token = {digest: each for each in identities for digest in each.token_digests}
 
@@ -95,25 +149,25 @@ class Access(grpc.aio.ServerInterceptor):
         method = handler_call_details.method
         if handler is None or method.startswith(_OPEN):
             return handler
-        return self._guarded(handler, for_admins=method.startswith(_FOR_ADMINS))
+        return self._guarded(handler, method)
 
-    def _guarded(self, handler: Any, *, for_admins: bool) -> Any:
+    def _guarded(self, handler: Any, method: str) -> Any:
         for kind in ("unary_unary", "unary_stream", "stream_unary", "stream_stream"):
             inner = getattr(handler, kind)
             if inner is not None:
                 make = getattr(grpc, f"{kind}_rpc_method_handler")
                 return make(
-                    self._checked(inner, for_admins=for_admins),
+                    self._checked(inner, method),
                     request_deserializer=handler.request_deserializer,
                     response_serializer=handler.response_serializer,
                 )
         return handler
 
-    def _checked(self, inner: Any, *, for_admins: bool) -> Any:
+    def _checked(self, inner: Any, method: str) -> Any:
         async def enter(context: Context) -> None:
             try:
-                found = self._identify(context)
-                if for_admins:
+                found = self._identify(context, method)
+                if method.startswith(_FOR_ADMINS):
                     found.require_admin()
             except RefusalError as refusal:
                 await abort(context, refusal)
@@ -130,21 +184,40 @@ class Access(grpc.aio.ServerInterceptor):
 
         return stream if inspect.isasyncgenfunction(inner) else answer
 
-    def _identify(self, context: Context) -> Caller:
+    def _identify(self, context: Context, method: str) -> Caller:
         """Return the caller, found by certificate, else by token. Raises: RefusalError."""
-        certificate = context.auth_context()
-        for kind in _CERTIFICATE_NAMES:
-            for name in certificate.get(kind, ()):
-                found = self._by_certificate.get(bytes(name).decode(errors="replace"))
-                if found is not None:
-                    return Caller(found)
+        names = _certified_names(context)
+        certified = names[0] if names else ""
+        nobody = Caller(None, certified, _origin(context.peer()), method, self._audit)
+        if self._everybody:
+            return nobody
+        for name in names:
+            found = self._by_certificate.get(name)
+            if found is not None:
+                return replace(nobody, identity=found)
         for key, value in context.invocation_metadata() or ():
             if key == _HEADER and str(value).startswith(_SCHEME):
                 digest = hashlib.sha256(str(value)[len(_SCHEME) :].encode()).digest()
                 found = self._by_token.get(digest)
                 if found is not None:
-                    return Caller(found)
+                    return replace(nobody, identity=found)
+        nobody.record(AUTHENTICATE, REFUSED, reason="nobody known calls")
         raise RefusalError(
             grpc.StatusCode.UNAUTHENTICATED,
             "nobody known calls: a client certificate or a token of an identity is needed",
         )
+
+
+def _certified_names(context: Context) -> list[str]:
+    """Return the names in the certificate of a client."""
+    certificate = context.auth_context()
+    return [
+        bytes(name).decode(errors="replace")
+        for kind in _CERTIFICATE_NAMES
+        for name in certificate.get(kind, ())
+    ]
+
+
+def _origin(peer: str) -> str:
+    """Return the address of a peer, which gRPC writes as ``ipv4:10.0.0.1:4711``."""
+    return unquote(peer.partition(":")[2])

@@ -21,6 +21,7 @@ from remuda.core.messages.commands import START, STOP, ChangeObjectState
 from remuda.core.messages.effects import ConfigurationAnswered
 from remuda.core.messages.queries import PartitionsQuery, PartitionView
 from remuda.edges.grpc.access import caller
+from remuda.edges.grpc.audited import recorded
 from remuda.edges.grpc.extension import counted
 from remuda.edges.grpc.refusals import RefusalError, one_line
 from remuda.edges.grpc.unary import unary
@@ -33,6 +34,7 @@ from remuda.si import limits
 from remuda.si.codec_in import texts
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.wire import resource
+from remuda.telemetry.audit.records import CHANGE_STATE, SET_LOG_LEVEL, STORE_CONFIGURATION
 
 _log = logging.getLogger("remuda.rpc")
 
@@ -58,7 +60,8 @@ class AdminService:
         traffic: what is on its way to an RM on this server.
         stop: removes an RM with its streams and counts what it owned.
 
-    Rules: EXT-24, EXT-25, RM-4, RM-5, RM-8, RM-14, RM-15, RM-16, RM-17, RM-18, RM-19, TOOL-2.
+    Rules: EXT-24, EXT-25, EXT-26, RM-4, RM-5, RM-8, RM-14, RM-15, RM-16, RM-17, RM-18, RM-19,
+    TOOL-2.
     """
 
     def __init__(
@@ -126,6 +129,19 @@ class AdminService:
         An empty text takes the group's own document away; an empty extra map leaves the maps as
         they are. Implements: EXT-24. Rules: SI-88.
         """
+        if request.dry_run:
+            return await self._store(request)
+        group = f"policy group {request.document.policy_group!r}"
+        with recorded(STORE_CONFIGURATION, target=group) as deed:
+            response = await self._store(request)
+            if response.success:
+                deed.target = f"{group}, checksum {response.checksum}"
+            else:
+                failed = [f"{rm_id}: {why}" for rm_id, why in response.failed_rms.items()]
+                deed.refusal = "; ".join([response.reason, *sorted(failed)])
+            return response
+
+    async def _store(self, request: ext.SetConfigurationRequest) -> ext.SetConfigurationResponse:
         document = request.document
         group = await asyncio.wrap_future(self._core.configurations.group(document.policy_group))
         try:
@@ -200,7 +216,21 @@ class AdminService:
     async def _change_state(
         self, request: ext.ChangeObjectStateRequest
     ) -> ext.ChangeObjectStateResponse:
-        """Start or stop a queue, or a partition without one. Rules: EXT-25, OBJ-4, OBJ-8."""
+        """Start or stop a queue, or a partition without one.
+
+        Rules: EXT-25, EXT-26, OBJ-4, OBJ-8.
+        """
+        target = f"partition {cut(request.partition)!r}"
+        if request.queue:
+            target = f"queue {cut(request.queue)!r} of {target}"
+        with recorded(CHANGE_STATE, rm_id=request.rm_id, target=target) as deed:
+            response = await self._changed_state(request)
+            deed.target = f"{target}: {response.previous} to {response.current}"
+            return response
+
+    async def _changed_state(
+        self, request: ext.ChangeObjectStateRequest
+    ) -> ext.ChangeObjectStateResponse:
         if request.action not in (START, STOP):
             raise ProtocolError(f"action {request.action} is none: {START} starts, {STOP} stops")
         command = ChangeObjectState(
@@ -222,7 +252,10 @@ class AdminService:
 
     async def _set_log_level(self, request: ext.SetLogLevelRequest) -> ext.SetLogLevelResponse:
         """Set the level of a logger until it is changed again. Rules: KV-2."""
-        return ext.SetLogLevelResponse(previous=change_level(request.logger, request.level))
+        target = f"logger {cut(request.logger)!r}: {cut(request.level)}"
+        with recorded(SET_LOG_LEVEL, target=target):
+            previous = change_level(request.logger, request.level)
+        return ext.SetLogLevelResponse(previous=previous)
 
     async def _partition_views(self) -> list[PartitionView]:
         views = await asyncio.wrap_future(self._core.query(PartitionsQuery()))

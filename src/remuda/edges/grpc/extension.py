@@ -17,6 +17,7 @@ import remuda
 from remuda.base.errors import ConfigError
 from remuda.config.schema import Load
 from remuda.edges.grpc.access import caller
+from remuda.edges.grpc.audited import Deed, recorded
 from remuda.edges.grpc.refusals import Context, RefusalError, abort, one_line, refusing
 from remuda.edges.grpc.unary import unary
 from remuda.edges.rest.routes.dump import StateDump
@@ -29,6 +30,7 @@ from remuda.si.codec_in import configuration_update
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
 from remuda.si.protocol.terms import FEATURES
+from remuda.telemetry.audit.records import CONFIGURE, READ_STATE_DUMP
 
 SERVICE: Final = "remuda.v1.SchedulerExtension"
 
@@ -98,9 +100,15 @@ class ExtensionService:
     ) -> ext.UpdateConfigurationResponse:
         """Replace the configuration of an RM; answered when all of it is in force.
 
-        Rules: SI-88, EXT-23.
+        Rules: SI-88, EXT-23, EXT-26.
         """
         caller().require_rm(request.rmID)
+        with recorded(CONFIGURE, rm_id=request.rmID) as deed:
+            return await self._update(request, deed)
+
+    async def _update(
+        self, request: si.UpdateConfigurationRequest, deed: Deed
+    ) -> ext.UpdateConfigurationResponse:
         if not self._core.registered(request.rmID):
             raise NotRegisteredError(request.rmID)
         try:
@@ -109,9 +117,11 @@ class ExtensionService:
             change = await asyncio.wrap_future(update)
             change.raise_if_refused()
         except ConfigError as error:
+            deed.refusal = one_line(error)
             return ext.UpdateConfigurationResponse(
-                success=False, reason=one_line(error), checksum=await self._checksum(request.rmID)
+                success=False, reason=deed.refusal, checksum=await self._checksum(request.rmID)
             )
+        deed.target = f"checksum {change.after.checksum}"
         return ext.UpdateConfigurationResponse(
             success=True, changed=change.changed, checksum=change.after.checksum
         )
@@ -143,6 +153,7 @@ class ExtensionService:
             await abort(context, refusal)
 
     async def _send_dump(self, request: ext.StateDumpRequest, context: Context) -> None:
+        caller().record(READ_STATE_DUMP)
         budget = min(request.rm_budget_millis / 1_000 or BUDGET_SECONDS, _BUDGET_SECONDS_LIMIT)
         pieces = self._state_dump.pieces(budget if request.include_rm else None)
         async with aclosing(pieces):

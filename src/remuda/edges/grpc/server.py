@@ -22,6 +22,7 @@ from remuda.config.settings import read_settings
 from remuda.edges.grpc.access import Access, caller
 from remuda.edges.grpc.admin import SERVICE as ADMIN_SERVICE
 from remuda.edges.grpc.admin import AdminService, Traffic
+from remuda.edges.grpc.audited import Lives
 from remuda.edges.grpc.bindings.binding import Surroundings
 from remuda.edges.grpc.bindings.service import SERVICE as SESSION_SERVICE
 from remuda.edges.grpc.bindings.service import SessionService
@@ -53,6 +54,7 @@ from remuda.si import limits
 from remuda.si.codec_in import registration
 from remuda.si.generation import SI_LEVEL
 from remuda.si.pb import si_pb2 as si
+from remuda.telemetry.audit.records import Audit, no_audit
 from remuda.telemetry.tracing import Tracing
 
 SERVICE: Final = "si.v1.Scheduler"
@@ -69,8 +71,10 @@ class GrpcServer:
         identities: who may call; empty: everybody, for everything.
         measurements: what ``remuda.v1.Metrics`` shows besides amounts.
         tracing: what makes spans of calls; None: there are none.
+        audit: takes records of what matters for security.
 
-    Rules: RM-2, RM-9, RM-11, RM-13, RM-14, RM-15, RM-16, RM-17, chapter 70 section 11, EXT-23.
+    Rules: RM-2, RM-9, RM-11, RM-13, RM-14, RM-15, RM-16, RM-17, chapter 70 section 11, EXT-23,
+    EXT-26.
     """
 
     def __init__(
@@ -84,6 +88,7 @@ class GrpcServer:
         dump: StateDump | None = None,
         measurements: Measurements | None = None,
         tracing: Tracing | None = None,
+        audit: Audit = no_audit,
     ) -> None:
         self._core = core
         self._load = load = core.configurations.loading(load)
@@ -96,8 +101,9 @@ class GrpcServer:
         interceptors: list[grpc.aio.ServerInterceptor] = []
         if tracing is not None:
             interceptors.append(Traced(tracing))
-        if identities:
-            interceptors.append(Access(identities))
+        if identities or audit is not no_audit:
+            interceptors.append(Access(identities, audit))
+        self._lives = Lives(core.roster, audit)
         chosen = self._settings
         interceptors.append(Intake(chosen.address_calls_limit, chosen.read_seconds))
         self._server = grpc.aio.server(
@@ -117,6 +123,7 @@ class GrpcServer:
             find_streams=self._registrations.get,
             end_streams=self._end_session,
             core_uuid=extension.core_uuid,
+            lives=self._lives,
         )
         metrics = MetricsService(
             core, measurements or Measurements(), self._settings.send_bytes_limit
@@ -174,7 +181,10 @@ class GrpcServer:
         """Serve RegisterResourceManager. Implements: SI-100. Rules: RM-2, RM-11, EXT-23."""
         caller().require_rm(request.rmID)
         async with self._registering:
-            with self._core.connections.arriving(request.rmID, STREAMS):
+            with (
+                self._lives.registering(request.rmID, STREAMS),
+                self._core.connections.arriving(request.rmID, STREAMS),
+            ):
                 await self._enroll(request)
         return si.RegisterResourceManagerResponse()
 
@@ -216,10 +226,14 @@ class GrpcServer:
     async def _unregister(self, rm_id: str, check: Callable[[], None] = anything) -> Removed:
         """Remove an RM, and what it may have here; not if ``check`` raises. Rules: RM-19."""
         async with self._registering:
-            check()
-            removed = await asyncio.wrap_future(self._core.unregister(rm_id))
-            self._end_session(rm_id)
-            return removed
+            with self._lives.unregistering(rm_id):
+                return await self._remove(rm_id, check)
+
+    async def _remove(self, rm_id: str, check: Callable[[], None]) -> Removed:
+        check()
+        removed = await asyncio.wrap_future(self._core.unregister(rm_id))
+        self._end_session(rm_id)
+        return removed
 
     def _end_session(self, rm_id: str) -> None:
         old = self._registrations.pop(rm_id, None)
@@ -232,6 +246,7 @@ class GrpcServer:
         Rules: RM-9, RM-17.
         """
         registration.forbid()
+        self._lives.over(registration.rm_id)
         with contextlib.suppress(RuntimeError):  # the server may have ended
             loop.call_soon_threadsafe(self._drop, registration)
 

@@ -42,12 +42,16 @@ _PATIENCE_SECONDS: Final = 10.0
 Mark: TypeAlias = tuple[int, ...] | None
 
 
+def nobody_told(_refusal: str) -> None:
+    """Ignore a reading: the default."""
+
+
 class ConfigurationFile:
     """One file and the document made of it.
 
     Args: path: the file. read: reads it; raises ConfigError or UsageError. configurations: where
         the document is put in force. interval_seconds: how often the file is looked at; None: only
-        on request.
+        on request. reloaded: called after each reading, with the reason of a refusal, else "".
 
     ``mark`` must be taken before the file is first read, so that no change in between is missed.
     Rules: RM-5, SI-86, SI-88, EXT-24.
@@ -61,8 +65,10 @@ class ConfigurationFile:
         *,
         mark: Mark,
         interval_seconds: float | None = INTERVAL_SECONDS,
+        reloaded: Callable[[str], None] = nobody_told,
     ) -> None:
         self._path = path
+        self._reloaded = reloaded
         self._read = read
         self._configurations = configurations
         self._mark = mark
@@ -139,8 +145,12 @@ class ConfigurationFile:
             for line in str(error).splitlines():
                 _log.error("%s", line)
             _log.error("%s is refused, the configuration in force stays", self._path)
+            self._reloaded("; ".join(str(error).splitlines()))
         except UsageError as error:
             _log.error("%s; the configuration in force stays", error)
+            self._reloaded(str(error))
+        else:
+            self._reloaded("")
 
 
 def mark_of(path: Path) -> Mark:

@@ -17,6 +17,7 @@ from typing import Protocol, TypeAlias
 
 from remuda.base.message import message
 from remuda.core.messages.effects import Effect
+from remuda.edges.grpc.access import act_as, caller
 from remuda.edges.grpc.bindings.dump import Dump
 from remuda.edges.grpc.bindings.outlet import Outfit, Outlet, Watcher, now_ns
 from remuda.edges.grpc.bindings.ports import Ports
@@ -115,6 +116,8 @@ class Binding:
         self._core = core
         self._around = surroundings
         self._loop = asyncio.get_running_loop()
+        # Frames are handled by a task that outlives the stream, so it must not act for the first.
+        self._caller = caller()
         self._carrier: Carrier | None = None
         self._leaver: Carrier | None = None
         self._over = False
@@ -136,7 +139,7 @@ class Binding:
         self.home: Home | None = None
         self.reply = self.outlet.reply
         self.dump = Dump(self.conversation, self.outlet.awake.set)
-        configure = surroundings.configure if terms.has(CONFIGURATION) else None
+        configure = self._configure if terms.has(CONFIGURATION) else None
         limit = settings.receive_bytes_limit
         self.requests = Requests(
             core, self, reader, configure, limit, unpack_thread=surroundings.unpack_thread
@@ -223,6 +226,13 @@ class Binding:
         if self._over or not self._core.registered(self.rm_id):
             raise NotRegisteredError(self.rm_id)
 
+    async def _configure(
+        self, request: si.UpdateConfigurationRequest
+    ) -> ext.UpdateConfigurationResponse:
+        """Carry out a configuration update for the caller of the latest stream."""
+        act_as(self._caller)
+        return await self._around.configure(request)
+
     async def leave(self, goodbye: ext.Goodbye) -> None:
         """The RM said goodbye: it leaves for good, or only its stream ends. Rules: RM-19."""
         if goodbye.reason != ext.Goodbye.SHUTDOWN:
@@ -230,6 +240,7 @@ class Binding:
                 self.dismiss(None, "it said goodbye")
             return
         self._leaving = True
+        act_as(self._caller)
         try:
             # Not what registered meanwhile in the place of this session (RM-9).
             removed = await self._around.unregister(self.rm_id, self.check_current)
@@ -261,6 +272,7 @@ class Binding:
             )
         self.dismiss(superseded(), None)
         self._carrier = carrier
+        self._caller = caller()
         self.parting = False
         self.conversation.retune(terms.limits)
         self.conversation.resume(received, now_ns())

@@ -21,6 +21,7 @@ from remuda.config.schema import Configuration, Load
 from remuda.config.settings import read_settings
 from remuda.core.messages.commands import RegisterResourceManager
 from remuda.edges.grpc.access import caller
+from remuda.edges.grpc.audited import Lives, recorded
 from remuda.edges.grpc.bindings.binding import Binding, Surroundings
 from remuda.edges.grpc.bindings.carrier import StreamCarrier, say
 from remuda.edges.grpc.bindings.guests import Guest
@@ -37,6 +38,7 @@ from remuda.si.pb import extension_pb2 as ext
 from remuda.si.protocol.errors import SessionError, resync
 from remuda.si.protocol.handshake import Identity, SessionState, hello_of, welcome
 from remuda.si.protocol.terms import EVENTS, PREDICATES, PREEMPTION_PREDICATES, Terms, agree
+from remuda.telemetry.audit.records import ATTACH, RESUME
 
 SERVICE: Final = "remuda.v1.ResourceManagerSession"
 
@@ -52,8 +54,9 @@ class SessionService:
         find_streams: finds what an RM has over the plain streams.
         end_streams: ends that.
         core_uuid: changes with every process.
+        lives: records how registrations begin and end.
 
-    Rules: EXT-1, EXT-2, EXT-9, EXT-11, EXT-12, RM-9, RM-11, RM-13.
+    Rules: EXT-1, EXT-2, EXT-9, EXT-11, EXT-12, EXT-26, RM-9, RM-11, RM-13.
     """
 
     def __init__(
@@ -66,6 +69,7 @@ class SessionService:
         find_streams: Callable[[str], Registration | None],
         end_streams: Callable[[str], None],
         core_uuid: str,
+        lives: Lives,
     ) -> None:
         self._core = core
         self._load = load
@@ -74,6 +78,7 @@ class SessionService:
         self._registering = registering
         self._find_streams = find_streams
         self._end_streams = end_streams
+        self._lives = lives
         self._identity = Identity(remuda.__version__, core_uuid)
         self._bindings: dict[str, Binding] = {}
         core.configurations.watch(self._note_settings)
@@ -142,9 +147,12 @@ class SessionService:
             if start == "register":
                 binding = await self._register(hello, terms, carrier)
             elif start == "attach":
-                binding = await self._attach(hello.attach, terms, carrier)
+                with recorded(ATTACH, rm_id=hello.attach.rm_id):
+                    binding = await self._attach(hello.attach, terms, carrier)
             else:
-                binding = await self._resume(hello.resume, terms, carrier)
+                with recorded(RESUME, rm_id=hello.resume.rm_id):
+                    binding = await self._resume(hello.resume, terms, carrier)
+                self._lives.carried(hello.resume.rm_id, SESSION)
                 received = binding.conversation.incoming.last
                 terms = Terms(terms.minor, binding.terms.features, terms.limits)
         state = SessionState(binding.session_id, received, binding.pause_ns)
@@ -161,7 +169,10 @@ class SessionService:
             predicates=terms.has(PREDICATES),
             preemption=terms.has(PREEMPTION_PREDICATES),
         )
-        with self._core.connections.arriving(request.rmID, SESSION):
+        with (
+            self._lives.registering(request.rmID, SESSION),
+            self._core.connections.arriving(request.rmID, SESSION),
+        ):
             try:
                 command = await asyncio.to_thread(translate, request, self._load)
             except (ConfigError, ProtocolError) as error:
@@ -272,6 +283,7 @@ class SessionService:
     def _over(self, binding: Binding, loop: asyncio.AbstractEventLoop) -> None:
         """Handle the end of a registration, for any cause. Core thread. Rules: RM-9, RM-17."""
         binding.forbid()
+        self._lives.over(binding.rm_id)
         with contextlib.suppress(RuntimeError):  # the server may have ended
             loop.call_soon_threadsafe(self._drop, binding)
 

@@ -15,12 +15,24 @@ from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remuda.base.errors import UsageError
+from remuda.edges.addresses import address_text
 from remuda.edges.identities import Identity, read_identities
 from remuda.edges.rest.requests.errors import ADMIN_NEEDED, NOBODY_KNOWN, ApiError
 from remuda.edges.rest.shapes import dao
+from remuda.telemetry.audit.records import (
+    AUTHENTICATE,
+    AUTHORIZE,
+    DONE,
+    READ_DEBUG,
+    READ_STATE_DUMP,
+    REFUSED,
+    Audit,
+    Record,
+    no_audit,
+)
 
 # Probes have no token. The description of the API and the first page show nothing of the cluster,
 # and a browser must get the page before anybody can type a token into it.
@@ -32,6 +44,10 @@ _FOR_ADMINS: Final = frozenset({"/ws/v1/stack", "/ws/v1/fullstatedump"})
 _FOR_ADMINS_BELOW: Final = "/debug/"
 
 _SCHEME: Final = "bearer"
+
+# How the paths of state dumps end, and the statuses of answers to what is no path or no request.
+_DUMP_END: Final = "/fullstatedump"
+_NO_ANSWERS: Final = (301, 307, 404, 405)
 
 
 def is_for_admins(path: str) -> bool:
@@ -62,32 +78,84 @@ def read_readers(path: Path | None) -> tuple[Identity, ...]:
 
 
 class Guard:
-    """Lets requests of known identities through; refuses others with 401 or 403 (REST-1)."""
+    """Lets requests of known identities through; refuses others with 401 or 403 (REST-1).
 
-    def __init__(self, app: ASGIApp, readers: Sequence[Identity]) -> None:
+    ``audit``: takes records of refusals, and of what shows the inside of the process (EXT-26).
+    """
+
+    def __init__(self, app: ASGIApp, readers: Sequence[Identity], audit: Audit = no_audit) -> None:
         self._app = app
+        self._audit = audit
         self._known = [(digest, each) for each in readers for digest in each.token_digests]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
-        if scope["type"] == "http" and self._known and not is_open(scope["path"]):
-            refusal = self._refusal(Request(scope))
+        if scope["type"] != "http" or is_open(scope["path"]):
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        caller = None
+        if self._known:
+            caller, wrong = self._caller(request)
+            refusal = self._refusal(request, caller, wrong)
             if refusal is not None:
                 await refusal(scope, receive, send)
                 return
+        if request.method != "OPTIONS" and is_for_admins(scope["path"]):
+            send = self._watched(request, caller, send)
         await self._app(scope, receive, send)
 
-    def _refusal(self, request: Request) -> Response | None:
+    def _caller(self, request: Request) -> tuple[Identity | None, str]:
+        """Return who calls, and what to add to the challenge if nobody known does."""
         sent = request.headers.getlist("authorization")
         scheme, _, token = sent[0].partition(" ") if len(sent) == 1 else ("", "", "")
         caller = self._identify(token.strip()) if scheme.lower() == _SCHEME else None
+        return caller, ', error="invalid_token"' if sent else ""
+
+    def _refusal(self, request: Request, caller: Identity | None, wrong: str) -> Response | None:
         if caller is None:
-            wrong = ', error="invalid_token"' if sent else ""
+            self._record(AUTHENTICATE, request, None, "nobody known calls")
             challenge = f'Bearer realm="remuda"{wrong}'
             return _response(ApiError(401, NOBODY_KNOWN), {"WWW-Authenticate": challenge})
         if not caller.admin and is_for_admins(request.scope["path"]):
+            self._record(AUTHORIZE, request, caller, "is no administrator")
             return _response(ApiError(403, ADMIN_NEEDED), {})
         return None
+
+    def _watched(self, request: Request, caller: Identity | None, send: Send) -> Send:
+        """Return a function that sends an answer, and records it when it begins.
+
+        A path that does not exist shows nothing.
+        """
+        is_dump = request.scope["path"].endswith(_DUMP_END)
+        what = READ_STATE_DUMP if is_dump else READ_DEBUG
+
+        async def watched(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                if status < 300:
+                    self._record(what, request, caller)
+                elif status not in _NO_ANSWERS:
+                    self._record(what, request, caller, f"HTTP status {status}")
+            await send(message)
+
+        return watched
+
+    def _record(
+        self, what: str, request: Request, caller: Identity | None, refusal: str = ""
+    ) -> None:
+        """Put a request into the audit log. Rules: EXT-26."""
+        client = request.client
+        self._audit(
+            Record(
+                what,
+                REFUSED if refusal else DONE,
+                "" if caller is None else caller.name,
+                origin="" if client is None else address_text((client.host, client.port)),
+                target=request.scope["path"],
+                reason=refusal,
+            )
+        )
 
     def _identify(self, token: str) -> Identity | None:
         """Return the owner of a token.

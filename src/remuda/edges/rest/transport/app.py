@@ -38,6 +38,7 @@ from remuda.edges.rest.transport.paths import corrected, decode
 from remuda.edges.rest.transport.streaming import PieceByPiece
 from remuda.edges.rest.transport.tracing import TracedRoute
 from remuda.runtime.errors import LoopStoppedError
+from remuda.telemetry.audit.records import Audit, no_audit
 from remuda.telemetry.tracing import Tracing
 
 _log = logging.getLogger("remuda.rest")
@@ -109,6 +110,7 @@ def build_app(
     debug: bool = True,
     tracing: Tracing | None = None,
     hosts: Collection[str] | None = None,
+    audit: Audit = no_audit,
 ) -> ASGIApp:
     """Return the REST application over ``views``; ``cors`` off leaves its headers out.
 
@@ -119,7 +121,8 @@ def build_app(
     each answer of a route, in the event loop. ``readers``: who may read, all if nobody is named;
     with a token CORS is off. ``debug`` off: no dumps and profiles (REST-55). ``tracing``: what
     makes spans of requests; None: there are none. ``hosts``: the names by which clients may call
-    this server; None: any. With a token the name does not matter.
+    this server; None: any. With a token the name does not matter. ``audit``: takes records of what
+    matters for security (EXT-26).
     Implements: REST-4, REST-8.
     """
     hosts = None if readers else hosts
@@ -152,7 +155,7 @@ def build_app(
         middleware=[
             Middleware(_Undecoded),
             Middleware(KnownHosts, hosts=hosts),
-            Middleware(Guard, readers=readers),
+            Middleware(Guard, readers=readers, audit=audit),
             Middleware(_SmallBodies, limits=limits),
             Middleware(_Compressed, plain=plain),
         ],

@@ -1,0 +1,144 @@
+"""What an audit record says: the table of deeds, the fields, and the line of JSON they become.
+
+Texts come from callers, who may be hostile. So each text is cut, and everything but printable ASCII
+is escaped: a line stays one line, and shows on any terminal without effects.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Final, TypeAlias
+
+from remuda.base.duration import SECOND
+from remuda.base.message import message
+
+# The deeds, by the name that stands in a record.
+START: Final = "start"
+STOP: Final = "stop"
+REGISTER: Final = "register"
+REPLACE: Final = "replace"
+UNREGISTER: Final = "unregister"
+ATTACH: Final = "attach"
+RESUME: Final = "resume"
+CONFIGURE: Final = "configure"
+STORE_CONFIGURATION: Final = "store-configuration"
+RELOAD_CONFIGURATION: Final = "reload-configuration"
+CHANGE_STATE: Final = "change-state"
+SET_LOG_LEVEL: Final = "set-log-level"
+READ_STATE_DUMP: Final = "read-state-dump"
+READ_DEBUG: Final = "read-debug"
+AUTHENTICATE: Final = "authenticate"
+AUTHORIZE: Final = "authorize"
+
+# All deeds, and what each means. No other name may stand in a record or be the label of a metric.
+DEEDS: Final[Mapping[str, str]] = {
+    START: "the scheduler began to serve",
+    STOP: "the scheduler ends",
+    REGISTER: "a resource manager registered",
+    REPLACE: "a resource manager registered in the place of a registration that it ended",
+    UNREGISTER: "a resource manager was removed with all it had",
+    ATTACH: "a session took over the callbacks of a resource manager that uses the plain streams",
+    RESUME: "a session went on over another connection",
+    CONFIGURE: "the configuration of one resource manager was replaced",
+    STORE_CONFIGURATION: "the document of a policy group was replaced or taken away",
+    RELOAD_CONFIGURATION: "the file of --config was read again",
+    CHANGE_STATE: "a queue or a partition was started or stopped",
+    SET_LOG_LEVEL: "the level of a logger was changed",
+    READ_STATE_DUMP: "a state dump was read",
+    READ_DEBUG: "stacks, a profile or memory were looked at",
+    AUTHENTICATE: "a caller could not show who it is",
+    AUTHORIZE: "a known caller asked for something that its identity may not do",
+}
+
+# The outcomes. UNKNOWN: the caller was gone before the answer; the deed may have been done.
+DONE: Final = "done"
+REFUSED: Final = "refused"
+UNKNOWN: Final = "unknown"
+
+# Characters of one text.
+TEXT_LIMIT: Final = 256
+
+
+@message
+class Record:
+    """One deed.
+
+    ``who``: the identity of the caller, or the name in its certificate; "" if neither is known.
+    ``origin``: the address of the caller. ``target``: the object or the method. ``reason``: why it
+    was refused, or why it happened. ``replaced``: the connection that a registration ended.
+    """
+
+    what: str
+    outcome: str = DONE
+    who: str = ""
+    rm_id: str = ""
+    origin: str = ""
+    target: str = ""
+    reason: str = ""
+    replaced: str = ""
+
+
+# Takes a record. Any thread; it returns at once.
+Audit: TypeAlias = Callable[[Record], None]
+
+
+def no_audit(_record: Record) -> None:
+    """Ignore a record: the default where nobody keeps an audit log."""
+
+
+def bounded(record: Record) -> Record:
+    """Return a record whose texts have a bounded length."""
+    return replace(
+        record,
+        who=_cut(record.who),
+        rm_id=_cut(record.rm_id),
+        origin=_cut(record.origin),
+        target=_cut(record.target),
+        reason=_cut(record.reason),
+        replaced=_cut(record.replaced),
+    )
+
+
+@message
+class Line:
+    """A record with its time, and the number of records before it that have no line.
+
+    ``lost``: there was no room for them. ``omitted``: too many were refused in a short time.
+    """
+
+    now_ns: int
+    record: Record
+    lost: int = 0
+    omitted: int = 0
+
+    def encoded(self) -> bytes:
+        """Return the line. Fields without a value are left out. Implements: EXT-26."""
+        record = self.record
+        fields: dict[str, str | int] = {
+            "time": _rfc3339(self.now_ns),
+            "what": record.what,
+            "outcome": record.outcome,
+            "who": record.who,
+            "rm": record.rm_id,
+            "from": record.origin,
+            "target": record.target,
+            "reason": record.reason,
+            "replaced": record.replaced,
+            "lost": self.lost,
+            "omitted": self.omitted,
+        }
+        text = json.dumps({name: value for name, value in fields.items() if value})
+        return text.replace("\x7f", "\\u007f").encode("ascii") + b"\n"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= TEXT_LIMIT else text[: TEXT_LIMIT - 3] + "..."
+
+
+def _rfc3339(now_ns: int) -> str:
+    seconds, rest_ns = divmod(now_ns, SECOND)
+    moment = datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest_ns // 1_000)
+    return f"{moment:%Y-%m-%dT%H:%M:%S.%f}Z"
