@@ -20,9 +20,10 @@ ONE = {"vcore": 1}
 
 
 def wrapped() -> Ring:
-    """A buffer of ten records after 122 came."""
+    """A buffer of ten records after 122 came one by one: the newest two are at its front."""
     ring = Ring(10)
-    ring.add(records(0, 122))
+    for number in range(122):
+        ring.add(records(number, 1))
     return ring
 
 
