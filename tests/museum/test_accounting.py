@@ -40,7 +40,7 @@ def test_an_allocation_reported_twice_counts_once() -> None:
 
 
 @pytest.mark.remuda_rule("LIM-38", "D-U10")
-def test_a_user_owes_nothing_after_all_was_released_at_once() -> None:
+def test_a_user_uses_nothing_after_all_was_released_at_once() -> None:
     """Up to 1.9 a user keeps the usage for ever if all is released while an ask is pending.
 
     remuda takes each allocation from the user exactly once.
@@ -86,7 +86,7 @@ def test_a_replaced_ask_is_gone() -> None:
 
 @pytest.mark.remuda_rule("SI-31")
 @pytest.mark.parametrize("count, cores", [(-1, 1), (1, -1)])
-def test_less_than_nothing_cannot_be_asked_for(count: int, cores: int) -> None:
+def test_a_negative_ask_is_rejected(count: int, cores: int) -> None:
     """1.5.1 accepts an ask with a negative number or amount, and pending becomes negative.
 
     remuda rejects the ask.
@@ -98,7 +98,7 @@ def test_less_than_nothing_cannot_be_asked_for(count: int, cores: int) -> None:
 
 
 @pytest.mark.remuda_rule("NOD-10", "SI-41")
-def test_what_runs_on_a_node_is_on_the_node_even_if_it_is_too_large() -> None:
+def test_a_recovered_allocation_is_on_its_node_even_if_it_does_not_fit() -> None:
     """1.5.1 charges queue and application with a recovered allocation, but not a full node.
 
     remuda charges the node too, whose available amount may be negative.

@@ -37,7 +37,7 @@ def test_a_number_of_applications_is_a_whole_number(text: str) -> None:
 
 
 @pytest.mark.remuda_rule("QUE-6", "CFG-76", "D-C4")
-def test_a_maximum_of_nothing_is_nothing() -> None:
+def test_a_maximum_of_zeros_lets_nothing_in() -> None:
     """The reference ignores a maximum of zeros only, so the queue has no limit at all.
 
     In remuda, nothing is placed there.

@@ -154,8 +154,8 @@ def test_the_last_placeholder_of_a_resuming_gang_is_taken_off_its_user() -> None
 
 @pytest.mark.remuda_rule("ACL-6", "D-A1")
 @pytest.mark.parametrize("text", ["system:serviceaccount:ns:sa", " my.group"])
-def test_whoever_can_have_a_limit_can_be_let_in(text: str) -> None:
-    """Up to 1.9 such names can have a limit, but an access list drops them without a word.
+def test_a_name_that_can_have_a_limit_can_be_let_in(text: str) -> None:
+    """Up to 1.9 system:serviceaccount:ns:sa can have a limit, but access lists drop such names.
 
     remuda has one pattern for both.
     """
@@ -173,7 +173,7 @@ def test_an_access_list_is_checked_by_the_rules_it_is_read_by() -> None:
 
 
 @pytest.mark.remuda_rule("UGR-4", "SI-24", "D-R2")
-def test_a_forced_application_without_a_user_is_no_catastrophe() -> None:
+def test_a_forced_application_without_a_user_is_accepted() -> None:
     """1.5.1 crashes on a forced application without user information.
 
     remuda runs it for nobody, in the recovery queue.

@@ -174,6 +174,7 @@ def test_a_daemon_that_fits_no_node_does_not_stop_the_partition() -> None:
     remuda never reserves a node for an ask that the node cannot hold.
     """
     arena = pair(10)
+    arena.node("spare", cores(100), c.CREATE_DRAIN)
     arena.requires("a", "huge", "n1", cores(11))
     arena.ask("b", "k", ONE)
     assert arena.placed() == [("k-0", "n1")]

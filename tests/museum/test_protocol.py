@@ -157,7 +157,7 @@ def test_a_new_node_that_is_too_small_shows_what_is_missing() -> None:
 
 @pytest.mark.remuda_rule("SI-12")
 @pytest.mark.parametrize("app, key", [("", "k"), ("app", "")])
-def test_nothing_is_named_by_an_empty_text(app: str, key: str) -> None:
+def test_an_empty_text_is_no_name(app: str, key: str) -> None:
     """The reference accepts empty names, and a release without a name means everything.
 
     remuda rejects empty names.

@@ -70,7 +70,7 @@ def update(scheduler: InProcessScheduler, config: str) -> None:
 
 @pytest.mark.remuda_rule("RLD-6", "SI-86", "D-C15", "D-U9")
 def test_a_refused_change_changes_no_limit() -> None:
-    """The reference refuses a text for its last line, and has set all limits of it by then.
+    """The reference refuses a text for an unknown rule, and has set all its limits by then.
 
     In remuda, a change happens as a whole or not at all.
     """

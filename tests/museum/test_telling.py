@@ -28,7 +28,7 @@ def wrapped() -> Ring:
 
 
 @pytest.mark.remuda_rule("EVT-97", "EVT-96")
-def test_who_asks_for_three_events_gets_three() -> None:
+def test_a_question_for_three_events_gets_three() -> None:
     """Up to 1.9 a buffer that went round appends the newest ones: 112, 113, 114, 120, 121.
 
     remuda answers with the events that were asked for.
@@ -37,7 +37,7 @@ def test_who_asks_for_three_events_gets_three() -> None:
 
 
 @pytest.mark.remuda_rule("EVT-98")
-def test_who_asks_for_more_events_than_there_are_gets_all() -> None:
+def test_a_question_for_too_many_events_gets_all_there_are() -> None:
     """Up to 1.9 the answer is empty if the buffer went round.
 
     remuda answers with the events that are there.
@@ -58,7 +58,7 @@ def test_a_buffer_that_gets_smaller_loses_the_oldest_events_only() -> None:
 
 
 @pytest.mark.remuda_rule("EVT-100")
-def test_a_buffer_of_no_size_is_no_catastrophe() -> None:
+def test_a_buffer_of_size_0_gets_the_default_size() -> None:
     """1.5.1 crashes if event.ringBufferCapacity is 0.
 
     remuda warns and uses the default.
