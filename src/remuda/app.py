@@ -24,6 +24,7 @@ import remuda
 from remuda.base.errors import UsageError
 from remuda.base.message import message
 from remuda.config.load import load_configuration
+from remuda.config.process_limits import DEFAULT_LIMITS, Limits
 from remuda.config.schema import Configuration, built_in
 from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.edges.addresses import Address, address_text
@@ -59,12 +60,13 @@ class Settings:
     """What `remuda serve` was told. Addresses are (host, port); port 0 means a free one.
 
     ``ldap_settings`` None: they are where a cluster mounts them, if a configuration needs them.
-    ``reservation_delay_ns`` None: nodes are never reserved (RSV-3). ``grpc_files`` and
-    ``rest_files`` keep strangers out (EXT-23, REST-1). ``debug`` off: the HTTP API has no dumps and
-    profiles (REST-55). ``tracing``: calls, requests and steps become spans, for OpenTelemetry as
-    its variables say. ``rest_hosts``: names by which HTTP clients may call, besides its own
-    (REST-145). ``grpc_connections``, ``rest_connections``: of one address, 0: any number.
-    ``audit``: where records of what matters for security are kept (EXT-26).
+    ``reservation_delay_ns`` None: nodes are never reserved (RSV-3). ``limits``: how much each
+    partition may keep (SI-14). ``grpc_files`` and ``rest_files`` keep strangers out (EXT-23,
+    REST-1). ``debug`` off: the HTTP API has no dumps and profiles (REST-55). ``tracing``: calls,
+    requests and steps become spans, for OpenTelemetry as its variables say. ``rest_hosts``: names
+    by which HTTP clients may call, besides its own (REST-145). ``grpc_connections``,
+    ``rest_connections``: of one address, 0: any number. ``audit``: where records of what matters
+    for security are kept (EXT-26).
     """
 
     config: Path | None
@@ -77,6 +79,7 @@ class Settings:
     watch: bool = True
     ldap_settings: Path | None = None
     reservation_delay_ns: int | None = RESERVATION_DELAY_NS
+    limits: Limits = field(default_factory=lambda: DEFAULT_LIMITS)
     grpc_files: Files = field(default_factory=Files)
     rest_files: Files = field(default_factory=Files)
     debug: bool = True
@@ -123,6 +126,7 @@ def run(settings: Settings, beside: Beside | None = None) -> None:
             documents=StoredDocuments(stored),
             resolvers=resolvers,
             reservation_delay_ns=settings.reservation_delay_ns,
+            limits=settings.limits,
         )
         core.configurations.watch(ProcessSettings())
         file = (

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from remuda.config.process_limits import Limits
 from remuda.core import scheduler
 from remuda.core.apply.applications import past_asks
 from remuda.core.apply.asks import reservations
@@ -104,8 +105,8 @@ def two_seconds_are_enough(patch: pytest.MonkeyPatch) -> None:
     """An ask may reserve at exactly two seconds. Rules: RSV-3."""
     start = Cluster.__init__
 
-    def begin(cluster: Cluster, delay_ns: int | None) -> None:
-        start(cluster, delay_ns - 1 if delay_ns else delay_ns)
+    def begin(cluster: Cluster, delay_ns: int | None, limits: Limits) -> None:
+        start(cluster, delay_ns - 1 if delay_ns else delay_ns, limits)
 
     patch.setattr(Cluster, "__init__", begin)
 

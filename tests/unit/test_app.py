@@ -8,6 +8,7 @@ import pytest
 
 import remuda.app
 from remuda.app import Settings, run
+from remuda.config.process_limits import Limits
 from remuda.core.messages.commands import Command
 from remuda.core.messages.effects import Effect
 from remuda.core.messages.queries import Query, View
@@ -23,6 +24,7 @@ class BrokenScheduler:
         *,
         preemption: PreemptionPredicates,
         reservation_delay_ns: int | None,
+        limits: Limits,
     ) -> None:
         pass
 

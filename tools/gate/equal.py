@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Final, final
 
 from remuda.base.errors import RemudaError
+from remuda.config.process_limits import DEFAULT_LIMITS
 from remuda.config.schema import AccessList, Configuration, PartitionConfig, QueueConfig
 from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.core.messages import commands as c
@@ -45,7 +46,10 @@ class Crowd:
         self, count: int, levels: int, make: SchedulerFactory = Scheduler, *, full: bool = True
     ) -> None:
         self._scheduler = make(
-            always_true, preemption=first_will_do, reservation_delay_ns=RESERVATION_DELAY_NS
+            always_true,
+            preemption=first_will_do,
+            reservation_delay_ns=RESERVATION_DELAY_NS,
+            limits=DEFAULT_LIMITS,
         )
         self._now_ns = 0
         width = round(count ** (1 / levels))

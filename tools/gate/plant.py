@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from remuda.config.process_limits import Limits
 from remuda.core.messages.commands import Command
 from remuda.core.messages.effects import AllocationNew, Effect
 from remuda.core.messages.queries import Query, View
@@ -82,9 +83,13 @@ def burdened(kind: str, seconds_per_allocation: float) -> SchedulerFactory:
         *,
         preemption: PreemptionPredicates,
         reservation_delay_ns: int | None,
+        limits: Limits,
     ) -> Door:
         core = Scheduler(
-            predicates, preemption=preemption, reservation_delay_ns=reservation_delay_ns
+            predicates,
+            preemption=preemption,
+            reservation_delay_ns=reservation_delay_ns,
+            limits=limits,
         )
         return _Burdened(core, waste, parts)
 

@@ -16,6 +16,7 @@ from typing import Any, Final, cast
 from remuda.bench.clusters.shapes import Shape
 from remuda.bench.throughput.run import MEMORY, Receiver, judge, prepare, request_of
 from remuda.config.load import load_configuration
+from remuda.config.process_limits import DEFAULT_LIMITS
 from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.core.messages.effects import Effect
 from remuda.core.ports import always_true, first_will_do
@@ -39,7 +40,10 @@ class Alone:
 
     def __init__(self, make: SchedulerFactory) -> None:
         self._scheduler = make(
-            always_true, preemption=first_will_do, reservation_delay_ns=RESERVATION_DELAY_NS
+            always_true,
+            preemption=first_will_do,
+            reservation_delay_ns=RESERVATION_DELAY_NS,
+            limits=DEFAULT_LIMITS,
         )
         self._now_ns = 0
 

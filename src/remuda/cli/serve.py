@@ -150,6 +150,15 @@ _ReservationDelay = Annotated[
         " reservations. Default: 2s, or off if DISABLE_RESERVATION is true in the environment.",
     ),
 ]
+_Limit = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=NUMBER",
+        envvar="REMUDA_LIMIT",
+        help="How much a partition may keep: applications, nodes, queues, application-asks, asks or"
+        " tag-characters. Repeat the option for several; the variable has blanks between them.",
+    ),
+]
 _GrpcTlsCert = Annotated[
     Path | None,
     typer.Option(
@@ -311,6 +320,7 @@ def serve(
     ldap_settings: _LdapSettings = None,
     event_dir: _EventDir = None,
     reservation_delay: _ReservationDelay = None,
+    limit: _Limit = None,
     grpc_tls_cert: _GrpcTlsCert = None,
     grpc_tls_key: _GrpcTlsKey = None,
     grpc_tls_client_ca: _GrpcTlsClientCa = None,
@@ -348,6 +358,7 @@ def serve(
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
     from remuda.app import Settings, run  # noqa: PLC0415 - keeps help and completion fast
+    from remuda.config.process_limits import read_limits  # noqa: PLC0415
     from remuda.edges.observation import ObservationSettings  # noqa: PLC0415
     from remuda.edges.protection import Files  # noqa: PLC0415
     from remuda.telemetry.audit.log import AuditSettings  # noqa: PLC0415
@@ -368,6 +379,7 @@ def serve(
             record=record,
             ldap_settings=ldap_settings,
             reservation_delay_ns=_delay_ns(reservation_delay),
+            limits=read_limits("--limit", limit or ()),
             observation=ObservationSettings(
                 cluster_name,
                 history_samples,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Final, final
 
+from remuda.config.process_limits import DEFAULT_LIMITS, Limits
 from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.core.apply.asks.outstanding import plan_look
 from remuda.core.apply.asks.questions import take_answer
@@ -78,6 +79,7 @@ class Scheduler:
     ``predicates`` and ``preemption`` ask the RMs that registered with such predicates.
     ``verified``: every choice of victims is checked before it is carried out; tests set it.
     ``reservation_delay_ns``: how old an ask must be to reserve a node, None: never (RSV-3).
+    ``limits``: how much each partition may keep (SI-14).
     """
 
     __slots__ = ("_after", "_cluster", "_partitions", "_ports", "_predicates", "_verified")
@@ -88,9 +90,10 @@ class Scheduler:
         *,
         preemption: PreemptionPredicates = first_will_do,
         reservation_delay_ns: int | None = RESERVATION_DELAY_NS,
+        limits: Limits = DEFAULT_LIMITS,
         verified: bool = False,
     ) -> None:
-        self._cluster = Cluster(reservation_delay_ns)
+        self._cluster = Cluster(reservation_delay_ns, limits)
         self._predicates = predicates
         self._ports = Ports(predicates, preemption)
         self._verified = verified

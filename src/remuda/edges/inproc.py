@@ -35,6 +35,7 @@ from typing import Any, Self
 
 from remuda.base.errors import ConfigError, ProtocolError
 from remuda.config.load import load_configuration
+from remuda.config.process_limits import DEFAULT_LIMITS, Limits
 from remuda.config.schema import Load
 from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.core.messages.effects import ContainerStateUpdated, Effect, EventRecord
@@ -72,6 +73,8 @@ class InProcessScheduler:
         ldap_settings: directory with the settings of the LDAP resolver. Only without ``core``.
         reservation_delay_ns: how old an ask must be to reserve a node (RSV-3), in nanoseconds;
             None: never. Only without ``core``.
+        limits: how much each partition may keep (SI-14), by the names in
+            ``config.process_limits``. Only without ``core``.
 
     Every method may be called from any thread; those that wait for an answer refuse to be
     called from a callback. Use as a context manager, or call ``stop``.
@@ -88,6 +91,7 @@ class InProcessScheduler:
         record: Path | None = None,
         ldap_settings: Path = LDAP_DIRECTORY,
         reservation_delay_ns: int | None = RESERVATION_DELAY_NS,
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self._owned = core is None
         self._bindings: dict[str, _Binding] = {}
@@ -100,6 +104,7 @@ class InProcessScheduler:
                 documents=StoredDocuments(stored),
                 resolvers=resolvers,
                 reservation_delay_ns=reservation_delay_ns,
+                limits=limits,
             )
             core.configurations.watch(ProcessSettings())
             core.start()

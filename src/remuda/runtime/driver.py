@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 from remuda.base.message import message
+from remuda.config.process_limits import DEFAULT_LIMITS, Limits
 from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.core.messages.commands import (
     ChangeObjectState,
@@ -92,6 +93,7 @@ class Driver:
         *,
         documents: StoredDocuments,
         reservation_delay_ns: int | None = RESERVATION_DELAY_NS,
+        limits: Limits = DEFAULT_LIMITS,
         timings: Timings | None = None,
         roster: Roster | None = None,
     ) -> None:
@@ -99,11 +101,14 @@ class Driver:
         predicates = self.timings.listen(delivery.predicates)
         victims = self.timings.listen_about_victims(delivery.preemption)
         if recorder is not None:
-            recorder.begin(reservation_delay_ns)
+            recorder.begin(reservation_delay_ns, limits)
             predicates = recorder.listen(predicates)
             victims = recorder.listen_about_victims(victims)
         self._scheduler = make_scheduler(
-            predicates, preemption=victims, reservation_delay_ns=reservation_delay_ns
+            predicates,
+            preemption=victims,
+            reservation_delay_ns=reservation_delay_ns,
+            limits=limits,
         )
         if isinstance(self._scheduler, Watchable):
             self._scheduler.watch_attempts(self.timings.attempt)

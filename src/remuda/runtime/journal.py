@@ -26,6 +26,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from remuda.base.errors import UsageError
+from remuda.config.process_limits import Limits
 from remuda.core.messages.commands import Command
 from remuda.core.messages.effects import Effect
 from remuda.core.ports import (
@@ -56,11 +57,13 @@ class Header(msgspec.Struct, array_like=True, tag="remuda-recording"):
     """The first line of a segment.
 
     ``reservation_delay_ns``: the setting of the scheduler (RSV-3). -1: not in the line, as in older
-    formats.
+    formats. ``limits``: what each partition may keep (SI-14), by name. A limit that is not in the
+    line did not exist.
     """
 
     format: int
     reservation_delay_ns: int | None = -1
+    limits: dict[str, int] = {}
 
 
 class CommandLine(msgspec.Struct, array_like=True, tag="command"):
@@ -131,13 +134,13 @@ class JournalWriter:
         self.lost_inputs = 0
         self._file, self._before = _open(path)
 
-    def begin(self, reservation_delay_ns: int | None) -> None:
+    def begin(self, reservation_delay_ns: int | None, limits: Limits) -> None:
         """Write the first line of the segment.
 
         Raises: RecordingError if that fails and the file is empty. If the file has recordings, the
         scheduler was started again and goes on without a new one.
         """
-        line = self._encoder.encode(Header(FORMAT, reservation_delay_ns))
+        line = self._encoder.encode(Header(FORMAT, reservation_delay_ns, dict(limits)))
         self._begun = True
         try:
             self._append((b"\n" if self._before == TORN else b"") + line)

@@ -21,6 +21,7 @@ from functools import partial
 from time import monotonic_ns, perf_counter_ns
 from typing import Final, TypeVar
 
+from remuda.config.process_limits import DEFAULT_LIMITS, Limits
 from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.core.messages.commands import RegisterResourceManager
 from remuda.core.messages.effects import RegistrationAnswered
@@ -74,6 +75,7 @@ class SchedulerLoop:
         resolvers: who looks up the groups of users, for configurations that ask for it.
         line_capacity: elements per RM that may wait for such lookups before ``submit`` blocks.
         reservation_delay_ns: how old an ask must be to reserve a node; None: never (RSV-3).
+        limits: how much each partition may keep (SI-14).
         stopwatch: what measures the core, see timings.py.
         standstill: what holds timers after the process stood still; none beside a ``clock``.
 
@@ -101,6 +103,7 @@ class SchedulerLoop:
         resolvers: Resolvers | None = None,
         line_capacity: int = LINE_CAPACITY,
         reservation_delay_ns: int | None = RESERVATION_DELAY_NS,
+        limits: Limits = DEFAULT_LIMITS,
         stopwatch: Stopwatch = perf_counter_ns,
         standstill: Standstill | None = None,
     ) -> None:
@@ -121,6 +124,7 @@ class SchedulerLoop:
             recorder,
             documents=self.documents,
             reservation_delay_ns=reservation_delay_ns,
+            limits=limits,
             timings=Timings(stopwatch),
             roster=self.roster,
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
+from remuda.config.process_limits import Limits
 from remuda.core.messages.commands import Command
 from remuda.core.messages.effects import Effect
 from remuda.core.messages.queries import Query, View
@@ -74,8 +75,12 @@ class SchedulerFactory(Protocol):
         *,
         preemption: PreemptionPredicates,
         reservation_delay_ns: int | None,
+        limits: Limits,
     ) -> Door:
-        """Return a new scheduler; ``reservation_delay_ns`` None: it never reserves (RSV-3)."""
+        """Return a new scheduler; ``reservation_delay_ns`` None: it never reserves (RSV-3).
+
+        ``limits``: how much each partition may keep (SI-14).
+        """
         ...
 
 
@@ -92,7 +97,7 @@ class Recorder(Protocol):
         """How many inputs are missing since then. Any thread."""
         ...
 
-    def begin(self, reservation_delay_ns: int | None) -> None:
+    def begin(self, reservation_delay_ns: int | None, limits: Limits) -> None:
         """Write down what the scheduler is made with; comes first."""
         ...
 

@@ -15,6 +15,7 @@ import msgspec
 
 from remuda.base.errors import UsageError
 from remuda.base.message import message
+from remuda.config.process_limits import NO_LIMITS, Limits
 from remuda.core.messages.commands import (
     BindPredicates,
     ChangeObjectState,
@@ -110,6 +111,7 @@ class Segment:
         assert isinstance(first.line, Header)
         self.line: Final = first.number
         self.reservation_delay_ns: Final = first.line.reservation_delay_ns
+        self.limits: Final[Limits] = {**NO_LIMITS, **first.line.limits}
         self.torn = ""
         self.next: _Placed | None = None
         self._has_end = first.line.format >= _FIRST_WITH_END

@@ -139,6 +139,7 @@ def _replay(segment: Segment, make_scheduler: SchedulerFactory) -> SegmentResult
         answers,
         preemption=answers.about_victims,
         reservation_delay_ns=segment.reservation_delay_ns,
+        limits=segment.limits,
     )
     difference, unfinished = "", False
     for entry in segment.inputs():

@@ -16,6 +16,7 @@ from typing import Final, Literal, TypeAlias, final
 
 from remuda.base.errors import UsageError
 from remuda.base.message import message
+from remuda.config.process_limits import NO_LIMITS
 from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.core.messages.commands import (
     CREATE,
@@ -110,7 +111,8 @@ def simulate(scenario: Scenario, progress: Progress) -> Outcome:
     Raises: UsageError, when the scheduler refuses a node or a task.
     """
     predicates = _predicates(scenario)
-    scheduler = Scheduler(predicates, reservation_delay_ns=scenario.reservation_delay_ns)
+    delay_ns = scenario.reservation_delay_ns
+    scheduler = Scheduler(predicates, reservation_delay_ns=delay_ns, limits=NO_LIMITS)
     return play(scenario, scheduler, progress)
 
 

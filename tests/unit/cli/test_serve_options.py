@@ -15,6 +15,7 @@ from remuda.app import Settings
 from remuda.base.addresses import parse_address
 from remuda.base.errors import UsageError
 from remuda.cli.serve import parse_seconds, serve
+from remuda.config.process_limits import DEFAULT_LIMITS
 from remuda.edges.certificates import TlsFiles
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.edges.protection import Files
@@ -62,7 +63,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Settings]]:
     """What the command would have served with; nothing is started."""
     settings: list[Settings] = []
     monkeypatch.setattr(remuda.app, "run", settings.append)
-    for name in ("DISABLE_RESERVATION", "REMUDA_RESERVATION_DELAY"):
+    for name in ("DISABLE_RESERVATION", "REMUDA_RESERVATION_DELAY", "REMUDA_LIMIT"):
         monkeypatch.delenv(name, raising=False)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
     yield settings
@@ -96,6 +97,34 @@ def test_the_reservation_delay_comes_from_option_or_environment(
     result = CliRunner().invoke(app, options, env=environment)
     assert result.exit_code == 0, result.output
     assert [settings.reservation_delay_ns for settings in served] == [delay_ns]
+
+
+@pytest.mark.remuda_rule("SI-14", "KV-6")
+@pytest.mark.parametrize(
+    "options, environment, limits",
+    [
+        ((), {}, {}),
+        (("--limit", "nodes=5", "--limit", "asks=7"), {}, {"nodes": 5, "asks": 7}),
+        ((), {"REMUDA_LIMIT": "nodes=5 asks=7"}, {"nodes": 5, "asks": 7}),
+        (("--limit", "nodes=6"), {"REMUDA_LIMIT": "nodes=5 asks=7"}, {"nodes": 6}),
+    ],
+)
+def test_limits_come_from_options_or_environment(
+    served: list[Settings],
+    options: tuple[str, ...],
+    environment: dict[str, str],
+    limits: dict[str, int],
+) -> None:
+    result = CliRunner().invoke(app, options, env=environment)
+    assert result.exit_code == 0, result.output
+    assert [settings.limits for settings in served] == [{**DEFAULT_LIMITS, **limits}]
+
+
+def test_a_bad_limit_starts_nothing(served: list[Settings]) -> None:
+    result = CliRunner().invoke(app, ["--limit", "nodes=none"])
+    assert isinstance(result.exception, UsageError)
+    assert "--limit: 'nodes=none' is not NAME=NUMBER" in str(result.exception)
+    assert served == []
 
 
 def test_a_bad_reservation_delay_starts_nothing(served: list[Settings]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from remuda.base.resources import Resource
+from remuda.config.process_limits import DEFAULT_LIMITS, Limits
 from remuda.config.schema import (
     AccessList,
     Configuration,
@@ -106,9 +107,12 @@ class Caller:
         victims_port: PreemptionPredicates = first_will_do,
         partitions: Sequence[PartitionConfig] = (),
         extra_config: Properties | None = None,
+        limits: Limits = DEFAULT_LIMITS,
         **other: Any,
     ) -> None:
-        self.scheduler = Scheduler(predicates, preemption=victims_port, verified=True)
+        self.scheduler = Scheduler(
+            predicates, preemption=victims_port, limits=limits, verified=True
+        )
         self.now = START
         self.rm = "rm"
         self.reloads = 0

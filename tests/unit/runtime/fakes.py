@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from remuda.base.errors import InvariantViolation
+from remuda.config.process_limits import NO_LIMITS, Limits
 from remuda.config.schema import Configuration, built_in
 from remuda.core.messages.commands import (
     Ask,
@@ -56,10 +57,12 @@ class FakeScheduler:
         *,
         preemption: PreemptionPredicates = first_will_do,
         reservation_delay_ns: int | None = None,
+        limits: Limits = NO_LIMITS,
     ) -> None:
         self.predicates = predicates
         self.preemption = preemption
         self.reservation_delay_ns = reservation_delay_ns
+        self.kept = limits
         self.waiting: deque[tuple[str, Ask]] = deque()
         self.handled: list[Command] = []
         self.moments: list[int] = []
@@ -188,9 +191,13 @@ class Factory:
         *,
         preemption: PreemptionPredicates,
         reservation_delay_ns: int | None,
+        limits: Limits,
     ) -> FakeScheduler:
         self.scheduler = self._kind(
-            predicates, preemption=preemption, reservation_delay_ns=reservation_delay_ns
+            predicates,
+            preemption=preemption,
+            reservation_delay_ns=reservation_delay_ns,
+            limits=limits,
         )
         return self.scheduler
 

@@ -11,6 +11,7 @@ import pytest
 
 from remuda.base.errors import UsageError
 from remuda.config.load import load_configuration
+from remuda.config.process_limits import DEFAULT_LIMITS, NO_LIMITS, Limits
 from remuda.config.schema import built_in
 from remuda.core.messages import commands
 from remuda.core.messages.commands import Ask, Command
@@ -160,6 +161,41 @@ def test_a_replay_has_the_reservation_delay_of_the_recording(
     assert again.scheduler.reservation_delay_ns == delay_ns
 
 
+@pytest.mark.remuda_rule("SI-14")
+def test_a_replay_has_the_limits_of_the_recording(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    limits = {**DEFAULT_LIMITS, "nodes": 7}
+    factory = Factory()
+    loop = SchedulerLoop(factory, recorder=JournalWriter(path), limits=limits)
+    loop.stop()
+    assert factory.scheduler.kept == limits
+    again = Factory()
+    assert replay(path, again).same
+    assert again.scheduler.kept == limits
+    # What a recording does not name did not exist when it was made.
+    for written, expected in ((b'{"nodes":7}', {**NO_LIMITS, "nodes": 7}), (b"", NO_LIMITS)):
+        first, *rest = lines(path)
+        start = first[: first.index(b"{")] if b"{" in first else first
+        path.write_bytes((start + written).rstrip(b",") + b"]\n" + b"".join(rest))
+        assert replay(path, again).same
+        assert again.scheduler.kept == expected
+
+
+@pytest.mark.remuda_rule("SI-14")
+def test_refusals_by_a_limit_are_repeated(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    loop = SchedulerLoop(recorder=JournalWriter(path), limits={**DEFAULT_LIMITS, "nodes": 1})
+    loop.start()
+    loop.register(commands.RegisterResourceManager("rm", built_in()), Sink()).result(10)
+    nodes = tuple(commands.NodeUpdate(n, commands.CREATE, {"vcore": 4}) for n in ("n1", "n2"))
+    loop.submit(commands.UpdateNodes("rm", nodes))
+    loop.idle().result(10)
+    loop.stop()
+    assert replay(path).same
+    path.write_bytes(path.read_bytes().replace(b'"nodes":1,', b'"nodes":2,', 1))
+    assert "effects differ from the recorded ones" in replay(path).difference
+
+
 class SetClock:
     """Time that stands still until it is set."""
 
@@ -198,7 +234,7 @@ def test_reservations_are_repeated_and_a_replay_without_their_delay_differs(tmp_
     loop.stop()
     assert replay(path).same
     header = lines(path)[0]
-    assert header == b'["remuda-recording",7,5000000000]\n'
+    assert header.startswith(b'["remuda-recording",7,5000000000,{')
     path.write_bytes(path.read_bytes().replace(header, b'["remuda-recording",7,null]\n'))
     assert "effects differ from the recorded ones" in replay(path).difference
 
@@ -241,9 +277,12 @@ def test_a_scheduler_that_decides_otherwise_is_found_at_its_first_different_inpu
             *,
             preemption: PreemptionPredicates,
             reservation_delay_ns: int | None,
+            limits: Limits,
         ) -> None:
             delay_ns = reservation_delay_ns
-            inner = Scheduler(predicates, preemption=preemption, reservation_delay_ns=delay_ns)
+            inner = Scheduler(
+                predicates, preemption=preemption, reservation_delay_ns=delay_ns, limits=limits
+            )
             self.step, self.next_deadline = inner.step, inner.next_deadline
             self.has_work, self.view = inner.has_work, inner.view
             self.check = inner.check

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from remuda.config.queue_properties import FAIR
 from remuda.core.accounting.gangs import count_replaced, drop_placeholder, gang_of
+from remuda.core.accounting.tags import drop_own_tags
 from remuda.core.accounting.usage import set_pending, take_room
 from remuda.core.accounting.victims import forget_candidate
 from remuda.core.model.allocation import Allocation
@@ -78,6 +79,8 @@ def end_replacement(partition: Partition, placeholder: Allocation) -> Allocation
     del partition.leaving[placeholder]
     placeholder.release_timer = None
     application.drop(placeholder)
+    if partition.waiting.own_tags:
+        drop_own_tags(partition, placeholder)
     application.forget(placeholder)
     placeholder.node.remove(placeholder)
     if real.node is placeholder.node:

@@ -13,6 +13,7 @@ from remuda.core.accounting.gangs import (
     drop_member,
     drop_placeholder,
 )
+from remuda.core.accounting.tags import drop_own_tags
 from remuda.core.accounting.victims import forget_candidate, index_candidates, victim_gone
 from remuda.core.model import states
 from remuda.core.model.allocation import Allocation
@@ -170,6 +171,8 @@ def refund(partition: Partition, allocation: Allocation) -> None:
         subtract(tracker.allocated, amounts)
     application.note_peak(amounts)
     application.drop(allocation)
+    if partition.waiting.own_tags:
+        drop_own_tags(partition, allocation)
     if allocation.ask.placeholder:
         drop_placeholder(partition, allocation)
     else:
@@ -259,6 +262,8 @@ def _list(partition: Partition, request: Request) -> None:
         )
     if request.ask.allow_preempt_other:
         await_preempt_age(partition, request)
+    application.waiting_asks += 1
+    partition.ask_count += 1
     application.priorities.add(request.ask.priority)
     if application.priority != application.priorities.highest:
         _set_priority(application)
@@ -286,6 +291,8 @@ def _unlist(partition: Partition, request: Request, *, used_more: bool) -> None:
     key.
     """
     application = request.application
+    application.waiting_asks -= 1
+    partition.ask_count -= 1
     if request.unplaced:
         request.unplaced = False
         application.unplaced -= 1

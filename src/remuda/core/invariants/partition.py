@@ -13,6 +13,7 @@ from remuda.base.errors import InvariantViolation
 from remuda.config.schema import WILDCARD
 from remuda.config.settings import read_settings
 from remuda.core.invariants.configured import check_configured
+from remuda.core.invariants.counts import check_counts
 from remuda.core.invariants.gangs import check_gangs
 from remuda.core.invariants.nodes import check_nodes, check_utilisation
 from remuda.core.invariants.pending import check_class_queues, check_outstanding
@@ -290,6 +291,7 @@ def _expected_trackers(application: Application) -> list[TrackerKey]:
 
 _CHECKS: Final[tuple[Callable[[Partition], None], ...]] = (
     _applications,
+    check_counts,
     check_nodes,
     _queues,
     _shares,

@@ -52,7 +52,8 @@ class NodeMeasuresQuery:
 class TotalsView:
     """Counts since the start (chapter 97 sections 2 and 2). See model/totals.py.
 
-    ``nodes``, ``draining_nodes`` and ``unready_nodes`` are the numbers now.
+    ``nodes``, ``draining_nodes`` and ``unready_nodes`` are the numbers now. ``limit_hits``: by the
+    name of the limit, every limit of SI-14.
     """
 
     submitted: int
@@ -69,6 +70,7 @@ class TotalsView:
     nodes: int
     draining_nodes: int
     unready_nodes: int
+    limit_hits: Mapping[str, int]
 
 
 @message

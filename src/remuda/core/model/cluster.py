@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import final
 
+from remuda.config.process_limits import Limits
 from remuda.core.messages.commands import RegisterResourceManager
 from remuda.core.model.calendar import Calendar
 from remuda.core.model.deadlines import Deadlines
@@ -73,20 +74,22 @@ class Cluster:
     """The whole state. ``reservation_delay_ns`` None: asks do not reserve nodes (RSV-3).
 
     ``tracking``: whether event records are made (EVT-12); the latest extra map decides. ``counts``:
-    counts of what happened so far; they survive the objects.
-    Rules: RSV-3, EVT-12.
+    counts of what happened so far; they survive the objects. ``limits``: of each partition (SI-14).
+    Rules: RSV-3, EVT-12, SI-14.
     """
 
     __slots__ = (
         "calendar",
         "counts",
         "deadlines",
+        "limits",
         "managers",
         "reservation_delay_ns",
         "tracking",
     )
 
-    def __init__(self, reservation_delay_ns: int | None) -> None:
+    def __init__(self, reservation_delay_ns: int | None, limits: Limits) -> None:
+        self.limits = limits
         self.reservation_delay_ns = reservation_delay_ns
         self.calendar = Calendar()
         self.deadlines = Deadlines()

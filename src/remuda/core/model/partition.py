@@ -33,6 +33,7 @@ class Partition:
     __slots__ = (
         "allocation_count",
         "applications",
+        "ask_count",
         "calendar",
         "kept",
         "leaving",
@@ -43,6 +44,7 @@ class Partition:
         "placeholder_count",
         "pool",
         "preempting",
+        "queue_count",
         "reserving",
         "resting",
         "rm_id",
@@ -50,6 +52,7 @@ class Partition:
         "settings",
         "state",
         "state_ns",
+        "tag_characters",
         "totals",
         "trackers",
         "types",
@@ -90,6 +93,11 @@ class Partition:
         # How many allocations there are, and how many of them are placeholders (GANG-37).
         self.allocation_count: int = 0
         self.placeholder_count: int = 0
+        # What limits bound (SI-14): how many asks have something pending, how many queues there
+        # are, root included, and how many characters the kept tags have.
+        self.ask_count: int = 0
+        self.queue_count: int = 0
+        self.tag_characters: int = 0
         # Allocations with a release request, until they end (SI-69).
         self.leaving: dict[Allocation, None] = {}
         # The trackers of users and groups with limits and usage or asks (LIM-30).

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import final
 
+from remuda.config.process_limits import APPLICATION_ASKS, ASKS, DEFAULT_LIMITS, Limits
 from remuda.config.schema import PartitionConfig
 from remuda.core.model.placement_rule import PlacementRule
 
@@ -14,10 +15,13 @@ class PartitionSettings:
     """Settings from the configuration, the extra map and the registration of the RM."""
 
     __slots__ = (
+        "application_asks_limit",
+        "asks_limit",
         "cleanup_set",
         "config",
         "confirm_timeout_ns",
         "enforce_timeouts",
+        "limits",
         "node_sort_weights",
         "parity",
         "predicates",
@@ -37,6 +41,12 @@ class PartitionSettings:
         self.node_sort_weights: Mapping[str, float] = {}
         # How old an ask must be to reserve a node; None: no ask may (RSV-3).
         self.reservation_delay_ns: int | None = None
+        # How much the partition may keep (SI-14).
+        self.limits: Limits = DEFAULT_LIMITS
+        # Two of them, which every ask is compared with.
+        self.application_asks_limit: int = 0
+        self.asks_limit: int = 0
+        self.set_limits(DEFAULT_LIMITS)
         # The maximum age of a reservation that does not fit the headroom, 0: no limit (RSV-10).
         self.reservation_limit_ns: int = 0
         # After how long a release request is repeated, 0: never (SI-69).
@@ -49,6 +59,12 @@ class PartitionSettings:
         self.predicates: bool = False
         self.preemption_predicates: bool = False
         self.set_config(config)
+
+    def set_limits(self, limits: Limits) -> None:
+        """Take over the limits of the process. Rules: SI-14."""
+        self.limits = limits
+        self.application_asks_limit = limits[APPLICATION_ASKS.name]
+        self.asks_limit = limits[ASKS.name]
 
     def set_config(self, config: PartitionConfig) -> None:
         """Take over a configuration, except its queues and nodes.

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias, final
 
+from remuda.config.process_limits import LIMITS
+
 # RM ID, partition, path.
 CountsKey: TypeAlias = tuple[str, str, str]
 
@@ -17,12 +19,13 @@ KEPT: Final = 10_000
 
 @final
 class Totals:
-    """What was counted since the start. Rules: MET-6, MET-7, MET-9, MET-17, MET-19.
+    """What was counted since the start. Rules: MET-6, MET-7, MET-9, MET-17, MET-19, MET-51.
 
     Applications: ``submitted``, of these ``accepted`` and ``rejected``; ``completed``, ``failed``.
     Allocations: ``allocated``, among them ``recovered`` ones that resource managers reported;
     ``released``: counted at the first release request; ``errors``: reported ones that were refused.
-    Nodes: refused ones (``bad_nodes``) and ``decommissioned`` ones.
+    Nodes: refused ones (``bad_nodes``) and ``decommissioned`` ones. ``limit_hits``: how often each
+    limit refused something, by its name (MET-51).
     """
 
     __slots__ = (
@@ -33,6 +36,7 @@ class Totals:
         "decommissioned",
         "errors",
         "failed",
+        "limit_hits",
         "recovered",
         "rejected",
         "released",
@@ -51,6 +55,7 @@ class Totals:
         self.errors: int = 0
         self.bad_nodes: int = 0
         self.decommissioned: int = 0
+        self.limit_hits: dict[str, int] = {limit.name: 0 for limit in LIMITS}
 
 
 @final

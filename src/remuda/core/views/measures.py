@@ -32,7 +32,7 @@ _APPLICATION_LOOKS: Final = 5
 def totals_view(cluster: Cluster) -> TotalsView:
     """Return the counts of all events so far.
 
-    Rules: MET-6, MET-7, MET-8, MET-9, MET-16, MET-17, MET-18, MET-19, MET-20.
+    Rules: MET-6, MET-7, MET-8, MET-9, MET-16, MET-17, MET-18, MET-19, MET-20, MET-51.
     """
     totals = cluster.counts.totals
     partitions = cluster.partitions()
@@ -51,6 +51,7 @@ def totals_view(cluster: Cluster) -> TotalsView:
         nodes=sum([len(each.nodes) for each in partitions]),
         draining_nodes=sum([each.pool.draining_nodes for each in partitions]),
         unready_nodes=sum([each.pool.unready_nodes for each in partitions]),
+        limit_hits=dict(totals.limit_hits),
     )
 
 

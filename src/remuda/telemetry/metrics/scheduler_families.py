@@ -28,8 +28,8 @@ def add_scheduler(
 
     ``types``: resource types that were shown before.
 
-    Implements: MET-6, MET-7, MET-8, MET-9, MET-18, MET-20, NODE-15. Rules: MET-4, MET-14, MET-16,
-    MET-17, MET-19, MET-21.
+    Implements: MET-6, MET-7, MET-8, MET-9, MET-18, MET-20, MET-51, NODE-15. Rules: MET-4, MET-14,
+    MET-16, MET-17, MET-19, MET-21.
     """
     totals = reading.totals
     _add_attempts(families, totals, refused, seen)
@@ -44,6 +44,11 @@ def add_scheduler(
     ):
         if seen.exists("", f"node {state}", count):
             node.add(count, state=state)
+    limits = families.counter(
+        "scheduler_limit_hits_total", "Elements that a limit on what is kept refused, by limit."
+    )
+    for name, count in totals.limit_hits.items():
+        limits.add(count, limit=name)
     _add_usage(families, reading, types)
 
 

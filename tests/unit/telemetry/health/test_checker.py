@@ -11,8 +11,9 @@ import pytest
 
 from remuda.config.schema import built_in
 from remuda.core.messages.health_queries import PartitionCountsQuery
-from remuda.core.messages.measures import TotalsQuery, TotalsView
+from remuda.core.messages.measures import TotalsQuery
 from remuda.core.messages.queries import Query, View
+from remuda.core.scheduler import Scheduler
 from remuda.runtime.errors import LoopStoppedError
 from remuda.telemetry.health.checker import HealthChecker
 from tests.unit.telemetry.health.ward import NAMES
@@ -35,7 +36,7 @@ class Empty:
         self.runs += asks_totals
         future: Future[View] = Future()
         if self.failure is None:
-            future.set_result(TotalsView(*[0] * 14) if asks_totals else ())
+            future.set_result(Scheduler().view(query) if asks_totals else ())
         else:
             future.set_exception(self.failure)
         return future

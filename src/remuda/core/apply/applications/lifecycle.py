@@ -9,6 +9,12 @@ from __future__ import annotations
 from typing import Final
 
 from remuda.core.accounting.gangs import lose, renew_gang
+from remuda.core.accounting.tags import (
+    characters,
+    count_tags,
+    keep_own_tags,
+    uncount_application,
+)
 from remuda.core.accounting.usage import count_early, count_running, set_pending
 from remuda.core.apply.allocations.cancelled_swaps import cancel_swaps, cancel_swaps_of
 from remuda.core.apply.allocations.identities import note_identity
@@ -158,10 +164,12 @@ def admit(partition: Partition, request: Request) -> None:
     """Add a new ask to its application, whose age is that of its oldest ask.
 
     Allocations that still run under its key keep their IDs.
-    Implements: QUE-42 [>=1.7] (decision 54 of docs/spec), APP-21. Rules: SI-35.
+    Implements: QUE-42 [>=1.7] (decision 54 of docs/spec), APP-21. Rules: SI-14, SI-35.
     """
     application = request.application
     application.admit(request)
+    if request.ask.tags:
+        count_tags(partition, application, characters(request.ask.tags))
     for identity in request.allocation_ids():
         note_identity(request, identity)
     if request.created_ns < application.submitted_ns:
@@ -192,12 +200,15 @@ def drop_request(
     """Forget one ask: its pending is subtracted along the path, and its key is free again.
 
     A placeholder that was never allocated counts as a member that timed out.
-    Implements: EVT-18, EVT-19. Rules: SI-51, SI-53 (Ours), GANG-35.
+    Implements: EVT-18, EVT-19. Rules: SI-14, SI-51, SI-53 (Ours), GANG-35.
     """
     request = application.requests[key]
     cancel_swaps_of(turn, partition, request)
     del application.requests[key]
     drop_ages(partition, request)
+    if request.ask.tags:
+        keep_own_tags(partition, request)
+        count_tags(partition, application, -characters(request.ask.tags))
     if request.pending:
         unreserve_all(turn, partition, list(request.reservations.values()), "the ask is gone")
         members = request.pending if request.ask.placeholder else 0
@@ -339,4 +350,5 @@ def _finish(turn: Turn, partition: Partition, application: Application) -> None:
     live = partition.applications.get(application.application_id)
     if live is application:
         del partition.applications[application.application_id]
+        uncount_application(partition, application)
         keep_completed(turn, partition, application)

@@ -6,6 +6,7 @@ are kept then (``model.past_asks``); from them it is made again if its RM sends 
 
 from __future__ import annotations
 
+from remuda.core.accounting.tags import characters, count_tags
 from remuda.core.apply.applications.lifecycle import admit, drop_ages
 from remuda.core.messages.commands import Ask
 from remuda.core.model.applications.application import Application
@@ -52,6 +53,8 @@ def end_request(partition: Partition, application: Application, key: str) -> Non
         return
     del application.requests[key]
     drop_ages(partition, request)
+    if request.ask.tags:
+        count_tags(partition, application, -characters(request.ask.tags))
     past = PastAsk(
         request.number,
         request.created_ns,

@@ -40,6 +40,7 @@ def make_queues(turn: Turn, partition: Partition, path: str) -> Queue:
         if child.path != RECOVERY_QUEUE:
             configure_dynamic(partition.types, child, queue)
         queue.children[name] = child
+        partition.queue_count += 1
         child.counts = turn.cluster.counts.enter(counts_key(partition, child))
         turn.event(partition, events.QUEUE, child.path, events.ADD, events.QUEUE_DYNAMIC)
         queue = child

@@ -184,6 +184,7 @@ def announce_queues(turn: Turn, partition: Partition, top: Queue) -> None:
     EVT-71. Rules: MET-27.
     """
     for queue in partition.queues(top):
+        partition.queue_count += 1
         queue.counts = turn.cluster.counts.enter(counts_key(partition, queue))
         turn.event(partition, events.QUEUE, queue.path, events.ADD, events.DETAILS_NONE)
 
@@ -201,6 +202,7 @@ def remove_empty_queues(turn: Turn, partition: Partition) -> None:
         if kept or parent is None or queue.children or queue.applications:
             continue
         del parent.children[queue.name]
+        partition.queue_count -= 1
         queue.path_up = ()  # it refers to the queue itself
         turn.cluster.counts.leave(counts_key(partition, queue), queue.counts)
         detail = events.DETAILS_NONE if queue.managed else events.QUEUE_DYNAMIC

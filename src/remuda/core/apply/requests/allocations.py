@@ -7,6 +7,7 @@ allocation that is known already is resized. A foreign one only uses room on its
 from __future__ import annotations
 
 from remuda.core.accounting.gangs import enlist, lose
+from remuda.core.accounting.tags import count_own_tags
 from remuda.core.apply.allocations.foreign import foreign_identity, foreign_refusal, report_foreign
 from remuda.core.apply.allocations.identities import identified, note_identity
 from remuda.core.apply.allocations.release_requests import limit_execution, reported_timeout_ms
@@ -151,6 +152,8 @@ def recover(turn: Turn, partition: Partition, existing: ExistingAllocation, node
     use_reservation(turn, partition, request, node)
     if ask.placeholder:
         free_held(turn, partition, application)
+    if request.ask is not ask:
+        count_own_tags(partition, allocation)
 
 
 def _count_member(partition: Partition, request: Request, ask: Ask, amounts: Amounts) -> None:

@@ -11,8 +11,10 @@ from typing import Final
 from remuda.config.findings import cut
 from remuda.config.schema import NODE_SORT_BINPACKING, NODE_SORT_FAIR, RECOVERY_QUEUE, USER_NAME
 from remuda.core.accounting.gangs import renew_gang
+from remuda.core.accounting.tags import characters, count_tags, uncount_application
 from remuda.core.apply.applications.lifecycle import drop_requests, fire, leave_queue, plan_cleanup
 from remuda.core.apply.applications.retention import reject
+from remuda.core.apply.process_limits import application_limits, queue_limit
 from remuda.core.apply.queues.creation import creation_fault, make_queues
 from remuda.core.apply.queues.settings import apply_quota
 from remuda.core.apply.requests.partitions import use_node_order
@@ -38,7 +40,7 @@ from remuda.core.model.refusal import Refusal
 from remuda.core.model.vectors import TYPES_LIMIT
 from remuda.core.pending.ordering import update_application
 from remuda.core.policy.gang import gang_fault, is_gang
-from remuda.core.policy.placement import Placement, forced, place
+from remuda.core.policy.placement import Placement, forced, nearest, place
 from remuda.core.policy.tag_quota import tag_quota
 
 # The user of an application that must be accepted although its user is unknown (UGR-3).
@@ -97,7 +99,7 @@ def _add(turn: Turn, rm_id: str, record: NewApplication) -> Rejection | None:
 def _refusal(partition: Partition, submitted: Submission) -> Refusal | None:
     """Return why an application is refused before placement.
 
-    Implements: SI-12, SI-23. Rules: SI-20, OBJ-8.
+    Implements: SI-12, SI-23. Rules: SI-14, SI-20, OBJ-8.
     """
     application_id = submitted.application_id
     if not application_id:
@@ -118,7 +120,7 @@ def _refusal(partition: Partition, submitted: Submission) -> Refusal | None:
         return Refusal(f"{reason}: application {application_id} cannot be added", "OBJ-8")
     if application_id in partition.applications:
         return Refusal(f"application {application_id} already existed in partition", "SI-20")
-    return None
+    return application_limits(partition, submitted.record)
 
 
 def _identify(submitted: Submission) -> tuple[str, str]:
@@ -169,7 +171,7 @@ def _find_leaf(
 ) -> Refusal | None:
     """Note the leaf that placement found, and make it if needed; or return why it cannot be used.
 
-    Implements: PLC-3, PLC-4, PLC-5. Rules: SI-20 (5 to 9), SI-22.
+    Implements: PLC-3, PLC-4, PLC-5. Rules: SI-14, SI-20 (5 to 9), SI-22.
     """
     application_id = submitted.application_id
     path = placement.path
@@ -181,6 +183,12 @@ def _find_leaf(
     if fault:
         reason = f"failed to create rule based queue {path} for application {application_id}"
         return Refusal(f"{reason}: {fault}", "PLC-67")
+    missing = len(nearest(partition, path)[1])
+    if missing and path != RECOVERY_QUEUE:
+        subject = f"queue {path} cannot be made for application {application_id}"
+        refusal = queue_limit(partition, missing, subject)
+        if refusal is not None:
+            return refusal
     leaf = make_queues(turn, partition, path)
     if not leaf.leaf:
         return Refusal(f"failed to find queue {path} for application {application_id}", "SI-20")
@@ -222,6 +230,8 @@ def _enter(turn: Turn, partition: Partition, submitted: Submission, leaf: Queue)
         renew_gang(partition, application)
     leaf.applications[application_id] = application
     partition.applications[application_id] = application
+    if application.record.tags:
+        count_tags(partition, application, characters(application.record.tags))
     update_application(application)
     use_node_order(partition, application.node_policy)
     turn.event(partition, events.QUEUE, leaf.path, events.ADD, events.QUEUE_APP, application_id)
@@ -255,3 +265,4 @@ def _remove(turn: Turn, rm_id: str, removal: ApplicationRemoval) -> None:
     if allocations:
         message = f"application {application.application_id} removed"
         turn.emit(released_by_rm(partition, allocations, message))
+    uncount_application(partition, application)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from remuda.core.accounting.gangs import enlist, lose
+from remuda.core.accounting.tags import characters, count_tags, keep_own_tags
 from remuda.core.accounting.usage import set_pending
 from remuda.core.apply.applications.lifecycle import asks_left, drop_request, drop_requests, fire
 from remuda.core.apply.applications.past_asks import end_request, forget_past, make_request
@@ -15,6 +16,7 @@ from remuda.core.apply.asks.reservations import (
     unreserve_all,
 )
 from remuda.core.apply.asks.retries import look_again_at_ask
+from remuda.core.apply.process_limits import ask_limits
 from remuda.core.apply.tracking import end_if_idle
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
@@ -49,7 +51,7 @@ def add_asks(turn: Turn, rm_id: str, asks: tuple[Ask, ...]) -> None:
 def refusal(partition: Partition | None, ask: Ask) -> Refusal:
     """Return why an ask is refused, with the rule; ("", "") if it is not.
 
-    Implements: SI-31, QUE-45, NOD-12.
+    Implements: SI-31, QUE-45, NOD-12. Rules: SI-14.
     """
     if partition is None:
         return Refusal(unknown_partition(ask.partition), "SI-31")
@@ -62,7 +64,14 @@ def refusal(partition: Partition | None, ask: Ask) -> Refusal:
         return Refusal("allocation key is empty", "SI-12")
     if ask.placeholder and not ask.task_group:
         return Refusal(f"placeholder ask '{ask.allocation_key}' has no task group name", "SI-31")
-    return _amount_refusal(partition, ask)
+    fault = _amount_refusal(partition, ask)
+    if fault.reason or not (
+        ask.tags
+        or application.waiting_asks >= partition.settings.application_asks_limit
+        or partition.ask_count >= partition.settings.asks_limit
+    ):
+        return fault
+    return ask_limits(partition, application, ask)
 
 
 def _amount_refusal(partition: Partition, ask: Ask) -> Refusal:
@@ -212,6 +221,10 @@ def _replace(turn: Turn, partition: Partition, request: Request, ask: Ask) -> No
     set_pending(partition, request, 0)
     required = request.required_node()
     lose_preemption(turn, partition, request, "the ask changed")
+    if request.ask.tags != ask.tags:
+        keep_own_tags(partition, request)
+        change = characters(ask.tags) - characters(request.ask.tags)
+        count_tags(partition, request.application, change)
     request.replace(ask, amounts)
     reservations = list(request.reservations.values())
     if request.required_node() != required:

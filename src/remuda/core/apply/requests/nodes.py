@@ -21,6 +21,7 @@ from remuda.core.apply.applications.lifecycle import (
     first_ask_came,
 )
 from remuda.core.apply.asks.reservations import drop_unfit, unreserve_all
+from remuda.core.apply.process_limits import node_limit
 from remuda.core.apply.requests.allocations import recover
 from remuda.core.apply.requests.allocations import refusal as allocation_refusal
 from remuda.core.apply.requests.releases import end_on_node, report_node_gone
@@ -155,7 +156,7 @@ def _create(turn: Turn, partition: Partition, update: NodeUpdate) -> Refusal:
 def _create_refusal(partition: Partition, update: NodeUpdate) -> Refusal:
     """Return why a node is refused, apart from the allocations on it.
 
-    Implements: NODE-1. Rules: SI-12, OBJ-8.
+    Implements: NODE-1. Rules: SI-12, SI-14, OBJ-8.
     """
     if not update.node_id:
         return Refusal("node ID is empty", "SI-12")
@@ -164,7 +165,7 @@ def _create_refusal(partition: Partition, update: NodeUpdate) -> Refusal:
         return Refusal(f"{reason}: node '{update.node_id}' cannot be added", "OBJ-8")
     if update.node_id in partition.nodes:
         return Refusal(f"node '{update.node_id}' exists already", "NODE-1")
-    return NO_REFUSAL
+    return node_limit(partition, update.node_id)
 
 
 def _build(partition: Partition, update: NodeUpdate) -> Node:

@@ -49,6 +49,7 @@ def build_partition(turn: Turn, manager: ResourceManager, config: PartitionConfi
     partition.settings.predicates = manager.predicates
     partition.settings.preemption_predicates = manager.preemption_predicates
     partition.settings.reservation_delay_ns = turn.cluster.reservation_delay_ns
+    partition.settings.set_limits(turn.cluster.limits)
     set_extra(partition, manager.extra_config)
     partition.settings.node_sort_weights = effective_weights(config.node_sort_weights)
     announce_queues(turn, partition, root)

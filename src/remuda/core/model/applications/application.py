@@ -85,10 +85,12 @@ class Application(Lender[str, Allocation]):
         "state",
         "state_log",
         "submitted_ns",
+        "tag_characters",
         "unlinked",
         "unplaced",
         "user",
         "user_groups",
+        "waiting_asks",
         "wanted",
     )
 
@@ -107,6 +109,8 @@ class Application(Lender[str, Allocation]):
         self.queue_path: str = submitted.queue_path
         self.pending = Vector()  # What its asks still want, and how many allocations that is.
         self.wanted: int = 0
+        self.waiting_asks: int = 0  # How many of its asks have something pending (SI-14).
+        self.tag_characters: int = 0  # Of its own tags and those of what it has (SI-14).
         self.allocated = Vector()  # What its real allocations hold.
         # The most it held before it gave something back, see ``peak``.
         self.max_allocated = Vector()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
+from dataclasses import replace
 from typing import final
 
 from remuda.core.messages.application_queries import ApplicationKey
@@ -44,7 +45,9 @@ class EndedApplication:
 
     def __init__(self, application: Submission | Application, state: str, finished_ns: int) -> None:
         self.number = application.number
-        self.record = application.record
+        # Nobody reads the tags of an application that ended.
+        record = application.record
+        self.record = replace(record, tags={}) if record.tags else record
         self.queue_path: str = application.queue_path
         self.user: str = application.user
         self.user_groups: tuple[str, ...] = application.user_groups

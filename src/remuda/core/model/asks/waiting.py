@@ -16,6 +16,7 @@ from remuda.core.model.queues.demand import NO_SCALE, Scale
 from remuda.core.model.queues.queue import Queue
 
 if TYPE_CHECKING:
+    from remuda.core.model.allocation import Allocation
     from remuda.core.model.applications.application import Application
 
 
@@ -30,6 +31,7 @@ class WaitingAsks:
         "gained_room",
         "leaves_to_reorder",
         "outstanding",
+        "own_tags",
         "past",
         "predicate_classes",
         "questions",
@@ -70,5 +72,8 @@ class WaitingAsks:
         self.retries = Retries()
         # Asks that may have to be reported to the RM (CYC-30).
         self.outstanding = Outstanding()
+        # Characters of the tags of allocations that run, although their ask is gone or has other
+        # tags now (SI-14).
+        self.own_tags: dict[Allocation, int] = {}
         # Asks that ended (SI-34).
         self.past = PastAsks()
