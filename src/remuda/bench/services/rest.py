@@ -31,6 +31,7 @@ from remuda.bench.throughput.run import (
     prepare,
     resident_bytes,
 )
+from remuda.config.process_limits import NO_LIMITS
 from remuda.edges.inproc import InProcessScheduler
 from remuda.runtime.interpreter import tune_interpreter
 from remuda.si.pb import si_pb2 as si
@@ -119,7 +120,8 @@ def measure_rest(shape: RestShape) -> RestResult:
     Raises: RemudaError if something was refused, InvariantViolation if a counter is wrong.
     """
     manager = Manager()
-    with InProcessScheduler() as scheduler:
+    # R5 has more asks in one application than a scheduler takes by default.
+    with InProcessScheduler(limits=NO_LIMITS) as scheduler:
         tune_interpreter()
         prepare(scheduler, shape.cluster, manager)
         fill(scheduler, shape.cluster, shape.filled)
