@@ -211,8 +211,8 @@ def test_a_request_that_cannot_be_queued_is_answered_and_the_session_goes_on(
     bad: dict[int, dict[str, object]] = {
         ext.RequestError.WRONG_RM: {"node": si.NodeRequest(rmID="other")},
         ext.RequestError.MALFORMED: {
-            "application": si.ApplicationRequest(
-                new=[si.AddApplicationRequest(applicationID="x" * 1025)]
+            "classed_allocation": ext.ClassedAllocationRequest(
+                classes=[ext.PredicateClass(name="of nothing", asks=[7])]
             )
         },
         ext.RequestError.TOO_LARGE: {"application": si.ApplicationRequest(rmID="x" * 65 * 1024)},
