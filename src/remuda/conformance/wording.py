@@ -8,6 +8,7 @@ from typing import Final
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
+from remuda.base.texts import shortened
 from remuda.si.pb import si_pb2 as si
 
 # Characters of one described message in a report.
@@ -26,7 +27,7 @@ def words(message: Message) -> str:
 
 def cut(text: str, limit: int = _LENGTH_LIMIT) -> str:
     """Return a text of at most ``limit`` characters, with dots where it was cut."""
-    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+    return shortened(text, limit)
 
 
 def amounts_of(resource: si.Resource) -> dict[str, int]:

@@ -41,6 +41,7 @@ from remuda.core.messages.commands import (
     UpdateNodes,
 )
 from remuda.core.messages.tags import PREDICATE_CLASS
+from remuda.si.codec_elements import read
 from remuda.si.generation import Generation, is_ask
 from remuda.si.limits import (
     ID_LENGTH_LIMIT,
@@ -135,7 +136,7 @@ class RequestReader:
         unreadable: list[Unreadable] = []
         return UpdateApplications(
             self.rm_id,
-            new=tuple(_read(self._new_application, request.new, unreadable)),
+            new=tuple(read(self._new_application, request.new, unreadable)),
             remove=tuple(self._read_or_ignore(_removal, request.remove)),
             unreadable=tuple(unreadable),
         )
@@ -157,10 +158,11 @@ class RequestReader:
         # Most requests are one short list of asks, so empty lists must cost nothing.
         given = request.allocations
         if given:
-            asks = _read(self._wanted, [entry for entry in given if is_ask(entry)], unreadable)
-            running = [entry for entry in given if not is_ask(entry)]
-            existing = _read(self._existing_one, running, unreadable_existing)
-        asks += _read(self._ask, request.asks, unreadable)
+            wanted = [entry for entry in given if is_ask(entry)]
+            running = [entry for entry in given if not is_ask(entry)] if wanted else given
+            asks = read(self._wanted, wanted, unreadable)
+            existing = read(self._existing_one, running, unreadable_existing)
+        asks += read(self._ask, request.asks, unreadable)
         if classes:
             if unreadable:
                 raise ProtocolError(unreadable[0].reason)
@@ -189,13 +191,13 @@ class RequestReader:
         is in an allocation on it.
         """
         unreadable: list[Unreadable] = []
-        nodes = tuple(_read(self._node, request.nodes, unreadable))
+        nodes = tuple(read(self._node, request.nodes, unreadable))
         return UpdateNodes(self.rm_id, nodes, unreadable=tuple(unreadable))
 
     def _read_or_ignore(self, translate: Callable[[E], T], entries: Sequence[E]) -> list[T]:
         """Translate removals or releases; those that cannot be read have no answer."""
         unreadable: list[Unreadable] = []
-        found = _read(translate, entries, unreadable)
+        found = read(translate, entries, unreadable)
         if unreadable:
             text = "%.80r: %d removals or releases ignored: %s"
             _log.warning(text, self.rm_id, len(unreadable), unreadable[0].reason)
@@ -341,36 +343,6 @@ class RequestReader:
                     self._resources.clear()
                 self._resources[wire] = amounts
         return amounts
-
-
-def _read(
-    translate: Callable[[E], T], entries: Sequence[E], unreadable: list[Unreadable]
-) -> list[T]:
-    """Translate elements; those that cannot be go to ``unreadable``. Rules: SI-4, SI-105."""
-    try:
-        return [translate(entry) for entry in entries]
-    except ProtocolError:
-        pass
-    found: list[T] = []
-    for entry in entries:
-        try:
-            found.append(translate(entry))
-        except ProtocolError as error:
-            unreadable.append(_unreadable(entry, str(error)))
-    return found
-
-
-def _unreadable(entry: object, reason: str) -> Unreadable:
-    """Return an element that cannot be read, by the name that it has."""
-    application_id = str(getattr(entry, "applicationID", ""))
-    subject = getattr(entry, "allocationKey", "") or getattr(entry, "nodeID", "") or application_id
-    return Unreadable(
-        _cut(str(subject)), f"{reason}; send less of it (SI-105)", _cut(application_id)
-    )
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= ID_LENGTH_LIMIT else f"{text[: ID_LENGTH_LIMIT - 3]}..."
 
 
 def _removal(entry: si.RemoveApplicationRequest) -> ApplicationRemoval:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from remuda.base.texts import shortened
 from remuda_kubernetes.objects.metadata import KubernetesObject, ObjectReference
 from remuda_kubernetes.objects.pods import Pod
 from remuda_kubernetes.translation.findings import Finding, one_line, shown
@@ -68,9 +69,7 @@ def made(
     reason: str, kind: str, message: str, about: ObjectReference, action: str = SCHEDULING
 ) -> Event:
     """Return an event whose message the server can take."""
-    if len(message) > MESSAGE_LIMIT:
-        message = message[: MESSAGE_LIMIT - 3] + "..."
-    return Event(reason, kind, message, about, action)
+    return Event(reason, kind, shortened(message, MESSAGE_LIMIT), about, action)
 
 
 def _pod(pod: Pod) -> ObjectReference:

@@ -8,6 +8,8 @@ from typing import Final
 
 import msgspec
 
+from remuda.base.texts import shortened
+
 # Characters of a text from outside that are shown.
 SHOWN: Final = 80
 
@@ -32,12 +34,8 @@ class Finding:
 def shown(text: object) -> str:
     """Return a value from outside on one line and shortened; texts in quotes, others as JSON."""
     if not isinstance(text, str):
-        return _shortened(msgspec.json.encode(text).decode())
-    return repr(_shortened(text))
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+        return shortened(msgspec.json.encode(text).decode(), SHOWN)
+    return repr(shortened(text, SHOWN))
 
 
 def one_line(findings: Iterable[Finding]) -> str:

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 from remuda.base.duration import SECOND
 from remuda.base.message import message
+from remuda.base.texts import shortened
 
 # The deeds, by the name that stands in a record.
 START: Final = "start"
@@ -93,12 +94,12 @@ def bounded(record: Record) -> Record:
     """Return a record whose texts have a bounded length."""
     return replace(
         record,
-        who=_cut(record.who),
-        rm_id=_cut(record.rm_id),
-        origin=_cut(record.origin),
-        target=_cut(record.target),
-        reason=_cut(record.reason),
-        replaced=_cut(record.replaced),
+        who=shortened(record.who, TEXT_LIMIT),
+        rm_id=shortened(record.rm_id, TEXT_LIMIT),
+        origin=shortened(record.origin, TEXT_LIMIT),
+        target=shortened(record.target, TEXT_LIMIT),
+        reason=shortened(record.reason, TEXT_LIMIT),
+        replaced=shortened(record.replaced, TEXT_LIMIT),
     )
 
 
@@ -132,10 +133,6 @@ class Line:
         }
         text = json.dumps({name: value for name, value in fields.items() if value})
         return text.replace("\x7f", "\\u007f").encode("ascii") + b"\n"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= TEXT_LIMIT else text[: TEXT_LIMIT - 3] + "..."
 
 
 def _rfc3339(now_ns: int) -> str:
