@@ -20,9 +20,6 @@ from remuda.core.messages.commands import (
     RegisterResourceManager,
     ResumeResourceManager,
     UnregisterResourceManager,
-    UpdateAllocations,
-    UpdateApplications,
-    UpdateNodes,
 )
 from remuda.core.messages.effects import (
     Effect,
@@ -44,7 +41,7 @@ from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.delivery import Delivery, Session
 from remuda.runtime.errors import NotRegisteredError
 from remuda.runtime.ports import Clock, Door, EffectSink, Recorder, SchedulerFactory, Watchable
-from remuda.runtime.requests import Moments
+from remuda.runtime.requests import Moments, Request
 from remuda.runtime.roster import IN_PROCESS, Roster
 from remuda.runtime.rows import rows
 from remuda.runtime.timings import Timings
@@ -139,7 +136,7 @@ class Driver:
         """
         if now_ns is None:
             now_ns = self._time.now_ns()
-        if isinstance(command, UpdateAllocations | UpdateApplications | UpdateNodes):
+        if isinstance(command, Request):
             now_ns = self._moments.of(command, now_ns)
         if self._recorder is not None:
             self._recorder.command(now_ns, command)

@@ -25,18 +25,20 @@ def refuse_unreadable(
 
     Emits: AsksRejected, AllocationsRejected, ApplicationsAnswered, NodesAnswered.
     """
+    rm_id = command.rm_id
+    if isinstance(command, UpdateAllocations) and command.unreadable_existing:
+        existing = _rejections(command.unreadable_existing)
+        turn.cluster.counts.totals.errors += len(existing)
+        turn.emit(AllocationsRejected(rm_id, existing))
+    if not command.unreadable:
+        return
     refused = _rejections(command.unreadable)
     if isinstance(command, UpdateAllocations):
-        existing = _rejections(command.unreadable_existing)
-        if existing:
-            turn.cluster.counts.totals.errors += len(existing)
-            turn.emit(AllocationsRejected(command.rm_id, existing))
-        if refused:
-            turn.emit(AsksRejected(command.rm_id, refused))
-    elif refused and isinstance(command, UpdateApplications):
-        turn.emit(ApplicationsAnswered(command.rm_id, (), refused))
-    elif refused:
-        turn.emit(NodesAnswered(command.rm_id, (), refused))
+        turn.emit(AsksRejected(rm_id, refused))
+    elif isinstance(command, UpdateApplications):
+        turn.emit(ApplicationsAnswered(rm_id, (), refused))
+    else:
+        turn.emit(NodesAnswered(rm_id, (), refused))
 
 
 def _rejections(elements: tuple[Unreadable, ...]) -> tuple[Rejection, ...]:
