@@ -62,9 +62,9 @@ def reclassify_old_enough(
     if left:
         ages.add_to_reclassify(left)
     if turn.now_ns >= ages.pause_ns:
-        ages.pause_ns = turn.now_ns + PAUSE_NS
         for request in ages.take_to_reclassify(PORTION):
             reclassify(partition, request)
+        ages.pause_ns = turn.now_ns + PAUSE_NS if ages.has_to_reclassify() else 0
     ages.timer_ns = 0
 
 

@@ -98,9 +98,11 @@ class Ages:
                 heapreplace(self._runs, _run(requests, number))
             else:
                 heappop(self._runs)
-        if not self._runs:
-            self.pause_ns = 0
         return taken
+
+    def has_to_reclassify(self) -> bool:
+        """Whether asks have to move."""
+        return len(self._runs) > 0
 
     def _sweep(self) -> None:
         """Remove the asks that ended."""
