@@ -112,9 +112,9 @@ class Lives:
             return
         connection = self._connections.pop(rm_id, "")
         status = self._roster.find(rm_id)
-        away = status is not None and status.state is RmState.PAUSED
-        assert status is not None
-        reason = f"stayed away: {status.cause}" if away else "ended inside this process"
+        reason = "ended inside this process"
+        if status is not None and status.state is RmState.PAUSED:
+            reason = f"stayed away: {status.cause}"
         self._audit(Record(UNREGISTER, rm_id=rm_id, reason=reason, replaced=connection))
 
     def _present(self, rm_id: str) -> str:
