@@ -19,6 +19,7 @@ from remuda.client import Admin, Client, ClientError, Security
 from remuda.session.client import SessionClient
 from remuda.telemetry.audit.records import DEEDS, Record
 from tests.e2e.grpc_service import Service
+from tests.e2e.queue_files import THREE, TWO
 from tests.e2e.serving import FREE_PORTS, Served, run_remuda
 from tests.e2e.session_stream import SessionStream
 from tests.waiting import wait
@@ -28,16 +29,7 @@ GUESS, SECRET = "a guess that is no token", "the password of a tracker"
 IN_RM, IN_ADMIN = Security(token=RM_TOKEN), Security(token=ADMIN_TOKEN)
 VERSION = f"remuda {remuda.__version__}"
 
-QUEUES = """\
-partitions:
-  - name: default
-    queues:
-      - name: root
-        submitacl: "*"
-        queues: [{name: a}, {name: b}]
-"""
-MORE = QUEUES.replace("{name: b}", "{name: b}, {name: c}")
-BAD = QUEUES.replace("name: a", "nome: a")
+BAD = TWO.replace("name: a", "nome: a")
 
 
 def identity(name: str, token: str, rights: str) -> str:
@@ -125,7 +117,7 @@ def count(path: Path, what: str) -> int:
 def act_as_resource_managers(served: Served) -> None:
     with Client(served.grpc, "rm", security=IN_RM) as client:
         client.register(extra_config={"tracker": SECRET})
-        client.update_configuration(MORE, extra_config={"tracker": SECRET})
+        client.update_configuration(THREE, extra_config={"tracker": SECRET})
         with pytest.raises(ClientError):
             client.update_configuration(BAD, extra_config={"tracker": SECRET})
         with Client(served.grpc, "rm", security=IN_RM) as second:
@@ -160,7 +152,7 @@ def act_in_a_session(served: Served) -> None:
 
 def act_as_operators(served: Served) -> None:
     with Admin(served.grpc, security=IN_ADMIN) as admin:
-        admin.set_configuration(QUEUES, policy_group="g", extra_config={"tracker": SECRET})
+        admin.set_configuration(TWO, policy_group="g", extra_config={"tracker": SECRET})
         with pytest.raises(ClientError):
             admin.set_configuration(BAD, policy_group="h")
         with pytest.raises(ClientError):
@@ -195,7 +187,7 @@ def read_over_http(client: httpx2.Client) -> None:
 
 
 def reload(served: Served, config: Path, audit: Path) -> None:
-    for number, text in enumerate((MORE, BAD), 1):
+    for number, text in enumerate((THREE, BAD), 1):
         config.write_text(text)
         served.process.send_signal(signal.SIGHUP)
         wait(lambda: count(audit, "reload-configuration") >= number)  # noqa: B023
@@ -207,7 +199,7 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     directory = tmp_path_factory.mktemp("audit")
     access, config, audit = (directory / name for name in ("access", "queues.yaml", "audit.log"))
     access.write_text(ACCESS)
-    config.write_text(QUEUES)
+    config.write_text(TWO)
     options = ("--config", str(config), "--no-watch", "--audit-log", str(audit))
     access_options = ("--grpc-access", str(access), "--rest-access", str(access))
     with Served(*FREE_PORTS, *options, *access_options) as served:

@@ -20,23 +20,15 @@ from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
 from remuda.si.pb.extension_pb2_grpc import AdminStub, SchedulerExtensionStub
 from tests.e2e.grpc_service import SECONDS, Service
+from tests.e2e.queue_files import THREE, TWO
 from tests.waiting import wait
 
-FILE = """\
-partitions:
-  - name: default
-    queues:
-      - name: root
-        submitacl: "*"
-        queues: [{name: a}, {name: b}]
-"""
-MORE = FILE.replace("{name: b}", "{name: b}, {name: c}")
-PARENT = FILE.replace("{name: a}", "{name: a, parent: true}")
+PARENT = TWO.replace("{name: a}", "{name: a, parent: true}")
 
 
 @pytest.fixture
 def service() -> Iterator[Service]:
-    with Service(load=load_configuration, stored=load_configuration(FILE)) as running:
+    with Service(load=load_configuration, stored=load_configuration(TWO)) as running:
         yield running
         running.core.check().result(SECONDS)
 
@@ -103,14 +95,14 @@ def test_an_rm_updates_its_configuration(service: Service) -> None:
         client.add_application("app", queue="root.a")
         client.ask("app", "k", {"vcore": 1})
         assert len(client.allocations(1)) == 1
-        assert client.update_configuration(MORE, extra_config={"a": "b"})
-        assert in_force(service) == {"rm": MORE}
+        assert client.update_configuration(THREE, extra_config={"a": "b"})
+        assert in_force(service) == {"rm": THREE}
         assert extra(service) == {"rm": {"a": "b"}}
         client.add_application("new", queue="root.c")
-        assert not client.update_configuration(MORE)
+        assert not client.update_configuration(THREE)
         assert extra(service) == {"rm": {}}
         assert client.update_configuration()
-        assert in_force(service) == {"rm": FILE}
+        assert in_force(service) == {"rm": TWO}
         client.ask("app", "k2", {"vcore": 1})
         assert len(client.allocations(1)) == 1
 
@@ -119,7 +111,7 @@ def test_an_rm_updates_its_configuration(service: Service) -> None:
 @pytest.mark.parametrize(
     "text, reason",
     [
-        (MORE.replace("{name: b}", "{nam: b}"), "field nam not found"),
+        (THREE.replace("{name: b}", "{nam: b}"), "field nam not found"),
         (PARENT, "queue root.a cannot become a parent while it has 1 applications [RLD-26]"),
     ],
 )
@@ -133,18 +125,18 @@ def test_a_refused_update_gives_the_reasons_and_changes_nothing(
             client.update_configuration(text, extra_config={"c": "d"})
         assert str(caught.value).startswith("configuration refused: <config>")
         assert reason in str(caught.value)
-        assert in_force(service) == {"rm": FILE}
+        assert in_force(service) == {"rm": TWO}
         assert extra(service) == {"rm": {"a": "b"}}
         request = si.UpdateConfigurationRequest(rmID="rm", config=text)
         stub = SchedulerExtensionStub(service.channel)
         answer = stub.UpdateConfiguration(request, timeout=SECONDS)
-        assert (answer.success, answer.changed, answer.checksum) == (False, False, checksum(FILE))
+        assert (answer.success, answer.changed, answer.checksum) == (False, False, checksum(TWO))
 
 
 @pytest.mark.remuda_rule("SI-85", "RM-19", "SI-100")
 def test_calls_for_an_rm_that_is_not_registered_fail(service: Service) -> None:
     stub = SchedulerExtensionStub(service.channel)
-    update = si.UpdateConfigurationRequest(rmID="nobody", config=MORE)
+    update = si.UpdateConfigurationRequest(rmID="nobody", config=THREE)
     for call in (
         lambda: stub.UpdateConfiguration(update, timeout=SECONDS),
         lambda: stub.UnregisterResourceManager(
@@ -162,7 +154,7 @@ def test_too_large_a_map_is_refused(service: Service) -> None:
     stub = SchedulerExtensionStub(service.channel)
     many = {str(number): "" for number in range(2_000)}
     update = si.UpdateConfigurationRequest(rmID="rm", extraConfig=many)
-    document = ext.ConfigurationDocument(config=MORE, extra_config=many)
+    document = ext.ConfigurationDocument(config=THREE, extra_config=many)
     request = ext.SetConfigurationRequest(document=document)
     for call in (
         lambda: stub.UpdateConfiguration(update, timeout=SECONDS),
@@ -171,7 +163,7 @@ def test_too_large_a_map_is_refused(service: Service) -> None:
         with pytest.raises(grpc.RpcError) as caught:
             call()
         assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
-    assert in_force(service) == {"rm": FILE}
+    assert in_force(service) == {"rm": TWO}
 
 
 @pytest.mark.remuda_rule("RM-19")
@@ -193,7 +185,7 @@ def test_an_rm_leaves_with_all_it_has_and_its_streams_end(service: Service) -> N
 
 @pytest.mark.remuda_rule("RM-3", "RM-4", "RM-8")
 def test_what_is_registered_is_listed(service: Service) -> None:
-    register(service, "b", "science", MORE.replace("name: default", "name: gpu"))
+    register(service, "b", "science", THREE.replace("name: default", "name: gpu"))
     with InProcessScheduler(core=service.core) as inside:
         inside.register_resource_manager(si.RegisterResourceManagerRequest(rmID="a"))
         answer = AdminStub(service.channel).ListResourceManagers(
@@ -239,33 +231,33 @@ def test_partitions_are_listed(service: Service) -> None:
 @pytest.mark.remuda_rule("TOOL-2")
 def test_a_configuration_is_checked_without_being_used(admin: Admin, service: Service) -> None:
     register(service, "rm")
-    assert admin.validate(MORE) == ""
+    assert admin.validate(THREE) == ""
     assert admin.validate("") == ""
-    reason = admin.validate(FILE.replace("{name: a}, {name: b}", "{name: a}, {name: A}, {x: 1}"))
+    reason = admin.validate(TWO.replace("{name: a}, {name: b}", "{name: a}, {name: A}, {x: 1}"))
     assert "[CFG-13]" in reason
     assert "[CFG-62]" in reason
-    assert in_force(service) == {"rm": FILE}
+    assert in_force(service) == {"rm": TWO}
 
 
 @pytest.mark.remuda_rule("RM-4", "RM-5", "EXT-24")
 def test_a_document_is_read_stored_and_taken_away(admin: Admin, service: Service) -> None:
     found = admin.get_configuration()
-    assert (found.policy_group, found.config, found.checksum) == ("", FILE, checksum(FILE))
+    assert (found.policy_group, found.config, found.checksum) == ("", TWO, checksum(TWO))
     register(service, "one", "science")
     assert admin.get_configuration().policy_group == "science"
     register(service, "two", "arts")
     with pytest.raises(ClientError, match="several policy groups, name one of: arts, science"):
         admin.get_configuration()
     with pytest.raises(ClientError, match="several policy groups, name one of: arts, science"):
-        admin.set_configuration(MORE)
-    assert admin.set_configuration(MORE, policy_group="science") == checksum(MORE)
-    assert admin.get_configuration("science").config == MORE
-    assert admin.get_configuration("arts").config == FILE
-    assert in_force(service) == {"one": MORE, "two": FILE}
+        admin.set_configuration(THREE)
+    assert admin.set_configuration(THREE, policy_group="science") == checksum(THREE)
+    assert admin.get_configuration("science").config == THREE
+    assert admin.get_configuration("arts").config == TWO
+    assert in_force(service) == {"one": THREE, "two": TWO}
     register(service, "three", "science")
-    assert in_force(service)["three"] == MORE
-    assert admin.set_configuration("", policy_group="science") == checksum(FILE)
-    assert set(in_force(service).values()) == {FILE}
+    assert in_force(service)["three"] == THREE
+    assert admin.set_configuration("", policy_group="science") == checksum(TWO)
+    assert set(in_force(service).values()) == {TWO}
 
 
 @pytest.mark.remuda_rule("EXT-24", "RM-4", "SI-86")
@@ -278,7 +270,7 @@ def test_a_document_is_put_in_force_for_all_rms_of_the_group_or_for_none(
         busy.register(policy_group="science", extra_config={"of": "busy"})
         busy.add_application("app", queue="root.a")
         before = in_force(service)
-        assert before == {"free": FILE, "inline": BUILT_IN_TEXT, "busy": FILE}
+        assert before == {"free": TWO, "inline": BUILT_IN_TEXT, "busy": TWO}
         for dry_run in (True, False):
             with pytest.raises(ClientError) as caught:
                 admin.set_configuration(
@@ -290,14 +282,14 @@ def test_a_document_is_put_in_force_for_all_rms_of_the_group_or_for_none(
             )
             assert in_force(service) == before
             assert extra(service)["free"] == {"of": "free"}
-            assert admin.get_configuration("science").config == FILE
+            assert admin.get_configuration("science").config == TWO
         busy.remove_application("app")
         running = ApplicationsQuery("default", "", "busy")
         wait(lambda: service.core.query(running).result(SECONDS) == ())
         in_science = partial(
             admin.set_configuration, PARENT, policy_group="science", extra_config={"a": "b"}
         )
-        assert in_science(dry_run=True) == checksum(FILE)
+        assert in_science(dry_run=True) == checksum(TWO)
         assert in_force(service) == before
         assert in_science() == checksum(PARENT)
         assert in_force(service) == {"free": PARENT, "inline": BUILT_IN_TEXT, "busy": PARENT}
@@ -307,7 +299,7 @@ def test_a_document_is_put_in_force_for_all_rms_of_the_group_or_for_none(
             "busy": {"a": "b"},
         }
         assert dict(admin.get_configuration("science").extra_config) == {"a": "b"}
-        admin.set_configuration(MORE, policy_group="science")
+        admin.set_configuration(THREE, policy_group="science")
         assert extra(service)["free"] == {"a": "b"}
 
 
@@ -315,22 +307,22 @@ def test_a_document_is_put_in_force_for_all_rms_of_the_group_or_for_none(
 def test_an_update_that_somebody_else_overtook_is_refused(admin: Admin, service: Service) -> None:
     register(service, "rm", "science")
     seen = admin.get_configuration().checksum
-    admin.set_configuration(MORE, expected_checksum=seen)
+    admin.set_configuration(THREE, expected_checksum=seen)
     with pytest.raises(ClientError, match="the checksum of the document in force is"):
-        admin.set_configuration(FILE, expected_checksum=seen)
-    assert in_force(service) == {"rm": MORE}
+        admin.set_configuration(TWO, expected_checksum=seen)
+    assert in_force(service) == {"rm": THREE}
 
 
 @pytest.mark.remuda_rule("EXT-24", "CFG-5")
 def test_a_bad_document_is_refused_with_all_its_faults(admin: Admin, service: Service) -> None:
     register(service, "rm")
-    bad = FILE.replace("{name: a}, {name: b}", "{name: a}, {name: A}, {x: 1}")
+    bad = TWO.replace("{name: a}, {name: b}", "{name: a}, {name: A}, {x: 1}")
     with pytest.raises(ClientError) as caught:
         admin.set_configuration(bad)
     assert "[CFG-13]" in str(caught.value)
     assert "[CFG-62]" in str(caught.value)
-    assert in_force(service) == {"rm": FILE}
-    assert admin.get_configuration().config == FILE
+    assert in_force(service) == {"rm": TWO}
+    assert admin.get_configuration().config == TWO
 
 
 def test_an_administrator_hears_in_one_line_that_nobody_answers() -> None:

@@ -105,15 +105,20 @@ def test_the_last_part_of_a_request_ends_no_pause() -> None:
     assert door.scheduler.has_work()
 
 
-@pytest.mark.remuda_rule("SI-2", "RM-9")
-def test_a_registration_ends_a_request_of_which_parts_are_missing() -> None:
+def registered_within_a_request() -> Caller:
+    """An RM that registered again after a part of a request; it has an ask that fits."""
     door = door_with()
     send(door, asking("a", continued=True))
     send(door, c.RegisterResourceManager("rm", Configuration((partition(leaf("a")),))))
     door.node("n1", {"vcore": 10})
     door.app("app")
     door.ask("app", "k", ONE)
-    assert door.place() == [("k-0", "n1")]
+    return door
+
+
+@pytest.mark.remuda_rule("SI-2", "RM-9")
+def test_a_registration_ends_a_request_of_which_parts_are_missing() -> None:
+    assert registered_within_a_request().place() == [("k-0", "n1")]
 
 
 @pytest.mark.remuda_rule("SI-2", "APP-16")
@@ -141,12 +146,7 @@ def test_no_timer_runs_out_between_the_parts_of_a_request(*, away: bool) -> None
 
 @pytest.mark.remuda_rule("SI-2", "RM-9")
 def test_timers_run_out_after_a_request_of_which_parts_are_missing() -> None:
-    door = door_with()
-    send(door, asking("a", continued=True))
-    send(door, c.RegisterResourceManager("rm", Configuration((partition(leaf("a")),))))
-    door.node("n1", {"vcore": 10})
-    door.app("app")
-    door.ask("app", "k", ONE)
+    door = registered_within_a_request()
     door.place()
     assert [x.state for x in of(door.wait(5 * MINUTE), e.ApplicationUpdated)] == ["Running"]
 
