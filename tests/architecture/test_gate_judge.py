@@ -32,6 +32,26 @@ def test_a_slow_down_of_30_percent_is_told_with_both_figures() -> None:
         assert "30% more" in line
 
 
+@pytest.mark.parametrize("kind", [TIME, WORK])
+def test_one_shape_that_is_30_percent_slower_than_the_others_is_told(kind: Kind) -> None:
+    """Also on a day on which all of them take longer."""
+    recorded = dict.fromkeys(("S1", "S2", "S3"), 400.0)
+    for common in (1.0, 1.04):
+        measured = {"S1": 400.0 * common, "S2": 520.0 * common, "S3": 400.0 * common}
+        assert [case for case, _ in compare(kind, measured, recorded)] == ["S2"]
+
+
+def test_a_day_on_which_all_times_are_larger_closes_nothing_and_30_percent_of_all_do() -> None:
+    recorded = dict.fromkeys(("S1", "S2", "S3", "S4"), 400.0)
+    slow = {"S1": 440.0, "S2": 460.0, "S3": 462.0, "S4": 490.0}
+    assert list(compare(TIME, slow, recorded)) == []
+    all_slower = {case: 1.3 * figure for case, figure in recorded.items()}
+    told = dict(compare(TIME, all_slower, recorded))
+    assert list(told) == list(recorded)
+    assert told["S1"].endswith("30% more, at most 25% of all shapes is let pass")
+    assert len(list(compare(WORK, slow, recorded))) == len(slow)
+
+
 def test_a_gain_has_to_be_recorded_lest_a_later_loss_hides_in_it() -> None:
     ((_, line),) = compare(WORK, {"S1": 300.0}, {"S1": 400.0})
     assert "25% less: keep the gain" in line
