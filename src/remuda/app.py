@@ -42,6 +42,9 @@ from remuda.runtime.configuration.file import INTERVAL_SECONDS, ConfigurationFil
 from remuda.runtime.configuration.process_settings import ProcessSettings
 from remuda.runtime.configuration.text import read_configuration, read_configuration_again
 from remuda.runtime.errors import LoopStoppedError, RecordingError
+from remuda.runtime.fault_points import scheduler_factory
+from remuda.runtime.fault_reports import FaultReports
+from remuda.runtime.faults import Reporter, no_report
 from remuda.runtime.interpreter import tune_interpreter
 from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
@@ -66,7 +69,8 @@ class Settings:
     requests and steps become spans, for OpenTelemetry as its variables say. ``rest_hosts``: names
     by which HTTP clients may call, besides its own (REST-145). ``grpc_connections``,
     ``rest_connections``: of one address, 0: any number. ``audit``: where records of what matters
-    for security are kept (EXT-26).
+    for security are kept (EXT-26). ``fault_reports``: where reports about faults of the scheduler
+    are written (SI-15); None: nowhere, its log has them.
     """
 
     config: Path | None
@@ -89,6 +93,7 @@ class Settings:
     grpc_connections: int = ADDRESS_CONNECTIONS
     rest_connections: int = ADDRESS_LIMIT
     audit: AuditSettings = field(default_factory=AuditSettings)
+    fault_reports: Path | None = None
 
 
 # What runs beside the service, on its loop; gets the address of the gRPC listener. The service ends
@@ -111,8 +116,10 @@ def run(settings: Settings, beside: Beside | None = None) -> None:
     stored = built_in() if settings.config is None else read_configuration(settings.config)
     resolvers = _resolvers(settings.ldap_settings)
     resolvers.require(stored, str(settings.config))
+    make_scheduler = scheduler_factory(os.environ)
     protection = read_protection(settings.grpc_files, settings.rest_files)
-    _require_writable(settings.observation.event_directory)
+    _require_writable("--event-dir", settings.observation.event_directory)
+    _require_writable("--fault-reports", settings.fault_reports)
     audit = AuditLog(settings.audit.files())
     tracing = open_tracing(os.environ) if settings.tracing else None
     with (
@@ -122,11 +129,13 @@ def run(settings: Settings, beside: Beside | None = None) -> None:
         probe.close()
         recorder = None if settings.record is None else JournalWriter(settings.record)
         core = SchedulerLoop(
+            make_scheduler,
             recorder=recorder,
             documents=StoredDocuments(stored),
             resolvers=resolvers,
             reservation_delay_ns=settings.reservation_delay_ns,
             limits=settings.limits,
+            contain=_reporter(settings.fault_reports),
         )
         core.configurations.watch(ProcessSettings())
         file = (
@@ -156,14 +165,19 @@ def run(settings: Settings, beside: Beside | None = None) -> None:
             raise RecordingError(recorder.failure)
 
 
-def _require_writable(directory: Path | None) -> None:
-    """Raise UsageError for a directory for event records that cannot be used. Rules: EVT-132."""
+def _require_writable(option: str, directory: Path | None) -> None:
+    """Raise UsageError for a directory that cannot be used. Rules: EVT-132, SI-15."""
     if directory is None:
         return
     if not directory.is_dir():
-        raise UsageError(f"--event-dir {directory}: is no directory; make it first")
+        raise UsageError(f"{option} {directory}: is no directory; make it first")
     if not os.access(directory, os.W_OK | os.X_OK):
-        raise UsageError(f"--event-dir {directory}: this user may not write there")
+        raise UsageError(f"{option} {directory}: this user may not write there")
+
+
+def _reporter(directory: Path | None) -> Reporter:
+    """Return what writes reports about faults. Rules: SI-15."""
+    return no_report if directory is None else FaultReports(directory)
 
 
 def _is_no_cut_off_call(record: logging.LogRecord) -> bool:

@@ -70,8 +70,9 @@ def outcome(effect: e.Effect) -> Outcome:
             | e.ReleaseRefused()
             | e.ObjectStateAnswered()
             | e.ResourceManagerStopped()
+            | e.ResourceManagerFailed()
         ):
-            raise TypeError("hints, gangs, pauses and operators are not compared")
+            raise TypeError("hints, gangs, pauses, operators and faults are not compared")
         case _:
             return verdict(effect)
 

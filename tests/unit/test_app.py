@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
 
 import remuda.app
@@ -14,7 +12,6 @@ from remuda.core.messages.effects import Effect
 from remuda.core.messages.queries import Query, View
 from remuda.core.ports import Predicates, PreemptionPredicates
 from remuda.runtime.errors import LoopStoppedError
-from remuda.runtime.loop import SchedulerLoop
 
 
 class BrokenScheduler:
@@ -50,7 +47,7 @@ class BrokenScheduler:
 def test_a_fault_of_the_core_ends_the_service_with_one_reason(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(remuda.app, "SchedulerLoop", partial(SchedulerLoop, BrokenScheduler))
+    monkeypatch.setattr(remuda.app, "scheduler_factory", lambda environment: BrokenScheduler)
     monkeypatch.setattr(remuda.app, "tune_interpreter", lambda: None)
     settings = Settings(
         config=None,

@@ -293,6 +293,15 @@ _AuditLogFiles = Annotated[
         help="Full files of the audit log that are kept, FILE.1 to FILE.COUNT.",
     ),
 ]
+_FaultReports = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        envvar="REMUDA_FAULT_REPORTS",
+        help="Directory for a report about each fault of the scheduler, with its input and its"
+        " state, to send to the developers; without it the log has the traceback.",
+    ),
+]
 _Tracing = Annotated[
     str,
     typer.Option(
@@ -337,6 +346,7 @@ def serve(
     audit_log: _AuditLog = None,
     audit_log_size: _AuditLogSize = 10,
     audit_log_files: _AuditLogFiles = 10,
+    fault_reports: _FaultReports = None,
     tracing: _Tracing = "off",
 ) -> None:
     """Run the scheduler as a service.
@@ -393,6 +403,7 @@ def serve(
             debug=debug,
             tracing=_traced(tracing),
             audit=AuditSettings(audit_log, audit_log_size * 2**20, audit_log_files),
+            fault_reports=fault_reports,
         )
     )
 

@@ -1,4 +1,4 @@
-"""The questions that the core asks its caller: about nodes and victims.
+"""The questions that the core asks its caller, about nodes and victims, and what it tells it.
 
 A question is a synchronous call without side effects. The caller of the core records its answers,
 so that a replay can give the same ones. If the RM is remote, the caller answers with a ticket; the
@@ -9,7 +9,7 @@ Rules: SI-80, SI-81, EXT-22, EXT-14.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from remuda.base.message import message
 
@@ -143,6 +143,22 @@ class AttemptWatch(Protocol):
     def __call__(self, *, begins: bool) -> None:
         """Note the begin or the end of one attempt. Rules: MET-13."""
         ...
+
+
+class FaultWatch(Protocol):
+    """Is called with a fault of the core before everything of an RM is dropped because of it.
+
+    It may read the scheduler, whose state of that RM may be wrong. It is called on the core's
+    thread, and returns nothing, so that no decision depends on it.
+    """
+
+    def __call__(self, rm_id: str, fault: Exception) -> None:
+        """Note a fault in work for an RM. Rules: SI-15."""
+        ...
+
+
+# Is called wherever the core reports something, so that tests can raise a fault there.
+FaultPoint: TypeAlias = Callable[[], None]
 
 
 def nobody_watches(*, begins: bool) -> None:

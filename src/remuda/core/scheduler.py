@@ -25,7 +25,7 @@ from remuda.core.apply.requests.asks import add_asks, release_asks
 from remuda.core.apply.requests.nodes import update_nodes
 from remuda.core.apply.requests.object_states import change_object_state
 from remuda.core.apply.requests.pauses import note_continued, pause, resume, stop_overdue
-from remuda.core.apply.requests.registration import register, stop_manager
+from remuda.core.apply.requests.registration import abandon, register, stop_manager
 from remuda.core.apply.requests.releases import release_allocations
 from remuda.core.apply.requests.reload import update_configuration
 from remuda.core.apply.requests.unreadable import refuse_unreadable
@@ -59,6 +59,8 @@ from remuda.core.model.partition import Partition
 from remuda.core.pending.ordering import settle
 from remuda.core.ports import (
     AttemptWatch,
+    FaultPoint,
+    FaultWatch,
     Predicates,
     PreemptionPredicates,
     always_true,
@@ -80,9 +82,19 @@ class Scheduler:
     ``verified``: every choice of victims is checked before it is carried out; tests set it.
     ``reservation_delay_ns``: how old an ask must be to reserve a node, None: never (RSV-3).
     ``limits``: how much each partition may keep (SI-14).
+
+    A fault of the core is raised to the caller, unless ``contain_faults`` was called.
     """
 
-    __slots__ = ("_after", "_cluster", "_partitions", "_ports", "_predicates", "_verified")
+    __slots__ = (
+        "_after",
+        "_cluster",
+        "_fault_watch",
+        "_partitions",
+        "_ports",
+        "_predicates",
+        "_verified",
+    )
 
     def __init__(
         self,
@@ -99,24 +111,41 @@ class Scheduler:
         self._verified = verified
         self._partitions: list[Partition] = []
         self._after: int = 0
+        self._fault_watch: FaultWatch | None = None
 
     def watch_attempts(self, watch: AttemptWatch) -> None:
         """Call ``watch`` when an attempt to preempt begins and when it ends. Rules: MET-13."""
         self._ports.watch = watch
 
+    def contain_faults(self, watch: FaultWatch) -> None:
+        """Drop only the RM for which a fault happened, and call ``watch`` before. Rules: SI-15."""
+        self._fault_watch = watch
+
+    def set_fault_point(self, point: FaultPoint | None) -> None:
+        """Call ``point`` wherever something is reported; it may raise. For tests. Rules: SI-15."""
+        self._cluster.fault_point = point
+
     def handle(self, command: Command, now_ns: int) -> list[Effect]:
         """Apply one command and return its effects.
 
         Each element of a request is applied wholly or changes nothing; refusals are effects.
-        Implements: SI-4. Rules: SI-1, SI-2, SI-3.
+        Implements: SI-4. Rules: SI-1, SI-2, SI-3, SI-15.
         """
-        turn = Turn(self._cluster, now_ns)
+        turn = Turn(self._cluster, now_ns, command.rm_id)
+        try:
+            self._handle(turn, command)
+        except Exception as fault:  # noqa: BLE001 - whatever it is, it is ours
+            self._contain(turn, fault)
+        return turn.effects
+
+    def _handle(self, turn: Turn, command: Command) -> None:
+        """Apply one command."""
         for partition in self._partitions:
             partition.types.begin()
         if isinstance(command, RegisterResourceManager):
             register(turn, command)
         elif isinstance(command, MoveWallClock):
-            self._cluster.calendar.move(now_ns, command.ahead_ns)
+            self._cluster.calendar.move(turn.now_ns, command.ahead_ns)
         elif command.rm_id not in self._cluster.managers:
             reason = f"resource manager '{command.rm_id}' is not registered"
             turn.emit(RequestRefused(command.rm_id, reason, "SI-1"))
@@ -133,7 +162,6 @@ class Scheduler:
         else:
             self._update(turn, command)
         self._settle(turn)
-        return turn.effects
 
     def step(self, now_ns: int, limit: int, *, timers: bool = True) -> list[Effect]:
         """Run due timers and make at most ``limit`` decisions.
@@ -143,9 +171,20 @@ class Scheduler:
         first. Due timers run before the next decision, unless ``timers`` is False. The effects do
         not depend on how a run is split into steps. The caller repeats the call while ``has_work``
         returns True.
-        Implements: CYC-1, CYC-32. Rules: CYC-3, SI-11, CYC-34.
+        Implements: CYC-1, CYC-32. Rules: CYC-3, SI-11, CYC-34, SI-15.
         """
         turn = Turn(self._cluster, now_ns)
+        while True:
+            try:
+                self._step(turn, limit, timers=timers)
+            except Exception as fault:  # noqa: BLE001 - whatever it is, it is ours
+                self._contain(turn, fault)  # with one RM less, what is due for the others follows
+            else:
+                return turn.effects
+
+    def _step(self, turn: Turn, limit: int, *, timers: bool) -> None:
+        """Run due timers and make decisions."""
+        now_ns = turn.now_ns
         deadlines = self._cluster.deadlines
         if timers:
             self._run_timers(turn)
@@ -153,6 +192,7 @@ class Scheduler:
             partition = self._next_partition()
             if partition is None:
                 break
+            turn.rm_id = partition.rm_id
             decision = decide(partition, self._predicates)
             if isinstance(decision, Allocate):
                 allocate(turn, partition, decision)
@@ -176,7 +216,6 @@ class Scheduler:
             settle(partition)
             if timers and deadlines.due(now_ns):
                 self._run_timers(turn)
-        return turn.effects
 
     def next_deadline(self) -> int | None:
         """Return when the caller must call ``step`` even without a command, None for never."""
@@ -228,6 +267,7 @@ class Scheduler:
         self._partitions = self._cluster.partitions()
         managers = self._cluster.managers
         for partition in self._partitions:
+            turn.rm_id = partition.rm_id
             end_runs(turn, partition)
             if not managers[partition.rm_id].continued:
                 review(turn, partition)
@@ -235,6 +275,28 @@ class Scheduler:
             settle(partition)
             if partition.waiting.gained_room.any:
                 partition.waiting.gained_room.unblocked = {}
+
+    def _contain(self, turn: Turn, fault: Exception) -> None:
+        """Drop the RM for which a fault happened, and finish the turn for the others.
+
+        Raises: the fault, if nobody watches for them, or if no RM can be blamed, or one for the
+        second time.
+        Implements: SI-15.
+        """
+        blamed: dict[str, None] = {}
+        while True:
+            rm_id = turn.rm_id
+            if self._fault_watch is None or not rm_id or rm_id in blamed:
+                raise fault
+            blamed[rm_id] = None
+            self._fault_watch(rm_id, fault)
+            abandon(turn, rm_id, fault)
+            try:
+                self._settle(turn)
+            except Exception as another:  # noqa: BLE001 - as above
+                fault = another
+            else:
+                return
 
     def _change(
         self,

@@ -44,6 +44,7 @@ from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.rows import rows
 from remuda.telemetry.events.durable.choice import StoreChoice
 from remuda.telemetry.events.pipeline import EventSystem
+from remuda.telemetry.faults import FaultWatch
 from remuda.telemetry.health.checker import HealthChecker
 from remuda.telemetry.history import SAMPLES, History
 from remuda.telemetry.metrics.exposition import Metrics
@@ -86,7 +87,8 @@ class Observation:
         core.configurations.watch(store.configure)
         self._events = EventSystem(core, choose=store.sink)
         recording = RecordingWatch(core.recorder)
-        self._checker = HealthChecker(core, [store.findings, recording.findings])
+        faults = FaultWatch(core.faults)
+        self._checker = HealthChecker(core, [store.findings, recording.findings, faults.findings])
         core.configurations.watch(self._checker)
         self._history = History(core, settings.history_samples)
         self.metrics = Metrics(
@@ -94,7 +96,7 @@ class Observation:
             settings.metrics,
             events=self._events.counters,
             stores=core.feeds,
-            more=[recording.add, *more],
+            more=[recording.add, faults.add, *more],
         )
         core.subscribe(self.metrics.refusals, records=False)
         self._core = core

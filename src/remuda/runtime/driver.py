@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, TypeAlias
 
 from remuda.base.message import message
@@ -25,6 +26,7 @@ from remuda.core.messages.effects import (
     Effect,
     ObjectStateAnswered,
     RegistrationAnswered,
+    ResourceManagerFailed,
     ResourceManagerStopped,
 )
 from remuda.core.messages.queries import (
@@ -39,8 +41,17 @@ from remuda.runtime.clock import CoreTime
 from remuda.runtime.configuration.configurations import Configurations
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.delivery import Delivery, Session
-from remuda.runtime.errors import NotRegisteredError
-from remuda.runtime.ports import Clock, Door, EffectSink, Recorder, SchedulerFactory, Watchable
+from remuda.runtime.errors import FaultError, NotRegisteredError
+from remuda.runtime.faults import Faults
+from remuda.runtime.guarded import GuardedScheduler
+from remuda.runtime.ports import (
+    Clock,
+    Containing,
+    EffectSink,
+    Recorder,
+    SchedulerFactory,
+    Watchable,
+)
 from remuda.runtime.requests import Moments, Request
 from remuda.runtime.roster import IN_PROCESS, Roster
 from remuda.runtime.rows import rows
@@ -78,7 +89,8 @@ def nobody_left(rm_id: str) -> None:
 class Driver:
     """A scheduler, its clock and its recorder, and the effects not handed out yet.
 
-    ``left`` is called for each RM that was stopped because it stayed away (RM-18).
+    ``left`` is called for each RM that the core dropped by itself (RM-18, SI-15). ``faults``: what
+    is done about faults of the core; None: they are raised.
     """
 
     def __init__(
@@ -93,6 +105,7 @@ class Driver:
         limits: Limits = DEFAULT_LIMITS,
         timings: Timings | None = None,
         roster: Roster | None = None,
+        faults: Faults | None = None,
     ) -> None:
         self.timings = timings or Timings()
         predicates = self.timings.listen(delivery.predicates)
@@ -101,14 +114,18 @@ class Driver:
             recorder.begin(reservation_delay_ns, limits)
             predicates = recorder.listen(predicates)
             victims = recorder.listen_about_victims(victims)
-        self._scheduler = make_scheduler(
+        scheduler = make_scheduler(
             predicates,
             preemption=victims,
             reservation_delay_ns=reservation_delay_ns,
             limits=limits,
         )
-        if isinstance(self._scheduler, Watchable):
-            self._scheduler.watch_attempts(self.timings.attempt)
+        if isinstance(scheduler, Watchable):
+            scheduler.watch_attempts(self.timings.attempt)
+        if faults is not None and isinstance(scheduler, Containing):
+            scheduler.contain_faults(partial(faults.note, scheduler))
+        self._faults = faults
+        self._scheduler = GuardedScheduler(scheduler, recorder, faults)
         self._delivery = delivery
         self._wall_ns = clock.wall_ns
         self._time = CoreTime(clock, self.handle)
@@ -138,12 +155,7 @@ class Driver:
             now_ns = self._time.now_ns()
         if isinstance(command, Request):
             now_ns = self._moments.of(command, now_ns)
-        if self._recorder is not None:
-            self._recorder.command(now_ns, command)
-        effects = self._scheduler.handle(command, now_ns)
-        if self._recorder is not None:
-            self._recorder.effects(effects)
-        return self._note(effects)
+        return self._note(self._scheduler.handle(command, now_ns))
 
     def hand_out(self) -> None:
         """Deliver the effects gathered so far, then the questions asked meanwhile. Rules: EXT-4."""
@@ -172,7 +184,7 @@ class Driver:
         took_ns = 0
         effects: list[Effect] = []
         for _ in range(slices):
-            effects += self._step(now_ns, limit, timers=timers)
+            effects += self._scheduler.step(now_ns, limit, timers=timers)
             took_ns = self.timings.read() - began
             if took_ns >= BURST_NS or not self._scheduler.has_work():
                 break
@@ -183,15 +195,6 @@ class Driver:
         more = self._scheduler.has_work()
         self.timings.step(took_ns, effects, rests=not more)
         return more
-
-    def _step(self, now_ns: int, limit: int, *, timers: bool) -> list[Effect]:
-        """Make one step of the core, and record it."""
-        if self._recorder is not None:
-            self._recorder.step(now_ns, limit, timers=timers)
-        effects = self._scheduler.step(now_ns, limit, timers=timers)
-        if self._recorder is not None:
-            self._recorder.effects(effects)
-        return effects
 
     def rest_ns(self) -> int | None:
         """Return how long the core has no work unless an input arrives; None: for ever."""
@@ -214,7 +217,10 @@ class Driver:
             raise NotRegisteredError(command.rm_id)
         effects = self.handle(command)
         self.hand_out()
-        return next(effect for effect in effects if isinstance(effect, ObjectStateAnswered))
+        for effect in effects:
+            if isinstance(effect, ObjectStateAnswered):
+                return effect
+        raise FaultError(command.rm_id)
 
     def check(self) -> None:
         """Recompute all counters of the core; raises InvariantViolation."""
@@ -237,8 +243,7 @@ class Driver:
         self._close(command.rm_id)
         if stored:
             command = self.configurations.complete(command)
-        effects = self.handle(command)
-        answer = next(effect for effect in effects if isinstance(effect, RegistrationAnswered))
+        answer = self._answer(command)
         if not answer.reason:
             self._delivery.open(command.rm_id, session)
             now_ns = self._wall_ns()
@@ -249,6 +254,17 @@ class Driver:
         self._roster.settle(command.rm_id)
         self.hand_out()
         return answer
+
+    def _answer(self, command: RegisterResourceManager) -> RegistrationAnswered:
+        """Return the answer to a registration; one that fails in the core is refused."""
+        refusal = "" if self._faults is None else self._faults.refusal(command.rm_id)
+        if refusal:
+            self.handle(UnregisterResourceManager(command.rm_id))
+            return RegistrationAnswered(command.rm_id, refusal, "SI-15")
+        for effect in self.handle(command):
+            if isinstance(effect, RegistrationAnswered):
+                return effect
+        return RegistrationAnswered(command.rm_id, str(FaultError(command.rm_id)), "SI-15")
 
     def unregister(self, rm_id: str) -> Removed:
         """Remove an RM and count what it owned. Implements: RM-19. Rules: RM-17."""
@@ -312,14 +328,25 @@ class Driver:
         self.configurations.leave(rm_id)
 
     def _give_up(self, effects: Sequence[Effect]) -> None:
-        """End the RMs that the core stopped because they stayed away. Rules: RM-17, RM-18."""
+        """End the RMs that the core dropped: because they stayed away, or after a fault.
+
+        Rules: RM-17, RM-18, SI-15.
+        """
         for effect in effects:
             if isinstance(effect, ResourceManagerStopped):
                 self._close(effect.rm_id)
-                self.left(effect.rm_id)
                 cause = "stayed away longer than rm.pauseTimeout"
                 self._roster.stop(effect.rm_id, cause, self._wall_ns())
                 _log.warning("resource manager %r is stopped: %s", effect.rm_id, cause)
+            elif isinstance(effect, ResourceManagerFailed) and self._faults is not None:
+                self._faults.failed.pop(effect.rm_id, None)
+                cause = f"the scheduler failed in work for it: {effect.fault}"
+                # First: what notes the end of a registration looks up why it ended.
+                self._roster.stop(effect.rm_id, cause, self._wall_ns())
+                self._close(effect.rm_id)
+            else:
+                continue
+            self.left(effect.rm_id)
 
     def close(self) -> None:
         """Finish the recording."""
@@ -328,12 +355,12 @@ class Driver:
 
     def _note(self, effects: Sequence[Effect]) -> Sequence[Effect]:
         """Keep effects for the next ``hand_out``."""
-        if self._away:
+        if self._away or (self._faults is not None and self._faults.failed):
             self._give_up(effects)
         self._outgoing.extend(effects)
         return effects
 
 
-def _live_applications(scheduler: Door, partition: PartitionView) -> int:
+def _live_applications(scheduler: GuardedScheduler, partition: PartitionView) -> int:
     found = scheduler.view(ApplicationRowsQuery(partition.name, rm_id=partition.rm_id))
     return len(found) if isinstance(found, Rows) else 0

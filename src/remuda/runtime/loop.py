@@ -5,9 +5,9 @@ each, steps with a limit so that no burst delays other threads for long, deliver
 sleeps until an input or the core's next deadline. It never polls: an idle scheduler costs nothing.
 Everything else in the process talks to it through the methods below, which any thread may call.
 
-A fault of ours (InvariantViolation or any other exception out of the core) ends the loop: the
-scheduler must not go on with state that may be wrong. The fault is reported in one line, and
-waiting calls fail.
+A fault of ours (InvariantViolation or any other exception out of the core) ends the loop, unless it
+can be held against one RM and ``contain`` says what to do then: the scheduler must not go on with
+state that may be wrong. The fault is reported in one line, and waiting calls fail.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from remuda.runtime.dumps import DumpSources
 from remuda.runtime.errand import Errand, promise
 from remuda.runtime.errors import LoopStoppedError
 from remuda.runtime.event_store import EventFeeds, EventStore
+from remuda.runtime.faults import Faults, Reporter
 from remuda.runtime.inbox import CAPACITY, Inbox, anything
 from remuda.runtime.operations import Operations
 from remuda.runtime.pace import MOST, Pace, Portion
@@ -76,6 +77,8 @@ class SchedulerLoop:
         line_capacity: elements per RM that may wait for such lookups before ``submit`` blocks.
         reservation_delay_ns: how old an ask must be to reserve a node; None: never (RSV-3).
         limits: how much each partition may keep (SI-14).
+        contain: writes reports about faults of the core in work for one RM, which end the
+            registration of that RM only; None: every fault ends the loop (SI-15).
         stopwatch: what measures the core, see timings.py.
         standstill: what holds timers after the process stood still; none beside a ``clock``.
 
@@ -85,8 +88,8 @@ class SchedulerLoop:
     for lookups, ``answers`` takes those of predicates that come later. ``room`` returns what
     completes when ``try_submit`` may succeed again. ``timings()`` tells how long steps, cycles and
     predicates took so far; ``watch_steps`` reports each step. ``feeds`` has the event records that
-    wait for RMs, and counts them. ``recorder``: as it was given. ``running()``: whether the core
-    thread lives, ``turns``: how many rounds of its loop it has made.
+    wait for RMs, and counts them. ``faults``: those that were contained. ``recorder``: as given.
+    ``running()``: whether the core thread lives, ``turns``: how many rounds of its loop it made.
 
     Implements: SI-10, RM-11. Rules: CYC-31, SI-2, SI-6, SI-7, SI-9, SI-24, SI-88, RM-2, RM-4, RM-9,
     RM-20.
@@ -104,6 +107,7 @@ class SchedulerLoop:
         line_capacity: int = LINE_CAPACITY,
         reservation_delay_ns: int | None = RESERVATION_DELAY_NS,
         limits: Limits = DEFAULT_LIMITS,
+        contain: Reporter | None = None,
         stopwatch: Stopwatch = perf_counter_ns,
         standstill: Standstill | None = None,
     ) -> None:
@@ -117,6 +121,7 @@ class SchedulerLoop:
             standstill = Standstill()
         self._standstill = standstill
         self.roster = Roster()
+        self.faults: Final[Faults | None] = contain and Faults(self._clock.wall_ns, contain)
         self._driver = Driver(
             make_scheduler,
             self._delivery,
@@ -127,6 +132,7 @@ class SchedulerLoop:
             limits=limits,
             timings=Timings(stopwatch),
             roster=self.roster,
+            faults=self.faults,
         )
         self.timings: Final[Callable[[], TimingsView]] = self._driver.timings.view
         self.watch_steps: Final[Callable[[StepWatch], None]] = self._driver.watch_steps

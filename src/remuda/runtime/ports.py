@@ -13,7 +13,7 @@ from remuda.config.process_limits import Limits
 from remuda.core.messages.commands import Command
 from remuda.core.messages.effects import Effect
 from remuda.core.messages.queries import Query, View
-from remuda.core.ports import AttemptWatch, Predicates, PreemptionPredicates
+from remuda.core.ports import AttemptWatch, FaultWatch, Predicates, PreemptionPredicates
 
 
 class Door(Protocol):
@@ -50,6 +50,15 @@ class Watchable(Protocol):
 
     def watch_attempts(self, watch: AttemptWatch) -> None:
         """Tell ``watch`` of each attempt, as it begins and ends. Rules: MET-13."""
+        ...
+
+
+@runtime_checkable
+class Containing(Protocol):
+    """A scheduler that goes on after a fault, without the RM it was for, as the core does."""
+
+    def contain_faults(self, watch: FaultWatch) -> None:
+        """Drop only the RM for which a fault happened, and call ``watch`` before. Rules: SI-15."""
         ...
 
 

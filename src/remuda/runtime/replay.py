@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -23,7 +24,7 @@ from remuda.core.ports import (
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.digest import EffectDigest
 from remuda.runtime.journal import AnswerLine, CommandLine, StepLine, VictimsLine
-from remuda.runtime.ports import Door, SchedulerFactory
+from remuda.runtime.ports import Containing, Door, SchedulerFactory
 from remuda.runtime.recorded import Input, Segment, command_of, segments
 
 AnyQuestion: TypeAlias = NodesQuestion | PreemptionQuestion
@@ -141,9 +142,14 @@ def _replay(segment: Segment, make_scheduler: SchedulerFactory) -> SegmentResult
         reservation_delay_ns=segment.reservation_delay_ns,
         limits=segment.limits,
     )
+    faults: list[str] = []
+    if isinstance(scheduler, Containing):
+        scheduler.contain_faults(partial(_note_fault, faults))
     difference, unfinished = "", False
     for entry in segment.inputs():
         difference = _repeat(scheduler, entry, answers, digest)
+        if faults and entry.outcome is None and not difference:
+            difference = f"the scheduler failed: {faults[-1]}"
         if difference:
             difference = f"input {entry.cause.number} ({_describe(entry.cause)}): {difference}"
             break
@@ -154,6 +160,13 @@ def _replay(segment: Segment, make_scheduler: SchedulerFactory) -> SegmentResult
     return SegmentResult(
         segment.line, compared, difference, segment.torn, unfinished, digest.hexdigest()
     )
+
+
+def _note_fault(faults: list[str], rm_id: str, fault: Exception) -> None:
+    """Contain a fault as the recorded process may have done (SI-15)."""
+    if isinstance(fault, _DivergedError):
+        raise fault
+    faults.append(f"{type(fault).__name__}: {fault}")
 
 
 def _repeat(scheduler: Door, entry: Input, answers: _RecordedAnswers, digest: EffectDigest) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, Final, TypeAlias, TypeGuard, TypeVar
@@ -79,6 +79,36 @@ def parts_of(request: R, most: int = PART) -> list[R]:
             lists: dict[str, Any] = dict.fromkeys(_LISTS[type(request)], ())
             lists[name] = some
             found.append(replace(request, **lists, continued=True))
+    found[-1] = replace(found[-1], continued=request.continued)
+    return found
+
+
+def elements_of(request: Request) -> Iterator[tuple[str, Any]]:
+    """Yield each element that could be read, with the name of its list, in their order."""
+    for name in _LISTS[type(request)]:
+        if not name.startswith("unreadable"):
+            for element in getattr(request, name):
+                yield name, element
+
+
+def single_parts(request: R, alone: Collection[int]) -> list[R]:
+    """Cut a request into parts, so that each element whose ``id`` is given is the only one of one.
+
+    They are handled as those of ``parts_of``.
+    """
+    runs: list[tuple[str, list[Any]]] = []
+    for name in _LISTS[type(request)]:
+        joinable = False
+        for element in getattr(request, name):
+            single = id(element) in alone
+            if single or not joinable:
+                runs.append((name, []))
+            runs[-1][1].append(element)
+            joinable = not single
+    nothing: dict[str, Any] = dict.fromkeys(_LISTS[type(request)], ())
+    found = [
+        replace(request, **{**nothing, name: tuple(some)}, continued=True) for name, some in runs
+    ]
     found[-1] = replace(found[-1], continued=request.continued)
     return found
 

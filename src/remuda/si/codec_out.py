@@ -29,6 +29,7 @@ from remuda.core.messages.effects import (
     RegistrationAnswered,
     ReleaseRefused,
     RequestRefused,
+    ResourceManagerFailed,
     ResourceManagerStopped,
 )
 from remuda.si.generation import Generation
@@ -188,6 +189,7 @@ _Single: TypeAlias = (
     | ConfigurationAnswered
     | ObjectStateAnswered
     | ResourceManagerStopped
+    | ResourceManagerFailed
     | ContainerStateUpdated
     | EventRecord
 )
@@ -211,9 +213,14 @@ def _single(effect: _Single) -> Response | None:
         case RequestRefused() | ReleaseRefused():
             _log.warning("request of %r refused: %s (%s)", effect.rm_id, effect.reason, effect.rule)
             return None
-        case RegistrationAnswered() | ConfigurationAnswered() | ObjectStateAnswered():
+        case (
+            RegistrationAnswered()
+            | ConfigurationAnswered()
+            | ObjectStateAnswered()
+            | ContainerStateUpdated()
+        ):
             return None
-        case ResourceManagerStopped() | ContainerStateUpdated() | EventRecord():
+        case ResourceManagerStopped() | ResourceManagerFailed() | EventRecord():
             return None
         case _:
             assert_never(effect)

@@ -43,6 +43,8 @@ def usage_grew(
             if tracker.wildcard and not tracker.announced:
                 tracker.announced = True
                 report_wildcard(turn, partition, tracker.key, events.SET)
+    if turn.fault_point is not None:
+        turn.fault_point()
     if not turn.cluster.tracking:
         return
     # This function builds the record itself, as every allocation comes here.

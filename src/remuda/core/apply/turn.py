@@ -19,20 +19,26 @@ class Turn:
     """The context of one call of ``handle`` or ``step``.
 
     ``now_ns``: the scheduler's time; ``wall_ns``: the same moment by the wall clock (CYC-34).
+    ``rm_id``: the RM whose objects are being changed, "" between two; a fault is held against it
+    (SI-15). ``fault_point``: called before each report, None outside of tests.
 
-    Rules: CYC-34.
+    Rules: CYC-34, SI-15.
     """
 
-    __slots__ = ("cluster", "effects", "now_ns", "wall_ns")
+    __slots__ = ("cluster", "effects", "fault_point", "now_ns", "rm_id", "wall_ns")
 
-    def __init__(self, cluster: Cluster, now_ns: int) -> None:
+    def __init__(self, cluster: Cluster, now_ns: int, rm_id: str = "") -> None:
         self.cluster = cluster
+        self.rm_id = rm_id
+        self.fault_point = cluster.fault_point
         self.now_ns = now_ns
         self.wall_ns: int = now_ns + cluster.calendar.ahead_ns()
         self.effects: list[Effect] = []
 
     def emit(self, effect: Effect) -> None:
         """Add an effect."""
+        if self.fault_point is not None:
+            self.fault_point()
         self.effects.append(effect)
 
     def event(
@@ -51,6 +57,8 @@ class Turn:
 
         Implements: EVT-12, EVT-13, EVT-7. Rules: EVT-1, EVT-11, EVT-130.
         """
+        if self.fault_point is not None:
+            self.fault_point()
         if not self.cluster.tracking:
             return
         record = EventRecord(

@@ -72,6 +72,17 @@ class ResourceManagerStopped:
 
 
 @message
+class ResourceManagerFailed:
+    """A fault of the scheduler in work for an RM: all it had was dropped; it may register again.
+
+    ``fault``: what kind of fault. No effect of the same call is sent to the RM (SI-15).
+    """
+
+    rm_id: str
+    fault: str
+
+
+@message
 class RequestRefused:
     """The whole request was refused because its RM is not registered (SI-1)."""
 
@@ -277,6 +288,7 @@ Effect: TypeAlias = (
     | ConfigurationAnswered
     | ObjectStateAnswered
     | ResourceManagerStopped
+    | ResourceManagerFailed
     | RequestRefused
     | ReleaseRefused
     | ApplicationsAnswered

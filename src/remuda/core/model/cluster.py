@@ -11,6 +11,7 @@ from remuda.core.model.calendar import Calendar
 from remuda.core.model.deadlines import Deadlines
 from remuda.core.model.partition import Partition
 from remuda.core.model.totals import KeptCounts
+from remuda.core.ports import FaultPoint
 
 
 @final
@@ -75,6 +76,7 @@ class Cluster:
 
     ``tracking``: whether event records are made (EVT-12); the latest extra map decides. ``counts``:
     counts of what happened so far; they survive the objects. ``limits``: of each partition (SI-14).
+    ``fault_point``: called wherever something is reported; None outside of tests.
     Rules: RSV-3, EVT-12, SI-14.
     """
 
@@ -82,6 +84,7 @@ class Cluster:
         "calendar",
         "counts",
         "deadlines",
+        "fault_point",
         "limits",
         "managers",
         "reservation_delay_ns",
@@ -96,6 +99,7 @@ class Cluster:
         self.managers: dict[str, ResourceManager] = {}
         self.tracking: bool = True
         self.counts = KeptCounts()
+        self.fault_point: FaultPoint | None = None
 
     def partition(self, rm_id: str, name: str) -> Partition | None:
         """Find a partition by the name an RM uses. Implements: RM-21, RM-24. Rules: RM-22."""

@@ -115,6 +115,8 @@ class Lives:
         reason = "ended inside this process"
         if status is not None and status.state is RmState.PAUSED:
             reason = f"stayed away: {status.cause}"
+        elif status is not None and status.state is RmState.STOPPED:
+            reason = status.cause
         self._audit(Record(UNREGISTER, rm_id=rm_id, reason=reason, replaced=connection))
 
     def _present(self, rm_id: str) -> str:

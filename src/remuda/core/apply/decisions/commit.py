@@ -240,6 +240,8 @@ def enter(
     elif application.state != states.RUNNING:
         allocation_added(turn, partition, application)
     charge(partition, allocation, request)
+    if turn.fault_point is not None:
+        turn.fault_point()
     if not application.seen:
         look(turn, partition, application)
     usage_grew(turn, partition, application, resource)

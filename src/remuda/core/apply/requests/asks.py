@@ -157,6 +157,8 @@ def _wants_no_more(turn: Turn, partition: Partition, request: Request, *, lowere
 def _report_asked(turn: Turn, partition: Partition, request: Request) -> None:
     """Emit the event that an ask was accepted. Implements: EVT-17, EVT-29."""
     ask = request.ask
+    if turn.fault_point is not None:
+        turn.fault_point()
     # This function builds the record itself, as every ask comes here.
     turn.effects.append(
         EventRecord(

@@ -85,6 +85,7 @@ def stop_overdue(turn: Turn) -> None:
     Rules: RM-17, RM-18. Emits: EventRecord, ResourceManagerStopped.
     """
     while (stop := turn.cluster.next_stop()) is not None and stop[0] <= turn.now_ns:
+        turn.rm_id = stop[1]
         stop_manager(turn, stop[1])
         turn.emit(ResourceManagerStopped(stop[1]))
 

@@ -13,7 +13,7 @@ from remuda.core.apply.requests.teardown import take_apart
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
 from remuda.core.messages.commands import RegisterResourceManager
-from remuda.core.messages.effects import RegistrationAnswered
+from remuda.core.messages.effects import RegistrationAnswered, ResourceManagerFailed
 from remuda.core.model import states
 from remuda.core.model.applications.application import Application
 from remuda.core.model.cluster import ResourceManager
@@ -50,6 +50,29 @@ def stop_manager(turn: Turn, rm_id: str) -> None:
             _count_failed(partition, application)
             _report_failed(turn, partition, application)
     _forget(turn, rm_id)
+
+
+def abandon(turn: Turn, rm_id: str, fault: Exception) -> None:
+    """Drop an RM with everything it has after a fault in work for it; it may register again.
+
+    Its state may be wrong in any way, so nothing of it is reported, and errors on the way are
+    ignored. Resource managers share no objects, so the others do not notice.
+    Emits: ResourceManagerFailed. Rules: SI-15.
+    """
+    cluster = turn.cluster
+    manager = cluster.managers.pop(rm_id, None)
+    cluster.deadlines.thaw(rm_id, turn.now_ns)
+    cluster.deadlines.release(rm_id)
+    if manager is not None:
+        cluster.deadlines.forget(manager.own())
+        for partition in manager.own():
+            try:
+                keep_counts(turn, partition)
+                take_apart(partition)
+            except Exception:  # noqa: BLE001, S112 - what remains is garbage all the same
+                continue
+    turn.effects = [effect for effect in turn.effects if effect.rm_id != rm_id]
+    turn.effects.append(ResourceManagerFailed(rm_id, type(fault).__name__))
 
 
 def _count_failed(partition: Partition, application: Application) -> None:

@@ -32,6 +32,7 @@ def expire_due(turn: Turn) -> None:
     """
     while (deadline := turn.cluster.deadlines.pop_due(turn.now_ns)) is not None:
         partition = deadline.partition
+        turn.rm_id = partition.rm_id
         if turn.cluster.has(partition):
             _run(turn, partition, deadline)
 

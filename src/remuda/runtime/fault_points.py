@@ -1,0 +1,71 @@
+"""Lets the core fail on purpose, to try what a fault costs. Only for tests and drills.
+
+    REMUDA_FAULT_POINTS=7:1000 remuda serve     fails about once in 1,000 reports, by seed 7
+
+The core passes a fault point wherever it reports something, in the middle of its changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+from typing import Final
+
+from remuda.base.errors import UsageError
+from remuda.config.process_limits import Limits
+from remuda.core.ports import Predicates, PreemptionPredicates
+from remuda.core.scheduler import Scheduler
+from remuda.runtime.ports import SchedulerFactory
+
+VARIABLE: Final = "REMUDA_FAULT_POINTS"
+
+
+class InjectedFault(Exception):  # noqa: N818 - it stands for any exception, also one of Python
+    """A fault that was ordered."""
+
+
+class FaultPoints:
+    """Raises InjectedFault about once in ``one_in`` calls. Same seed, same calls."""
+
+    def __init__(self, seed: int, one_in: int) -> None:
+        self._random = Random(seed)  # noqa: S311 - nothing secret
+        self._one_in = one_in
+        self.raised = 0
+
+    def __call__(self) -> None:
+        """Pass a fault point."""
+        if self._random.randrange(self._one_in) == 0:
+            self.raised += 1
+            raise InjectedFault(f"fault {self.raised}, which {VARIABLE} ordered")
+
+
+def scheduler_factory(environment: Mapping[str, str]) -> SchedulerFactory:
+    """Return what makes the core: one that fails on purpose if the environment says so.
+
+    Raises: UsageError.
+    """
+    text = environment.get(VARIABLE, "")
+    if not text:
+        return Scheduler
+    seed, _, one_in = text.partition(":")
+    if not (seed.isdecimal() and one_in.isdecimal() and int(one_in) > 0):
+        raise UsageError(f"{VARIABLE}: '{text}' is not SEED:COUNT, for example 7:1000")
+    points = FaultPoints(int(seed), int(one_in))
+
+    def make(
+        predicates: Predicates,
+        *,
+        preemption: PreemptionPredicates,
+        reservation_delay_ns: int | None,
+        limits: Limits,
+    ) -> Scheduler:
+        scheduler = Scheduler(
+            predicates,
+            preemption=preemption,
+            reservation_delay_ns=reservation_delay_ns,
+            limits=limits,
+        )
+        scheduler.set_fault_point(points)
+        return scheduler
+
+    return make

@@ -1,0 +1,153 @@
+"""A fault of the core ends the registration of one RM, and nothing else (SI-15)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from remuda.config.schema import Configuration
+from remuda.core.messages import commands as c
+from remuda.core.messages import effects as e
+from remuda.core.messages import queries as q
+from remuda.core.messages.effects import Effect
+from remuda.core.scheduler import Scheduler
+from tests.unit.core.door import START, Caller, leaf, of, partition
+
+pytestmark = pytest.mark.remuda_rule("SI-15")
+
+ONE = {"vcore": 1}
+CONFIGURATION = Configuration((partition(leaf("a")),))
+
+
+class OurFaultError(Exception):
+    """Any fault."""
+
+
+def failing_at(count: int) -> Callable[[], None]:
+    """A fault point that raises when it is passed for that many times."""
+    left = [count]
+
+    def point() -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            raise OurFaultError("ordered")
+
+    return point
+
+
+class Two:
+    """Two RMs with a node and an application each, on one scheduler that contains faults."""
+
+    def __init__(self) -> None:
+        self.first = Caller(leaf("a"))
+        self.scheduler = self.first.scheduler
+        self.told: list[tuple[str, str, int]] = []
+        self.scheduler.contain_faults(self.note)
+        registration = c.RegisterResourceManager("other", CONFIGURATION)
+        self.scheduler.handle(registration, START)
+        for rm_id in ("rm", "other"):
+            node = c.NodeUpdate("n1", c.CREATE, {"vcore": 10})
+            new = c.NewApplication("app", "root.a", user="ann")
+            self.scheduler.handle(c.UpdateNodes(rm_id, (node,)), START)
+            self.scheduler.handle(c.UpdateApplications(rm_id, (new,)), START)
+
+    def note(self, rm_id: str, fault: Exception) -> None:
+        self.told.append((rm_id, str(fault), len(self.owners())))
+
+    def owners(self) -> list[str]:
+        views = self.scheduler.view(q.PartitionsQuery())
+        assert isinstance(views, tuple)
+        return sorted([view.rm_id for view in views if isinstance(view, q.PartitionView)])
+
+    def ask(self, rm_id: str, *keys: str) -> list[Effect]:
+        asks = tuple([c.Ask("app", key, ONE) for key in keys])
+        return self.scheduler.handle(c.UpdateAllocations(rm_id, asks=asks), START)
+
+    def place(self) -> list[Effect]:
+        found = self.scheduler.step(START, 100)
+        while self.scheduler.has_work():
+            found += self.scheduler.step(START, 100)
+        return found
+
+
+def test_without_a_watch_the_caller_gets_the_fault() -> None:
+    door = Caller(leaf("a"))
+    door.scheduler.set_fault_point(failing_at(1))
+    with pytest.raises(OurFaultError):
+        door.app("app")
+
+
+def test_a_fault_in_a_request_drops_the_rm_and_none_of_its_effects_is_told() -> None:
+    two = Two()
+    two.scheduler.set_fault_point(failing_at(2))
+    found = two.ask("rm", "k1", "k2", "k3", "k4")
+    assert [effect for effect in found if effect.rm_id == "rm"] == [
+        e.ResourceManagerFailed("rm", "OurFaultError")
+    ]
+    assert two.told == [("rm", "ordered", 2)]  # it could still look at both
+    assert two.owners() == ["other"]
+    two.scheduler.set_fault_point(None)
+    (refused,) = of(two.ask("rm", "k5"), e.RequestRefused)
+    assert refused.rule == "SI-1"
+    two.scheduler.check()
+
+
+def test_a_fault_in_a_decision_ends_the_rm_it_was_for_and_the_others_go_on() -> None:
+    two = Two()
+    two.ask("rm", "a1", "a2", "a3")
+    two.ask("other", "b1", "b2", "b3")
+    two.scheduler.set_fault_point(failing_at(5))
+    found = two.place()
+    (failed,) = of(found, e.ResourceManagerFailed)
+    (survivor,) = {"rm", "other"} - {failed.rm_id}
+    placed = sorted([new.allocation_id[:2] for new in of(found, e.AllocationNew)])
+    assert placed == [f"{'a' if survivor == 'rm' else 'b'}{number}" for number in (1, 2, 3)]
+    two.scheduler.check()
+
+
+def test_it_may_register_again_and_report_what_runs() -> None:
+    two = Two()
+    two.scheduler.set_fault_point(failing_at(2))
+    two.ask("rm", "k1", "k2")
+    two.scheduler.set_fault_point(None)
+    again = c.RegisterResourceManager("rm", CONFIGURATION)
+    (answer,) = of(two.scheduler.handle(again, START), e.RegistrationAnswered)
+    assert answer.reason == ""
+    two.first.node("n1", {"vcore": 10})
+    two.first.app("app")
+    two.first.existing("app", "id-1", "n1", ONE)
+    assert two.first.node_view("n1").allocated == ONE
+    two.scheduler.check()
+
+
+def test_a_fault_in_a_timer_is_held_against_the_owner_of_the_timer() -> None:
+    two = Two()
+    ask = c.Ask("app", "k1", ONE, execution_timeout_ms=1_000)
+    two.scheduler.handle(c.UpdateAllocations("other", asks=(ask,)), START)
+    two.place()
+    two.scheduler.set_fault_point(failing_at(1))
+    found = two.scheduler.step(START + 2_000_000_000, 0)
+    assert of(found, e.ResourceManagerFailed) == [e.ResourceManagerFailed("other", "OurFaultError")]
+
+
+def test_a_registration_that_fails_leaves_nothing() -> None:
+    scheduler = Scheduler()
+    scheduler.contain_faults(lambda rm_id, fault: None)
+    scheduler.set_fault_point(failing_at(1))
+    found = scheduler.handle(c.RegisterResourceManager("rm", CONFIGURATION), START)
+    assert found == [e.ResourceManagerFailed("rm", "OurFaultError")]
+    assert scheduler.view(q.PartitionsQuery()) == ()
+    assert scheduler.next_deadline() is None
+
+
+def test_a_watch_that_raises_is_heard() -> None:
+    two = Two()
+
+    def refuse(rm_id: str, fault: Exception) -> None:
+        raise fault
+
+    two.scheduler.contain_faults(refuse)
+    two.scheduler.set_fault_point(failing_at(1))
+    with pytest.raises(OurFaultError):
+        two.ask("rm", "k1")
