@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from asyncio import StreamReader
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 
 import pytest
 
+from remuda.edges.rest.transport import bodies
 from remuda.edges.rest.transport import server as server_module
 from remuda.edges.rest.transport.app import build_app
-from remuda.edges.rest.transport.bodies import Room
+from remuda.edges.rest.transport.bodies import PATIENCE_SECONDS, SMALL, Room
 from remuda.edges.rest.transport.server import (
     ADDRESS_LIMIT,
     HEADER_LIMIT,
@@ -70,20 +72,90 @@ def test_bodies_that_do_not_come_keep_nobody_waiting(views: object) -> None:
     asyncio.run(run())
 
 
-def test_bodies_wait_for_room_that_others_give_back() -> None:
+LARGE = 2 * SMALL
+SLOW_BODIES = [(4, LARGE - 1), (40, LARGE - 1), (40, 1)]
+
+
+def post(size: int) -> bytes:
+    return request("POST /ws/v1/validate-conf HTTP/1.1", f"Content-Length: {size}") + b"#" * size
+
+
+@asynccontextmanager
+async def slow_bodies(port: int, count: int, sent: int) -> AsyncIterator[list[StreamReader]]:
+    """Connections of 127.0.0.2, each of which has sent a part of a large body and stops there."""
+    opened = [
+        await asyncio.open_connection("127.0.0.1", port, local_addr=("127.0.0.2", 0))
+        for _ in range(count)
+    ]
+    for _, writer in opened:
+        writer.write(post(LARGE)[: sent - LARGE])
+    yield [reader for reader, _ in opened]
+    for _, writer in opened:
+        writer.close()
+
+
+@pytest.mark.remuda_rule("REST-61")
+@pytest.mark.parametrize("origin", ["127.0.0.2", "127.0.0.3"])
+@pytest.mark.parametrize("count, sent", SLOW_BODIES)
+def test_a_small_body_waits_for_no_other(
+    views: object, monkeypatch: pytest.MonkeyPatch, count: int, sent: int, origin: str
+) -> None:
+    monkeypatch.setattr(bodies, "PATIENCE_SECONDS", 600)
+
     async def run() -> None:
-        room = Room(10)
-        async with room.share() as first:
-            await first.grow(4)
-            async with room.share() as second:
-                await second.grow(6)
-                waits = asyncio.create_task(first.grow(5))
+        async with serving(views) as port, slow_bodies(port, count, sent):
+            answer = await exchange(port, post(SMALL), local_addr=(origin, 0))
+            assert answer.startswith(b"HTTP/1.1 200")
+
+    asyncio.run(run())
+
+
+@pytest.mark.remuda_rule("REST-61")
+@pytest.mark.parametrize("origin", ["127.0.0.2", "127.0.0.3"])
+@pytest.mark.parametrize("count, sent", SLOW_BODIES)
+def test_a_large_body_takes_the_place_of_a_slow_one(
+    views: object, monkeypatch: pytest.MonkeyPatch, count: int, sent: int, origin: str
+) -> None:
+    assert PATIENCE_SECONDS == 1
+    monkeypatch.setattr(bodies, "BODY_SECONDS", 600)
+    monkeypatch.setattr(bodies, "PATIENCE_SECONDS", 0.05)
+
+    async def run() -> None:
+        async with serving(views) as port, slow_bodies(port, count, sent) as slow:
+            answer = await exchange(port, post(LARGE), local_addr=(origin, 0))
+            assert answer.startswith(b"HTTP/1.1 200")
+            if sent > SMALL:
+                first = await asyncio.wait_for(slow[0].read(), 10)
+                assert first.startswith(b"HTTP/1.1 408")
+                assert b"did not arrive in time" in first
+
+    asyncio.run(run())
+
+
+@pytest.mark.remuda_rule("REST-61")
+def test_places_for_large_bodies_go_to_addresses_that_have_fewest() -> None:
+    async def run() -> None:
+        room = Room(2)
+        with ExitStack() as first, ExitStack() as second, ExitStack() as rest:
+            for stack in (first, second):
+                share = stack.enter_context(room.share("a"))
+                await share.grow(SMALL)
+                await share.grow(1)
+            third, fourth = (rest.enter_context(room.share(name)) for name in "ab")
+            waits = [asyncio.create_task(each.grow(LARGE)) for each in (third, fourth)]
+            await asyncio.sleep(0)
+            assert not any(each.done() for each in waits)
+            with room.share("b") as gone:
+                leaving = asyncio.create_task(gone.grow(LARGE))
                 await asyncio.sleep(0)
-                assert not waits.done()
-            await waits
-            assert first.held == 9
-        async with room.share() as last:
-            await asyncio.wait_for(last.grow(10), 60)
+                leaving.cancel()
+                with suppress(asyncio.CancelledError):
+                    await leaving
+            first.close()
+            await asyncio.wait_for(waits[1], 60)
+            assert not waits[0].done()
+            second.close()
+            await asyncio.wait_for(waits[0], 60)
 
     asyncio.run(run())
 

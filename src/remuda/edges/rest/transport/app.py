@@ -24,6 +24,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from remuda.edges.addresses import source
 from remuda.edges.identities import Identity
 from remuda.edges.rest.requests.asking import Asked, Views
 from remuda.edges.rest.requests.endpoint import Body, Endpoint, Routes, Shown, Stream
@@ -74,8 +75,7 @@ _GZIP_FROM: Final = 1_400
 # Speed over size: 5 MB of JSON shrink 10 times within 50 ms.
 _GZIP_LEVEL: Final = 3
 
-# Bodies of a route that are checked at a time, and those of full length for whose bytes there is
-# room; others wait. A body that arrives slowly keeps nobody waiting.
+# Bodies of a route that are checked at a time, and large ones that are held at a time; others wait.
 _CHECKED: Final = 2
 _BODIES: Final = 4
 
@@ -186,7 +186,7 @@ class _Answerer:
         self._endpoint = endpoint
         self._allow = _ALLOW_POST if endpoint.body_limit else _ALLOW
         self._headers = _cors(self._allow) if cors else {}
-        self._room = Room(_BODIES * endpoint.body_limit)
+        self._room = Room(_BODIES)
         self._checked = asyncio.Semaphore(_CHECKED)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -216,7 +216,8 @@ class _Answerer:
         limit = self._endpoint.body_limit
         if not limit:
             return await self._endpoint.handler(self._views, self._asked(request, b""))
-        async with self._room.share() as share:
+        origin = "" if request.client is None else source(request.client.host)
+        with self._room.share(origin) as share:
             asked = self._asked(request, await read_body(request, limit, share))
             async with self._checked:
                 return await self._endpoint.handler(self._views, asked)
