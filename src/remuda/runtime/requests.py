@@ -22,6 +22,9 @@ R = TypeVar("R", bound=Request)
 # Elements of a part of a long request. So many take the core some milliseconds.
 PART: Final = 256
 
+# Elements that count as several. The other elements of a list are many, so they are not looked at.
+_HEAVY: Final = (NodeUpdate, NewApplication)
+
 # A new application goes through placement rules, which may take as long as this many asks.
 _RULES: Final = 4
 
@@ -115,6 +118,10 @@ def single_parts(request: R, alone: Collection[int]) -> list[R]:
 
 def _portions(elements: tuple[Any, ...], most: int) -> Iterator[tuple[Any, ...]]:
     """Yield the elements of a list, up to ``most`` at a time; some count as several."""
+    if elements and not isinstance(elements[0], _HEAVY):
+        for begin in range(0, len(elements), most):
+            yield elements[begin : begin + most]
+        return
     begin = heft = 0
     for place, element in enumerate(elements):
         own = _effort(element)
@@ -126,11 +133,9 @@ def _portions(elements: tuple[Any, ...], most: int) -> Iterator[tuple[Any, ...]]
         yield elements[begin:]
 
 
-def _effort(element: object) -> int:
+def _effort(element: NodeUpdate | NewApplication) -> int:
     """Return as how many asks an element counts: a node with what is on it, placement rules."""
-    if isinstance(element, NodeUpdate):
-        return 1 + len(element.existing)
-    return _RULES if isinstance(element, NewApplication) else 1
+    return 1 + len(element.existing) if isinstance(element, NodeUpdate) else _RULES
 
 
 class Moments:

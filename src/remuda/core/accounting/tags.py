@@ -15,6 +15,8 @@ from remuda.core.model.partition import Partition
 
 def characters(tags: Tags) -> int:
     """Return the characters of all names and texts. Rules: SI-14."""
+    if not tags:
+        return 0  # as of most asks
     return sum([len(name) + len(text) for name, text in tags.items()])
 
 
