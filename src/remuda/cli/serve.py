@@ -234,6 +234,15 @@ _MetricsUsers = Annotated[
         help="Show the usage of each user, for at most that many users; the others are one series.",
     ),
 ]
+_MetricsQueues = Annotated[
+    int,
+    typer.Option(
+        metavar="COUNT",
+        envvar="REMUDA_METRICS_QUEUES",
+        help="Show the metrics of each queue for at most that many queues, in the order of their"
+        " paths; the other leaves are one series.",
+    ),
+]
 _RestTlsCert = Annotated[
     Path | None,
     typer.Option(
@@ -339,6 +348,7 @@ def serve(
     metrics_prefix: _MetricsPrefix = "yunikorn",
     metrics_queue_names: _MetricsQueueNames = "containers",
     metrics_users: _MetricsUsers = 0,
+    metrics_queues: _MetricsQueues = 10_000,
     rest_tls_cert: _RestTlsCert = None,
     rest_tls_key: _RestTlsKey = None,
     rest_access: _RestAccess = None,
@@ -393,7 +403,9 @@ def serve(
             observation=ObservationSettings(
                 cluster_name,
                 history_samples,
-                read_metrics_settings(metrics_prefix, metrics_queue_names, metrics_users),
+                read_metrics_settings(
+                    metrics_prefix, metrics_queue_names, metrics_users, metrics_queues
+                ),
                 event_dir,
             ),
             grpc_files=Files(

@@ -69,7 +69,9 @@ class Metrics:
     ) -> None:
         self._settings = settings or MetricsSettings()
         self._source = source
-        self._reader = reader or Reader(source, users=self._settings.users > 0)
+        self._reader = reader or Reader(
+            source, users=self._settings.users > 0, most_queues=self._settings.queues
+        )
         self._events = events
         self._stores = stores or NoStores()
         self._more = tuple(more)

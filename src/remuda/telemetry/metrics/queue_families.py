@@ -13,13 +13,10 @@ from remuda.base.resources import Resource
 from remuda.telemetry.metrics.families import Families, Seen, sanitised
 from remuda.telemetry.metrics.reading import QueueSum, Reading
 from remuda.telemetry.metrics.scheduler_families import LIVE
-from remuda.telemetry.metrics.settings import ALL, NONE, MetricsSettings
+from remuda.telemetry.metrics.settings import ALL, NONE, OTHERS, MetricsSettings
 
 # MET-22 (of later releases): live states, by label.
 _LIVE: Final = {"new": ("New",), "accepted": ("Accepted",), **LIVE}
-
-# The name under which the usage beyond the bound is shown together; no user can have it.
-OTHERS: Final = "(others)"
 
 _CONTAINERS: Final = "Allocations of a queue that came and went, by state."
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Protocol, TypeVar
 
 from remuda.base.duration import SECOND
@@ -30,6 +30,7 @@ from remuda.core.messages.measures import (
 )
 from remuda.core.messages.queries import Query, View
 from remuda.runtime.timings import TimingsView
+from remuda.telemetry.metrics.settings import OTHERS, QUEUES
 
 V = TypeVar("V")
 
@@ -105,13 +106,22 @@ class Reader:
     Args:
         source: the scheduler.
         users: whether what users hold is read too.
+        most_queues: queues that are read one by one; further leaves are one sum, OTHERS.
         clock: the time of day in nanoseconds.
+
+    Rules: MET-54.
     """
 
     def __init__(
-        self, source: Source, *, users: bool = False, clock: Callable[[], int] = time.time_ns
+        self,
+        source: Source,
+        *,
+        users: bool = False,
+        most_queues: int = QUEUES,
+        clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self._source = source
+        self._most_queues = most_queues
         self._users = users
         self._clock = clock
         self._lock = threading.Lock()
@@ -140,10 +150,17 @@ class Reader:
         queues: dict[str, QueueSum] = {}
         users: dict[str, dict[str, int]] = {}
         rows, applications = self._rows()
+        shown = _shown(rows, self._most_queues)
         for row in rows:
-            _add(queues.setdefault(row.path.lower(), QueueSum()), row)
+            if row.path.lower() in shown:
+                _add(queues.setdefault(row.path.lower(), QueueSum()), row)
+            elif row.leaf:
+                without = replace(row, guaranteed=None, maximum=None, max_applications=0)
+                _add(queues.setdefault(OTHERS, QueueSum()), without)
         for part in applications:
-            _add_applications(queues.setdefault(part.path.lower(), QueueSum()), part)
+            path = part.path.lower()
+            path = path if path in shown else OTHERS
+            _add_applications(queues.setdefault(path, QueueSum()), part)
             for user, held in part.users.items():
                 _add_amounts(users.setdefault(user, {}), held)
         return Reading(now_ns, lag_ns, totals, nodes, dict(sorted(queues.items())), users)
@@ -170,6 +187,12 @@ class Reader:
         answer = self._source.query(query).result(_PATIENCE)
         assert isinstance(answer, kind)
         return answer
+
+
+def _shown(rows: Sequence[QueueMeasures], most: int) -> Container[str]:
+    """Return the paths of the queues that are shown one by one. Implements: MET-54."""
+    paths = {row.path.lower() for row in rows}
+    return paths if len(paths) <= most else set(sorted(paths)[:most])
 
 
 def _add(total: QueueSum, row: QueueMeasures) -> None:

@@ -53,7 +53,12 @@ class Scraper:
         chosen = settings or MetricsSettings()
         self.source = Source(caller.scheduler)
         self.now = START
-        reader = Reader(self.source, users=chosen.users > 0, clock=lambda: self.now)
+        reader = Reader(
+            self.source,
+            users=chosen.users > 0,
+            most_queues=chosen.queues,
+            clock=lambda: self.now,
+        )
         self.metrics = Metrics(
             self.source,
             chosen,

@@ -56,21 +56,22 @@ def test_every_name_of_ours_begins_with_the_prefix() -> None:
 
 @pytest.mark.remuda_rule("MET-2", "KV-6")
 @pytest.mark.parametrize(
-    "prefix, names, users, fault",
+    "prefix, names, users, queues, fault",
     [
-        ("", "all", 0, "--metrics-prefix: '' cannot begin"),
-        ("1a", "all", 0, "--metrics-prefix: '1a' cannot begin"),
-        ("a-b", "all", 0, "--metrics-prefix: 'a-b' cannot begin"),
-        ("a" * 65, "all", 0, "cannot begin"),
-        ("a", "some", 0, "--metrics-queue-names: 'some' is not one of none, containers, all"),
-        ("a", "all", -1, "--metrics-users: -1 is not between 0 and 10000"),
-        ("a", "all", 10_001, "is not between"),
+        ("", "all", 0, 1, "--metrics-prefix: '' cannot begin"),
+        ("1a", "all", 0, 1, "--metrics-prefix: '1a' cannot begin"),
+        ("a-b", "all", 0, 1, "--metrics-prefix: 'a-b' cannot begin"),
+        ("a" * 65, "all", 0, 1, "cannot begin"),
+        ("a", "some", 0, 1, "--metrics-queue-names: 'some' is not one of none, containers, all"),
+        ("a", "all", -1, 1, "--metrics-users: -1 is not between 0 and 10000"),
+        ("a", "all", 10_001, 1, "is not between"),
+        ("a", "all", 0, 0, "--metrics-queues: 0 is not between 1 and 1000000"),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused_in_one_line(
-    prefix: str, names: str, users: int, fault: str
+    prefix: str, names: str, users: int, queues: int, fault: str
 ) -> None:
     with pytest.raises(UsageError) as refused:
-        read_metrics_settings(prefix, names, users)
+        read_metrics_settings(prefix, names, users, queues)
     assert fault in str(refused.value)
     assert "\n" not in str(refused.value)

@@ -302,6 +302,29 @@ def test_usage_by_user_is_a_choice_and_bounded() -> None:
     assert two.values(metric, "user", resource="vcore") == {"ann": 2, "bob": 1, "(others)": 2}
 
 
+@pytest.mark.remuda_rule("MET-54")
+def test_of_many_queues_the_first_are_shown_and_the_other_leaves_are_one() -> None:
+    names = [f"q{number}" for number in range(6)]
+    caller = Caller(*[leaf(name, {"vcore": 9}, {"vcore": 1}) for name in names])
+    caller.node("n1", {"vcore": 100})
+    for number, name in enumerate(names):
+        caller.app(name, f"root.{name}")
+        caller.ask(name, "k", {"vcore": 1}, count=number + 1)
+    caller.place()
+    caller.ask("q5", "more", {"vcore": 1})
+    scraper = Scraper(caller, MetricsSettings(queues=3, queue_names=ALL))
+    found = scraper.samples()
+    held = chosen(found, RESOURCE, "queue", resource="vcore", state="allocated")
+    assert held == {"root": 21, "root.q0": 1, "root.q1": 2, "(others)": 3 + 4 + 5 + 6}
+    maximum = chosen(found, RESOURCE, "queue", resource="vcore", state="max")
+    assert maximum == {"root": 100, "root.q0": 9, "root.q1": 9}
+    assert chosen(found, Q + "pending_asks", "queue") == {"root.q0": 0, "root.q1": 0, "(others)": 1}
+    came = chosen(found, Q + "container", "queue", state="allocated")
+    assert came == {"root.q0": 1, "root.q1": 2, "(others)": 18}
+    all_shown = Scraper(caller, MetricsSettings(queues=7)).samples()
+    assert "(others)" not in chosen(all_shown, Q + "pending_asks", "queue")
+
+
 @pytest.mark.remuda_rule("MET-21", "MET-28")
 def test_queues_of_one_path_in_several_partitions_are_summed() -> None:
     both = [partition(leaf("a", {"vcore": 4})), partition(leaf("a"), name="other")]
