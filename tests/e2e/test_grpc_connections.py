@@ -19,6 +19,7 @@ from remuda.core.messages.queries import (
     PartitionsQuery,
     PartitionView,
 )
+from remuda.edges.grpc.settings import GrpcSettings
 from remuda.edges.inproc import InProcessScheduler
 from remuda.runtime.roster import IN_PROCESS, STREAMS, RmState
 from remuda.runtime.rows import rows
@@ -94,6 +95,21 @@ def test_an_rm_goes_on_while_it_has_a_stream_or_has_not_opened_one(service: Serv
     assert state(service) is RmState.RUNNING
     newer.cancel()
     wait_for(service, RmState.PAUSED)
+
+
+@pytest.mark.remuda_rule("RM-14", "RM-15")
+def test_an_rm_that_opens_no_stream_is_away_until_it_does() -> None:
+    assert GrpcSettings().opening_seconds == 60
+    with Service(GrpcSettings(opening_seconds=0.2)) as service:
+        service.register()
+        wait_for(service, RmState.PAUSED)
+        status = service.core.roster.find("rm")
+        assert status is not None
+        assert status.cause == "it opened no stream within 0.2 s of its registration"
+        stream = service.applications("rm")
+        stream.send(application())
+        stream.receive()
+        assert state(service) is RmState.RUNNING
 
 
 @pytest.mark.remuda_rule("RM-14", "RM-15", "SI-103")

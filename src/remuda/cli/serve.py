@@ -155,8 +155,9 @@ _Limit = Annotated[
     typer.Option(
         metavar="NAME=NUMBER",
         envvar="REMUDA_LIMIT",
-        help="How much a partition may keep: applications, nodes, queues, application-asks, asks or"
-        " tag-characters. Repeat the option for several; the variable has blanks between them.",
+        help="How much may be kept: resource-managers, and in a partition applications, nodes,"
+        " queues, application-asks, asks or tag-characters. Repeat the option for several; the"
+        " variable has blanks between them.",
     ),
 ]
 _GrpcTlsCert = Annotated[

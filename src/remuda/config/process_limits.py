@@ -1,9 +1,9 @@
 """The limits of what resource managers can make the scheduler keep (rules: SI-14).
 
-Messages are bounded where they arrive. These limits bound what stays after many messages. Each is
-counted for one partition, or for one application of it, and is the same for all partitions of the
-process. The values are an option of the process; a recording has them, so that a replay refuses the
-same.
+Messages are bounded where they arrive. These limits bound what stays after many messages. One is
+counted for the process. Each other is counted for one partition, or for one application of it, and
+is the same for all partitions. The values are an option of the process; a recording has them, so
+that a replay refuses the same.
 """
 
 from __future__ import annotations
@@ -31,6 +31,12 @@ class Limit:
     remedy: str
 
 
+MANAGERS: Final = Limit(
+    "resource-managers",
+    1_000,
+    "resource managers in the scheduler",
+    "unregister some that are not needed any more",
+)
 APPLICATIONS: Final = Limit(
     "applications",
     200_000,
@@ -64,6 +70,7 @@ TAG_CHARACTERS: Final = Limit(
 )
 
 LIMITS: Final[tuple[Limit, ...]] = (
+    MANAGERS,
     APPLICATIONS,
     NODES,
     QUEUES,

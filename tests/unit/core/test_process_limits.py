@@ -13,18 +13,19 @@ from remuda.config.process_limits import (
     ASKS,
     DEFAULT_LIMITS,
     LIMITS,
+    MANAGERS,
     NODES,
     QUEUES,
     TAG_CHARACTERS,
     Limit,
 )
-from remuda.config.schema import PlacementRuleConfig
+from remuda.config.schema import Configuration, PlacementRuleConfig
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.messages.effects import Effect, Rejection
 from remuda.core.messages.measures import TotalsQuery, TotalsView
 from remuda.core.model.deadlines import COMPLETING_TIMEOUT_NS, QUEUE_CLEANUP_NS
-from tests.unit.core.door import Caller, leaf
+from tests.unit.core.door import Caller, leaf, partition
 
 CORE = {"vcore": 1}
 MAKES = (PlacementRuleConfig("provided", create=True),)
@@ -50,6 +51,8 @@ def rejections(effects: Sequence[Effect]) -> list[Rejection]:
     for effect in effects:
         if isinstance(effect, e.ApplicationsAnswered | e.NodesAnswered | e.AsksRejected):
             found += effect.rejected
+        if isinstance(effect, e.RegistrationAnswered) and effect.reason:
+            found.append(Rejection(effect.rm_id, effect.reason, effect.rule))
     return found
 
 
@@ -72,9 +75,15 @@ def _two_apps(caller: Caller) -> None:
     caller.app("two")
 
 
-# The queues of the third case: root, root.a and two dynamic ones. A tag "k" of "12" has three
-# characters.
+def _register(caller: Caller, number: int) -> list[Effect]:
+    config = Configuration((partition(leaf("a")),))
+    return caller.send(c.RegisterResourceManager(f"rm{number}", config))
+
+
+# The first case has one RM from the start. The queues of the fourth case: root, root.a and two
+# dynamic ones. A tag "k" of "12" has three characters.
 CASES = {
+    MANAGERS.name: Case(3, _register, lambda s: s.send(c.UnregisterResourceManager("rm0"))),
     APPLICATIONS.name: Case(2, lambda s, n: s.app(f"app{n}"), lambda s: s.remove("app0")),
     NODES.name: Case(
         2,
@@ -128,6 +137,14 @@ def test_one_more_than_a_limit_is_refused_until_something_ended(limit: Limit) ->
     assert rejections(case.add(caller, 2)) == []
     assert len(rejections(case.add(caller, 3))) == 1
     caller.scheduler.check()
+
+
+@pytest.mark.remuda_rule("SI-14", "RM-9")
+def test_a_manager_that_is_registered_may_register_again() -> None:
+    caller = Limited(**{MANAGERS.name: 1})
+    assert len(rejections(_register(caller, 0))) == 1
+    again = c.RegisterResourceManager(caller.rm, Configuration((partition(leaf("a")),)))
+    assert rejections(caller.send(again)) == []
 
 
 @pytest.mark.remuda_rule("SI-14", "SI-4")

@@ -10,6 +10,7 @@ from remuda.config.process_limits import (
     APPLICATION_ASKS,
     APPLICATIONS,
     ASKS,
+    MANAGERS,
     NODES,
     QUEUES,
     TAG_CHARACTERS,
@@ -18,8 +19,21 @@ from remuda.config.process_limits import (
 from remuda.core.accounting.tags import characters
 from remuda.core.messages.commands import Ask, NewApplication
 from remuda.core.model.applications.application import Application
+from remuda.core.model.cluster import Cluster
 from remuda.core.model.partition import Partition
 from remuda.core.model.refusal import NO_REFUSAL, Refusal
+
+
+def manager_limit(cluster: Cluster, rm_id: str) -> Refusal:
+    """Return why one RM more is refused, NO_REFUSAL if it is not. Rules: SI-14.
+
+    An RM that is registered may register again.
+    """
+    most = cluster.limits[MANAGERS.name]
+    if rm_id in cluster.managers or len(cluster.managers) < most:
+        return NO_REFUSAL
+    cluster.counts.totals.limit_hits[MANAGERS.name] += 1
+    return _refusal(MANAGERS, most, f"resource manager '{rm_id}' cannot register")
 
 
 def application_limits(partition: Partition, record: NewApplication) -> Refusal | None:
@@ -81,6 +95,9 @@ def _exceeded(partition: Partition, limit: Limit, subject: str) -> Refusal:
     Implements: SI-14. Rules: MET-51.
     """
     partition.totals.limit_hits[limit.name] += 1
-    most = partition.settings.limits[limit.name]
+    return _refusal(limit, partition.settings.limits[limit.name], subject)
+
+
+def _refusal(limit: Limit, most: int, subject: str) -> Refusal:
     reason = f"{subject}: the limit '{limit.name}' is reached, at most {most} {limit.bounds}"
     return Refusal(f"{reason}; {limit.remedy}, or raise the limit of the scheduler", "SI-14")

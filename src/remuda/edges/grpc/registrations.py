@@ -49,9 +49,9 @@ class Guest(Protocol):
 class Registration:
     """One registered RM of this edge. Event loop of the server, unless a method says otherwise.
 
-    An RM that has not opened a stream yet is not away. ``pause_ns``: how long it may be away
-    (RM-18). ``guest``: the second receiver, None without. ``events``: the event records for a
-    guest.
+    An RM that has not opened a stream yet is away only after a while. ``pause_ns``: how long it may
+    be away (RM-18). ``guest``: the second receiver, None without. ``events``: the event records for
+    a guest.
 
     Rules: RM-9, RM-14, RM-15, SI-102, SI-103.
     """
@@ -70,12 +70,16 @@ class Registration:
         self.events = core.feeds.store(read=False)
         self._streams: dict[Kind, asyncio.Future[RefusalError]] = {}
         self._over = False
+        self._opening = loop.call_later(
+            settings.opening_seconds, self._note_unopened, settings.opening_seconds
+        )
 
     def attach(self, kind: Kind) -> asyncio.Future[RefusalError]:
         """Make the caller the stream of ``kind``; the result completes when the stream has to end.
 
         The first stream brings back an RM that was away. Implements: SI-102. Rules: RM-15.
         """
+        self._opening.cancel()
         older = self._streams.get(kind)
         if not self._connected():
             self._core.connections.back(self.rm_id, self.sink)
@@ -103,6 +107,11 @@ class Registration:
         else:
             self._report_loss("its last stream ended")
 
+    def _note_unopened(self, seconds: float) -> None:
+        """Treat an RM that opened no stream as away; one that opens later is back. Rules: RM-14."""
+        if not self._connected() and not self._over:
+            self._report_loss(f"it opened no stream within {seconds:g} s of its registration")
+
     def hosts(self) -> bool:
         """Whether event records are wanted: only a guest gets them, the streams do not.
 
@@ -121,6 +130,7 @@ class Registration:
     def finish(self) -> None:
         """End all streams, because the RM registered again or left (RM-9); it may be repeated."""
         self._over = True
+        self._opening.cancel()
         if self.guest is not None:
             self.guest.finish()
         self._dismiss(

@@ -38,6 +38,8 @@ class GrpcSettings:
         connect_seconds: how long a connection may take until calls can come.
         idle_seconds: after which a connection without calls is closed.
         read_seconds: how long the message of a unary call may take.
+        opening_seconds: how long an RM that registered may take to open a stream; after that it is
+            away (RM-14).
         keepalive_seconds: a connection without traffic is tried that often, so that a peer that
             vanished without a word is known to be gone (RM-14).
         session_features: what is offered to RMs that open a session (EXT-20).
@@ -61,6 +63,7 @@ class GrpcSettings:
     connect_seconds: float = 10.0
     idle_seconds: float = 120.0
     read_seconds: float = 10.0
+    opening_seconds: float = 60.0
     keepalive_seconds: int = 30
     session_features: tuple[str, ...] = FEATURES
     session_limits: SessionLimits = field(default_factory=SessionLimits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from remuda.base.names import name_fault
+from remuda.core.apply.process_limits import manager_limit
 from remuda.core.apply.requests.partitions import (
     PARTITION_REMOVED,
     build_partition,
@@ -24,11 +25,14 @@ def register(turn: Turn, command: RegisterResourceManager) -> None:
     """Register an RM; an RM with the same ID is removed first, without effects.
 
     Emits: RegistrationAnswered, EventRecord.
-    Implements: RM-10, RLD-1, RM-12, REC-13, REC-14. Rules: RM-1, RM-9.
+    Implements: RM-10, RLD-1, RM-12, REC-13, REC-14. Rules: RM-1, RM-9, SI-14.
     """
     reason = rm_id_fault(command.rm_id)
+    rule = "RM-1"
+    if not reason:
+        reason, rule = manager_limit(turn.cluster, command.rm_id)
     if reason:
-        turn.emit(RegistrationAnswered(command.rm_id, reason, "RM-1"))
+        turn.emit(RegistrationAnswered(command.rm_id, reason, rule))
         return
     _forget(turn, command.rm_id)
     manager = ResourceManager(command)
