@@ -28,6 +28,7 @@ from remuda.config.process_limits import DEFAULT_LIMITS, Limits
 from remuda.config.schema import Configuration, built_in
 from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.edges.addresses import Address, address_text
+from remuda.edges.callers import KnownCallers
 from remuda.edges.event_loop import event_loop
 from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.grpc.settings import ADDRESS_CONNECTIONS, GrpcSettings
@@ -38,7 +39,8 @@ from remuda.edges.rest.transport.hosts import own_hosts
 from remuda.edges.rest.transport.server import ADDRESS_LIMIT, RestServer
 from remuda.edges.supervisor import Supervisor
 from remuda.runtime.configuration.documents import StoredDocuments
-from remuda.runtime.configuration.file import INTERVAL_SECONDS, ConfigurationFile, Mark, mark_of
+from remuda.runtime.configuration.file import ConfigurationFile
+from remuda.runtime.configuration.followed_file import INTERVAL_SECONDS, Mark, mark_of
 from remuda.runtime.configuration.process_settings import ProcessSettings
 from remuda.runtime.configuration.text import read_configuration, read_configuration_again
 from remuda.runtime.errors import LoopStoppedError, RecordingError
@@ -235,7 +237,11 @@ async def _serve(
     beside: Beside | None,
 ) -> None:
     """Start the parts, say where they listen, wait for the end, stop the parts."""
-    stop = _on_signals(file)
+    callers, readers = KnownCallers(protection.grpc.identities), KnownCallers(protection.readers)
+    access_files = protection.access_files(callers, readers, audit.record)
+    stop = _on_signals(
+        [*([] if file is None else [file.tell]), *[each.tell for each in access_files]]
+    )
     async with AsyncExitStack() as running:
         running.enter_context(_hangups_let_in())
         running.enter_context(audit.kept(f"remuda {remuda.__version__}"))
@@ -251,7 +257,7 @@ async def _serve(
             load_configuration,
             GrpcSettings(address_connections_limit=settings.grpc_connections),
             credentials=protection.grpc.credentials,
-            identities=protection.grpc.identities,
+            callers=None if callers.everybody else callers,
             dump=observed.dump,
             measurements=observed.measurements,
             tracing=tracing,
@@ -264,7 +270,7 @@ async def _serve(
             more=observed.routes,
             cors=settings.rest_cors,
             observer=observed.metrics.requests.observe,
-            readers=protection.readers,
+            callers=readers,
             debug=settings.debug,
             tracing=tracing,
             hosts=own_hosts(settings.rest_hosts, settings.rest_address[0]),
@@ -292,6 +298,7 @@ async def _serve(
         ends: list[Awaitable[object]] = [stop.wait(), fault]
         if file is not None:
             ends.append(file.keep())
+        ends += [each.keep() for each in access_files]
         if tracing is not None:
             ends.append(tracing.keep())
         if settings.demo:
@@ -301,10 +308,10 @@ async def _serve(
         await _first(ends, settings.duration_seconds)
 
 
-def _on_signals(file: ConfigurationFile | None) -> asyncio.Event:
+def _on_signals(read_again: list[Callable[[], None]]) -> asyncio.Event:
     """Return an event that SIGTERM and Ctrl-C set; a second signal ends the process at once.
 
-    SIGHUP has the configuration read again.
+    SIGHUP has the configuration and the files of identities read again.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -316,7 +323,12 @@ def _on_signals(file: ConfigurationFile | None) -> asyncio.Event:
 
     for each in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(each, told)
-    loop.add_signal_handler(signal.SIGHUP, _no_file if file is None else file.tell)
+
+    def hung_up() -> None:
+        for tell in read_again or [_no_file]:
+            tell()
+
+    loop.add_signal_handler(signal.SIGHUP, hung_up)
     return stop
 
 

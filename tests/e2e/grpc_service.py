@@ -15,6 +15,7 @@ import grpc
 from remuda.base.errors import ConfigError, Problem
 from remuda.config.schema import AccessList, Configuration, Load, PartitionConfig, QueueConfig
 from remuda.core.scheduler import Scheduler
+from remuda.edges.callers import KnownCallers
 from remuda.edges.grpc.measurements import Measurements
 from remuda.edges.grpc.security import Security
 from remuda.edges.grpc.server import GrpcServer
@@ -81,7 +82,7 @@ class Service:
             self._load,
             self._settings,
             credentials=self._security.credentials,
-            identities=self._security.identities,
+            callers=KnownCallers(self._security.identities),
             measurements=self._measurements,
             tracing=self._tracing,
             audit=self._audit,

@@ -17,6 +17,8 @@ import pytest
 import remuda
 from remuda.client import Admin, Client, ClientError, Security
 from remuda.session.client import SessionClient
+from remuda.si.pb import extension_pb2 as ext
+from remuda.si.pb.extension_pb2_grpc import MetricsStub
 from remuda.telemetry.audit.records import DEEDS, Record
 from tests.e2e.grpc_service import Service
 from tests.e2e.queue_files import THREE, TWO
@@ -25,6 +27,7 @@ from tests.e2e.session_stream import SessionStream
 from tests.waiting import wait
 
 RM_TOKEN, READER_TOKEN, ADMIN_TOKEN = "correct horse", "green stapler", "battery staple"
+GUEST_TOKEN = "of a guest"
 GUESS, SECRET = "a guess that is no token", "the password of a tracker"
 IN_RM, IN_ADMIN = Security(token=RM_TOKEN), Security(token=ADMIN_TOKEN)
 VERSION = f"remuda {remuda.__version__}"
@@ -73,6 +76,8 @@ EXPECTED: Final[dict[str, list[dict[str, str]]]] = {
         {**OPERATIONS, **REFUSED, "target": "policy group 'h'", "reason": "CFG-"},
     ],
     "reload-configuration": [{"target": "queues.yaml"}, {**REFUSED, "reason": "CFG-"}],
+    "reload-access": [{"target": "access.toml"}, {**REFUSED, "reason": "access.toml: "}],
+    "revoke": [{"who": "guest", "reason": "is not known any more, or has other rights"}],
     "change-state": [
         {**OPERATIONS, "rm": "rm", "target": "queue 'root.a' of partition ''"},
         {**OPERATIONS, **REFUSED, "rm": "rm", "target": "queue 'root.none' of partition ''"},
@@ -193,21 +198,41 @@ def reload(served: Served, config: Path, audit: Path) -> None:
         wait(lambda: count(audit, "reload-configuration") >= number)  # noqa: B023
 
 
+def change_access(served: Served, access: Path, audit: Path) -> None:
+    """Take an identity away while it has a call open; a file with a fault comes before."""
+    wait(lambda: count(audit, "reload-access") >= 4)  # two files, read with the configuration
+    who = (("authorization", f"Bearer {GUEST_TOKEN}"),)
+    with grpc.insecure_channel(served.grpc) as channel:
+        watch = MetricsStub(channel).WatchEvents(ext.WatchEventsRequest(history=1), metadata=who)
+        next(watch)
+        for number, text in enumerate(("[", ACCESS), 5):
+            access.write_text(text)
+            wait(lambda: count(audit, "reload-access") >= number)  # noqa: B023
+        with pytest.raises(grpc.RpcError):
+            list(watch)
+    wait(lambda: count(audit, "revoke") == 1)
+
+
 @pytest.fixture(scope="module")
 def audited(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """Have everything done that the table knows; return the log and the last metrics."""
     directory = tmp_path_factory.mktemp("audit")
-    access, config, audit = (directory / name for name in ("access", "queues.yaml", "audit.log"))
-    access.write_text(ACCESS)
+    access, config, audit = (
+        directory / name for name in ("access.toml", "queues.yaml", "audit.log")
+    )
+    readers = directory / "readers.toml"
+    access.write_text(ACCESS + identity("guest", GUEST_TOKEN, "rm-ids = ['*']"))
+    readers.write_text(ACCESS)
     config.write_text(TWO)
     options = ("--config", str(config), "--no-watch", "--audit-log", str(audit))
-    access_options = ("--grpc-access", str(access), "--rest-access", str(access))
+    access_options = ("--grpc-access", str(access), "--rest-access", str(readers))
     with Served(*FREE_PORTS, *options, *access_options) as served:
         act_as_resource_managers(served)
         act_in_a_session(served)
         act_as_operators(served)
         read_over_http(served.client)
         reload(served, config, audit)
+        change_access(served, access, audit)
         metrics = served.client.get("/ws/v1/metrics", headers=bearer(READER_TOKEN)).text
         assert served.end(signal.SIGTERM)[0] == 0
     return audit, metrics
@@ -224,7 +249,7 @@ def test_each_deed_of_the_table_is_in_the_log(audited: tuple[Path, str], what: s
             return all(text in line.get(name, "") for name, text in wanted.items())
 
         assert any(map(fits, found)), (wanted, found)
-    if what not in ("start", "stop", "reload-configuration"):
+    if what not in ("start", "stop", "reload-configuration", "reload-access", "revoke"):
         assert all(each["from"].startswith("127.0.0.1:") for each in found)
 
 

@@ -63,6 +63,13 @@ rm-ids = ["*"]
 
 [[identity]]
 name = "operations"
+certificates = ["operations.example.org"]
+admin = true
+"""
+# The common name of a certificate that has other names, too.
+BY_COMMON_NAME = """\
+[[identity]]
+name = "operations"
 certificates = ["operations"]
 admin = true
 """
@@ -219,6 +226,18 @@ def test_with_an_authority_for_clients_their_certificates_say_who_they_are(
             pytest.raises(ClientError, match="no scheduler answers"),
         ):
             admin.partitions()
+
+
+@pytest.mark.remuda_rule("EXT-23")
+def test_the_common_name_of_a_certificate_with_other_names_shows_nothing(
+    access: Callable[[str], Path],
+) -> None:
+    with (
+        Service(security=read_security(tls(client_ca=True), access(BY_COMMON_NAME))) as service,
+        Admin(service.address, security=FOR_ADMIN) as admin,
+        pytest.raises(ClientError, match="UNAUTHENTICATED"),
+    ):
+        admin.partitions()
 
 
 @pytest.mark.remuda_rule("EXT-23")

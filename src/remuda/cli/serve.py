@@ -365,7 +365,7 @@ def serve(
     When it is ready, stdout gets one line: listening grpc=HOST:PORT rest=HOST:PORT
 
     SIGTERM and Ctrl-C end it cleanly, with exit code 0. On SIGHUP it reads the file of --config
-    again; a file with errors changes nothing.
+    and those of identities again; a file with errors changes nothing.
 
     An option on the command line overrides its environment variable.
     """

@@ -1,7 +1,7 @@
 """Who may call: the file of identities that gRPC and the HTTP API share (EXT-23, REST-1).
 
-It is read when the service starts, so that a mistake is reported at once. It has only digests of
-tokens and names in certificates, so it is no secret.
+It is read when the service starts, so that a mistake is reported at once, and again when it changes
+(EXT-27). It has only digests of tokens and names in certificates, so it is no secret.
 """
 
 from __future__ import annotations
@@ -54,8 +54,10 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     identity: list[_Entry]
 
 
-def read_identities(path: Path, *, certificates: bool) -> tuple[Identity, ...]:
+def read_identities(path: Path, *, certificates: bool, again: bool = False) -> tuple[Identity, ...]:
     """Read who may call. ``certificates``: clients have to show one that is looked at.
+
+    ``again``: the service runs; ``identity = []`` then means that nobody may call any more.
 
     Raises: UsageError, one line that says what is wrong and where.
     """
@@ -65,7 +67,7 @@ def read_identities(path: Path, *, certificates: bool) -> tuple[Identity, ...]:
         raise UsageError(f"{path}: not UTF-8") from None
     except (tomllib.TOMLDecodeError, msgspec.ValidationError, RecursionError) as error:
         raise UsageError(f"{path}: {error}") from None
-    if not found.identity:
+    if not (found.identity or again):
         raise UsageError(f"{path}: nobody may call; add an [[identity]], or leave the option out")
     identities = tuple([_identity(path, entry) for entry in found.identity])
     taken: dict[object, str] = {}

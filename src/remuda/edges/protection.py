@@ -5,15 +5,20 @@ from __future__ import annotations
 import ipaddress
 import logging
 import ssl
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from remuda.base.message import message
+from remuda.edges.access_file import AccessFile, Read
 from remuda.edges.addresses import Address, address_text
+from remuda.edges.callers import KnownCallers
 from remuda.edges.certificates import TlsFiles, following_context
 from remuda.edges.grpc.security import Security, read_security
-from remuda.edges.identities import Identity
+from remuda.edges.identities import Identity, read_identities
 from remuda.edges.rest.transport.access import read_readers
+from remuda.runtime.configuration.followed_file import Mark, mark_of
+from remuda.telemetry.audit.records import Audit
 
 _log = logging.getLogger("remuda.config")
 
@@ -29,17 +34,41 @@ class Files:
 
 
 @message
+class Followed:
+    """A file of identities. ``mark``: taken before it was read. ``read``: reads it again."""
+
+    path: Path
+    mark: Mark
+    read: Read
+
+
+@message
 class Protection:
     """The protection of the listeners. ``rest_tls`` None: clear text.
 
     ``readers``: who may use the HTTP API; nobody named: everybody. ``certified``: gRPC clients show
-    a certificate.
+    a certificate. ``grpc_access``, ``rest_access``: the files of identities, to be read again.
     """
 
     grpc: Security
     rest_tls: ssl.SSLContext | None = None
     readers: tuple[Identity, ...] = ()
     certified: bool = False
+    grpc_access: Followed | None = None
+    rest_access: Followed | None = None
+
+    def access_files(
+        self, grpc: KnownCallers, rest: KnownCallers, audit: Audit
+    ) -> list[AccessFile]:
+        """Return what keeps the callers of the two listeners in step with the files.
+
+        Rules: EXT-27.
+        """
+        return [
+            AccessFile(each.path, each.read, callers, mark=each.mark, audit=audit)
+            for each, callers in ((self.grpc_access, grpc), (self.rest_access, rest))
+            if each is not None
+        ]
 
     def warn(self, grpc: Address, rest: Address) -> None:
         """Warn if one of the addresses is open to everybody. Rules: EXT-23, REST-1."""
@@ -59,11 +88,21 @@ class Protection:
 
 def read_protection(grpc: Files, rest: Files) -> Protection:
     """Read the files that were named. Raises: UsageError, one line. Rules: EXT-23, REST-1."""
+    certified = grpc.tls is not None and grpc.tls.client_ca is not None
+    grpc_access = rest_access = None
+    if grpc.access is not None:
+        again = partial(read_identities, grpc.access, certificates=certified, again=True)
+        grpc_access = Followed(grpc.access, mark_of(grpc.access), again)
+    if rest.access is not None:
+        again = partial(read_readers, rest.access, again=True)
+        rest_access = Followed(rest.access, mark_of(rest.access), again)
     return Protection(
         read_security(grpc.tls, grpc.access),
         None if rest.tls is None else following_context(rest.tls),
         read_readers(rest.access),
-        certified=grpc.tls is not None and grpc.tls.client_ca is not None,
+        certified=certified,
+        grpc_access=grpc_access,
+        rest_access=rest_access,
     )
 
 

@@ -10,9 +10,10 @@ resource manager of a request are made where the request is read.
 
 from __future__ import annotations
 
-import hashlib
+import asyncio
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, Final
@@ -21,6 +22,7 @@ from urllib.parse import unquote
 import grpc
 
 from remuda.base.message import message
+from remuda.edges.callers import NOT_KNOWN_ANY_MORE, KnownCallers, Proof
 from remuda.edges.grpc.refusals import Context, RefusalError, abort
 from remuda.edges.identities import ANY_RM, Identity
 from remuda.telemetry.audit.records import (
@@ -37,7 +39,7 @@ from remuda.telemetry.audit.records import (
 _HEADER: Final = "authorization"
 _SCHEME: Final = "Bearer "
 
-# Of the client's certificate: the names that it is for.
+# Where a client's certificate has the names that it is for; the first that has any counts alone.
 _CERTIFICATE_NAMES: Final = ("x509_subject_alternative_name", "x509_common_name")
 
 # Probes ask without saying who they are; operators' calls need their role.
@@ -113,6 +115,8 @@ class Caller:
             raise RefusalError(grpc.StatusCode.PERMISSION_DENIED, text)
 
 
+_REVOKED: Final = RefusalError(grpc.StatusCode.UNAUTHENTICATED, NOT_KNOWN_ANY_MORE)
+
 _ANYBODY: Final = Caller()
 _caller: ContextVar[Caller] = ContextVar("caller", default=_ANYBODY)
 
@@ -128,16 +132,16 @@ def act_as(who: Caller) -> None:
 
 
 class Access(grpc.aio.ServerInterceptor):
-    """Lets calls of known identities through; of everybody if none is known.
+    """Lets calls of known identities through; of everybody if none was given at the start.
 
-    ``audit``: takes the records of what callers do. Rules: EXT-23, EXT-26.
+    Streams end when their caller loses its rights; other calls are short.
+
+    ``audit``: takes the records of what callers do. Rules: EXT-23, EXT-26, EXT-27.
     """
 
-    def __init__(self, identities: Sequence[Identity], audit: Audit = no_audit) -> None:
-        self._everybody = not identities
+    def __init__(self, callers: KnownCallers, audit: Audit = no_audit) -> None:
+        self._callers = callers
         self._audit = audit
-        self._by_certificate = {name: each for each in identities for name in each.certificates}
-        self._by_token = {digest: each for each in identities for digest in each.token_digests}
 
     async def intercept_service(
         self,
@@ -157,50 +161,64 @@ class Access(grpc.aio.ServerInterceptor):
             if inner is not None:
                 make = getattr(grpc, f"{kind}_rpc_method_handler")
                 return make(
-                    self._checked(inner, method),
+                    self._checked(inner, method, lasts=kind.endswith("_stream")),
                     request_deserializer=handler.request_deserializer,
                     response_serializer=handler.response_serializer,
                 )
         return handler
 
-    def _checked(self, inner: Any, method: str) -> Any:
-        async def enter(context: Context) -> None:
+    def _checked(self, inner: Any, method: str, *, lasts: bool) -> Any:
+        async def enter(context: Context) -> tuple[Caller, Proof]:
             try:
-                found = self._identify(context, method)
+                found, proof = self._identify(context, method)
                 if method.startswith(_FOR_ADMINS):
                     found.require_admin()
             except RefusalError as refusal:
                 await abort(context, refusal)
             _caller.set(found)
+            return found, proof
 
         async def answer(request: object, context: Context) -> object:
             await enter(context)
             return await inner(request, context)
 
-        async def stream(request: object, context: Context) -> AsyncIterator[object]:
-            await enter(context)
-            async for response in inner(request, context):
-                yield response
+        async def stream(request: object, context: Context) -> None:
+            found, proof = await enter(context)
+            if found.identity is None:
+                await serve(request, context)
+                return
+            task = asyncio.current_task()
+            assert task is not None
+            with self._callers.calling(found.identity, proof, task.cancel) as call:
+                try:
+                    await serve(request, context)
+                except asyncio.CancelledError:
+                    if not call.revoked or task.uncancel():
+                        raise
+                    await abort(context, _REVOKED)
 
-        return stream if inspect.isasyncgenfunction(inner) else answer
+        serve = _written(inner) if inspect.isasyncgenfunction(inner) else inner
+        return stream if lasts else answer
 
-    def _identify(self, context: Context, method: str) -> Caller:
-        """Return the caller, found by certificate, else by token. Raises: RefusalError."""
+    def _identify(self, context: Context, method: str) -> tuple[Caller, Proof]:
+        """Return the caller, found by certificate, else by token, and what shows who it is.
+
+        Raises: RefusalError.
+        """
         names = _certified_names(context)
         certified = names[0] if names else ""
         nobody = Caller(None, certified, _origin(context.peer()), method, self._audit)
-        if self._everybody:
-            return nobody
+        if self._callers.everybody:
+            return nobody, certified
         for name in names:
-            found = self._by_certificate.get(name)
+            found = self._callers.certified(name)
             if found is not None:
-                return replace(nobody, identity=found)
+                return replace(nobody, identity=found[0]), found[1]
         for key, value in context.invocation_metadata() or ():
             if key == _HEADER and str(value).startswith(_SCHEME):
-                digest = hashlib.sha256(str(value)[len(_SCHEME) :].encode()).digest()
-                found = self._by_token.get(digest)
+                found = self._callers.bearer(str(value)[len(_SCHEME) :].encode())
                 if found is not None:
-                    return replace(nobody, identity=found)
+                    return replace(nobody, identity=found[0]), found[1]
         nobody.record(AUTHENTICATE, REFUSED, reason="nobody known calls")
         raise RefusalError(
             grpc.StatusCode.UNAUTHENTICATED,
@@ -208,14 +226,28 @@ class Access(grpc.aio.ServerInterceptor):
         )
 
 
+def _written(inner: Any) -> Any:
+    """Return a handler that writes what a generator yields.
+
+    Such a handler can be cancelled wherever it waits; a generator only between two of its results.
+    """
+
+    async def serve(request: object, context: Context) -> None:
+        async with aclosing(inner(request, context)) as responses:
+            async for response in responses:
+                await context.write(response)
+
+    return serve
+
+
 def _certified_names(context: Context) -> list[str]:
-    """Return the names in the certificate of a client."""
+    """Return the names in the certificate of a client: the common name only if it has no other."""
     certificate = context.auth_context()
-    return [
-        bytes(name).decode(errors="replace")
-        for kind in _CERTIFICATE_NAMES
-        for name in certificate.get(kind, ())
-    ]
+    for kind in _CERTIFICATE_NAMES:
+        names = [bytes(name).decode(errors="replace") for name in certificate.get(kind, ())]
+        if names:
+            return names
+    return []
 
 
 def _origin(peer: str) -> str:

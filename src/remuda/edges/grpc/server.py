@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Final
 
@@ -19,6 +19,7 @@ import grpc.aio
 from remuda.base.errors import ConfigError, ProtocolError, UsageError
 from remuda.config.schema import Configuration, Load
 from remuda.config.settings import read_settings
+from remuda.edges.callers import KnownCallers
 from remuda.edges.grpc.access import Access, caller
 from remuda.edges.grpc.admin import SERVICE as ADMIN_SERVICE
 from remuda.edges.grpc.admin import AdminService, Traffic
@@ -43,7 +44,6 @@ from remuda.edges.grpc.standard import StandardServices
 from remuda.edges.grpc.streams import Stream
 from remuda.edges.grpc.tracing import Traced
 from remuda.edges.grpc.unary import unary
-from remuda.edges.identities import Identity
 from remuda.edges.rest.routes.dump import StateDump
 from remuda.runtime.driver import Removed
 from remuda.runtime.errors import NotRegisteredError
@@ -68,7 +68,7 @@ class GrpcServer:
         load: turns configuration text into records.
         settings: limits.
         credentials: what TLS needs; None: connections are in clear text.
-        identities: who may call; empty: everybody, for everything.
+        callers: who may call; None: everybody, for everything.
         measurements: what ``remuda.v1.Metrics`` shows besides amounts.
         tracing: what makes spans of calls; None: there are none.
         audit: takes records of what matters for security.
@@ -84,7 +84,7 @@ class GrpcServer:
         settings: GrpcSettings | None = None,
         *,
         credentials: grpc.ServerCredentials | None = None,
-        identities: Sequence[Identity] = (),
+        callers: KnownCallers | None = None,
         dump: StateDump | None = None,
         measurements: Measurements | None = None,
         tracing: Tracing | None = None,
@@ -101,8 +101,8 @@ class GrpcServer:
         interceptors: list[grpc.aio.ServerInterceptor] = []
         if tracing is not None:
             interceptors.append(Traced(tracing))
-        if identities or audit is not no_audit:
-            interceptors.append(Access(identities, audit))
+        if callers is not None or audit is not no_audit:
+            interceptors.append(Access(callers or KnownCallers(), audit))
         self._lives = Lives(core.roster, audit)
         chosen = self._settings
         interceptors.append(Intake(chosen.address_calls_limit, chosen.read_seconds))

@@ -27,6 +27,8 @@ RESUME: Final = "resume"
 CONFIGURE: Final = "configure"
 STORE_CONFIGURATION: Final = "store-configuration"
 RELOAD_CONFIGURATION: Final = "reload-configuration"
+RELOAD_ACCESS: Final = "reload-access"
+REVOKE: Final = "revoke"
 CHANGE_STATE: Final = "change-state"
 SET_LOG_LEVEL: Final = "set-log-level"
 READ_STATE_DUMP: Final = "read-state-dump"
@@ -46,6 +48,8 @@ DEEDS: Final[Mapping[str, str]] = {
     CONFIGURE: "the configuration of one resource manager was replaced",
     STORE_CONFIGURATION: "the document of a policy group was replaced or taken away",
     RELOAD_CONFIGURATION: "the file of --config was read again",
+    RELOAD_ACCESS: "a file of --grpc-access or --rest-access was read again",
+    REVOKE: "open calls of an identity were ended, because it is gone or has other rights",
     CHANGE_STATE: "a queue or a partition was started or stopped",
     SET_LOG_LEVEL: "the level of a logger was changed",
     READ_STATE_DUMP: "a state dump was read",

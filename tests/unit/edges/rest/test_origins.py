@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from remuda.edges.callers import KnownCallers
 from remuda.edges.identities import Identity
 from remuda.edges.observation import Observation, ObservationSettings
 from remuda.edges.rest.routes.description import DESCRIPTION_ROUTES
@@ -93,6 +94,6 @@ def test_a_name_that_is_not_the_servers_is_refused(views: Fake, host: str, statu
 def test_any_name_will_do_if_told_so_or_if_a_token_is_required(views: Fake) -> None:
     assert own_hosts("*", "127.0.0.1") is None
     reader = Identity("a", token_digests=(bytes(32),), read=True)
-    app = build_app(views, hosts=own_hosts("", "127.0.0.1"), readers=[reader])
+    app = build_app(views, hosts=own_hosts("", "127.0.0.1"), callers=KnownCallers([reader]))
     client = TestClient(app, "http://evil.example.org")
     assert client.get("/ws/v1/partitions").status_code == 401

@@ -18,9 +18,10 @@ import pytest
 
 from remuda.config.schema import Configuration
 from remuda.core.messages.commands import RegisterResourceManager
-from remuda.runtime.configuration import file
+from remuda.runtime.configuration import followed_file
 from remuda.runtime.configuration.documents import StoredDocuments
-from remuda.runtime.configuration.file import ConfigurationFile, mark_of
+from remuda.runtime.configuration.file import ConfigurationFile
+from remuda.runtime.configuration.followed_file import mark_of
 from remuda.runtime.configuration.text import read_configuration, read_configuration_again
 from remuda.runtime.loop import SchedulerLoop
 from tests.unit.runtime.fakes import Factory
@@ -247,7 +248,7 @@ def test_a_file_system_that_hangs_is_told_and_holds_nobody(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(file, "_PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(followed_file, "_PATIENCE_SECONDS", 0.1)
     readers: list[Thread] = []
     answer = threading.Event()
 

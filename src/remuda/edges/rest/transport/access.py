@@ -7,9 +7,6 @@ everything.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -19,9 +16,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remuda.base.errors import UsageError
 from remuda.edges.addresses import address_text
+from remuda.edges.callers import KnownCallers, Proof
 from remuda.edges.identities import Identity, read_identities
 from remuda.edges.rest.requests.errors import ADMIN_NEEDED, NOBODY_KNOWN, ApiError
 from remuda.edges.rest.shapes import dao
+from remuda.edges.rest.transport.streaming import ABORT
 from remuda.telemetry.audit.records import (
     AUTHENTICATE,
     AUTHORIZE,
@@ -60,17 +59,18 @@ def is_open(path: str) -> bool:
     return path in _OPEN or path == _OPEN_BELOW or path.startswith(_OPEN_BELOW + "/")
 
 
-def read_readers(path: Path | None) -> tuple[Identity, ...]:
+def read_readers(path: Path | None, *, again: bool = False) -> tuple[Identity, ...]:
     """Read who may use the HTTP API; none if no file is named: everybody may (REST-1).
 
     Only tokens count here: a file that gRPC uses as well may have identities known by certificate.
+    ``again``: the service runs; it is no mistake then if nobody may use it any more.
     Raises: UsageError, one line.
     """
     if path is None:
         return ()
-    known = read_identities(path, certificates=True)
+    known = read_identities(path, certificates=True, again=again)
     readers = tuple([each for each in known if each.token_digests and (each.read or each.admin)])
-    if not readers:
+    if not (readers or again):
         raise UsageError(
             f"{path}: nobody may use the HTTP API; give an identity token-sha256 and read = true"
         )
@@ -80,13 +80,14 @@ def read_readers(path: Path | None) -> tuple[Identity, ...]:
 class Guard:
     """Lets requests of known identities through; refuses others with 401 or 403 (REST-1).
 
+    The connection of a request ends when its caller loses its rights meanwhile (EXT-27).
     ``audit``: takes records of refusals, and of what shows the inside of the process (EXT-26).
     """
 
-    def __init__(self, app: ASGIApp, readers: Sequence[Identity], audit: Audit = no_audit) -> None:
+    def __init__(self, app: ASGIApp, callers: KnownCallers, audit: Audit = no_audit) -> None:
         self._app = app
         self._audit = audit
-        self._known = [(digest, each) for each in readers for digest in each.token_digests]
+        self._callers = callers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -94,23 +95,33 @@ class Guard:
             await self._app(scope, receive, send)
             return
         request = Request(scope)
-        caller = None
-        if self._known:
-            caller, wrong = self._caller(request)
-            refusal = self._refusal(request, caller, wrong)
-            if refusal is not None:
-                await refusal(scope, receive, send)
-                return
-        if request.method != "OPTIONS" and is_for_admins(scope["path"]):
-            send = self._watched(request, caller, send)
-        await self._app(scope, receive, send)
+        if self._callers.everybody:
+            await self._pass_on(request, None, receive, send)
+            return
+        found, wrong = self._caller(request)
+        refusal = self._refusal(request, None if found is None else found[0], wrong)
+        if refusal is not None or found is None:
+            assert refusal is not None
+            await refusal(scope, receive, send)
+            return
+        abort = scope.get("state", {}).get(ABORT, _nothing_to_end)
+        with self._callers.calling(*found, abort):
+            await self._pass_on(request, found[0], receive, send)
 
-    def _caller(self, request: Request) -> tuple[Identity | None, str]:
+    async def _pass_on(
+        self, request: Request, caller: Identity | None, receive: Receive, send: Send
+    ) -> None:
+        if request.method != "OPTIONS" and is_for_admins(request.scope["path"]):
+            send = self._watched(request, caller, send)
+        await self._app(request.scope, receive, send)
+
+    def _caller(self, request: Request) -> tuple[tuple[Identity, Proof] | None, str]:
         """Return who calls, and what to add to the challenge if nobody known does."""
         sent = request.headers.getlist("authorization")
         scheme, _, token = sent[0].partition(" ") if len(sent) == 1 else ("", "", "")
-        caller = self._identify(token.strip()) if scheme.lower() == _SCHEME else None
-        return caller, ', error="invalid_token"' if sent else ""
+        if scheme.lower() != _SCHEME:
+            return None, ', error="invalid_token"' if sent else ""
+        return self._callers.bearer(token.strip().encode("latin-1")), ', error="invalid_token"'
 
     def _refusal(self, request: Request, caller: Identity | None, wrong: str) -> Response | None:
         if caller is None:
@@ -157,17 +168,9 @@ class Guard:
             )
         )
 
-    def _identify(self, token: str) -> Identity | None:
-        """Return the owner of a token.
 
-        The time it takes does not show how much of a guess is right.
-        """
-        digest = hashlib.sha256(token.encode("latin-1")).digest()
-        found = None
-        for known, identity in self._known:
-            if hmac.compare_digest(known, digest):
-                found = identity
-        return found
+def _nothing_to_end() -> None:
+    """Stand for the end of a connection where there is none, as in tests without a listener."""
 
 
 def _response(error: ApiError, headers: dict[str, str]) -> Response:

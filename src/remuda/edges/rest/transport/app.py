@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from time import perf_counter_ns
 from typing import Final, TypeAlias
@@ -25,7 +25,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from remuda.edges.addresses import source
-from remuda.edges.identities import Identity
+from remuda.edges.callers import KnownCallers
 from remuda.edges.rest.requests.asking import Asked, Views
 from remuda.edges.rest.requests.endpoint import Body, Endpoint, Routes, Shown, Stream
 from remuda.edges.rest.requests.errors import BODY_TOO_LARGE, NOT_RUNNING, UNEXPECTED, ApiError
@@ -106,7 +106,7 @@ def build_app(
     cors: bool = True,
     trust_forwarded: bool = False,
     observer: Observer = nobody,
-    readers: Sequence[Identity] = (),
+    callers: KnownCallers | None = None,
     debug: bool = True,
     tracing: Tracing | None = None,
     hosts: Collection[str] | None = None,
@@ -118,15 +118,16 @@ def build_app(
 
     ``more``: routes over something else than questions to the core. ``trust_forwarded``: the first
     address in X-Forwarded-For is the client's, if there is any (EVT-118). ``observer``: is told of
-    each answer of a route, in the event loop. ``readers``: who may read, all if nobody is named;
+    each answer of a route, in the event loop. ``callers``: who may read, None: everybody;
     with a token CORS is off. ``debug`` off: no dumps and profiles (REST-55). ``tracing``: what
     makes spans of requests; None: there are none. ``hosts``: the names by which clients may call
     this server; None: any. With a token the name does not matter. ``audit``: takes records of what
     matters for security (EXT-26).
     Implements: REST-4, REST-8.
     """
-    hosts = None if readers else hosts
-    cors = cors and not readers
+    callers = callers or KnownCallers()
+    hosts = hosts if callers.everybody else None
+    cors = cors and callers.everybody
     table = {**ROUTES, **DESCRIPTION_ROUTES, **(more or {})}
     table = {path: each for path, each in table.items() if debug or not is_for_admins(path)}
     routes = [
@@ -155,7 +156,7 @@ def build_app(
         middleware=[
             Middleware(_Undecoded),
             Middleware(KnownHosts, hosts=hosts),
-            Middleware(Guard, readers=readers, audit=audit),
+            Middleware(Guard, callers=callers, audit=audit),
             Middleware(_SmallBodies, limits=limits),
             Middleware(_Compressed, plain=plain),
         ],

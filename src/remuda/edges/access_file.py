@@ -1,0 +1,83 @@
+"""Follows the file of identities while the service runs (EXT-27).
+
+A file with a fault changes nothing, so a half written file shuts nobody out.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from remuda.base.errors import UsageError
+from remuda.edges.callers import NOT_KNOWN_ANY_MORE, KnownCallers
+from remuda.edges.identities import Identity
+from remuda.runtime.configuration.followed_file import (
+    INTERVAL_SECONDS,
+    FollowedFile,
+    Mark,
+)
+from remuda.telemetry.audit.records import DONE, REFUSED, RELOAD_ACCESS, REVOKE, Audit, Record
+
+_log = logging.getLogger("remuda.security")
+
+Read: TypeAlias = Callable[[], tuple[Identity, ...]]
+
+_KEPT: Final = "the identities in force stay"
+
+
+class AccessFile:
+    """One file and the callers it makes known.
+
+    Args: path: the file. read: reads it; raises UsageError. callers: gets what was read. mark:
+        taken before the file was first read. audit: takes records of readings and of ended calls.
+        interval_seconds: how often the file is looked at; None: only on request.
+
+    Rules: EXT-26, EXT-27.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        read: Read,
+        callers: KnownCallers,
+        *,
+        mark: Mark,
+        audit: Audit,
+        interval_seconds: float | None = INTERVAL_SECONDS,
+    ) -> None:
+        self._path = path
+        self._read = read
+        self._callers = callers
+        self._audit = audit
+        self._file = FollowedFile(
+            path,
+            self._reload,
+            kept=_KEPT,
+            log=_log,
+            mark=mark,
+            interval_seconds=interval_seconds,
+        )
+
+    def tell(self) -> None:
+        """Have the file read again, even if it did not change. Event loop."""
+        self._file.tell()
+
+    async def keep(self) -> None:
+        """Follow the file until cancelled."""
+        await self._file.keep()
+
+    async def _reload(self) -> None:
+        try:
+            identities = await self._file.on_thread(self._read)
+        except UsageError as error:
+            _log.error("%s; %s", error, _KEPT)
+            self._audit(Record(RELOAD_ACCESS, REFUSED, target=str(self._path), reason=str(error)))
+            return
+        ended = self._callers.replace(identities)
+        self._audit(Record(RELOAD_ACCESS, DONE, target=str(self._path)))
+        text = "%s was read again: %d identities; %d open calls were ended"
+        _log.info(text, self._path, len(identities), len(ended))
+        for name in sorted({each.name for each in ended}):
+            self._audit(Record(REVOKE, DONE, who=name, reason=NOT_KNOWN_ANY_MORE))
