@@ -129,12 +129,21 @@ class Service:
 
 
 class Stream(Generic[T]):
-    """One open duplex stream, written and read by hand; ``rm_id`` goes into the metadata."""
+    """One open duplex stream, written and read by hand; ``rm_id`` goes into the metadata.
 
-    def __init__(self, method: grpc.StreamStreamMultiCallable[Any, Any], rm_id: str = "") -> None:
+    ``seconds``: its deadline.
+    """
+
+    def __init__(
+        self,
+        method: grpc.StreamStreamMultiCallable[Any, Any],
+        rm_id: str = "",
+        *,
+        seconds: float = SECONDS,
+    ) -> None:
         self._waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
         metadata = (("remuda-rm-id", rm_id),) if rm_id else ()
-        self._call = method(iter(self._waiting.get, None), metadata=metadata, timeout=SECONDS)
+        self._call = method(iter(self._waiting.get, None), metadata=metadata, timeout=seconds)
 
     def send(self, request: si.AllocationRequest | si.ApplicationRequest | si.NodeRequest) -> None:
         self._waiting.put(request)

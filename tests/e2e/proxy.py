@@ -1,4 +1,4 @@
-"""A wire that can be cut: a TCP proxy between a client and a server in this process."""
+"""A wire that can be cut or go dead: a TCP proxy between a client and a server."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typing import Self
 class Proxy:
     """Passes bytes on to ``target`` (HOST:PORT) until ``cut`` breaks every connection.
 
+    After ``fall_silent`` it keeps them open and passes nothing on, as if both ends had vanished.
+
     ``address``: where it listens. With ``closed`` it lets nobody in.
     """
 
@@ -23,6 +25,7 @@ class Proxy:
         self._lock = threading.Lock()
         self._open: list[socket.socket] = []
         self.closed = False
+        self._silent = False
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self) -> None:
@@ -41,8 +44,14 @@ class Proxy:
     def _pass_on(self, source: socket.socket, sink: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(65_536):
-                sink.sendall(data)
-        self._end(source, sink)
+                if not self._silent:
+                    sink.sendall(data)
+        if not self._silent:
+            self._end(source, sink)
+
+    def fall_silent(self) -> None:
+        """Lose whatever comes from now on, without a word to either end."""
+        self._silent = True
 
     def cut(self) -> None:
         """Break all connections; what is on its way is lost."""

@@ -41,7 +41,9 @@ class GrpcSettings:
         opening_seconds: how long an RM that registered may take to open a stream; after that it is
             away (RM-14).
         keepalive_seconds: a connection without traffic is tried that often, so that a peer that
-            vanished without a word is known to be gone (RM-14).
+            vanished without a word is known to be gone (RM-14). The library may take twice as long
+            until it tries.
+        keepalive_timeout_seconds: a connection that was tried is closed after so long in silence.
         session_features: what is offered to RMs that open a session (EXT-20).
         session_limits: what is offered to them (EXT-6, EXT-8).
         handshake_seconds: how long the first frame of a session may take (EXT-1).
@@ -64,7 +66,8 @@ class GrpcSettings:
     idle_seconds: float = 120.0
     read_seconds: float = 10.0
     opening_seconds: float = 60.0
-    keepalive_seconds: int = 30
+    keepalive_seconds: int = 10
+    keepalive_timeout_seconds: int = 10
     session_features: tuple[str, ...] = FEATURES
     session_limits: SessionLimits = field(default_factory=SessionLimits)
     handshake_seconds: float = 10.0
@@ -94,7 +97,9 @@ def transport_options(settings: GrpcSettings) -> tuple[tuple[str, int], ...]:
         ("grpc.server_handshake_timeout_ms", _milliseconds(settings.connect_seconds)),
         ("grpc.max_connection_idle_ms", _milliseconds(settings.idle_seconds)),
         ("grpc.keepalive_time_ms", settings.keepalive_seconds * 1_000),
-        ("grpc.keepalive_timeout_ms", settings.keepalive_seconds * 1_000),
+        ("grpc.keepalive_timeout_ms", settings.keepalive_timeout_seconds * 1_000),
+        # The library waits that long, 60 s by default, whatever the option above says.
+        ("grpc.http2.ping_timeout_ms", settings.keepalive_timeout_seconds * 1_000),
         ("grpc.http2.max_pings_without_data", 0),
     )
 
