@@ -60,13 +60,14 @@ SERVERS ?= kubernetes or not kubernetes
 test-kubernetes: setup ## the tests on an API server, on the real one too if `make kube` built it
 	@$(BIN)/python -m pytest tests/kubernetes/end_to_end -m "($(SERVERS)) and not long and not timed" -n auto --dist loadfile
 
-check: setup ## lint, types, import contracts, house rules, generated code
+check: setup ## lint, types, import contracts, house rules, licences, generated code
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/mypy $(SOURCES)
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m tools.tidy
 	@$(BIN)/python -m tools.rules --check
+	@$(BIN)/python -m tools.supply.licences
 	@$(BIN)/python tools/gen_si.py --check
 	@$(BIN)/python tools/gen_schema.py --check
 	@$(BIN)/python -m tools.gen_openapi --check
@@ -92,10 +93,10 @@ compile: setup ## the package with a compiled core, in build/compiled (needs a C
 	@$(BIN)/python -m tools.wheels --unpack $(COMPILED)
 	@echo "compile: to run it, set PYTHONPATH=$(COMPILED)"
 
-wheel: setup ## both wheels, plain Python and compiled, into dist
+wheel: setup ## both wheels with their bills of materials, and the source archive, into dist
 	@$(BIN)/python -m tools.wheels dist
 
-reproducible: setup ## build both wheels twice, in different places, and compare their bytes
+reproducible: setup ## build wheels and source archive twice, in different places, and compare
 	@$(BIN)/python -m tools.wheels.reproducible
 
 proto: setup ## generate src/remuda/si/pb from proto/
