@@ -1,6 +1,7 @@
 """Build wheels for the Makefile, and unpack one to run from.
 
-`make wheel` runs ``python -m tools.wheels dist``, which leaves both wheels in dist/.
+`make wheel` runs ``python -m tools.wheels dist``, which leaves in dist/ both wheels, the bill of
+materials of each, and the source archive.
 `make compile` runs ``python -m tools.wheels --unpack build/compiled``, which leaves in that
 folder what pip would install of the compiled wheel.
 """
@@ -14,7 +15,8 @@ from shutil import rmtree
 from tempfile import TemporaryDirectory
 from zipfile import ZipFile
 
-from tools.wheels.backend import CompileError, compiled_wheel, pure_wheel
+from tools.supply.bill import write_bill
+from tools.wheels.backend import CompileError, compiled_wheel, pure_wheel, source_archive
 
 
 def main(arguments: list[str]) -> int:
@@ -27,7 +29,7 @@ def main(arguments: list[str]) -> int:
         if options.unpack:
             unpack(options.folder)
         else:
-            both(options.folder)
+            everything(options.folder)
     except CompileError as error:
         print(error.log, end="", file=sys.stderr)
         print(f"compile: the core is not compiled, because {error}", file=sys.stderr)
@@ -35,11 +37,14 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def both(folder: Path) -> None:
-    """Build the wheel that runs everywhere, then the compiled one. Raises: CompileError."""
+def everything(folder: Path) -> None:
+    """Build what is published, the compiled wheel last. Raises: CompileError."""
     folder.mkdir(parents=True, exist_ok=True)
+    print(f"wheel: {folder / source_archive(folder)}", flush=True)
     for build in (pure_wheel, compiled_wheel):
-        print(f"wheel: {folder / build(folder)}", flush=True)
+        wheel = folder / build(folder)
+        print(f"wheel: {wheel}", flush=True)
+        print(f"wheel: {write_bill(wheel)}", flush=True)
 
 
 def unpack(folder: Path) -> None:

@@ -5,10 +5,10 @@ whether mypyc compiles what `COMPILED` lists. REMUDA_COMPILE=1 insists on it, RE
 forbids it; without either, what cannot be compiled stays plain Python, and one line says why.
 Sources are compiled as they are, and stay in the wheel beside what became of them.
 
-Wheels are built in a copy of the sources, so that nothing that an earlier build left lying about
-gets into them. The same sources and programs give the same bytes, wherever and whenever: no path of
-the build, no order of a folder, no mode of a file and no time is in a wheel, but SOURCE_DATE_EPOCH
-where that is set. Editable installs are setuptools' alone and never compiled.
+Wheels and the source archive are built in a copy of the sources, so that nothing that an earlier
+build left lying about gets into them. The same sources and programs give the same bytes, wherever
+and whenever: no path of the build, no order of a folder, no mode of a file and no time is in them,
+but SOURCE_DATE_EPOCH where that is set. Editable installs are setuptools' alone and never compiled.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatch
+from gzip import GzipFile
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,7 +32,6 @@ from typing import Any, Final
 from setuptools import setup
 from setuptools.build_meta import (
     build_editable,
-    build_sdist,
     get_requires_for_build_editable,
     get_requires_for_build_sdist,
     prepare_metadata_for_build_editable,
@@ -82,14 +83,18 @@ _PARTS: Final = (
     *(f"src/{name}" for name in PACKAGES),
 )
 
-# The time of every file in a wheel if SOURCE_DATE_EPOCH does not say another: the first one that
-# the format of the archive has.
+# What of the repository the source archive is made of beside that.
+_BUILDING: Final = ("MANIFEST.in", "tools/wheels")
+
+# The time of every file in a wheel or in the source archive if SOURCE_DATE_EPOCH does not say
+# another: the first one that the format of a wheel has.
 _EPOCH: Final = "315532800"
 
 _SEED: Final = "-frandom-seed="
 
 _BUILD: Final = (
-    "import sys; from setuptools import build_meta; print(build_meta.build_wheel(sys.argv[1]))"
+    "import sys; from setuptools import build_meta;"
+    " print(getattr(build_meta, sys.argv[1])(sys.argv[2]))"
 )
 _SETUP: Final = """\
 import sys
@@ -223,13 +228,49 @@ def build_wheel(
         return pure_wheel(Path(wheel_directory))
 
 
+def build_sdist(
+    sdist_directory: str,
+    config_settings: Mapping[str, Any] | None = None,
+) -> str:
+    """Build the source archive; returns its file's name."""
+    return source_archive(Path(sdist_directory))
+
+
+def source_archive(directory: Path) -> str:
+    """Build the archive of what a wheel is made of and built with; returns its file's name.
+
+    Raises: subprocess.CalledProcessError if setuptools fails.
+    """
+    with TemporaryDirectory() as folder:
+        tree = _copy(Path(folder), (*_PARTS, *_BUILDING))
+        name = _built("build_sdist", tree, tree)
+        _settle(tree / name, directory / name)
+    return name
+
+
+def _settle(archive: Path, target: Path) -> None:
+    """Write an archive anew, without what depends on the place and the time of the build."""
+    time = int(os.environ.get("SOURCE_DATE_EPOCH", _EPOCH))
+    with (
+        tarfile.open(archive) as source,
+        target.open("wb") as file,
+        GzipFile("", "wb", fileobj=file, mtime=time) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as result,
+    ):
+        for member in sorted(source.getmembers(), key=lambda each: each.name):
+            mode = 0o755 if member.isdir() else 0o644
+            plain = member.replace(mtime=time, mode=mode, uid=0, gid=0, uname="", gname="")
+            plain.pax_headers = {}
+            result.addfile(plain, source.extractfile(member) if member.isfile() else None)
+
+
 def pure_wheel(directory: Path) -> str:
     """Build the wheel that runs everywhere; returns its file's name.
 
     Raises: subprocess.CalledProcessError if setuptools fails.
     """
     with TemporaryDirectory() as folder:
-        return _wheel(_copy(Path(folder)), directory)
+        return _built("build_wheel", _copy(Path(folder)), directory)
 
 
 def compiled_wheel(directory: Path) -> str:
@@ -246,7 +287,7 @@ def compiled_wheel(directory: Path) -> str:
         script = _SETUP.format(folder=str(Path(__file__).parent), files=files)
         (tree / "setup.py").write_text(script, encoding="utf-8")
         try:
-            return _wheel(tree, directory)
+            return _built("build_wheel", tree, directory)
         except subprocess.CalledProcessError as error:
             log = error.stdout + error.stderr
             raise CompileError("mypyc or the C compiler refused", log) from None
@@ -314,9 +355,9 @@ def _insisted(reason: str) -> str:
     return f"remuda: {VARIABLE}=1 asks for a compiled core, but {reason}"
 
 
-def _copy(tree: Path) -> Path:
-    """Copy to a folder what a wheel is made of."""
-    for part in _PARTS:
+def _copy(tree: Path, parts: Iterable[str] = _PARTS) -> Path:
+    """Copy to a folder what a wheel is made of, or other parts of the repository."""
+    for part in parts:
         source, target = ROOT / part, tree / part
         if source.is_dir():
             unwanted = shutil.ignore_patterns("__pycache__", "*.so")
@@ -328,10 +369,10 @@ def _copy(tree: Path) -> Path:
     return tree
 
 
-def _wheel(tree: Path, directory: Path) -> str:
-    """Have setuptools build the wheel of a tree. Raises: subprocess.CalledProcessError."""
+def _built(kind: str, tree: Path, directory: Path) -> str:
+    """Have setuptools build from a tree. Raises: subprocess.CalledProcessError."""
     done = subprocess.run(
-        [sys.executable, "-c", _BUILD, str(directory.resolve())],
+        [sys.executable, "-c", _BUILD, kind, str(directory.resolve())],
         cwd=tree,
         # mypyc goes through sets of names, whose order is that of their hashes.
         env={"SOURCE_DATE_EPOCH": _EPOCH, **os.environ, "PYTHONHASHSEED": "0"},

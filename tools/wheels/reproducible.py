@@ -1,4 +1,7 @@
-"""Show that wheels are reproducible: build each twice, in places that differ, and compare.
+"""Show that wheels and the source archive are reproducible.
+
+Each is built twice, in places that differ, and the bytes are compared; those of a wheel's bill of
+materials, too.
 
 `make reproducible` runs this. The places differ in the folder of the sources and its depth, the
 folder for temporary files, the mode that new files get, the time zone, the seed of hashes and the
@@ -12,6 +15,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,7 +24,7 @@ from zipfile import ZipFile
 
 from tools.wheels.backend import ROOT
 
-KINDS: Final = ("pure_wheel", "compiled_wheel")
+KINDS: Final = ("source_archive", "pure_wheel", "compiled_wheel")
 
 # Where the sources lie below a folder, and what else differs.
 _PLACES: Final = (
@@ -38,7 +42,7 @@ print(getattr(backend, kind)(Path(folder)))
 
 
 def both(kind: str, folder: Path, modules: Sequence[str] = ()) -> list[Path]:
-    """Build a kind of wheel twice below a folder; ``modules``: compile only these.
+    """Build one of `KINDS` twice below a folder; ``modules``: compile only these.
 
     Raises: subprocess.CalledProcessError.
     """
@@ -53,7 +57,7 @@ def _built(
     unwanted = shutil.ignore_patterns("__pycache__", "*.so")
     for part in ("src", "tools"):
         shutil.copytree(ROOT / part, place / part, ignore=unwanted, dirs_exist_ok=True)
-    for part in ("pyproject.toml", "README.md", "LICENSE", "NOTICE"):
+    for part in ("pyproject.toml", "README.md", "LICENSE", "NOTICE", "MANIFEST.in"):
         shutil.copy(ROOT / part, place / part)
     result = place / "dist"
     result.mkdir(exist_ok=True)
@@ -70,17 +74,22 @@ def _built(
 
 
 def differing(one: Path, other: Path) -> list[str]:
-    """Return which files of two wheels differ, or that only what the archive says of them does."""
+    """Return which files of two archives differ, or that only their places, times or modes do."""
     if one.read_bytes() == other.read_bytes():
         return []
-    with ZipFile(one) as first, ZipFile(other) as second:
-        names = sorted({*first.namelist(), *second.namelist()})
-        found = [name for name in names if _content(first, name) != _content(second, name)]
+    first, second = _contents(one), _contents(other)
+    names = sorted({*first, *second})
+    found = [name for name in names if first.get(name) != second.get(name)]
     return found or ["order, times or modes of the files"]
 
 
-def _content(archive: ZipFile, name: str) -> bytes | None:
-    return archive.read(name) if name in archive.namelist() else None
+def _contents(archive: Path) -> dict[str, bytes]:
+    """Return what the files of a wheel or of a source archive hold, by name."""
+    if archive.suffix == ".gz":
+        with tarfile.open(archive) as packed:
+            return {each.name: file.read() for each in packed if (file := packed.extractfile(each))}
+    with ZipFile(archive) as wheel:
+        return {name: wheel.read(name) for name in wheel.namelist()}
 
 
 def main() -> int:
