@@ -58,6 +58,8 @@ MISHAPS: Final = (
     "connection back too late",
     "registered again",
     "core restarted",
+    "dropped after a fault of the core",
+    "fault of the core on its own",
     "node added again",
     "node lost",
     "node drained",

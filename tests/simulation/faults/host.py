@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Final
 
@@ -29,6 +30,14 @@ SHOWN: Final = 60
 Carry = Callable[[Effect, bool], None]
 
 
+# The commands in which a fault may be ordered; the others have answers that the RMs rely on.
+REQUESTS: Final = (c.UpdateNodes, c.UpdateApplications, c.UpdateAllocations, c.PredicateVerdicts)
+
+
+class OrderedFaultError(Exception):
+    """A fault of the core that the simulation ordered (SI-15)."""
+
+
 class Host:
     """One core at a time; after a crash there is another that knows nothing (REC-1)."""
 
@@ -48,11 +57,15 @@ class Host:
         self.carriers: dict[str, Carry] = {}
         self.history: deque[tuple[int, object]] = deque(maxlen=SHOWN)
         self.lives = 0
+        self.left = 0
+        self.on_fault: Callable[[str], None] = lambda rm_id: None
         self.crash()
 
     def crash(self) -> None:
         """The process ends; the next one begins at once with nothing."""
         self.scheduler = Scheduler(self.predicates, preemption=self.preemption)
+        self.scheduler.contain_faults(self._note_fault)
+        self.left = 0
         self.witness = Witness(self.counts)
         self.lives += 1
         self.turns = 0
@@ -64,13 +77,37 @@ class Host:
         self.note(command)
         if isinstance(command, c.UpdateNodes):
             self._count_lost_swaps(command)
-        effects = self.scheduler.handle(command, self.clock.now)
+        with self._failing(on=isinstance(command, REQUESTS)):
+            effects = self.scheduler.handle(command, self.clock.now)
         self.witness.handled(command, effects, self.clock.now)
         reported: set[tuple[str, str]] = set()
         if isinstance(command, c.UpdateAllocations):
             reported = {(x.ask.application_id, x.allocation_id) for x in command.allocations}
         self._carry(effects, reported)
         return effects
+
+    def fail_after(self, reports: int) -> None:
+        """Let the core fail when it has reported that much more, in a request or on its own."""
+        self.left = reports
+
+    @contextmanager
+    def _failing(self, *, on: bool) -> Iterator[None]:
+        """Let an ordered fault happen inside."""
+        self.scheduler.set_fault_point(self._pass if on and self.left else None)
+        yield
+        self.scheduler.set_fault_point(None)
+
+    def _pass(self) -> None:
+        if self.left:
+            self.left -= 1
+            if not self.left:
+                raise OrderedFaultError
+
+    def _note_fault(self, rm_id: str, fault: Exception) -> None:
+        """Only an ordered fault is contained; any other one is a finding."""
+        if not isinstance(fault, OrderedFaultError):
+            raise fault
+        self.note(f"the core fails in work for {rm_id}")
 
     def _count_lost_swaps(self, command: c.UpdateNodes) -> None:
         """Count on which side of a replacement a node is lost (GANG-18)."""
@@ -96,7 +133,8 @@ class Host:
 
     def _step(self) -> None:
         limit = self.dice.choice((0, 1, 1, 2, 3, 8, 100))
-        effects = self.scheduler.step(self.clock.now, limit)
+        with self._failing(on=True):
+            effects = self.scheduler.step(self.clock.now, limit)
         self.witness.stepped(effects, self.clock.now)
         self._carry(effects, set())
 
@@ -107,6 +145,8 @@ class Host:
                     self.counts["node reserved, or not any more"] += 1
                 continue
             self.note(effect)
+            if isinstance(effect, e.ResourceManagerFailed):
+                self.on_fault(effect.rm_id)
             known = False
             if isinstance(effect, e.AllocationNew):
                 known = (effect.ask.application_id, effect.allocation_id) in reported

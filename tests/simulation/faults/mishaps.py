@@ -129,6 +129,12 @@ class Mishaps:
             shim.link.crash()
             self.clock.after(self.dice.randrange(1, 8 * SECOND), self._notice(shim))
 
+    def be_dropped(self) -> None:
+        """The core dropped the RM, and goes on with the others (SI-15)."""
+        self.counts["dropped after a fault of the core"] += 1
+        self.shim.link.crash()
+        self.clock.after(self.dice.randrange(1, 8 * SECOND), self._notice(self.shim))
+
     def _notice(self, shim: Shim) -> Callable[[], None]:
         life = self.host.lives
 

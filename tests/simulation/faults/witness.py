@@ -80,6 +80,9 @@ class Witness:
         self.now = now
         if any(isinstance(effect, e.RequestRefused) for effect in effects):
             return
+        if command.rm_id in self._dropped(effects):
+            self._heard(effects, placed=False)
+            return
         if isinstance(command, c.UpdateNodes):
             self._nodes(command, effects)
             self._heard(effects, placed=False)
@@ -114,6 +117,8 @@ class Witness:
     def stepped(self, effects: list[Effect], now: int) -> None:
         """Timers and decisions."""
         self.now = now
+        if self._dropped(effects):
+            self.counts["fault of the core on its own"] += 1
         for effect in effects:
             if isinstance(effect, e.ResourceManagerStopped):
                 self.counts["RM given up"] += 1
@@ -125,6 +130,14 @@ class Witness:
                 placed = isinstance(effect, e.AllocationNew)
                 assert not (placed and effect.rm_id in self.slow), f"too slow, yet {effect}"
         self._heard(effects, placed=True)
+
+    def _dropped(self, effects: list[Effect]) -> set[str]:
+        """The RMs that are gone after a fault of the core, with all they had (SI-15)."""
+        failed = {each.rm_id for each in effects if isinstance(each, e.ResourceManagerFailed)}
+        for rm_id in failed:
+            assert [type(x) for x in effects if x.rm_id == rm_id] == [e.ResourceManagerFailed]
+            self._forget(rm_id)
+        return failed
 
     def _is_farewell(self, effect: Effect) -> bool:
         """Whether it tells of a partition that an operator took away during a pause (OBJ-9)."""

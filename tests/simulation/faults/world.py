@@ -32,7 +32,11 @@ NOT_SENT: Final = (
     e.ConfigurationAnswered,
     e.ObjectStateAnswered,
     e.ResourceManagerStopped,
+    e.ResourceManagerFailed,
 )
+
+# How often the core fails, per action.
+FAULTS: Final = 0.01
 
 
 class World:
@@ -44,6 +48,7 @@ class World:
         self.counts: Counter[str] = Counter()
         self.clock = Clock()
         self.dice = stream(seed, "world")
+        self.fault_dice = stream(seed, "faults of the core")
         self.host = Host(
             self.clock,
             stream(seed, "host"),
@@ -51,6 +56,7 @@ class World:
             one_by_one(picky),
             picky_about_victims,
         )
+        self.host.on_fault = self._failed
         self.shims: list[Shim] = []
         self.loads: list[Workload] = []
         self.mishaps: list[Mishaps] = []
@@ -92,6 +98,12 @@ class World:
         self.mishaps.append(Mishaps(shim, load, self.dice, layout, self.shims))
         self.clock.after(TICK, lambda: self._tick(shim))
 
+    def _failed(self, rm_id: str) -> None:
+        """The core dropped an RM after a fault of its own; sooner or later the RM notices."""
+        for mishaps in self.mishaps:
+            if mishaps.shim.rm_id == rm_id:
+                mishaps.be_dropped()
+
     def _deliver(self, command: c.Command) -> None:
         self.host.handle(command)
 
@@ -105,6 +117,9 @@ class World:
             for _ in range(self.profile.actions):
                 self.clock.run(self.clock.now + self.dice.randrange(2 * self.profile.pace))
                 self._act()
+                if self.fault_dice.random() < FAULTS * self.profile.restarts:
+                    self.host.fail_after(self.fault_dice.randrange(1, 60))
+            self.host.left = 0
             self._settle()
             agree(self.host, self.shims)
             self.host.note("everything ends")

@@ -121,6 +121,20 @@ def test_it_may_register_again_and_report_what_runs() -> None:
     two.scheduler.check()
 
 
+@pytest.mark.remuda_rule("MET-27")
+@pytest.mark.parametrize("place", range(1, 8))
+def test_what_a_queue_counted_adds_up_after_a_fault_in_the_middle_of_a_removal(place: int) -> None:
+    two = Two()
+    two.ask("rm", "k1", "k2", "k3")
+    two.place()
+    two.scheduler.set_fault_point(failing_at(place))
+    found = two.first.remove("app")
+    two.scheduler.set_fault_point(None)
+    assert of(found, e.ResourceManagerFailed) != []
+    two.scheduler.handle(c.RegisterResourceManager("rm", CONFIGURATION), START)
+    two.scheduler.check()
+
+
 def test_a_fault_in_a_timer_is_held_against_the_owner_of_the_timer() -> None:
     two = Two()
     ask = c.Ask("app", "k1", ONE, execution_timeout_ms=1_000)

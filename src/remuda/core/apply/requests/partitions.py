@@ -189,3 +189,15 @@ def keep_counts(turn: Turn, partition: Partition) -> None:
             partition.totals.released += not allocation.release_type
     for queue in partition.queues(partition.root):
         turn.cluster.counts.leave(counts_key(partition, queue), queue.counts)
+
+
+def keep_counts_after_fault(turn: Turn, partition: Partition) -> None:
+    """Keep the counts of a partition whose state may be wrong: all that came is released.
+
+    Rules: SI-15, MET-27.
+    """
+    for queue in partition.queues(partition.root):
+        counts = queue.counts
+        partition.totals.released += max(0, counts.allocated - counts.released)
+        counts.released = counts.allocated
+        turn.cluster.counts.leave(counts_key(partition, queue), counts)

@@ -8,6 +8,7 @@ from remuda.core.apply.requests.partitions import (
     PARTITION_REMOVED,
     build_partition,
     keep_counts,
+    keep_counts_after_fault,
     set_tracking,
 )
 from remuda.core.apply.requests.teardown import take_apart
@@ -71,7 +72,7 @@ def abandon(turn: Turn, rm_id: str, fault: Exception) -> None:
         cluster.deadlines.forget(manager.own())
         for partition in manager.own():
             try:
-                keep_counts(turn, partition)
+                keep_counts_after_fault(turn, partition)
                 take_apart(partition)
             except Exception:  # noqa: BLE001, S112 - what remains is garbage all the same
                 continue
