@@ -2,8 +2,8 @@
 
 The core drops all that the RM had, and the RM registers again and reports what runs. So a fault
 costs one RM a recovery, and the others nothing. If the fault came from a request, its elements are
-suspects: each of them is handled alone from then on. A suspect that makes the core fail when it is
-alone is kept out, and refused with the reason. An RM that fails again and again has to wait longer
+suspects: each of them is handled alone from then on. A suspect that makes the core fail again, and
+alone, is kept out, and refused with the reason. An RM that fails again and again has to wait longer
 and longer before it may register.
 """
 
@@ -55,8 +55,8 @@ _WAIT_NS: Final = 1_000_000_000
 _WAIT_NS_LIMIT: Final = 60_000_000_000
 
 REASON: Final = (
-    "the scheduler failed when it handled this alone, which is a fault of the scheduler: it is"
-    " kept out until the scheduler starts again; its log has the fault"
+    "the scheduler failed twice when it handled this, which is a fault of the scheduler: it is kept"
+    " out until the scheduler starts again; its log has the fault"
 )
 
 
@@ -176,6 +176,11 @@ class Faults:
             request = _without(request, kept_out)
         return single_parts(request, suspects) if suspects else [request]
 
+    def passed(self, part: Request) -> None:
+        """Suspect the elements of a part no more, since it was handled without a fault."""
+        for _, element in elements_of(part):
+            self._watched.pop((part.rm_id, name_of(element)), None)
+
     def _count(self, fault: Fault) -> None:
         self._counts[fault.rm_id] = self._counts.get(fault.rm_id, 0) + 1
         times_ns = self._times_ns.setdefault(fault.rm_id, [])
@@ -183,10 +188,10 @@ class Faults:
         times_ns[:] = [at_ns for at_ns in times_ns if at_ns > fault.at_ns - _WINDOW_NS][-100:]
 
     def _suspect(self, rm_id: str, request: Request) -> None:
-        """Suspect all elements of a request; keep the only one out."""
+        """Suspect all elements of a request; keep the only one out if it was suspected before."""
         names = [name_of(element) for _, element in elements_of(request)]
         for name in names:
-            self._watched[rm_id, name] = len(names) == 1
+            self._watched[rm_id, name] = len(names) == 1 and (rm_id, name) in self._watched
         while len(self._watched) > _WATCHED_LIMIT:
             del self._watched[next(iter(self._watched))]
 

@@ -44,6 +44,7 @@ class GuardedScheduler:
             effects += self._handle(part, now_ns)
             if command.rm_id in faults.failed:
                 break
+            faults.passed(part)
         return effects
 
     def step(self, now_ns: int, limit: int, *, timers: bool) -> list[Effect]:

@@ -171,6 +171,25 @@ def test_what_fails_again_alone_is_kept_out_and_the_rest_is_placed(running: Runn
     running.loop.stop()
 
 
+def test_what_was_handled_without_a_fault_is_no_suspect_any_more(running: Running) -> None:
+    running.register()
+    running.ask("k1", "poison", "k2")
+    running.register()
+    running.ask("k1")
+    faults = running.loop.faults
+    assert faults is not None
+    asks = tuple([c.Ask("app", key, ONE) for key in ("k1", "k2")])
+    first, second = faults.parts(c.UpdateAllocations("rm", asks=asks))
+    assert isinstance(first, c.UpdateAllocations)
+    assert isinstance(second, c.UpdateAllocations)
+    assert [ask.allocation_key for ask in first.asks] == ["k1"]
+    running.ask("k2")
+    assert faults.parts(c.UpdateAllocations("rm", asks=asks)) == [
+        c.UpdateAllocations("rm", asks=asks)
+    ]
+    running.loop.stop()
+
+
 def test_a_recording_of_it_is_replayed_with_the_same_effects(tmp_path: Path) -> None:
     path = tmp_path / "run.journal"
     running = Running([], JournalWriter(path))
@@ -289,6 +308,8 @@ def test_each_kind_of_element_is_refused_or_left_out(command: c.Command, refused
     faults.command = command
     faults.note(Scheduler(), "rm", ValueError("why"))
     assert faults.watches(command)
+    assert faults.parts(command) == [command]  # it may have been bad luck
+    faults.note(Scheduler(), "rm", ValueError("why"))
     (changed,) = faults.parts(command)
     assert changed.rm_id == "rm"
     lists = {

@@ -29,8 +29,10 @@ def test_a_fault_is_shown_for_an_hour_and_what_is_kept_out_for_ever() -> None:
     ask = c.Ask("app", "k1", {"vcore": 1})
     faults.command = c.UpdateAllocations("rm", asks=(ask,))
     faults.note(Scheduler(), "rm", ValueError("why"))
+    assert len(watch.findings()) == 1
+    faults.note(Scheduler(), "rm", ValueError("why"))
     first, second = watch.findings()
-    assert first.diagnosis == "1 so far, the latest: ValueError: why"
+    assert first.diagnosis == "2 so far, the latest: ValueError: why"
     assert second.diagnosis == "kept out until the scheduler starts again: [ask app k1]"
     assert not first.succeeded
     assert not second.succeeded
@@ -47,9 +49,10 @@ def test_faults_and_what_is_kept_out_are_counted() -> None:
     assert values(watch) == dict.fromkeys(names, 0)
     faults.command = c.UpdateNodes("rm", (c.NodeUpdate("n1", c.CREATE, {}),))
     faults.note(Scheduler(), "rm", ValueError("why"))
+    faults.note(Scheduler(), "rm", ValueError("why"))
     faults.command = None
     faults.note(Scheduler(), "rm", ValueError("why"))
-    assert values(watch) == dict(zip(names, (2, 1), strict=True))
+    assert values(watch) == dict(zip(names, (3, 1), strict=True))
 
 
 def test_a_scheduler_that_contains_nothing_has_nothing_to_tell() -> None:
