@@ -38,6 +38,7 @@ from remuda.edges.rest.transport.app import build_app
 from remuda.edges.rest.transport.hosts import own_hosts
 from remuda.edges.rest.transport.server import ADDRESS_LIMIT, RestServer
 from remuda.edges.supervisor import Supervisor
+from remuda.edges.watching import look_every_second
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.configuration.file import ConfigurationFile
 from remuda.runtime.configuration.followed_file import INTERVAL_SECONDS, Mark, mark_of
@@ -292,8 +293,8 @@ async def _serve(
         supervisor = Supervisor()
         supervisor.ready(f"listening grpc={grpc_address} rest={rest_address}")
         running.callback(supervisor.stopping)
-        alive = asyncio.create_task(supervisor.keep(Pulse(core)))
-        running.callback(alive.cancel)
+        for kept in (supervisor.keep(Pulse(core)), look_every_second(observed.descriptors.look)):
+            running.callback(asyncio.create_task(kept).cancel)
         fault: asyncio.Future[None] = asyncio.wrap_future(core.ended)
         ends: list[Awaitable[object]] = [stop.wait(), fault]
         if file is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 from typing import Any
 
@@ -33,6 +34,8 @@ def _note_unawaited(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) ->
     exception says nothing.
     """
     error = context.get("exception")
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return  # a listener says it for every connection, remuda.telemetry.descriptors once
     if isinstance(error, OSError) or type(context.get("protocol")).__name__ == "SSLProtocol":
         _log.warning("a connection broke: %s", one_line(f"{type(error).__name__}: {error}"))
     else:

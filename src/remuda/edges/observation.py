@@ -42,6 +42,7 @@ from remuda.edges.rest.shapes import dao
 from remuda.runtime.configuration.process_settings import finest_level
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.rows import rows
+from remuda.telemetry.descriptors import DescriptorWatch
 from remuda.telemetry.events.durable.choice import StoreChoice
 from remuda.telemetry.events.pipeline import EventSystem
 from remuda.telemetry.faults import FaultWatch
@@ -74,7 +75,8 @@ class Observation:
     Build before the core starts, ``start``, ``stop`` at the end.
 
     ``routes``: what HTTP shows of them; ``dump``: the state dump; ``measurements``: what gRPC
-    shows. ``metrics`` must get each HTTP request. ``more``: what else adds metrics.
+    shows. ``metrics`` must get each HTTP request. ``descriptors`` must be told to look once a
+    second. ``more``: what else adds metrics.
     """
 
     def __init__(
@@ -88,7 +90,9 @@ class Observation:
         self._events = EventSystem(core, choose=store.sink)
         recording = RecordingWatch(core.recorder)
         faults = FaultWatch(core.faults)
-        self._checker = HealthChecker(core, [store.findings, recording.findings, faults.findings])
+        self.descriptors = DescriptorWatch()
+        others = (store, recording, faults, self.descriptors)
+        self._checker = HealthChecker(core, [each.findings for each in others])
         core.configurations.watch(self._checker)
         self._history = History(core, settings.history_samples)
         self.metrics = Metrics(
@@ -96,7 +100,7 @@ class Observation:
             settings.metrics,
             events=self._events.counters,
             stores=core.feeds,
-            more=[recording.add, faults.add, *more],
+            more=[recording.add, faults.add, self.descriptors.add, *more],
         )
         core.subscribe(self.metrics.refusals, records=False)
         self._core = core

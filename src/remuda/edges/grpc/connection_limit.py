@@ -43,7 +43,9 @@ class ConnectionLimit:
     async def keep(self) -> None:
         """Look again and again, until cancelled."""
         while self._limit and _OPEN_FILES.is_dir():
-            self.look()
+            # The list of open files is a file as well, which may be one too many.
+            with contextlib.suppress(OSError):
+                self.look()
             await asyncio.sleep(_PAUSE)
 
     def look(self) -> None:
