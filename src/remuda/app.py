@@ -28,7 +28,6 @@ from remuda.config.process_limits import DEFAULT_LIMITS, Limits
 from remuda.config.schema import Configuration, built_in
 from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.edges.addresses import Address, address_text
-from remuda.edges.callers import KnownCallers
 from remuda.edges.event_loop import event_loop
 from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.grpc.settings import ADDRESS_CONNECTIONS, GrpcSettings
@@ -238,7 +237,7 @@ async def _serve(
     beside: Beside | None,
 ) -> None:
     """Start the parts, say where they listen, wait for the end, stop the parts."""
-    callers, readers = KnownCallers(protection.grpc.identities), KnownCallers(protection.readers)
+    callers, readers = protection.known_callers(audit.record)
     access_files = protection.access_files(callers, readers, audit.record)
     stop = _on_signals(
         [*([] if file is None else [file.tell]), *[each.tell for each in access_files]]

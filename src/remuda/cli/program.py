@@ -33,6 +33,7 @@ Examples:
 # Command -> what the list of commands says; the function is remuda.cli.NAME.NAME.
 _COMMANDS: Final[Mapping[str, str]] = {
     "serve": "Run the scheduler as a service.",
+    "token": "Make a token for a client, and its hash.",
     "validate": "Check queue configurations without using them.",
     "simulate": "Play a workload through the scheduler on a virtual clock.",
     "replay": "Repeat a recording and compare all decisions.",

@@ -1,7 +1,7 @@
 """Who may call: the file of identities that gRPC and the HTTP API share (EXT-23, REST-1).
 
 It is read when the service starts, so that a mistake is reported at once, and again when it changes
-(EXT-27). It has only digests of tokens and names in certificates, so it is no secret.
+(EXT-27). It has only hashes of tokens and names in certificates, so it is no secret.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import msgspec
 from remuda.base.errors import UsageError
 from remuda.base.message import message
 from remuda.edges.certificates import content
+from remuda.edges.token_hashes import TokenHash, read_token_hash
 
 # An RM ID that stands for all.
 ANY_RM: Final = "*"
@@ -25,8 +26,8 @@ class Identity:
     """A known caller. ``name`` is for people.
 
     ``certificates``: names in its certificate, any of which will do. ``token_digests``: SHA-256 of
-    its tokens. ``rm_ids``: the RMs it may act for, ``*`` all. ``read``: it may read the HTTP API.
-    ``admin``: it may do what operators do, and read.
+    its tokens. ``token_hashes``: slow hashes of others. ``rm_ids``: the RMs it may act for, ``*``
+    all. ``read``: it may read the HTTP API. ``admin``: it may do what operators do, and read.
     """
 
     name: str
@@ -35,6 +36,12 @@ class Identity:
     rm_ids: tuple[str, ...] = ()
     admin: bool = False
     read: bool = False
+    token_hashes: tuple[TokenHash, ...] = ()
+
+    @property
+    def has_token(self) -> bool:
+        """Whether it can be known by a token."""
+        return bool(self.token_digests or self.token_hashes)
 
 
 class _Entry(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
@@ -43,6 +50,7 @@ class _Entry(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
     name: str
     certificates: list[str] = []
     token_sha256: list[str] = []
+    token_hash: list[str] = []
     rm_ids: list[str] = []
     read: bool = False
     admin: bool = False
@@ -75,7 +83,8 @@ def read_identities(path: Path, *, certificates: bool, again: bool = False) -> t
         if each.certificates and not certificates:
             text = f"identity {each.name!r} has certificates, but clients are not asked for them"
             raise UsageError(f"{path}: {text}; name the authority with --grpc-tls-client-ca")
-        for mark in (*each.certificates, *each.token_digests):
+        hashed = [each_hash.key for each_hash in each.token_hashes]
+        for mark in (*each.certificates, *each.token_digests, *hashed):
             if mark in taken:
                 text = f"identities {taken[mark]!r} and {each.name!r} cannot be told apart"
                 raise UsageError(f"{path}: {text}; they share a certificate or token")
@@ -86,8 +95,9 @@ def read_identities(path: Path, *, certificates: bool, again: bool = False) -> t
 def _identity(path: Path, entry: _Entry) -> Identity:
     """Turn one table into an identity. Raises: UsageError."""
     where = f"{path}: identity {entry.name!r}"
-    if not (entry.certificates or entry.token_sha256):
-        raise UsageError(f"{where} has neither certificates nor token-sha256; nobody can be it")
+    if not (entry.certificates or entry.token_sha256 or entry.token_hash):
+        text = f"{where} has neither certificates nor token-hash nor token-sha256"
+        raise UsageError(f"{text}; nobody can be it")
     if not (entry.rm_ids or entry.read or entry.admin):
         raise UsageError(f"{where} may do nothing; give it rm-ids, read = true or admin = true")
     digests = []
@@ -101,6 +111,9 @@ def _identity(path: Path, entry: _Entry) -> Identity:
                 f"{where}: a token-sha256 is not the 64 hexadecimal digits of a SHA-256"
             )
         digests.append(digest)
+    hashes = [read_token_hash(text) for text in entry.token_hash]
+    if None in hashes:
+        raise UsageError(f"{where}: a token-hash is none that `remuda token` makes")
     return Identity(
         entry.name,
         tuple(entry.certificates),
@@ -108,4 +121,5 @@ def _identity(path: Path, entry: _Entry) -> Identity:
         tuple(entry.rm_ids),
         admin=entry.admin,
         read=entry.read,
+        token_hashes=tuple([each for each in hashes if each is not None]),
     )

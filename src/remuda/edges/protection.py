@@ -16,6 +16,7 @@ from remuda.edges.callers import KnownCallers
 from remuda.edges.certificates import TlsFiles, following_context
 from remuda.edges.grpc.security import Security, read_security
 from remuda.edges.identities import Identity, read_identities
+from remuda.edges.lockout import Lockout
 from remuda.edges.rest.transport.access import read_readers
 from remuda.runtime.configuration.followed_file import Mark, mark_of
 from remuda.telemetry.audit.records import Audit
@@ -56,6 +57,11 @@ class Protection:
     certified: bool = False
     grpc_access: Followed | None = None
     rest_access: Followed | None = None
+
+    def known_callers(self, audit: Audit) -> tuple[KnownCallers, KnownCallers]:
+        """Return who may call gRPC and who the HTTP API; both lock out the same addresses."""
+        lockout = Lockout(audit)
+        return KnownCallers(self.grpc.identities, lockout), KnownCallers(self.readers, lockout)
 
     def access_files(
         self, grpc: KnownCallers, rest: KnownCallers, audit: Audit

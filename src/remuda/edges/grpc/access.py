@@ -22,9 +22,11 @@ from urllib.parse import unquote
 import grpc
 
 from remuda.base.message import message
-from remuda.edges.callers import NOT_KNOWN_ANY_MORE, KnownCallers, Proof
+from remuda.edges.addresses import source_of_peer
+from remuda.edges.callers import NOT_KNOWN_ANY_MORE, Found, KnownCallers, Proof
 from remuda.edges.grpc.refusals import Context, RefusalError, abort
 from remuda.edges.identities import ANY_RM, Identity
+from remuda.edges.lockout import LockedOutError
 from remuda.telemetry.audit.records import (
     AUTHENTICATE,
     AUTHORIZE,
@@ -170,7 +172,7 @@ class Access(grpc.aio.ServerInterceptor):
     def _checked(self, inner: Any, method: str, *, lasts: bool) -> Any:
         async def enter(context: Context) -> tuple[Caller, Proof]:
             try:
-                found, proof = self._identify(context, method)
+                found, proof = await self._identify(context, method)
                 if method.startswith(_FOR_ADMINS):
                     found.require_admin()
             except RefusalError as refusal:
@@ -200,7 +202,7 @@ class Access(grpc.aio.ServerInterceptor):
         serve = _written(inner) if inspect.isasyncgenfunction(inner) else inner
         return stream if lasts else answer
 
-    def _identify(self, context: Context, method: str) -> tuple[Caller, Proof]:
+    async def _identify(self, context: Context, method: str) -> tuple[Caller, Proof]:
         """Return the caller, found by certificate, else by token, and what shows who it is.
 
         Raises: RefusalError.
@@ -216,7 +218,8 @@ class Access(grpc.aio.ServerInterceptor):
                 return replace(nobody, identity=found[0]), found[1]
         for key, value in context.invocation_metadata() or ():
             if key == _HEADER and str(value).startswith(_SCHEME):
-                found = self._callers.bearer(str(value)[len(_SCHEME) :].encode())
+                token = str(value)[len(_SCHEME) :].encode()
+                found = await self._bearer(token, context.peer(), nobody)
                 if found is not None:
                     return replace(nobody, identity=found[0]), found[1]
         nobody.record(AUTHENTICATE, REFUSED, reason="nobody known calls")
@@ -224,6 +227,14 @@ class Access(grpc.aio.ServerInterceptor):
             grpc.StatusCode.UNAUTHENTICATED,
             "nobody known calls: a client certificate or a token of an identity is needed",
         )
+
+    async def _bearer(self, token: bytes, peer: str, nobody: Caller) -> Found | None:
+        """Return the owner of a token. Raises: RefusalError for an address that is locked out."""
+        try:
+            return await self._callers.bearer(token, source_of_peer(peer))
+        except LockedOutError as error:
+            nobody.record(AUTHENTICATE, REFUSED, reason=error.text)
+            raise RefusalError(grpc.StatusCode.UNAUTHENTICATED, error.text) from None
 
 
 def _written(inner: Any) -> Any:

@@ -35,6 +35,7 @@ READ_STATE_DUMP: Final = "read-state-dump"
 READ_DEBUG: Final = "read-debug"
 AUTHENTICATE: Final = "authenticate"
 AUTHORIZE: Final = "authorize"
+LOCK_OUT: Final = "lock-out"
 
 # All deeds, and what each means. No other name may stand in a record or be the label of a metric.
 DEEDS: Final[Mapping[str, str]] = {
@@ -56,6 +57,7 @@ DEEDS: Final[Mapping[str, str]] = {
     READ_DEBUG: "stacks, a profile or memory were looked at",
     AUTHENTICATE: "a caller could not show who it is",
     AUTHORIZE: "a known caller asked for something that its identity may not do",
+    LOCK_OUT: "an address is refused for a while, because too many wrong tokens came from it",
 }
 
 # The outcomes. UNKNOWN: the caller was gone before the answer; the deed may have been done.

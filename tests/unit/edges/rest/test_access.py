@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 from collections.abc import Callable
@@ -157,7 +158,7 @@ def test_no_other_web_page_may_read_where_a_token_is_needed(guarded: TestClient)
 def test_a_guess_is_looked_up_under_a_mark_that_nobody_can_foresee() -> None:
     marks = set()
     for _ in range(2):
-        found = KnownCallers(READERS).bearer(READER.encode())
+        found = asyncio.run(KnownCallers(READERS).bearer(READER.encode(), "10.0.0.1"))
         assert found is not None
         assert found[0] is READERS[0]
         marks.add(found[1])

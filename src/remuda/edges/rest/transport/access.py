@@ -7,6 +7,7 @@ everything.
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Final
 
@@ -15,9 +16,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remuda.base.errors import UsageError
-from remuda.edges.addresses import address_text
-from remuda.edges.callers import KnownCallers, Proof
+from remuda.edges.addresses import address_text, source
+from remuda.edges.callers import Found, KnownCallers
 from remuda.edges.identities import Identity, read_identities
+from remuda.edges.lockout import LockedOutError
 from remuda.edges.rest.requests.errors import ADMIN_NEEDED, NOBODY_KNOWN, ApiError
 from remuda.edges.rest.shapes import dao
 from remuda.edges.rest.transport.streaming import ABORT
@@ -69,10 +71,10 @@ def read_readers(path: Path | None, *, again: bool = False) -> tuple[Identity, .
     if path is None:
         return ()
     known = read_identities(path, certificates=True, again=again)
-    readers = tuple([each for each in known if each.token_digests and (each.read or each.admin)])
+    readers = tuple([each for each in known if each.has_token and (each.read or each.admin)])
     if not (readers or again):
         raise UsageError(
-            f"{path}: nobody may use the HTTP API; give an identity token-sha256 and read = true"
+            f"{path}: nobody may use the HTTP API; give an identity token-hash and read = true"
         )
     return readers
 
@@ -98,7 +100,11 @@ class Guard:
         if self._callers.everybody:
             await self._pass_on(request, None, receive, send)
             return
-        found, wrong = self._caller(request)
+        try:
+            found, wrong = await self._caller(request)
+        except LockedOutError as error:
+            await self._locked_out(request, error)(scope, receive, send)
+            return
         refusal = self._refusal(request, None if found is None else found[0], wrong)
         if refusal is not None or found is None:
             assert refusal is not None
@@ -115,13 +121,28 @@ class Guard:
             send = self._watched(request, caller, send)
         await self._app(request.scope, receive, send)
 
-    def _caller(self, request: Request) -> tuple[tuple[Identity, Proof] | None, str]:
-        """Return who calls, and what to add to the challenge if nobody known does."""
+    async def _caller(self, request: Request) -> tuple[Found | None, str]:
+        """Return who calls, and what to add to the challenge if nobody known does.
+
+        Raises: LockedOutError.
+        """
         sent = request.headers.getlist("authorization")
         scheme, _, token = sent[0].partition(" ") if len(sent) == 1 else ("", "", "")
         if scheme.lower() != _SCHEME:
             return None, ', error="invalid_token"' if sent else ""
-        return self._callers.bearer(token.strip().encode("latin-1")), ', error="invalid_token"'
+        client = request.client
+        address = "" if client is None else source(client.host)
+        found = await self._callers.bearer(token.strip().encode("latin-1"), address)
+        return found, ', error="invalid_token"'
+
+    def _locked_out(self, request: Request, error: LockedOutError) -> Response:
+        """Return the refusal for an address that is locked out. Rules: EXT-29."""
+        self._record(AUTHENTICATE, request, None, error.text)
+        headers = {
+            "WWW-Authenticate": 'Bearer realm="remuda"',
+            "Retry-After": str(max(1, math.ceil(error.seconds))),
+        }
+        return _response(ApiError(401, error.text), headers)
 
     def _refusal(self, request: Request, caller: Identity | None, wrong: str) -> Response | None:
         if caller is None:
