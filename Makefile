@@ -10,7 +10,7 @@ COMPILED := build/compiled
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help setup shell ldap kube run test test-compiled test-kubernetes check fix rules long bench compile wheel reproducible proto schema openapi python-api diagrams lock clean
+.PHONY: help setup shell ldap kube run test test-compiled test-kubernetes check fix rules long bench compile wheel reproducible proto schema openapi python-api diagrams lock simtest clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -116,6 +116,11 @@ diagrams: setup ## draw the states of docs/explanation/lifecycles.md from the co
 
 lock: setup ## choose library versions anew and write the locks
 	@$(BIN)/python tools/lock.py
+
+BUDGET ?= 10m
+
+simtest: setup ## the simulation with faults, for BUDGET (10m), on from where it was
+	@$(BIN)/python -m tools.simtest --budget $(BUDGET)
 
 clean: ## remove everything that was installed or generated
 	@rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -20,7 +20,7 @@ from remuda.core.scheduler import Scheduler
 from tests.simulation.faults.clock import MILLI, SECOND, START, Clock
 from tests.simulation.faults.witness import Witness, applications, home_of, node_views
 
-# Every so many commands and steps the core is checked from scratch.
+# Every so many commands and steps the core is checked from scratch, if nothing else is said.
 CHECKED: Final = 12
 
 # Lines of history that a failure shows.
@@ -57,6 +57,7 @@ class Host:
         self.carriers: dict[str, Carry] = {}
         self.history: deque[tuple[int, object]] = deque(maxlen=SHOWN)
         self.lives = 0
+        self.checked = CHECKED
         self.left = 0
         self.on_fault: Callable[[str], None] = lambda rm_id: None
         self.crash()
@@ -154,7 +155,8 @@ class Host:
             if carry is not None:
                 carry(effect, known)
         self.turns += 1
-        if self.turns % CHECKED == 0:
+        self.counts["input"] += 1
+        if self.turns % self.checked == 0:
             self.check()
         self._plan()
 

@@ -12,7 +12,7 @@ from remuda.core.messages.effects import Effect
 from tests.port import one_by_one
 from tests.simulation.faults import configurations
 from tests.simulation.faults.clock import MINUTE, Clock
-from tests.simulation.faults.host import Host
+from tests.simulation.faults.host import CHECKED, Host
 from tests.simulation.faults.link import Link
 from tests.simulation.faults.mishaps import Mishaps, is_known
 from tests.simulation.faults.profiles import Profile, draw, milder, stream
@@ -176,14 +176,17 @@ class World:
         self.host.check()
 
 
-def run(seed: int, *, gangs: bool) -> Counter[str]:
+def run(seed: int, *, gangs: bool, checked: int = CHECKED) -> Counter[str]:
     """The run of a seed; what was seen in it. Raises AssertionError with a history.
 
-    What failed is tried again with less that goes wrong, and the mildest run that fails is told.
+    ``checked``: after how many inputs everything is checked from scratch. What failed is tried
+    again with less that goes wrong, and the mildest run that fails is told.
     """
     profile = draw(seed, gangs=gangs)
     try:
-        return World(seed, profile).run()
+        world = World(seed, profile)
+        world.host.checked = checked
+        return world.run()
     except AssertionError as fault:
         raise mildest(seed, profile, fault) from None
 
