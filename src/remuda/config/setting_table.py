@@ -284,3 +284,20 @@ SETTINGS: Final = (
 )
 
 BY_KEY: Final = {setting.key: setting for setting in SETTINGS}
+
+_BY_SPELLING: Final = {
+    **BY_KEY,
+    **{setting.alias: setting for setting in SETTINGS if setting.alias},
+}
+_LOGGER_PREFIX, _LOGGER_SUFFIX = LOGGER_KEY.split("<logger>")
+
+
+def is_process_wide(key: str) -> bool:
+    """Whether a key of an extra map concerns the whole process, not only the RM that sets it.
+
+    Rules: KV-6, RM-7.
+    """
+    if key.startswith(_LOGGER_PREFIX) and key.endswith(_LOGGER_SUFFIX):
+        return True
+    setting = _BY_SPELLING.get(key)
+    return setting is not None and CORE in setting.readers and not setting.own

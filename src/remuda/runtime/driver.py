@@ -232,17 +232,21 @@ class Driver:
         session: Session,
         *,
         stored: bool = False,
+        process_wide: bool = True,
         transport: str = IN_PROCESS,
     ) -> RegistrationAnswered:
         """Register an RM: its session is replaced by a new one, or on failure by none.
 
-        ``stored``: its configuration is the present document of its policy group.
+        ``stored``: its configuration is the present document of its policy group. ``process_wide``
+        off: its extra map changes only what is its own (KV-6).
 
         Implements: RM-13, RM-6. Rules: RM-5, RM-9.
         """
         self._close(command.rm_id)
         if stored:
             command = self.configurations.complete(command)
+        if not process_wide:
+            command = self.configurations.limited(command)
         answer = self._answer(command)
         if not answer.reason:
             self._delivery.open(command.rm_id, session)

@@ -235,6 +235,7 @@ class SchedulerLoop:
         *,
         preemption: PreemptionPredicates | None = None,
         stored: bool = False,
+        process_wide: bool = True,
         transport: str = IN_PROCESS,
         ended: Callable[[], None] = nobody,
         events: EventStore | None = None,
@@ -245,7 +246,8 @@ class SchedulerLoop:
         An earlier sink of the same RM hears nothing from the moment the registration is
         handled (RM-9). ``predicates`` is asked when ``command.predicates`` is set, ``preemption``
         when ``command.preemption_predicates`` is. ``stored``: whatever ``command.config`` says,
-        the document of the policy group counts (RM-5).
+        the document of the policy group counts (RM-5). ``process_wide`` off: its extra map changes
+        only what is its own (KV-6).
         ``transport``: how the RM is connected, see roster.py. ``ended`` is called on the core
         thread when this registration is over, whatever the cause; not if it fails. ``events``: one
         of the stores of ``feeds``, for an RM that takes event records from it (EVT-92).
@@ -259,7 +261,14 @@ class SchedulerLoop:
             events,
             records,
         )
-        work = partial(self._driver.register, command, session, stored=stored, transport=transport)
+        work = partial(
+            self._driver.register,
+            command,
+            session,
+            stored=stored,
+            process_wide=process_wide,
+            transport=transport,
+        )
         errand = Errand(work, command.rm_id, touches_core=True, large=True)
         self.roster.announce(command.rm_id, transport, self._clock.wall_ns())
         self.intake.close(command.rm_id)

@@ -73,6 +73,11 @@ class Caller:
         """The name of the caller in the audit log, "" if it is not known."""
         return self.certified if self.identity is None else self.identity.name
 
+    @property
+    def sets_process(self) -> bool:
+        """Whether its extra map may change settings of the whole process. Rules: KV-6."""
+        return self.identity is None or self.identity.admin
+
     def record(
         self,
         what: str,

@@ -113,7 +113,9 @@ class ExtensionService:
             raise NotRegisteredError(request.rmID)
         try:
             command = await asyncio.to_thread(configuration_update, request, self._load)
-            update = self._core.configurations.update(command, stored=not request.config)
+            update = self._core.configurations.update(
+                command, stored=not request.config, process_wide=caller().sets_process
+            )
             change = await asyncio.wrap_future(update)
             change.raise_if_refused()
         except ConfigError as error:

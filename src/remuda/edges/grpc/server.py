@@ -210,6 +210,7 @@ class GrpcServer:
                 command,
                 registered.sink,
                 stored=not request.config,
+                process_wide=caller().sets_process,
                 transport=STREAMS,
                 ended=partial(self._over, registered, asyncio.get_running_loop()),
                 events=registered.events,

@@ -21,6 +21,7 @@ from remuda.config.schema import Configuration
 from remuda.core.messages.commands import Command, RegisterResourceManager, UpdateConfiguration
 from remuda.core.messages.effects import ConfigurationAnswered, Effect
 from remuda.runtime.configuration.documents import DOCUMENTS_LIMIT, Document, StoredDocuments
+from remuda.runtime.configuration.process_keys import ProcessKeys
 from remuda.runtime.errors import NotRegisteredError
 
 _log = logging.getLogger("remuda.runtime")
@@ -126,6 +127,7 @@ class Configurations:
         self.latest = documents.default
         self._registered: dict[str, Registered] = {}
         self._watchers: tuple[ConfigurationWatcher, ...] = ()
+        self._process_keys = ProcessKeys()
 
     def watch(self, watcher: ConfigurationWatcher) -> None:
         """Call ``watcher`` from now on for each configuration that comes into force. Any thread."""
@@ -142,6 +144,11 @@ class Configurations:
         """
         document = self.documents.find(command.policy_group)
         return replace(command, config=document.configuration)
+
+    def limited(self, command: RegisterResourceManager) -> RegisterResourceManager:
+        """Take the settings of the process from a registration without the right. Rules: KV-6."""
+        extra = self._process_keys.without_right(command.rm_id, command.extra_config)
+        return replace(command, extra_config=extra)
 
     def enter(self, command: RegisterResourceManager, now_ns: int, *, stored: bool) -> None:
         """Note the configuration of an RM that registered."""
@@ -160,8 +167,12 @@ class Configurations:
         """Forget the configuration of an RM that is no longer registered."""
         self._registered.pop(rm_id, None)
 
-    def update(self, command: UpdateConfiguration, *, stored: bool) -> ConfigurationChange:
+    def update(
+        self, command: UpdateConfiguration, *, stored: bool, process_wide: bool = True
+    ) -> ConfigurationChange:
         """Replace the configuration of one RM; ``stored``: by the document of its group.
+
+        ``process_wide`` off: its extra map changes only what is its own (KV-6).
 
         Raises: NotRegisteredError. Implements: CHK-5. Rules: SI-85, RM-5, CFG-3.
         """
@@ -171,6 +182,9 @@ class Configurations:
         if stored:
             document = self.documents.find(known.policy_group)
             command = replace(command, config=document.configuration)
+        if not process_wide and command.extra_config is not None:
+            extra = self._process_keys.without_right(command.rm_id, command.extra_config)
+            command = replace(command, extra_config=extra)
         before = known.configuration
         refusals = self._apply([command])
         if not refusals and not command.dry_run:
@@ -295,6 +309,8 @@ class Configurations:
     ) -> None:
         """Note what came into force, and tell the watchers."""
         self.latest = configuration
+        if extra_config is not None:
+            self._process_keys.note(extra_config)
         for watcher in self._watchers:
             try:
                 watcher(rm_id, configuration, extra_config)

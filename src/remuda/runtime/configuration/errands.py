@@ -62,15 +62,18 @@ class ConfigurationErrands:
         self._logging.shutdown(wait=False)
 
     def update(
-        self, command: UpdateConfiguration, *, stored: bool = False
+        self, command: UpdateConfiguration, *, stored: bool = False, process_wide: bool = True
     ) -> Future[ConfigurationChange]:
         """Replace the configuration of one RM; the future completes when all is in force.
 
         ``stored``: the document of its policy group is used instead of ``command.config`` (RM-5).
-        Fails with ProtocolError if the RM is not registered.
+        ``process_wide`` off: its extra map changes only what is its own (KV-6). Fails with
+        ProtocolError if the RM is not registered.
         Implements: SI-85, SI-88.
         """
-        work = partial(self._configurations.update, command, stored=stored)
+        work = partial(
+            self._configurations.update, command, stored=stored, process_wide=process_wide
+        )
         return self._change(work, command.rm_id)
 
     def store(self, new: NewDocument) -> Future[ConfigurationChange]:

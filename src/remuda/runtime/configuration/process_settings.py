@@ -17,7 +17,7 @@ from remuda.base.errors import ProtocolError
 from remuda.config import settings
 from remuda.config.findings import cut, one_line
 from remuda.config.schema import Configuration
-from remuda.config.setting_table import BY_KEY, CORE, LOGGER_KEY
+from remuda.config.setting_table import is_process_wide
 
 _log = logging.getLogger("remuda.config")
 
@@ -42,7 +42,6 @@ _COARSEST: Final = "fatal"
 
 _ROOT: Final = "remuda"
 _DEFAULT_KEY: Final = "log.level"
-_LOGGER_PREFIX, _LOGGER_SUFFIX = LOGGER_KEY.split("<logger>")
 
 # The loggers of the core that the specification lists, without the "core." in front (KV-2).
 _LISTED: Final = (
@@ -156,7 +155,7 @@ class ProcessSettings:
         keys = [
             key
             for key in sorted({*extra, *latest})
-            if _process_wide(key) and extra.get(key) != latest.get(key)
+            if is_process_wide(key) and extra.get(key) != latest.get(key)
         ]
         if keys and other not in ("", rm_id):
             _log.warning(
@@ -190,10 +189,3 @@ def _named(names: Sequence[str]) -> str:
     told = [one_line(cut(name)) for name in names[:_TOLD]]
     more = [f"and {len(names) - _TOLD} more"] if len(names) > _TOLD else []
     return ", ".join(told + more)
-
-
-def _process_wide(key: str) -> bool:
-    """Whether a key of an extra map concerns the whole process, not only the RM that sets it."""
-    if key.startswith(_LOGGER_PREFIX) and key.endswith(_LOGGER_SUFFIX):
-        return True
-    return key in BY_KEY and CORE in BY_KEY[key].readers and not BY_KEY[key].own

@@ -206,6 +206,7 @@ class SessionService:
                 binding.ports.nodes,
                 preemption=binding.ports.victims,
                 stored=stored,
+                process_wide=caller().sets_process,
                 transport=SESSION,
                 ended=partial(self._over, binding, asyncio.get_running_loop()),
                 events=events,
