@@ -11,11 +11,14 @@ from typing import Any
 import pytest
 import yaml
 
+from remuda.runtime.roster import RmState
+from remuda.telemetry.audit.records import DEEDS
 from tests.docs.test_links import anchors
 
 ROOT = Path(__file__).resolve().parents[2]
 DASHBOARD = ROOT / "deploy/grafana/remuda.json"
 ALERTS = ROOT / "deploy/prometheus/remuda-alerts.yaml"
+UNIT = ROOT / "deploy/systemd/remuda.service"
 METRICS = ROOT / "docs/reference/metrics.md"
 ROUTES = ROOT / "docs/reference/rest-api.md"
 OPENAPI = ROOT / "docs/spec/openapi.yaml"
@@ -38,7 +41,7 @@ def metric_names(query: str) -> set[str]:
 
 def documented() -> list[re.Pattern[str]]:
     """What the page says there is, as patterns; a histogram has three kinds of samples."""
-    cells = re.findall(r"^\| (`yunikorn_[^|]+?) \|", METRICS.read_text(), re.MULTILINE)
+    cells = re.findall(r"^\| (`(?:yunikorn|process)_[^|]+?) \|", METRICS.read_text(), re.MULTILINE)
     names = [name for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
     assert len(names) > 30
     found = []
@@ -111,6 +114,70 @@ def test_an_alert_says_how_bad_it_is_and_what_to_do(rule: dict[str, Any]) -> Non
     page, _, fragment = rule["annotations"]["runbook"].partition("#")
     assert fragment == rule["alert"].lower()
     assert fragment in anchors(ROOT / page)
+
+
+# What has to be noticed, as the metrics that tell it.
+WATCHED = {
+    "resource managers": ("yunikorn_scheduler_resource_managers",),
+    "limits": ("yunikorn_scheduler_limit_hits_total",),
+    "faults": ("yunikorn_scheduler_faults_total", "yunikorn_scheduler_kept_out"),
+    "descriptors": (
+        *("process_open_fds", "process_max_fds"),
+        "yunikorn_scheduler_descriptor_shortage_seconds_total",
+    ),
+    "memory": ("yunikorn_runtime_py_resident_memory_bytes",),
+    "configurations and callers": ("yunikorn_audit_records_total",),
+    "recordings": ("yunikorn_recording_broken",),
+    "audit log": ("yunikorn_audit_broken", "yunikorn_audit_lost_records_total"),
+}
+
+
+@pytest.mark.parametrize("metrics", WATCHED.values(), ids=WATCHED)
+def test_what_has_to_be_noticed_is_shown_and_has_an_alert(metrics: tuple[str, ...]) -> None:
+    shown = set().union(*map(metric_names, dashboard_queries()))
+    alerted = set().union(*[metric_names(rule["expr"]) for rule in alerts()])
+    assert set(metrics) <= shown & alerted
+
+
+def labels_of(query: str, metric: str) -> Iterator[tuple[str, str]]:
+    """The labels that a query chooses of a metric; a choice of several as several."""
+    for braces in re.findall(metric + r"\{([^}]*)\}", query):
+        for label, values in re.findall(r'(\w+)=~?"([^"]*)"', braces):
+            yield from ((label, value) for value in values.split("|"))
+
+
+def test_alerts_choose_labels_that_exist() -> None:
+    queries = [rule["expr"] for rule in alerts()]
+    states = {
+        value
+        for query in queries
+        for label, value in labels_of(query, "yunikorn_scheduler_resource_managers")
+    }
+    assert states
+    assert states <= {state.value.lower() for state in RmState}
+    deeds = {
+        value
+        for query in queries
+        for label, value in labels_of(query, "yunikorn_audit_records_total")
+        if label == "what"
+    }
+    assert len(deeds) > 3
+    assert deeds <= set(DEEDS)
+
+
+def test_the_alert_about_memory_comes_before_the_limit_of_the_unit() -> None:
+    gib = re.search(r"^MemoryMax=(\d+)G$", UNIT.read_text(), re.MULTILINE)
+    assert gib
+    (rule,) = (rule for rule in alerts() if rule["alert"] == "RemudaNeedsMuchMemory")
+    assert int(rule["expr"].rpartition(">")[2]) == int(gib[1]) * 1024**3 * 3 // 4
+
+
+@pytest.mark.parametrize("rule", alerts(), ids=lambda rule: str(rule["alert"]))
+def test_the_brackets_of_an_alert_match(rule: dict[str, Any]) -> None:
+    rest = re.sub(r'"[^"]*"|[^()\[\]{}]', "", rule["expr"])
+    while rest != (rest := re.sub(r"\(\)|\[\]|\{\}", "", rest)):
+        pass
+    assert rest == ""
 
 
 def test_the_page_of_routes_has_all_of_the_document() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from signal import SIGTERM
 
 import pytest
 
+from tests.docs.test_monitoring import WATCHED
 from tests.e2e.serving import FREE_PORTS, Served, run_remuda
 from tests.exposition import exported_names, samples, series
 from tests.waiting import wait
@@ -41,6 +43,18 @@ def test_a_busy_process_exports_what_it_does_under_the_chosen_prefix() -> None:
         code, _, log = served.end(SIGTERM)
     assert code == 0
     assert "Traceback" not in log
+
+
+@pytest.mark.remuda_rule("MET-42", "MET-50", "MET-51", "MET-52", "MET-56")
+def test_a_process_exports_all_that_its_alerts_watch_from_the_start(tmp_path: Path) -> None:
+    files = ("--record", str(tmp_path / "run"), "--audit-log", str(tmp_path / "audit.jsonl"))
+    running = series("yunikorn_scheduler_resource_managers", state="running")
+    with Served("--demo", *FREE_PORTS, *files) as served:
+        wait(lambda: samples(served.client.get(METRICS).text)[running] == 1)
+        text = served.client.get(METRICS).text
+    watched = {name for metrics in WATCHED.values() for name in metrics}
+    assert watched - exported_names(text) == set()
+    assert samples(text)[series("yunikorn_scheduler_resource_managers", state="paused")] == 0
 
 
 @pytest.mark.remuda_rule("MET-2", "KV-6")

@@ -48,6 +48,7 @@ from remuda.telemetry.events.pipeline import EventSystem
 from remuda.telemetry.faults import FaultWatch
 from remuda.telemetry.health.checker import HealthChecker
 from remuda.telemetry.history import SAMPLES, History
+from remuda.telemetry.managers import ManagerWatch
 from remuda.telemetry.metrics.exposition import Metrics
 from remuda.telemetry.metrics.families import Families
 from remuda.telemetry.metrics.settings import MetricsSettings
@@ -91,6 +92,7 @@ class Observation:
         recording = RecordingWatch(core.recorder)
         faults = FaultWatch(core.faults)
         self.descriptors = DescriptorWatch()
+        managers = ManagerWatch(core.roster)
         others = (store, recording, faults, self.descriptors)
         self._checker = HealthChecker(core, [each.findings for each in others])
         core.configurations.watch(self._checker)
@@ -100,7 +102,7 @@ class Observation:
             settings.metrics,
             events=self._events.counters,
             stores=core.feeds,
-            more=[recording.add, faults.add, self.descriptors.add, *more],
+            more=[recording.add, faults.add, self.descriptors.add, managers.add, *more],
         )
         core.subscribe(self.metrics.refusals, records=False)
         self._core = core
