@@ -122,7 +122,7 @@ def run(settings: Settings, beside: Beside | None = None) -> None:
     protection = read_protection(settings.grpc_files, settings.rest_files)
     _require_writable("--event-dir", settings.observation.event_directory)
     _require_writable("--fault-reports", settings.fault_reports)
-    audit = AuditLog(settings.audit.files())
+    audit = AuditLog(settings.audit.files(), syslog=settings.audit.sender())
     tracing = open_tracing(os.environ) if settings.tracing else None
     with (
         _listen("gRPC", settings.grpc_address) as probe,

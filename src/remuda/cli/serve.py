@@ -303,6 +303,15 @@ _AuditLogFiles = Annotated[
         help="Full files of the audit log that are kept, FILE.1 to FILE.COUNT.",
     ),
 ]
+_AuditSyslog = Annotated[
+    str,
+    typer.Option(
+        metavar="PLACE",
+        envvar="REMUDA_AUDIT_SYSLOG",
+        help="Send these lines to a syslog as well: a socket such as /dev/log, or HOST:PORT for"
+        " UDP.",
+    ),
+]
 _FaultReports = Annotated[
     Path | None,
     typer.Option(
@@ -357,6 +366,7 @@ def serve(
     audit_log: _AuditLog = None,
     audit_log_size: _AuditLogSize = 10,
     audit_log_files: _AuditLogFiles = 10,
+    audit_syslog: _AuditSyslog = "",
     fault_reports: _FaultReports = None,
     tracing: _Tracing = "off",
 ) -> None:
@@ -415,7 +425,7 @@ def serve(
             rest_files=Files(_tls("rest", rest_tls_cert, rest_tls_key), rest_access),
             debug=debug,
             tracing=_traced(tracing),
-            audit=AuditSettings(audit_log, audit_log_size * 2**20, audit_log_files),
+            audit=AuditSettings(audit_log, audit_log_size * 2**20, audit_log_files, audit_syslog),
             fault_reports=fault_reports,
         )
     )

@@ -29,6 +29,7 @@ from remuda.telemetry.audit.records import (
     Record,
     bounded,
 )
+from remuda.telemetry.audit.syslog import Syslog
 from remuda.telemetry.metrics.families import Families
 
 _log = logging.getLogger("remuda.security")
@@ -48,12 +49,18 @@ _END_SECONDS: Final = 5.0
 class AuditSettings:
     """Where the audit log is kept. ``path`` None: nowhere, records are only counted.
 
-    ``size_bytes``: of one file. ``older``: how many full files are kept.
+    ``size_bytes``: of one file. ``older``: how many full files are kept. ``syslog``: where lines
+    are sent as well, see syslog.py; "": nowhere.
     """
 
     path: Path | None = None
     size_bytes: int = 10 * 2**20
     older: int = 10
+    syslog: str = ""
+
+    def sender(self) -> Syslog | None:
+        """Return what sends lines to the syslog. Raises: UsageError, one line."""
+        return Syslog(self.syslog) if self.syslog else None
 
     def files(self) -> AuditFiles | None:
         """Open the file. Raises: UsageError, one line, if it cannot be written."""
@@ -65,6 +72,7 @@ class AuditLog:
 
     Args:
         files: where lines go; None: nowhere.
+        syslog: where they are sent as well; a line that cannot be sent is only counted.
         now_ns: the wall clock.
         queue_limit: how many records may wait.
         retry_seconds: how long to wait after an error of the disk.
@@ -76,11 +84,14 @@ class AuditLog:
         self,
         files: AuditFiles | None,
         *,
+        syslog: Syslog | None = None,
         now_ns: Callable[[], int] = time.time_ns,
         queue_limit: int = QUEUE_LIMIT,
         retry_seconds: float = _RETRY_SECONDS,
     ) -> None:
         self._files = files
+        self._syslog = syslog
+        self._writes = files is not None or syslog is not None
         self._now_ns = now_ns
         self._limit = queue_limit
         self._retry_seconds = retry_seconds
@@ -90,8 +101,8 @@ class AuditLog:
         self._counts: dict[tuple[str, str], int] = {}
         self._refusals: dict[str, _Allowance] = {what: _Allowance() for what in DEEDS}
         self._untold_lost = self._untold_omitted = 0
-        self._lost = self._omitted = self._errors = 0
-        self._broken = False
+        self._lost = self._omitted = self._errors = self._unsent = 0
+        self._broken = self._deaf = False
         self._thread = threading.Thread(target=self._run, name="remuda-audit", daemon=True)
 
     @contextmanager
@@ -107,7 +118,7 @@ class AuditLog:
 
     def start(self) -> None:
         """Begin to write."""
-        if self._files is not None:
+        if self._writes:
             self._thread.start()
 
     def record(self, record: Record) -> None:
@@ -117,7 +128,7 @@ class AuditLog:
         key = (record.what, record.outcome)
         with self._changed:
             self._counts[key] = self._counts.get(key, 0) + 1
-            if self._files is None:
+            if not self._writes:
                 return
             if record.outcome == REFUSED and not self._refusals[record.what].take(now_ns):
                 self._omitted += 1
@@ -136,7 +147,7 @@ class AuditLog:
         with self._changed:
             self._ending = True
             self._changed.notify_all()
-        if self._files is None:
+        if not self._writes:
             return
         if self._thread.is_alive():
             self._thread.join(_END_SECONDS)
@@ -150,12 +161,15 @@ class AuditLog:
         with self._changed:
             counts = sorted(self._counts.items())
             lost, omitted, errors = self._lost, self._omitted, self._errors
-            broken = self._broken
+            broken, unsent = self._broken, self._unsent
         text = "Deeds that matter for security, by their outcome."
         records = families.counter("audit_records_total", text)
         for (what, outcome), count in counts:
             records.add(count, what=what, outcome=outcome)
-        if self._files is None:
+        if self._syslog is not None:
+            text = "Audit records that could not be sent to the syslog."
+            families.counter("audit_unsent_records_total", text).add(unsent)
+        if not self._writes:
             return
         text = "Audit records without a line because too many waited for the disk."
         families.counter("audit_lost_records_total", text).add(lost)
@@ -170,16 +184,36 @@ class AuditLog:
 
     def _run(self) -> None:
         """Write one line after the other until the end."""
-        assert self._files is not None
         while (line := self._next()) is not None:
+            content = line.encoded()
             try:
-                self._files.append(line.encoded())
+                if self._files is not None:
+                    self._files.append(content)
             except OSError as error:
                 if not self._wait_after(error):
                     break
             else:
                 self._written()
-        self._files.close()
+                self._send(line.time(), content)
+        if self._files is not None:
+            self._files.close()
+        if self._syslog is not None:
+            self._syslog.close()
+
+    def _send(self, moment: str, content: bytes) -> None:
+        """Send a line to the syslog, if there is one."""
+        if self._syslog is None:
+            return
+        try:
+            self._syslog.send(moment, content)
+        except OSError as error:
+            if not self._deaf:
+                _log.error("the syslog takes no lines of the audit log: %s", error)
+            with self._changed:
+                self._unsent += 1
+                self._deaf = True
+        else:
+            self._deaf = False
 
     def _next(self) -> Line | None:
         """Return the oldest line as soon as there is one; None at the end."""

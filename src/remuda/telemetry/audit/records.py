@@ -121,11 +121,15 @@ class Line:
     lost: int = 0
     omitted: int = 0
 
+    def time(self) -> str:
+        """Return its time, RFC 3339."""
+        return _rfc3339(self.now_ns)
+
     def encoded(self) -> bytes:
         """Return the line. Fields without a value are left out. Implements: EXT-26."""
         record = self.record
         fields: dict[str, str | int] = {
-            "time": _rfc3339(self.now_ns),
+            "time": self.time(),
             "what": record.what,
             "outcome": record.outcome,
             "who": record.who,
