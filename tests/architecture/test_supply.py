@@ -18,6 +18,7 @@ from referencing import Registry, Resource
 from tests.package import ROOT
 from tools.supply import bill as bills
 from tools.supply import licences
+from tools.wheels import __main__ as program
 from tools.wheels import backend
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -126,6 +127,23 @@ def test_the_bill_of_a_compiled_wheel_has_the_compiler_whose_runtime_is_in_it(wh
     told = {each["name"] for each in bills.bill(compiled)["components"]}
     plain = {name for name, _ in lines_of("requirements-serve.lock")}
     assert told == {*plain, "mypy"}
+
+
+def test_what_is_published_is_both_wheels_a_bill_of_each_and_the_source_archive(
+    tmp_path: Path, wheel: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled = wheel.name.replace("py3-none-any", "cp311-cp311-linux_x86_64")
+
+    def compile_nothing(folder: Path) -> str:
+        (folder / compiled).write_bytes(wheel.read_bytes())
+        return compiled
+
+    monkeypatch.setattr(program, "compiled_wheel", compile_nothing)
+    assert program.main([str(tmp_path / "dist")]) == 0
+    archive = wheel.name.replace("-py3-none-any.whl", ".tar.gz")
+    names = {path.name for path in (tmp_path / "dist").iterdir()}
+    bill_names = {f"{name}{bills.SUFFIX}" for name in (wheel.name, compiled)}
+    assert names == {archive, wheel.name, compiled, *bill_names}
 
 
 def test_a_bill_is_not_written_without_a_licence(
