@@ -228,6 +228,46 @@ def test_with_an_authority_for_clients_their_certificates_say_who_they_are(
             admin.partitions()
 
 
+@pytest.mark.remuda_rule("EXT-30", "EXT-25")
+def test_an_operator_starts_and_stops_what_is_in_its_scope(
+    access: Callable[[str], Path],
+) -> None:
+    role = f"""\
+[[identity]]
+name = "operator"
+token-sha256 = ["{digest("on duty")}"]
+role = "operator"
+queues = ["root.a"]
+"""
+    with (
+        Service(security=read_security(None, access(BY_TOKEN + role))) as service,
+        Client(service.address, "rm", security=ClientSecurity(token=TOKEN)) as client,
+        Admin(service.address, security=ClientSecurity(token="on duty")) as operator,
+    ):
+        client.register()
+        assert [each.rm_id for each in operator.resource_managers()] == ["rm"]
+        assert len(operator.partitions()) == 1
+        assert operator.stop("rm", "root.a") == "Active"
+        assert operator.start("rm", "root.a") == "Stopped"
+        for queue in ("root", ""):
+            with pytest.raises(ClientError, match="PERMISSION_DENIED: 'operator' may not start"):
+                operator.stop("rm", queue)
+        beyond: list[Callable[[], object]] = [
+            lambda: operator.set_configuration("", dry_run=True),
+            lambda: operator.stop_resource_manager("rm"),
+            lambda: operator.set_log_level("info"),
+            operator.state_dump,
+        ]
+        for call in beyond:
+            with pytest.raises(ClientError, match="'operator' is no administrator"):
+                call()
+        with (
+            Client(service.address, "rm", security=ClientSecurity(token="on duty")) as other,
+            pytest.raises(ClientError, match="may not act for"),
+        ):
+            other.register()
+
+
 @pytest.mark.remuda_rule("EXT-23")
 def test_the_common_name_of_a_certificate_with_other_names_shows_nothing(
     access: Callable[[str], Path],

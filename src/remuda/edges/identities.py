@@ -15,6 +15,7 @@ import msgspec
 from remuda.base.errors import UsageError
 from remuda.base.message import message
 from remuda.edges.certificates import content
+from remuda.edges.roles import ADMINISTRATOR, OPERATOR, READER, RESOURCE_MANAGER, Scope, read_scope
 from remuda.edges.token_hashes import TokenHash, read_token_hash
 
 # An RM ID that stands for all.
@@ -27,7 +28,8 @@ class Identity:
 
     ``certificates``: names in its certificate, any of which will do. ``token_digests``: SHA-256 of
     its tokens. ``token_hashes``: slow hashes of others. ``rm_ids``: the RMs it may act for, ``*``
-    all. ``read``: it may read the HTTP API. ``admin``: it may do what operators do, and read.
+    all. ``read``: it may read the HTTP API. ``admin``: it may do everything but act for RMs.
+    ``operates``: what it may start and stop, None for nothing.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Identity:
     admin: bool = False
     read: bool = False
     token_hashes: tuple[TokenHash, ...] = ()
+    operates: Scope | None = None
 
     @property
     def has_token(self) -> bool:
@@ -54,6 +57,9 @@ class _Entry(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
     rm_ids: list[str] = []
     read: bool = False
     admin: bool = False
+    role: str = ""
+    partitions: list[str] = []
+    queues: list[str] = []
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
@@ -98,8 +104,13 @@ def _identity(path: Path, entry: _Entry) -> Identity:
     if not (entry.certificates or entry.token_sha256 or entry.token_hash):
         text = f"{where} has neither certificates nor token-hash nor token-sha256"
         raise UsageError(f"{text}; nobody can be it")
-    if not (entry.rm_ids or entry.read or entry.admin):
-        raise UsageError(f"{where} may do nothing; give it rm-ids, read = true or admin = true")
+    scope = read_scope(where, entry.role, entry.partitions, entry.queues)
+    if entry.role == RESOURCE_MANAGER and not entry.rm_ids:
+        raise UsageError(f"{where} has the role of a resource manager and no rm-ids")
+    if not (entry.rm_ids or entry.read or entry.admin or entry.role):
+        raise UsageError(
+            f"{where} may do nothing; give it rm-ids, read = true or admin = true, or a role"
+        )
     digests = []
     for text in entry.token_sha256:
         try:
@@ -119,7 +130,8 @@ def _identity(path: Path, entry: _Entry) -> Identity:
         tuple(entry.certificates),
         tuple(digests),
         tuple(entry.rm_ids),
-        admin=entry.admin,
-        read=entry.read,
+        admin=entry.admin or entry.role == ADMINISTRATOR,
+        read=entry.read or entry.role in (READER, OPERATOR),
         token_hashes=tuple([each for each in hashes if each is not None]),
+        operates=scope,
     )

@@ -47,6 +47,11 @@ _CERTIFICATE_NAMES: Final = ("x509_subject_alternative_name", "x509_common_name"
 # Probes ask without saying who they are; operators' calls need their role.
 _OPEN: Final = ("/grpc.health.v1.Health/",)
 _FOR_ADMINS: Final = ("/remuda.v1.Admin/", "/remuda.v1.SchedulerExtension/GetStateDump")
+_FOR_OPERATORS: Final = (
+    "/remuda.v1.Admin/ListResourceManagers",
+    "/remuda.v1.Admin/ListPartitions",
+    "/remuda.v1.Admin/ChangeObjectState",
+)
 
 
 @message
@@ -107,12 +112,34 @@ class Caller:
     def sees(self, rm_id: str) -> bool:
         """Whether the caller may look at what belongs to an RM. Rules: EXT-23."""
         known = self.identity
-        return known is None or known.admin or rm_id in known.rm_ids or ANY_RM in known.rm_ids
+        if known is None or known.admin or known.operates is not None:
+            return True
+        return rm_id in known.rm_ids or ANY_RM in known.rm_ids
 
     def require_sight(self, rm_id: str) -> None:
         """Raise RefusalError unless the caller may look at an RM. Rules: EXT-23."""
         if not self.sees(rm_id):
             self.require_rm(rm_id)
+
+    def require_operator(self) -> None:
+        """Raise RefusalError unless the caller is an operator or an administrator.
+
+        Implements: EXT-30.
+        """
+        if self.identity is None or self.identity.operates is None:
+            self.require_admin()
+
+    def require_scope(self, rm_id: str, partition: str, queue: str) -> None:
+        """Raise RefusalError unless the caller may start and stop a queue; "": its partition.
+
+        Rules: EXT-30.
+        """
+        known = self.identity
+        if known is None or known.admin or known.operates is None:
+            return
+        if not known.operates.includes(rm_id, partition, queue):
+            text = f"{known.name!r} may not start or stop that"
+            raise RefusalError(grpc.StatusCode.PERMISSION_DENIED, text)
 
     def require_admin(self) -> None:
         """Raise RefusalError unless the caller is an administrator. Implements: EXT-23."""
@@ -178,7 +205,9 @@ class Access(grpc.aio.ServerInterceptor):
         async def enter(context: Context) -> tuple[Caller, Proof]:
             try:
                 found, proof = await self._identify(context, method)
-                if method.startswith(_FOR_ADMINS):
+                if method in _FOR_OPERATORS:
+                    found.require_operator()
+                elif method.startswith(_FOR_ADMINS):
                     found.require_admin()
             except RefusalError as refusal:
                 await abort(context, refusal)

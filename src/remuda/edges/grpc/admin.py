@@ -233,6 +233,7 @@ class AdminService:
     ) -> ext.ChangeObjectStateResponse:
         if request.action not in (START, STOP):
             raise ProtocolError(f"action {request.action} is none: {START} starts, {STOP} stops")
+        caller().require_scope(request.rm_id, request.partition, request.queue)
         command = ChangeObjectState(
             request.rm_id, request.partition, request.queue, int(request.action)
         )
