@@ -46,9 +46,13 @@ test: setup ## run the tests (a few minutes)
 	@$(BIN)/python -m pytest -m "not long and not timed and not kubernetes" -n auto --dist loadfile
 	@$(BIN)/python -m pytest -m "timed and not long and not kubernetes"
 
-# What runs without the compiled modules (core, codecs): the same Python code was tested by `make test`.
-PLAIN := architecture docs consumer unit/bench unit/cli unit/conformance unit/demo unit/telemetry \
-  kubernetes/api kubernetes/end_to_end kubernetes/objects kubernetes/predicates kubernetes/testing kubernetes/translation
+# What runs without the compiled modules (core, codecs), or is about what stands around them: the same
+# Python code was tested by `make test`.
+PLAIN := architecture docs consumer unit/bench unit/cli unit/config unit/conformance unit/demo unit/session unit/telemetry \
+  kubernetes/api kubernetes/end_to_end kubernetes/objects kubernetes/predicates kubernetes/run kubernetes/shim \
+  kubernetes/testing kubernetes/translation \
+  $(patsubst %,e2e/test_%.py,audit cli conformance_falsified event_example exhausted_descriptors grpc_security half_open \
+  help ldap plain_install rest_access rest_configuration rest_health rest_openapi rest_schemathesis systemd tracing)
 
 test-compiled: compile ## compile the core and run the tests that use it
 	@PYTHONPATH=$(CURDIR)/$(COMPILED) $(BIN)/python -m pytest --build compiled $(PLAIN:%=--ignore=tests/%) -m "not long and not timed and not kubernetes" -n auto --dist loadfile
