@@ -46,17 +46,17 @@ def anything() -> None:
     """Accept the entry: the default check."""
 
 
-# Cuts an entry of a weight into parts with their weights.
-Cut: TypeAlias = Callable[[T, int], Sequence[tuple[T, int]]]
+# Cuts an entry of a weight into parts with their weights, and with the efforts they take.
+Cut: TypeAlias = Callable[[T, int], Sequence[tuple[T, int, int]]]
 
 
-def _whole(entry: T, weight: int) -> Sequence[tuple[T, int]]:
+def _whole(entry: T, weight: int) -> Sequence[tuple[T, int, int]]:
     """Cut nothing."""
-    return ((entry, weight),)
+    return ((entry, weight, weight),)
 
 
 class _Queue(Generic[T]):
-    """What waits for one RM: (number, entry, weight, begins), oldest first.
+    """What waits for one RM: (number, entry, weight, effort, begins), oldest first.
 
     ``begins``: it is the first part of an entry that was cut. ``weight``: that of all entries.
     ``credit``: elements that may be taken before others are served.
@@ -65,7 +65,7 @@ class _Queue(Generic[T]):
     __slots__ = ("credit", "entries", "weight")
 
     def __init__(self) -> None:
-        self.entries: deque[tuple[int, T, int, bool]] = deque()
+        self.entries: deque[tuple[int, T, int, int, bool]] = deque()
         self.weight = 0
         self.credit = _TURN
 
@@ -75,8 +75,9 @@ class Inbox(Generic[T]):
 
     Args:
         capacity: elements that may wait; a quarter of them for one RM.
-        cut: cuts an entry of a weight into parts, each with its weight. Nothing of the same RM
-            comes between them, and the first part is not taken with anything before it.
+        cut: cuts an entry of a weight into parts, each with its weight, which counts against the
+            capacity, and its effort, which counts in turns. Nothing of the same RM comes between
+            them, and the first part is not taken with anything before it.
 
     Rules: SI-2, SI-6.
     """
@@ -92,7 +93,8 @@ class Inbox(Generic[T]):
         self._common: deque[tuple[int, T]] = deque()
         self._number = 0
         self._weight = 0
-        # Elements that the last ``take`` removed.
+        self._effort = 0
+        # The effort of what the last ``take`` removed.
         self.taken = 0
         self._closed = ""
         self._hurry = False
@@ -148,14 +150,16 @@ class Inbox(Generic[T]):
                 queue = self._queues[rm_id] = _Queue()
                 self._order.append(rm_id)
             parts = self._cut(entry, weight)
-            for place, (part, heft) in enumerate(parts):
+            for place, (part, heft, effort) in enumerate(parts):
                 begins = place == 0 and len(parts) > 1
-                queue.entries.append((self._number, part, heft, begins))
+                queue.entries.append((self._number, part, heft, effort, begins))
                 queue.weight += heft
                 self._weight += heft
+                self._effort += effort
         else:
             self._common.append((self._number, entry))
             self._weight += weight
+            self._effort += weight
         if hurry:
             self._hurry = True
         if hurry or self._weight >= self._enough:
@@ -186,8 +190,8 @@ class Inbox(Generic[T]):
             self._waiters.append((rm_id, waiter))
             return waiter
 
-    def take(self, weight: int, timeout: float | None) -> deque[T]:
-        """Remove entries up to ``weight`` elements in total, at least one if there is one.
+    def take(self, effort: int, timeout: float | None) -> deque[T]:
+        """Remove entries up to an ``effort`` in total, at least one if there is one.
 
         Those of one RM come in their order. The RMs are served in turn if not all can be taken;
         otherwise all come in the order in which they were handed over.
@@ -197,9 +201,9 @@ class Inbox(Generic[T]):
         with self._lock:
             if self.empty() and not self._closed and timeout != 0:
                 self._filled.wait(timeout)
-            before = self._weight
-            taken = deque(self._all()) if before <= weight else self._some(weight)
-            self.taken = before - self._weight
+            before = self._effort
+            taken = deque(self._all()) if before <= effort else self._some(effort)
+            self.taken = before - self._effort
             if self.empty():
                 self._hurry = False
             waiters = self._with_room()
@@ -207,36 +211,37 @@ class Inbox(Generic[T]):
             waiter.set_result(None)
         return taken
 
-    def _some(self, weight: int) -> deque[T]:
+    def _some(self, effort: int) -> deque[T]:
         taken: deque[T] = deque()
-        while weight > 0 and not self.empty():
+        while effort > 0 and not self.empty():
             found = self._next(first=not taken)
             if found is None:
                 break
-            entry, heft = found
+            entry, heft, own = found
             taken.append(entry)
-            weight -= heft
+            effort -= own
             self._weight -= heft
+            self._effort -= own
         return taken
 
-    def _next(self, *, first: bool) -> tuple[T, int] | None:
-        """Remove the entry whose turn it is; return it and its weight.
+    def _next(self, *, first: bool) -> tuple[T, int, int] | None:
+        """Remove the entry whose turn it is; return it, its weight and its effort.
 
         None if it begins an entry that was cut and is not the ``first`` that is taken. Otherwise
         each ``take`` might end within one, and nothing could be decided for its RM.
         """
         if self._common and self._common[0][0] < self._oldest():
-            return self._common.popleft()[1], 1
+            return self._common.popleft()[1], 1, 1
         rm_id, queue = self._queue_in_turn()
-        if queue.entries[0][3] and not first:
+        if queue.entries[0][4] and not first:
             return None
-        _, entry, heft, _ = queue.entries.popleft()
+        _, entry, heft, effort, _ = queue.entries.popleft()
         queue.weight -= heft
-        queue.credit -= heft
+        queue.credit -= effort
         if not queue.entries:
             del self._queues[rm_id]
             self._order.popleft()
-        return entry, heft
+        return entry, heft, effort
 
     def _queue_in_turn(self) -> tuple[str, _Queue[T]]:
         """Return the first queue that has credit left; each that has none gets some and waits.
@@ -290,11 +295,11 @@ class Inbox(Generic[T]):
         """Remove and return all entries, oldest first."""
         found = list(self._common)
         for queue in self._queues.values():
-            found += [(number, entry) for number, entry, _, _ in queue.entries]
+            found += [(number, entry) for number, entry, *_ in queue.entries]
         self._queues.clear()
         self._order.clear()
         self._common.clear()
-        self._weight = 0
+        self._weight = self._effort = 0
         if len(found) > 1:
             found.sort(key=itemgetter(0))
         return [entry for _, entry in found]

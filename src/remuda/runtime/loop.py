@@ -45,7 +45,7 @@ from remuda.runtime.inbox import CAPACITY, Inbox, anything
 from remuda.runtime.operations import Operations
 from remuda.runtime.pace import MOST, Pace, Portion
 from remuda.runtime.ports import Clock, EffectSink, Recorder, SchedulerFactory
-from remuda.runtime.requests import Request, parts_of, weight, with_those_behind
+from remuda.runtime.requests import Request, effort, parts_of, weight, with_those_behind
 from remuda.runtime.roster import IN_PROCESS, Roster
 from remuda.runtime.standstill import Standstill
 from remuda.runtime.timings import Stopwatch, Timings, TimingsView
@@ -408,11 +408,14 @@ class SchedulerLoop:
 
 def _cut(
     entry: Request | Errand[object], heft: int
-) -> Sequence[tuple[Request | Errand[object], int]]:
-    """Cut a request that is longer than a batch into parts with their weights."""
-    if heft <= MOST + 1 or isinstance(entry, Errand):
-        return ((entry, heft),)
-    return [(part, weight(part)) for part in parts_of(entry)]
+) -> Sequence[tuple[Request | Errand[object], int, int]]:
+    """Cut a request that takes longer than a batch into parts, with their weights and efforts."""
+    if isinstance(entry, Errand):
+        return ((entry, heft, heft),)
+    own = effort(entry)
+    if own <= MOST + 1:
+        return ((entry, heft, own),)
+    return [(part, weight(part), effort(part)) for part in parts_of(entry)]
 
 
 def _is_large(query: Query) -> bool:

@@ -25,8 +25,9 @@ PART: Final = 256
 # Elements that count as several. The other elements of a list are many, so they are not looked at.
 _HEAVY: Final = (NodeUpdate, NewApplication)
 
-# A new application goes through placement rules, which may take as long as this many asks.
-_RULES: Final = 4
+# A new application goes through placement rules. Their filters look at the user and each group, and
+# many of them take for each as long as so many asks take.
+_RULES: Final = 16
 
 # The lists of a request about allocations, in the order in which they are handled; before them the
 # elements are refused that could not be read.
@@ -56,6 +57,13 @@ def weight(request: Request) -> int:
     return 1 + unreadable + sum(1 + len(node.existing) for node in request.nodes)
 
 
+def effort(request: Request) -> int:
+    """How many elements take the core as long as the request does. Rules: SI-2."""
+    if isinstance(request, UpdateApplications):
+        return weight(request) - len(request.new) + sum(map(_effort, request.new))
+    return weight(request)
+
+
 def joined(parts: Sequence[R]) -> R:
     """Return one request with the elements of several of one kind and one RM, in their order."""
     first = parts[0]
@@ -71,10 +79,11 @@ def joined(parts: Sequence[R]) -> R:
 def parts_of(request: R, most: int = PART) -> list[R]:
     """Cut a request into parts that are handled one after the other, with the same outcome.
 
-    A request of up to ``most`` elements is its only part. Of a longer one, each part has elements
-    of one list only, and the core decides nothing for the RM between two parts. Rules: SI-2, SI-3.
+    A request of an effort of up to ``most`` is its only part. Of a longer one, each part has
+    elements of one list only, and the core decides nothing for the RM between two parts. Rules:
+    SI-2, SI-3.
     """
-    if weight(request) <= most + 1:
+    if effort(request) <= most + 1:
         return [request]
     found: list[R] = []
     for name in _LISTS[type(request)]:
@@ -135,7 +144,9 @@ def _portions(elements: tuple[Any, ...], most: int) -> Iterator[tuple[Any, ...]]
 
 def _effort(element: NodeUpdate | NewApplication) -> int:
     """Return as how many asks an element counts: a node with what is on it, placement rules."""
-    return 1 + len(element.existing) if isinstance(element, NodeUpdate) else _RULES
+    if isinstance(element, NodeUpdate):
+        return 1 + len(element.existing)
+    return _RULES * (1 + len(element.groups))
 
 
 class Moments:

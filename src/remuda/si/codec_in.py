@@ -44,6 +44,7 @@ from remuda.core.messages.tags import PREDICATE_CLASS
 from remuda.si.codec_elements import read
 from remuda.si.generation import Generation, is_ask
 from remuda.si.limits import (
+    GROUPS_LIMIT,
     ID_LENGTH_LIMIT,
     TEXTS_LENGTH_LIMIT,
     TEXTS_LIMIT,
@@ -218,6 +219,8 @@ class RequestReader:
         return releases
 
     def _new_application(self, entry: si.AddApplicationRequest) -> NewApplication:
+        if len(entry.ugi.groups) > GROUPS_LIMIT:
+            raise MessageTooLargeError(f"a user has more than {GROUPS_LIMIT} groups")
         return NewApplication(
             application_id=_id(entry.applicationID),
             queue=_id(entry.queueName),

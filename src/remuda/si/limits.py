@@ -27,6 +27,9 @@ FIELDS_LIMIT: Final = 2_000_000
 # Characters an identifier may have.
 ID_LENGTH_LIMIT: Final = 1_024
 
+# Groups of the user of an application. Placement filters look at each.
+GROUPS_LIMIT: Final = 1_024
+
 # Types of one resource, and entries of one map of texts (tags, attributes, build information).
 TYPES_LIMIT: Final = 1_024
 TEXTS_LIMIT: Final = 1_024

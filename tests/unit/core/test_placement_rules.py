@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from remuda.config.schema import PlacementRuleConfig
+from remuda.config.schema import NameFilter, PlacementRuleConfig
+from remuda.core.model.placement_rule import NameMatch
 from tests.unit.core.door import Caller, leaf, parent
 from tests.unit.core.placing import allow, paths, place, refused, rule
 
@@ -269,3 +270,13 @@ def test_a_bad_name_is_an_error_before_the_parent_is_asked() -> None:
 def test_users_whose_names_collide_share_a_queue() -> None:
     door = by(BY_USER)
     assert place(door, user="a.b") == place(door, user="a_dot_b") == "root.a_dot_b"
+
+
+@pytest.mark.remuda_rule("PLC-48")
+def test_a_filter_that_forgets_names_gives_the_same_verdicts_again() -> None:
+    match = NameMatch(NameFilter(pattern="^a+$"))
+    names = [f"a{number}" for number in range(1_500)] + ["a" * length for length in range(1, 600)]
+    expected = [name.strip("a") == "" for name in names]
+    for _ in range(3):
+        assert [match.hits(name) for name in names] == expected
+        assert [match.hits(name) for name in names[:9] + names[:9]] == 2 * expected[:9]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable
 
 import pytest
 
+from remuda.core.messages.commands import NewApplication, UpdateApplications
 from remuda.runtime.errors import LoopStoppedError
 from remuda.runtime.inbox import Inbox
+from remuda.runtime.requests import effort, joined, parts_of
 
 
 class Word(str):
@@ -230,3 +233,33 @@ def test_a_large_entry_is_paid_for_by_later_turns() -> None:
     at = [taken.index(Word(f"noisy {number}")) for number in range(3)]
     assert at[0] < 300
     assert 2_000 <= at[1] < at[2]
+
+
+@pytest.mark.remuda_rule("SI-2", "SI-6")
+def test_a_turn_counts_effort_and_the_capacity_elements() -> None:
+    def cut(entry: Word, weight: int) -> list[tuple[Word, int, int]]:
+        return [(Word(f"{entry}{part}"), 2, 100) for part in range(weight // 2)]
+
+    inbox: Inbox[Word] = Inbox(200, cut)
+    inbox.put(Word("hard "), 20)
+    # 1,000 of effort are 20 elements, so others have room.
+    assert inbox.room("easy") is None
+    assert inbox.offer(Word("easy "), 2)
+    assert inbox.take(300, 0) == deque(["hard 0", "hard 1", "hard 2"])
+    assert inbox.taken == 300
+    assert "easy 0" in inbox.take(300, 0)
+
+
+@pytest.mark.remuda_rule("SI-2")
+@pytest.mark.parametrize("groups", [0, 3, 200])
+def test_applications_of_users_in_many_groups_are_handled_a_few_at_a_time(groups: int) -> None:
+    """A placement filter looks at the user and at each group of an application."""
+    names = tuple([f"g{number}" for number in range(groups)])
+    new = tuple([NewApplication(f"a{number}", groups=names) for number in range(400)])
+    request = UpdateApplications("rm", new)
+    parts = parts_of(request)
+    assert joined(parts) == request
+    seen = [len(part.new) * (1 + groups) for part in parts]
+    assert max(seen) <= max(16, 1 + groups)
+    assert sum(seen) == 400 * (1 + groups)
+    assert {effort(part) for part in parts[:-1]} == {1 + 16 * seen[0]}

@@ -470,6 +470,21 @@ def test_a_resource_of_more_than_1024_types_makes_an_ask_unreadable(reader: Requ
     assert found.reason.startswith("a resource has more than 1024 types")
 
 
+@pytest.mark.remuda_rule("SI-4", "SI-105")
+def test_a_user_in_more_than_1024_groups_makes_an_application_unreadable(
+    reader: RequestReader,
+) -> None:
+    groups = [f"group-{number}" for number in range(1_025)]
+    new = [
+        si.AddApplicationRequest(applicationID=name, ugi=si.UserGroupInformation(groups=some))
+        for name, some in (("most", groups[1:]), ("beyond", groups))
+    ]
+    found = reader.applications(si.ApplicationRequest(new=new))
+    assert [(each.application_id, len(each.groups)) for each in found.new] == [("most", 1_024)]
+    reason = "a user has more than 1024 groups; send less of it (SI-105)"
+    assert found.unreadable == (Unreadable("beyond", reason, "beyond"),)
+
+
 def names(number: int) -> dict[str, str]:
     return {f"name-{n}": "" for n in range(number)}
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import Any, Final, final
 
 from remuda.config.patterns import PatternError, compiled
 from remuda.config.schema import FilterConfig, NameFilter, PlacementRuleConfig
+
+# Names whose outcome a filter remembers: most applications come from few users.
+_REMEMBERED: Final = 1_024
 
 
 @final
 class NameMatch:
     """The user or the group part of a filter (PLC-47, PLC-48)."""
 
-    __slots__ = ("_names", "_pattern")
+    __slots__ = ("_known", "_names", "_pattern")
 
     def __init__(self, config: NameFilter) -> None:
         self._names = frozenset(config.names)
         self._pattern: Any = _expression(config.pattern) if config.pattern else None
+        self._known: dict[str, bool] = {}
 
     def hits(self, name: str) -> bool:
         """Whether a name is listed or contains a match.
@@ -25,8 +29,14 @@ class NameMatch:
         """
         if self._pattern is None:
             return name in self._names
-        # A lone surrogate cannot be encoded; its replacement matches like any other character.
-        return self._pattern.search(name.encode("utf-8", "replace")) is not None
+        found = self._known.get(name)
+        if found is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            # A lone surrogate cannot be encoded; its replacement matches like any other character.
+            found = self._pattern.search(name.encode("utf-8", "replace")) is not None
+            self._known[name] = found
+        return found
 
 
 def _expression(pattern: str) -> Any:
