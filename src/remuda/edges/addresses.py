@@ -6,6 +6,7 @@ Sources are for limits per address (REST-3, SI-105).
 from __future__ import annotations
 
 import ipaddress
+from functools import lru_cache
 from typing import Final, TypeAlias
 from urllib.parse import unquote
 
@@ -15,6 +16,9 @@ Address: TypeAlias = tuple[str, int]
 # Bits of an IPv6 address that tell one customer from another; the rest is at his choice.
 _CUSTOMER_BITS: Final = 64
 
+# Hosts whose source is remembered: each call and connection asks.
+_SOURCES_REMEMBERED: Final = 4_096
+
 
 def address_text(address: Address) -> str:
     """Return ``HOST:PORT``, with brackets around an IPv6 address."""
@@ -22,6 +26,7 @@ def address_text(address: Address) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
+@lru_cache(maxsize=_SOURCES_REMEMBERED)
 def source(host: str) -> str:
     """Return the common part of the addresses of one source: all of IPv4, half of IPv6.
 
