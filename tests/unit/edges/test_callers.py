@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import threading
 
 import pytest
 
@@ -142,5 +143,28 @@ def test_the_tokens_that_wait_for_their_hash_are_bounded(monkeypatch: pytest.Mon
             "None",
             TOO_MANY_CHECKED,
         ]
+
+    asyncio.run(calls())
+
+
+@pytest.mark.remuda_rule("EXT-27", "EXT-28")
+def test_a_token_that_is_taken_away_while_its_hash_is_computed_is_not_let_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun, taken_away = threading.Event(), threading.Event()
+
+    def slow(_stored: TokenHash, _token: bytes) -> bool:
+        begun.set()
+        return taken_away.wait(30)
+
+    monkeypatch.setattr(TokenHash, "fits", slow)
+
+    async def calls() -> None:
+        known = KnownCallers([owner(b"1.x")])
+        call = asyncio.create_task(known.bearer(b"1.x", HERE))
+        assert await asyncio.to_thread(begun.wait, 30)
+        known.replace([owner(b"2.y")])
+        taken_away.set()
+        assert await call is None
 
     asyncio.run(calls())
