@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from io import FileIO
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +25,10 @@ from remuda.runtime.rows import rows
 
 # Reports that are kept; of more the oldest is deleted.
 KEPT: Final = 20
+
+# Allocations and applications beyond which a report has no queues and nothing is recomputed, which
+# takes some 10 ms for so many.
+LARGE: Final = 2_000
 
 _PREFIX: Final = "fault-"
 _SUFFIX: Final = ".json"
@@ -66,8 +71,29 @@ def _content(fault: Fault, scheduler: Door, moment: datetime) -> dict[str, Any]:
         "traceback": fault.trace.splitlines(),
         "commandKind": None if command is None else type(command).__name__,
         "command": command,
+        **_state(fault.rm_id, scheduler),
+    }
+
+
+def _state(rm_id: str, scheduler: Door) -> dict[str, Any]:
+    """Return the partitions of an RM with their queues, and whether all counters add up.
+
+    The others wait meanwhile, so the latter and the queues are left out where there is much.
+    """
+    try:
+        views = rows(PartitionView, scheduler.view(PartitionsQuery()))
+        own = [view for view in views if view.rm_id == rm_id]
+        size = sum([view.total_containers + sum(view.applications.values()) for view in views])
+    except Exception as error:  # noqa: BLE001 - the state may be wrong in any way
+        return {"partitions": _told(error), "invariants": _attempt(lambda: _checked(scheduler))}
+    if size > LARGE:
+        return {"partitions": own, "invariants": f"not checked: {size:,} objects are too many"}
+    return {
+        "partitions": own,
+        "queues": [
+            _attempt(partial(scheduler.view, QueuesQuery(view.name, rm_id=rm_id))) for view in own
+        ],
         "invariants": _attempt(lambda: _checked(scheduler)),
-        "partitions": _attempt(lambda: _partitions(fault.rm_id, scheduler)),
     }
 
 
@@ -76,19 +102,13 @@ def _checked(scheduler: Door) -> str:
     return "all hold"
 
 
-def _partitions(rm_id: str, scheduler: Door) -> list[Any]:
-    """Return the partitions of an RM with their queues."""
-    views = rows(PartitionView, scheduler.view(PartitionsQuery()))
-    return [
-        {"partition": view, "queues": scheduler.view(QueuesQuery(view.name, rm_id=rm_id))}
-        for view in views
-        if view.rm_id == rm_id
-    ]
-
-
 def _attempt(work: Callable[[], Any]) -> Any:
     """Return what some work returns; the state may be wrong in any way, so also why it failed."""
     try:
         return work()
     except Exception as error:  # noqa: BLE001 - any fault of the state may show here
-        return f"{type(error).__name__}: {error}"
+        return _told(error)
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

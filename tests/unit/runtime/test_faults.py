@@ -16,6 +16,7 @@ from remuda.config.schema import built_in
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.messages.effects import Effect
+from remuda.core.messages.queries import Query, View
 from remuda.core.ports import Predicates, PreemptionPredicates, always_true, first_will_do
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.fault_points import VARIABLE, FaultPoints, InjectedFault, scheduler_factory
@@ -338,7 +339,23 @@ def test_a_report_has_the_input_the_traceback_and_the_state(tmp_path: Path) -> N
     assert report["command"]["asks"][0]["allocation_key"] == "k"
     assert report["invariants"] == "all hold"
     (partition,) = report["partitions"]
-    assert partition["queues"]["path"] == "root"
+    assert partition["name"] == "default"
+    (queues,) = report["queues"]
+    assert queues["path"] == "root"
+
+
+def test_a_report_about_a_large_state_recomputes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remuda.runtime.fault_reports.LARGE", 0)
+    scheduler = Scheduler()
+    scheduler.handle(c.RegisterResourceManager("rm", built_in()), START)
+    new = c.NewApplication("app", user="ann", tags={"namespace": "q"})
+    scheduler.handle(c.UpdateApplications("rm", (new,)), START)
+    fault = Fault("rm", "ValueError", "why", "", None, START)
+    report = json.loads(Path(FaultReports(tmp_path)(fault, scheduler)).read_text())
+    assert report["invariants"] == "not checked: 1 objects are too many"
+    assert "queues" not in report
 
 
 def test_a_report_about_a_state_that_cannot_be_read_says_so(tmp_path: Path) -> None:
@@ -349,8 +366,20 @@ def test_a_report_about_a_state_that_cannot_be_read_says_so(tmp_path: Path) -> N
     fault = Fault("rm", "ValueError", "why", "", None, START)
     report = json.loads(Path(FaultReports(tmp_path)(fault, Broken())).read_text())
     assert report["invariants"] == "ArithmeticError: usage is negative"
-    assert report["partitions"] == "LookupError: no such view"
+    assert [partition["name"] for partition in report["partitions"]] == ["default"]
+    assert report["queues"] == ["LookupError: no such view"]
     assert report["command"] is None
+
+
+def test_a_report_about_a_state_without_any_view_is_written(tmp_path: Path) -> None:
+    class Blind(FakeScheduler):
+        def view(self, query: Query) -> View:
+            raise KeyError("partition")
+
+    fault = Fault("rm", "ValueError", "why", "", None, START)
+    report = json.loads(Path(FaultReports(tmp_path)(fault, Blind())).read_text())
+    assert report["partitions"] == "KeyError: 'partition'"
+    assert report["invariants"] == "all hold"
 
 
 def test_only_the_latest_reports_are_kept(tmp_path: Path) -> None:
