@@ -1,6 +1,7 @@
 """Lets the core fail on purpose, to try what a fault costs. Only for tests and drills.
 
     REMUDA_FAULT_POINTS=7:1000 remuda serve     fails about once in 1,000 reports, by seed 7
+    REMUDA_FAULT_POINTS=7:1000:2 remuda serve   the same, but twice at most
 
 The core passes a fault point wherever it reports something, in the middle of its changes.
 """
@@ -25,15 +26,21 @@ class InjectedFault(Exception):  # noqa: N818 - it stands for any exception, als
 
 
 class FaultPoints:
-    """Raises InjectedFault about once in ``one_in`` calls. Same seed, same calls."""
+    """Raises InjectedFault about once in ``one_in`` calls, and at most ``most`` times; 0: always.
 
-    def __init__(self, seed: int, one_in: int) -> None:
+    Same seed, same calls.
+    """
+
+    def __init__(self, seed: int, one_in: int, most: int = 0) -> None:
         self._random = Random(seed)  # noqa: S311 - nothing secret
         self._one_in = one_in
+        self._most = most
         self.raised = 0
 
     def __call__(self) -> None:
         """Pass a fault point."""
+        if self._most and self.raised >= self._most:
+            return
         if self._random.randrange(self._one_in) == 0:
             self.raised += 1
             raise InjectedFault(f"fault {self.raised}, which {VARIABLE} ordered")
@@ -47,10 +54,13 @@ def scheduler_factory(environment: Mapping[str, str]) -> SchedulerFactory:
     text = environment.get(VARIABLE, "")
     if not text:
         return Scheduler
-    seed, _, one_in = text.partition(":")
-    if not (seed.isdecimal() and one_in.isdecimal() and int(one_in) > 0):
-        raise UsageError(f"{VARIABLE}: '{text}' is not SEED:COUNT, for example 7:1000")
-    points = FaultPoints(int(seed), int(one_in))
+    parts = text.split(":")
+    numbers = [int(part) for part in parts if part.isdecimal() and part.isascii()]
+    if len(numbers) != len(parts) or len(parts) not in (2, 3) or not all(numbers[1:]):
+        raise UsageError(
+            f"{VARIABLE}: '{text[:80]}' is not SEED:COUNT or SEED:COUNT:MOST, for example 7:1000"
+        )
+    points = FaultPoints(*numbers)
 
     def make(
         predicates: Predicates,

