@@ -46,6 +46,9 @@ def refusing() -> Iterator[None]:
         raise RefusalError(
             grpc.StatusCode.INVALID_ARGUMENT, "the message is not the protobuf type of this method"
         ) from None
+    except MemoryError:
+        text = "the scheduler has no memory for this request; send less, or later"
+        raise RefusalError(grpc.StatusCode.RESOURCE_EXHAUSTED, text) from None
     except LoopStoppedError as error:
         raise RefusalError(grpc.StatusCode.UNAVAILABLE, str(error)) from None
 
