@@ -54,6 +54,7 @@ from remuda.runtime.users.choice import Resolvers
 from remuda.runtime.users.ldap_settings import read_settings
 from remuda.telemetry.audit.log import AuditLog, AuditSettings
 from remuda.telemetry.audit.records import DONE, REFUSED, RELOAD_CONFIGURATION, Record
+from remuda.telemetry.descriptors import raise_limit
 from remuda.telemetry.pulse import Pulse
 from remuda.telemetry.tracing import Tracing, open_tracing
 
@@ -114,6 +115,7 @@ def run(settings: Settings, beside: Beside | None = None) -> None:
     for handler in logging.getLogger().handlers:
         handler.addFilter(_is_no_cut_off_call)
     logging.getLogger("remuda").setLevel(logging.INFO)
+    raise_limit()
     mark = None if settings.config is None else mark_of(settings.config)
     stored = built_in() if settings.config is None else read_configuration(settings.config)
     resolvers = _resolvers(settings.ldap_settings)

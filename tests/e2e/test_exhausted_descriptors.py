@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import resource
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -17,7 +19,7 @@ from remuda.client import Client
 from remuda.connection.admin import Admin
 from remuda.edges.grpc.settings import ADDRESS_CONNECTIONS
 from tests.e2e.hostile import PREFACE, SETTINGS, frame
-from tests.e2e.serving import FREE_PORTS, Served
+from tests.e2e.serving import FREE_PORTS, Served, environment
 from tests.waiting import wait
 
 LIMIT = 64
@@ -110,3 +112,23 @@ def test_the_connections_of_an_address_are_still_counted_afterwards() -> None:
             surplus = 2 * LIMIT - ADDRESS_CONNECTIONS
             wait(lambda: sum(map(is_closed, opened)) >= surplus)
             assert sum(map(is_closed, opened)) == surplus
+
+
+@pytest.mark.remuda_rule("MET-55")
+@pytest.mark.parametrize("most", [512, 2_048, 20_000])
+def test_the_limit_is_raised_as_far_as_it_may_be(most: int) -> None:
+    _, own = resource.getrlimit(resource.RLIMIT_NOFILE)
+    hard = most if own == resource.RLIM_INFINITY else min(most, own)
+    code = (
+        "import resource as r; from remuda.telemetry.descriptors import raise_limit;"
+        f" r.setrlimit(r.RLIMIT_NOFILE, (256, {hard})); raise_limit();"
+        " print(*r.getrlimit(r.RLIMIT_NOFILE))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ended.stdout.split() == [str(min(hard, 16_384)), str(hard)]

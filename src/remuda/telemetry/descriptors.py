@@ -22,6 +22,9 @@ _log = logging.getLogger("remuda.rpc")
 _CHECK: Final = "File descriptors"
 _CHECKED: Final = "Check whether the process can open files and connections"
 
+# More descriptors than all limits of connections, streams and files together can use.
+ENOUGH: Final = 16_384
+
 # Seconds between two lines of the log about the same.
 _SAID_EVERY: Final = 60.0
 
@@ -76,6 +79,17 @@ class DescriptorWatch:
         """Add how often there was none. Implements: MET-55."""
         text = "Seconds in which the process had no free file descriptor, so nobody could connect."
         families.counter("scheduler_descriptor_shortage_seconds_total", text).add(self._lacking)
+
+
+def raise_limit() -> None:
+    """Let this process have as many file descriptors as it may, up to ENOUGH. Rules: MET-55.
+
+    Both listeners together take 1,024 connections, more than the usual limit leaves room for.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = ENOUGH if hard == resource.RLIM_INFINITY else min(hard, ENOUGH)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _lack() -> str:
