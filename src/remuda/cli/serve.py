@@ -321,6 +321,14 @@ _FaultReports = Annotated[
         " state, to send to the developers; without it the log has the traceback.",
     ),
 ]
+_SelfAudit = Annotated[
+    bool,
+    typer.Option(
+        envvar="REMUDA_SELF_AUDIT",
+        help="Compare all sums of the scheduler with their parts every 28 seconds, a little at a"
+        " time; what differs is an event, a metric and a failed health check.",
+    ),
+]
 _Tracing = Annotated[
     str,
     typer.Option(
@@ -368,6 +376,7 @@ def serve(
     audit_log_files: _AuditLogFiles = 10,
     audit_syslog: _AuditSyslog = "",
     fault_reports: _FaultReports = None,
+    self_audit: _SelfAudit = True,
     tracing: _Tracing = "off",
 ) -> None:
     """Run the scheduler as a service.
@@ -418,6 +427,7 @@ def serve(
                     metrics_prefix, metrics_queue_names, metrics_users, metrics_queues
                 ),
                 event_dir,
+                self_audit,
             ),
             grpc_files=Files(
                 _tls("grpc", grpc_tls_cert, grpc_tls_key, grpc_tls_client_ca), grpc_access

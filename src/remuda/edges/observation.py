@@ -54,6 +54,7 @@ from remuda.telemetry.metrics.families import Families
 from remuda.telemetry.metrics.settings import MetricsSettings
 from remuda.telemetry.pulse import Pulse
 from remuda.telemetry.recording import RecordingWatch
+from remuda.telemetry.self_audit import SelfAudit
 
 
 @message
@@ -62,12 +63,14 @@ class ObservationSettings:
 
     ``cluster_name``: the name of the cluster (REST-56). ``history_samples`` 0: no history
     (MET-44). ``event_directory``: below it records may be kept in files (EVT-132); None: nowhere.
+    ``self_audit``: whether its sums are compared with their parts all the time (HLT-21).
     """
 
     cluster_name: str = CLUSTER_NAME
     history_samples: int = SAMPLES
     metrics: MetricsSettings = field(default_factory=MetricsSettings)
     event_directory: Path | None = None
+    self_audit: bool = True
 
 
 class Observation:
@@ -94,7 +97,15 @@ class Observation:
         self.descriptors = DescriptorWatch()
         managers = ManagerWatch(core.roster)
         others = (store, recording, faults, self.descriptors)
-        self._checker = HealthChecker(core, [each.findings for each in others])
+        sources = [each.findings for each in others]
+        more = [recording.add, faults.add, self.descriptors.add, managers.add, *more]
+        audit = SelfAudit(core, self._renew_health) if settings.self_audit else None
+        self._audit = audit
+        if audit is not None:
+            core.configurations.watch(audit)
+            sources.append(audit.findings)
+            more.append(audit.add)
+        self._checker = HealthChecker(core, sources)
         core.configurations.watch(self._checker)
         self._history = History(core, settings.history_samples)
         self.metrics = Metrics(
@@ -102,7 +113,7 @@ class Observation:
             settings.metrics,
             events=self._events.counters,
             stores=core.feeds,
-            more=[recording.add, faults.add, self.descriptors.add, managers.add, *more],
+            more=more,
         )
         core.subscribe(self.metrics.refusals, records=False)
         self._core = core
@@ -122,6 +133,8 @@ class Observation:
         """Begin to check and to take samples; the core runs."""
         self._checker.start()
         self._history.start()
+        if self._audit is not None:
+            self._audit.start()
 
     def end_streams(self) -> None:
         """End the streams of events, so that servers can stop. Rules: REST-2."""
@@ -130,8 +143,14 @@ class Observation:
     def stop(self) -> None:
         """End everything, after the core."""
         self._history.stop()
+        if self._audit is not None:
+            self._audit.stop()
         self._checker.stop()
         self._events.close()
+
+    def _renew_health(self) -> None:
+        """Show at once what the self-audit found. Rules: HLT-22."""
+        self._checker.renew()
 
     def _dump_parts(self) -> DumpParts:
         """Return the parts of a dump that come from the observers.

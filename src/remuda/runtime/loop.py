@@ -24,7 +24,7 @@ from typing import Final, TypeVar
 from remuda.config.process_limits import DEFAULT_LIMITS, Limits
 from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.core.messages.commands import RegisterResourceManager
-from remuda.core.messages.effects import RegistrationAnswered
+from remuda.core.messages.effects import EventRecord, RegistrationAnswered
 from remuda.core.messages.queries import Query, View
 from remuda.core.messages.rows import ApplicationRowsQuery, NodeRowsQuery, PartitionRowsQuery
 from remuda.core.ports import Predicates, PreemptionPredicates
@@ -88,8 +88,9 @@ class SchedulerLoop:
     for lookups, ``answers`` takes those of predicates that come later. ``room`` returns what
     completes when ``try_submit`` may succeed again. ``timings()`` tells how long steps, cycles and
     predicates took so far; ``watch_steps`` reports each step. ``feeds`` has the event records that
-    wait for RMs, and counts them. ``faults``: those that were contained. ``recorder``: as given.
-    ``running()``: whether the core thread lives, ``turns``: how many rounds of its loop it made.
+    wait for RMs, and counts them; ``tell`` hands a record to all who follow events. ``faults``:
+    those that were contained. ``recorder``: as given. ``running()``: whether the core thread lives,
+    ``turns``: how many rounds of its loop it made.
 
     Implements: SI-10, RM-11. Rules: CYC-31, SI-2, SI-6, SI-7, SI-9, SI-24, SI-88, RM-2, RM-4, RM-9,
     RM-20.
@@ -116,6 +117,9 @@ class SchedulerLoop:
         self.resolvers = resolvers or Resolvers()
         self.feeds = EventFeeds()
         self._delivery = Delivery(self.feeds)
+        self.tell: Final[Callable[[EventRecord], Future[None]]] = partial(
+            _tell, self._send, self._delivery
+        )
         self._clock = clock or SteadyClock()
         if standstill is None and clock is None:
             standstill = Standstill()
@@ -430,6 +434,13 @@ def _room(
 ) -> Future[None] | None:
     """Return what completes when ``try_submit`` may succeed again; None if it may now."""
     return intake.room(rm_id) or inbox.room(rm_id)
+
+
+def _tell(
+    send: Callable[[Errand[None]], Future[None]], delivery: Delivery, record: EventRecord
+) -> Future[None]:
+    """Hand a record to its RM and all observers, after the effects that came before it."""
+    return send(Errand(partial(delivery.deliver, (record,))))
 
 
 def _pass_error(waiter: Future[None], errand: Future[None]) -> None:

@@ -210,3 +210,21 @@ def test_connections_of_one_address(served: list[Settings]) -> None:
     assert chosen == [(0, 512), (25, 256)]
     assert (GrpcSettings().address_connections_limit, ADDRESS_LIMIT) == (25, 256)
     assert (GrpcSettings().connections_limit, CONNECTIONS_LIMIT) == (512, 512)
+
+
+@pytest.mark.remuda_rule("HLT-21", "KV-6")
+@pytest.mark.parametrize(
+    "options, environment, on",
+    [
+        ((), {}, True),
+        (("--no-self-audit",), {}, False),
+        ((), {"REMUDA_SELF_AUDIT": "false"}, False),
+        (("--self-audit",), {"REMUDA_SELF_AUDIT": "false"}, True),
+    ],
+)
+def test_the_self_audit_is_on_by_default(
+    served: list[Settings], options: tuple[str, ...], environment: dict[str, str], on: bool
+) -> None:
+    result = CliRunner().invoke(app, options, env=environment)
+    assert result.exit_code == 0, result.output
+    assert [settings.observation.self_audit for settings in served] == [on]

@@ -52,6 +52,7 @@ from remuda.core.messages.rows import (
     Rows,
     WaitingAsks,
 )
+from remuda.core.messages.self_audit import SelfAuditQuery, SelfAuditView
 
 
 @message
@@ -174,6 +175,7 @@ Query: TypeAlias = (
     | AskPortionQuery
     | HoldingsQuery
     | HealthQuery
+    | SelfAuditQuery
     | MeasuresQuery
 )
 
@@ -359,5 +361,6 @@ View: TypeAlias = (
     | NodeMeasures
     | UnknownQueue
     | HealthView
+    | SelfAuditView
     | None
 )

@@ -21,7 +21,14 @@ from remuda.core.messages.health_queries import (
     PartitionCountsQuery,
 )
 from remuda.core.messages.holdings import HoldingsQuery
-from remuda.core.messages.measures import NodeMeasuresQuery, QueueMeasuresQuery, TotalsQuery
+from remuda.core.messages.measures import (
+    NodeMeasures,
+    NodeMeasuresQuery,
+    QueueMeasuresPage,
+    QueueMeasuresQuery,
+    TotalsQuery,
+    TotalsView,
+)
 from remuda.core.messages.node_queries import NodeLoadsQuery, NodeQuery, UtilisationQuery
 from remuda.core.messages.preemption_queries import EvictionsQuery, PreemptionsQuery
 from remuda.core.messages.queries import (
@@ -42,6 +49,7 @@ from remuda.core.messages.queries import (
     View,
 )
 from remuda.core.messages.rows import ApplicationRowsQuery, NodeRowsQuery, PartitionRowsQuery
+from remuda.core.messages.self_audit import SelfAuditQuery
 from remuda.core.model.cluster import Cluster
 from remuda.core.model.partition import Partition
 from remuda.core.policy.access import may_administer, may_submit
@@ -67,6 +75,7 @@ from remuda.core.views.partitions import (
 )
 from remuda.core.views.preemptions import eviction_views, preemption_views
 from remuda.core.views.queues import queue_rows, queue_view
+from remuda.core.views.self_audit.answers import self_audit
 from remuda.core.views.usage import usage_views
 
 
@@ -83,12 +92,10 @@ def answer(cluster: Cluster, query: Query) -> View:
         query, PartitionCountsQuery | BalanceQuery | NodeAuditQuery | ApplicationAuditQuery
     ):
         return audit(cluster, query)
-    if isinstance(query, TotalsQuery):
-        return totals_view(cluster)
-    if isinstance(query, QueueMeasuresQuery):
-        return queue_measures(cluster, query)
-    if isinstance(query, NodeMeasuresQuery):
-        return node_measures(cluster, query)
+    if isinstance(query, SelfAuditQuery):
+        return self_audit(cluster, query)
+    if isinstance(query, TotalsQuery | QueueMeasuresQuery | NodeMeasuresQuery):
+        return _measures(cluster, query)
     if isinstance(query, AskPortionQuery):
         return query.waiting.note(query.chosen)
     partition = find_partition(cluster, query.partition, query.rm_id)
@@ -97,6 +104,16 @@ def answer(cluster: Cluster, query: Query) -> View:
     if isinstance(query, HoldingsQuery):
         return holding_views(partition, query)
     return _answer(partition, query)
+
+
+def _measures(
+    cluster: Cluster, query: TotalsQuery | QueueMeasuresQuery | NodeMeasuresQuery
+) -> TotalsView | QueueMeasuresPage | NodeMeasures:
+    if isinstance(query, TotalsQuery):
+        return totals_view(cluster)
+    if isinstance(query, QueueMeasuresQuery):
+        return queue_measures(cluster, query)
+    return node_measures(cluster, query)
 
 
 def _answer(partition: Partition, query: PartitionQuery) -> View:

@@ -7,9 +7,8 @@ production beside scheduling: it names what is wrong and never delays the core f
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
-from itertools import islice, zip_longest
+from itertools import islice
 from typing import Final
 
 from remuda.base.resources import Resource
@@ -34,7 +33,8 @@ from remuda.core.model.cluster import Cluster
 from remuda.core.model.deadlines import SECOND_NS
 from remuda.core.model.nodes.node import Node
 from remuda.core.model.partition import Partition
-from remuda.core.model.vectors import Amounts, Vector, add_times, amount_at, subtract
+from remuda.core.model.vectors import Vector, amount_at, subtract
+from remuda.core.views.sums import column_sums, total
 
 # Nodes, applications and allocations looked at for one answer: one to three milliseconds.
 NODES: Final = 250
@@ -78,49 +78,45 @@ def _counts(cluster: Cluster) -> tuple[PartitionCountsView, ...]:
 
 
 def _allocated(partition: Partition) -> BalanceView:
-    """Add up the allocated amounts of all nodes at one moment.
+    """Add up the allocated amounts of all nodes at one moment. Rules: HLT-6, HLT-8, HLT-18."""
+    names = partition.types.names
+    booked = partition.root.allocated.amounts
+    return BalanceView(_named(names, booked), _named(names, allocated_on_nodes(partition)))
 
-    Rules: HLT-6, HLT-8, HLT-18, GANG-16.
+
+def allocated_on_nodes(partition: Partition) -> list[int]:
+    """Return the sum of what is allocated on all nodes, without replacements in flight elsewhere.
+
+    Rules: GANG-16.
     """
     used = Vector()
-    used.amounts = _sum([node.allocated.amounts for node in partition.nodes.values()])
+    used.amounts = column_sums([node.allocated.amounts for node in partition.nodes.values()])
     for application in partition.applications.values():
         gang = application.gang
         if gang is not None and gang.replacing:
             for real in gang.replacing.values():
-                if _replaces_elsewhere(real):
+                if replaces_elsewhere(real):
                     subtract(used, real.amounts)
-    names = partition.types.names
-    booked = partition.root.allocated.amounts
-    return BalanceView(_named(names, booked), _named(names, used.amounts))
+    return used.amounts
 
 
 def _capacity(partition: Partition) -> BalanceView:
     """Add up the capacities of all nodes at one moment. Rules: HLT-6, HLT-9, HLT-18."""
     names = partition.types.names
-    total = _total([node.total for node in partition.nodes.values()])
-    return BalanceView(_named(names, partition.pool.capacity.amounts), _named(names, total))
+    capacity = partition.pool.capacity.amounts
+    return BalanceView(_named(names, capacity), _named(names, capacity_of_nodes(partition)))
 
 
-def _sum(rows: list[list[int]]) -> list[int]:
-    """Return the sum of each column of rows, which may differ in length."""
-    return [sum(column) for column in zip_longest(*rows, fillvalue=0)]
-
-
-def _total(sizes: list[Amounts]) -> list[int]:
-    """Return the sum of capacities; mostly there are only a few different ones."""
-    by_number = {size.number: size for size in sizes}
-    total = Vector()
-    for number, count in Counter([size.number for size in sizes]).items():
-        add_times(total, by_number[number], count)
-    return total.amounts
+def capacity_of_nodes(partition: Partition) -> list[int]:
+    """Return the sum of the capacities of all nodes. Rules: NODE-4."""
+    return total([node.total for node in partition.nodes.values()])
 
 
 def _named(names: list[str], amounts: list[int]) -> Resource:
     return {names[index]: amount for index, amount in enumerate(amounts) if amount}
 
 
-def _replaces_elsewhere(real: Allocation) -> bool:
+def replaces_elsewhere(real: Allocation) -> bool:
     """Whether an allocation counts on its node only, because it replaces a placeholder elsewhere.
 
     Rules: GANG-16.
@@ -138,12 +134,12 @@ def _nodes(partition: Partition, query: NodeAuditQuery) -> NodeAuditView:
     for node in islice(partition.nodes.values(), query.start, query.start + NODES):
         total = dict(node.total.pairs)
         negative += [node.node_id] * _negative_kinds(node, total.values())
-        if not _is_balanced(node, total):
+        if not is_balanced(node, total):
             unbalanced.append(node.node_id)
         used = node.allocated.amounts
         if any(amount > total.get(index, 0) for index, amount in enumerate(used)):
             overcommitted.append(node.node_id)
-        orphans += [_audited(each) for each in node.allocations if not _is_known(partition, each)]
+        orphans += [_audited(each) for each in node.allocations if not is_known(partition, each)]
         looked += 1
         seen += len(node.allocations)
         if seen >= ALLOCATIONS:
@@ -167,7 +163,7 @@ def _negative_kinds(node: Node, total: Iterable[int]) -> int:
     return found
 
 
-def _is_balanced(node: Node, total: dict[int, int]) -> bool:
+def is_balanced(node: Node, total: dict[int, int]) -> bool:
     """Whether total = allocated + occupied + available, a missing type being 0. Rules: HLT-10."""
     used, occupied, free = node.allocated, node.occupied, node.available
     known = max(len(used.amounts), len(occupied.amounts), len(free.amounts))
@@ -178,14 +174,14 @@ def _is_balanced(node: Node, total: dict[int, int]) -> bool:
     return all(amount == 0 for index, amount in total.items() if index >= known)
 
 
-def _is_known(partition: Partition, allocation: Allocation) -> bool:
+def is_known(partition: Partition, allocation: Allocation) -> bool:
     """Whether the application of an allocation on a node knows it. Rules: HLT-13, GANG-16.
 
     A real allocation whose placeholder has not ended yet is known, too, although the application
     does not list it among its allocations.
     """
     application = allocation.application
-    if partition.applications.get(application.application_id) is not application:
+    if partition.applications.get(application.record.application_id) is not application:
         return False
     if application.allocations.get(allocation.allocation_id) is allocation:
         return True

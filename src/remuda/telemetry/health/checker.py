@@ -59,6 +59,9 @@ class HealthChecker:
         self._rest_until_ns = 0
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._work, name="remuda-health", daemon=True)
+        # The entries of the checks themselves in the last run; None before the first.
+        self._checked: Sequence[Finding] | None = None
+        self._storing = threading.Lock()
         self.latest: Health | None = None
 
     # ------------------------------------------------------------------------ any thread
@@ -96,14 +99,32 @@ class HealthChecker:
         """
         found = Surveyor(self._questions, self._now_ns(), self._pause).survey()
         entries = findings(found, self._before)
-        for source in self._extra:
-            entries += _findings_of(source)
         self._before = found.trouble
-        self.latest = Health(tuple(entries), self._now_ns())
-        for entry in entries:
+        health = self._store(entries)
+        for entry in health.findings:
             if not entry.succeeded:
                 _log.warning("health check failed: %s: %s", entry.name, one_line(entry.diagnosis))
-        return self.latest
+        return health
+
+    def renew(self) -> None:
+        """Ask the other parts anew for their findings; those of the last run stay.
+
+        Any thread. Rules: HLT-22.
+        """
+        with self._storing:
+            checked = self._checked
+        if checked is not None:
+            self._store(checked)
+
+    def _store(self, checked: Sequence[Finding]) -> Health:
+        """Store the entries of the checks with those of the other parts."""
+        with self._storing:
+            entries = [*checked]
+            for source in self._extra:
+                entries += _findings_of(source)
+            self._checked = checked
+            self.latest = Health(tuple(entries), self._now_ns())
+            return self.latest
 
     # ----------------------------------------------------------------- thread of the checks
 
