@@ -135,13 +135,15 @@ class Scheduler:
         try:
             self._handle(turn, command)
         except Exception as fault:  # noqa: BLE001 - whatever it is, it is ours
-            self._contain(turn, fault)
+            self._contain(turn, fault, {})
         return turn.effects
 
     def _handle(self, turn: Turn, command: Command) -> None:
         """Apply one command."""
         for partition in self._partitions:
+            turn.rm_id = partition.rm_id
             partition.types.begin()
+        turn.rm_id = command.rm_id
         if isinstance(command, RegisterResourceManager):
             register(turn, command)
         elif isinstance(command, MoveWallClock):
@@ -174,11 +176,13 @@ class Scheduler:
         Implements: CYC-1, CYC-32. Rules: CYC-3, SI-11, CYC-34, SI-15.
         """
         turn = Turn(self._cluster, now_ns)
+        blamed: dict[str, None] = {}
         while True:
             try:
                 self._step(turn, limit, timers=timers)
             except Exception as fault:  # noqa: BLE001 - whatever it is, it is ours
-                self._contain(turn, fault)  # with one RM less, what is due for the others follows
+                # With one RM less, what is due for the others follows.
+                self._contain(turn, fault, blamed)
             else:
                 return turn.effects
 
@@ -189,10 +193,9 @@ class Scheduler:
         if timers:
             self._run_timers(turn)
         for _ in range(limit):
-            partition = self._next_partition()
+            partition = self._next_partition(turn)
             if partition is None:
                 break
-            turn.rm_id = partition.rm_id
             decision = decide(partition, self._predicates)
             if isinstance(decision, Allocate):
                 allocate(turn, partition, decision)
@@ -222,8 +225,13 @@ class Scheduler:
         return self._cluster.next_deadline()
 
     def has_work(self) -> bool:
-        """Whether ``step`` has something to decide. Rules: CYC-4, CYC-5."""
-        return any(has_work(partition) for partition in self._partitions)
+        """Whether ``step`` has something to decide. Rules: CYC-4, CYC-5, SI-15."""
+        try:
+            return any(has_work(partition) for partition in self._partitions)
+        except Exception:
+            if self._fault_watch is None:
+                raise
+            return True  # the step meets the fault, too, and knows for which RM
 
     def view(self, query: Query) -> View:
         """Answer a read-only question with frozen records. Rules: REST-21, REST-76."""
@@ -233,15 +241,18 @@ class Scheduler:
         """Recompute every counter and index; raise InvariantViolation on a difference."""
         check(self._cluster)
 
-    def _next_partition(self) -> Partition | None:
+    def _next_partition(self, turn: Turn) -> Partition | None:
         """Return the next partition that has work, None if no partition has. Implements: CYC-3."""
         partitions = self._partitions
         count = len(partitions)
         if count == 1:
+            turn.rm_id = partitions[0].rm_id
             return partitions[0] if has_work(partitions[0]) else None
         for number in range(self._after, self._after + count):
-            if has_work(partitions[number % count]):
-                return partitions[number % count]
+            partition = partitions[number % count]
+            turn.rm_id = partition.rm_id
+            if has_work(partition):
+                return partition
         return None
 
     def _run_timers(self, turn: Turn) -> None:
@@ -252,6 +263,7 @@ class Scheduler:
         No due timer may wait for the next step: the effects must not depend on how a run is split.
         """
         for _ in range(_TIMER_ROUNDS):
+            turn.rm_id = ""
             earliest = self._cluster.next_deadline()
             if earliest is None or earliest > turn.now_ns:
                 return
@@ -264,6 +276,7 @@ class Scheduler:
 
         Reservations are reviewed when a request was handled whole. Rules: SI-2.
         """
+        turn.rm_id = ""
         self._partitions = self._cluster.partitions()
         managers = self._cluster.managers
         for partition in self._partitions:
@@ -275,15 +288,16 @@ class Scheduler:
             settle(partition)
             if partition.waiting.gained_room.any:
                 partition.waiting.gained_room.unblocked = {}
+        turn.rm_id = ""
 
-    def _contain(self, turn: Turn, fault: Exception) -> None:
+    def _contain(self, turn: Turn, fault: Exception, blamed: dict[str, None]) -> None:
         """Drop the RM for which a fault happened, and finish the turn for the others.
 
+        ``blamed``: the RMs that were dropped in this call.
         Raises: the fault, if nobody watches for them, or if no RM can be blamed, or one for the
         second time.
         Implements: SI-15.
         """
-        blamed: dict[str, None] = {}
         while True:
             rm_id = turn.rm_id
             if self._fault_watch is None or not rm_id or rm_id in blamed:
@@ -291,6 +305,8 @@ class Scheduler:
             blamed[rm_id] = None
             self._fault_watch(rm_id, fault)
             abandon(turn, rm_id, fault)
+            # The frames of the fault refer to what was dropped, and to the fault.
+            fault.__traceback__ = None
             try:
                 self._settle(turn)
             except Exception as another:  # noqa: BLE001 - as above

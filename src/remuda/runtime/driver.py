@@ -308,7 +308,7 @@ class Driver:
         if self._roster.resume(rm_id, self._wall_ns()):
             del self._away[rm_id]
             self.handle(ResumeResourceManager(rm_id))
-        return True
+        return self._has(rm_id, sink)
 
     def hold(self, rm_id: str, sink: EffectSink | None, *, on: bool) -> bool:
         """Stop or go on deciding for an RM; False if it is not registered. Rules: EXT-6."""
@@ -316,7 +316,7 @@ class Driver:
             return False
         kind = PauseResourceManager if on else ResumeResourceManager
         self.handle(kind(rm_id, timers=False))
-        return True
+        return self._has(rm_id, sink)
 
     def _has(self, rm_id: str, sink: EffectSink | None) -> bool:
         """Whether an RM is registered with this sink."""

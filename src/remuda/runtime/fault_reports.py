@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from io import FileIO
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from remuda import __version__
+from remuda.core.messages.commands import (
+    Command,
+    RegisterResourceManager,
+    UpdateConfiguration,
+)
 from remuda.core.messages.queries import PartitionsQuery, PartitionView, QueuesQuery
 from remuda.runtime.build import core_build
 from remuda.runtime.faults import Fault
@@ -29,6 +34,9 @@ KEPT: Final = 20
 # Allocations and applications beyond which a report has no queues and nothing is recomputed, which
 # takes some 10 ms for so many.
 LARGE: Final = 2_000
+
+# Bytes of a command that a report has; a longer one, of some 10,000 elements, is left out.
+COMMAND_BYTES: Final = 4 * 2**20
 
 _PREFIX: Final = "fault-"
 _SUFFIX: Final = ".json"
@@ -49,11 +57,12 @@ class FaultReports:
         """Write a report and return its path. Core thread."""
         self._number += 1
         moment = datetime.fromtimestamp(fault.at_ns // _NANOSECONDS, UTC)
-        name = f"{_PREFIX}{moment:%Y%m%dT%H%M%SZ}-{os.getpid()}-{self._number:04}{_SUFFIX}"
+        part = f"{fault.at_ns % _NANOSECONDS:09}-{os.getpid()}-{self._number:04}"
+        name = f"{_PREFIX}{moment:%Y%m%dT%H%M%SZ}-{part}{_SUFFIX}"
         path = self._directory / name
         content = msgspec.json.encode(_content(fault, scheduler, moment))
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with FileIO(descriptor, "w") as file:
+        with os.fdopen(descriptor, "wb") as file:
             file.write(msgspec.json.format(content, indent=2))
         for old in sorted(self._directory.glob(f"{_PREFIX}*{_SUFFIX}"))[:-KEPT]:
             old.unlink(missing_ok=True)
@@ -70,9 +79,20 @@ def _content(fault: Fault, scheduler: Door, moment: datetime) -> dict[str, Any]:
         "fault": f"{fault.kind}: {fault.text}",
         "traceback": fault.trace.splitlines(),
         "commandKind": None if command is None else type(command).__name__,
-        "command": command,
+        "command": _shown(command),
         **_state(fault.rm_id, scheduler),
     }
+
+
+def _shown(command: Command | None) -> Any:
+    """Return a command without the values of an extra map, which may be secret, if it is short."""
+    if isinstance(command, RegisterResourceManager | UpdateConfiguration):
+        hidden = dict.fromkeys(command.extra_config or (), "...")
+        command = replace(command, extra_config=hidden)
+    content = msgspec.json.encode(command)
+    if len(content) > COMMAND_BYTES:
+        return f"left out: {len(content):,} bytes are too many"
+    return msgspec.Raw(content)
 
 
 def _state(rm_id: str, scheduler: Door) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Callable, Collection
-from dataclasses import field, replace
+from dataclasses import replace
+from itertools import islice
 from typing import Any, Final, TypeAlias
 
 from remuda.base.message import message
@@ -44,8 +45,11 @@ Element: TypeAlias = (
 # What an element is, and which.
 Name: TypeAlias = tuple[str, ...]
 
-# The most elements that are watched or kept out, of all RMs; beyond it the oldest are forgotten.
-_WATCHED_LIMIT: Final = 100_000
+# The most elements that are suspected, and that are kept out, of all RMs, and the most RMs that are
+# remembered; beyond it the oldest are forgotten.
+_SUSPECTS_LIMIT: Final = 100_000
+_KEPT_OUT_LIMIT: Final = 10_000
+_MANAGERS_LIMIT: Final = 1_000
 
 # How many faults within this time an RM may have without having to wait, and how long it waits
 # then: doubling with each fault.
@@ -53,6 +57,13 @@ _WINDOW_NS: Final = 300_000_000_000
 _FREE: Final = 3
 _WAIT_NS: Final = 1_000_000_000
 _WAIT_NS_LIMIT: Final = 60_000_000_000
+_REMEMBERED: Final = 100
+
+# Characters of a traceback.
+_TRACE_LIMIT: Final = 20_000
+
+# The partition of an element that names none (RM-21).
+_DEFAULT: Final = "default"
 
 REASON: Final = (
     "the scheduler failed twice when it handled this, which is a fault of the scheduler: it is kept"
@@ -88,13 +99,13 @@ def no_report(fault: Fault, scheduler: Door) -> str:
 
 @message
 class FaultsView:
-    """All faults so far: their number by RM, the latest one, and what is kept out now.
+    """All faults so far: their number, the latest one, and what is kept out now.
 
     ``latest_ns``: Unix time of the latest, 0 if there was none. ``kept_out``: elements by kind and
     ID.
     """
 
-    counts: dict[str, int] = field(default_factory=dict)
+    count: int = 0
     latest: str = ""
     latest_ns: int = 0
     kept_out: tuple[Name, ...] = ()
@@ -109,10 +120,11 @@ class Faults:
     def __init__(self, wall_ns: Callable[[], int], report: Reporter = no_report) -> None:
         self._wall_ns = wall_ns
         self._report = report
-        # The RM, what is suspected, and whether it failed when it was alone.
-        self._watched: dict[tuple[str, Name], bool] = {}
+        self._suspects: dict[tuple[str, Name], None] = {}
+        self._kept_out: dict[tuple[str, Name], None] = {}
         self._times_ns: dict[str, list[int]] = {}
         self._counts: dict[str, int] = {}
+        self._total = 0
         self._view = FaultsView()
         self.command: Command | None = None
         self.failed: dict[str, None] = {}
@@ -123,23 +135,21 @@ class Faults:
 
     def note(self, scheduler: Door, rm_id: str, fault: Exception) -> None:
         """Note a fault of the core; it drops the RM after this."""
-        lines = traceback.format_exception(fault)
-        text = str(fault).partition("\n")[0][:300]
-        told = Fault(
-            rm_id, type(fault).__name__, text, "".join(lines), self.command, self._wall_ns()
-        )
+        text = _text_of(fault)
+        own = self.command if self.command is not None and self.command.rm_id == rm_id else None
+        told = Fault(rm_id, type(fault).__name__, text, _trace_of(fault), own, self._wall_ns())
         self.failed[rm_id] = None
         self._count(told)
-        if isinstance(self.command, Request):
-            self._suspect(rm_id, self.command)
+        if isinstance(own, Request):
+            self._suspect(rm_id, own)
         _log.critical(
             "a fault of the scheduler ends the registration of resource manager %r, which may"
             " register again: %s: %s",
             rm_id,
             told.kind,
             text,
-            exc_info=fault,
         )
+        _log.critical("%s", told.trace)
         where = self._written(told, scheduler)
         if where:
             _log.critical("the report about this fault is in %s", where)
@@ -162,16 +172,18 @@ class Faults:
 
     def watches(self, request: Request) -> bool:
         """Whether some element of a request may be suspected or kept out."""
-        return bool(self._watched) and request.rm_id in self._counts
+        return bool(self._suspects or self._kept_out) and request.rm_id in self._counts
 
     def parts(self, request: Request) -> list[Request]:
         """Return a request without what is kept out, with each suspect in a part of its own."""
         kept_out: dict[int, None] = {}
         suspects: dict[int, None] = {}
         for _, element in elements_of(request):
-            failed_alone = self._watched.get((request.rm_id, name_of(element)))
-            if failed_alone is not None:
-                (kept_out if failed_alone else suspects)[id(element)] = None
+            name = (request.rm_id, name_of(element))
+            if name in self._kept_out:
+                kept_out[id(element)] = None
+            elif name in self._suspects:
+                suspects[id(element)] = None
         if kept_out:
             request = _without(request, kept_out)
         return single_parts(request, suspects) if suspects else [request]
@@ -179,21 +191,28 @@ class Faults:
     def passed(self, part: Request) -> None:
         """Suspect the elements of a part no more, since it was handled without a fault."""
         for _, element in elements_of(part):
-            self._watched.pop((part.rm_id, name_of(element)), None)
+            self._suspects.pop((part.rm_id, name_of(element)), None)
 
     def _count(self, fault: Fault) -> None:
-        self._counts[fault.rm_id] = self._counts.get(fault.rm_id, 0) + 1
-        times_ns = self._times_ns.setdefault(fault.rm_id, [])
-        times_ns.append(fault.at_ns)
-        times_ns[:] = [at_ns for at_ns in times_ns if at_ns > fault.at_ns - _WINDOW_NS][-100:]
+        rm_id = fault.rm_id
+        self._counts[rm_id] = self._counts.pop(rm_id, 0) + 1
+        times_ns = [*self._times_ns.pop(rm_id, ()), fault.at_ns]
+        recent = [at_ns for at_ns in times_ns if at_ns > fault.at_ns - _WINDOW_NS]
+        self._times_ns[rm_id] = recent[-_REMEMBERED:]
+        self._total += 1
+        _shorten(self._counts, _MANAGERS_LIMIT)
+        _shorten(self._times_ns, _MANAGERS_LIMIT)
 
     def _suspect(self, rm_id: str, request: Request) -> None:
         """Suspect all elements of a request; keep the only one out if it was suspected before."""
-        names = [name_of(element) for _, element in elements_of(request)]
-        for name in names:
-            self._watched[rm_id, name] = len(names) == 1 and (rm_id, name) in self._watched
-        while len(self._watched) > _WATCHED_LIMIT:
-            del self._watched[next(iter(self._watched))]
+        names = [(rm_id, name_of(element)) for _, element in elements_of(request)]
+        if len(names) == 1 and names[0] in self._suspects:
+            del self._suspects[names[0]]
+            self._kept_out[names[0]] = None
+            _shorten(self._kept_out, _KEPT_OUT_LIMIT)
+        else:
+            self._suspects.update(dict.fromkeys(names))
+            _shorten(self._suspects, _SUSPECTS_LIMIT)
 
     def _written(self, fault: Fault, scheduler: Door) -> str:
         try:
@@ -203,31 +222,57 @@ class Faults:
             return ""
 
     def _show(self, latest: str, at_ns: int) -> None:
-        kept_out = tuple([name for (_, name), alone in self._watched.items() if alone])
-        self._view = FaultsView(dict(self._counts), latest, at_ns, kept_out)
+        kept_out = tuple([name for _, name in self._kept_out])
+        self._view = FaultsView(self._total, latest, at_ns, kept_out)
+
+
+def _shorten(table: dict[Any, Any], most: int) -> None:
+    """Forget the oldest entries beyond so many."""
+    for key in list(islice(table, max(0, len(table) - most))):
+        del table[key]
+
+
+def _text_of(fault: Exception) -> str:
+    """Return the first line of what an exception says, cut; it may not be able to say it."""
+    try:
+        return str(fault).partition("\n")[0][:300]
+    except Exception:  # noqa: BLE001 - any exception may be wrong itself
+        return "it does not say why"
+
+
+def _trace_of(fault: Exception) -> str:
+    """Return the traceback of an exception, cut."""
+    try:
+        return "".join(traceback.format_exception(fault))[-_TRACE_LIMIT:]
+    except Exception as error:  # noqa: BLE001 - as above, or too little memory
+        return f"no traceback: {type(error).__name__}"
 
 
 def name_of(element: Element) -> Name:
     """Return what identifies an element of a request, whatever else is in it."""
+    if isinstance(element, NodeUpdate):
+        return ("node", element.node_id)
+    if isinstance(element, ExistingAllocation):
+        partition = element.ask.partition or _DEFAULT
+    else:
+        partition = element.partition or _DEFAULT
     match element:
         case ExistingAllocation():
             ask = element.ask
             key = element.allocation_id or ask.allocation_key
-            return ("allocation", ask.partition, ask.application_id, key)
+            return ("allocation", partition, ask.application_id, key)
         case AskRelease():
             key = element.allocation_key
-            return ("ask release", element.partition, element.application_id, key)
+            return ("ask release", partition, element.application_id, key)
         case AllocationRelease():
             key = element.allocation_id or element.allocation_key
-            return ("release", element.partition, element.application_id, key)
+            return ("release", partition, element.application_id, key)
         case NewApplication():
-            return ("application", element.partition, element.application_id)
+            return ("application", partition, element.application_id)
         case ApplicationRemoval():
-            return ("removal", element.partition, element.application_id)
-        case NodeUpdate():
-            return ("node", element.node_id)
+            return ("removal", partition, element.application_id)
         case Ask():
-            return ("ask", element.partition, element.application_id, element.allocation_key)
+            return ("ask", partition, element.application_id, element.allocation_key)
 
 
 # By the list of an element: in which list it is refused. Others cannot be refused, only left out.

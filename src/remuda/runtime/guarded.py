@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from remuda.core.messages.commands import Command
-from remuda.core.messages.effects import Effect
+from remuda.core.messages.effects import Effect, RequestRefused
 from remuda.core.messages.queries import Query, View
 from remuda.runtime.faults import Faults
 from remuda.runtime.ports import Door, Recorder
@@ -41,10 +41,12 @@ class GuardedScheduler:
             return self._handle(command, now_ns)
         effects: list[Effect] = []
         for part in faults.parts(command):
-            effects += self._handle(part, now_ns)
+            found = self._handle(part, now_ns)
+            effects += found
             if command.rm_id in faults.failed:
                 break
-            faults.passed(part)
+            if not any(isinstance(effect, RequestRefused) for effect in found):
+                faults.passed(part)
         return effects
 
     def step(self, now_ns: int, limit: int, *, timers: bool) -> list[Effect]:

@@ -40,8 +40,7 @@ class FaultWatch:
         view = self._view()
         found = []
         if view.latest and self._now_ns() - view.latest_ns < _SHOWN_NS:
-            count = sum(view.counts.values())
-            text = f"{count} so far, the latest: {view.latest}"
+            text = f"{view.count} so far, the latest: {view.latest}"
             found.append(Finding(_CHECK, _CHECKED, text, succeeded=False))
         if view.kept_out:
             names = listed([" ".join(filter(None, name)) for name in view.kept_out])
@@ -53,6 +52,6 @@ class FaultWatch:
         """Add how often the scheduler failed, and how much is kept out. Implements: MET-52."""
         view = self._view()
         text = "Faults of the scheduler that ended the registration of a resource manager."
-        families.counter("scheduler_faults_total", text).add(sum(view.counts.values()))
+        families.counter("scheduler_faults_total", text).add(view.count)
         text = "Elements that are refused because the scheduler failed when it handled them."
         families.gauge("scheduler_kept_out", text).add(len(view.kept_out))

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 
 import pytest
 
 from remuda.config.schema import Configuration
+from remuda.core import scheduler
+from remuda.core.apply.requests import registration
+from remuda.core.cycle.decide import has_work
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.messages import queries as q
 from remuda.core.messages.effects import Effect
+from remuda.core.model.partition import Partition
 from remuda.core.scheduler import Scheduler
+from tests.package import replaces_functions
 from tests.unit.core.door import START, Caller, leaf, of, partition
 
 pytestmark = pytest.mark.remuda_rule("SI-15")
@@ -106,6 +112,77 @@ def test_a_fault_in_a_decision_ends_the_rm_it_was_for_and_the_others_go_on() -> 
     two.scheduler.check()
 
 
+def break_has_work(two: Two, rm_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on nobody can tell whether a partition of an RM has work."""
+    real = has_work
+
+    def failing(partition: Partition) -> bool:
+        if partition.rm_id == rm_id:
+            raise OurFaultError("no idea")
+        return real(partition)
+
+    monkeypatch.setattr(scheduler, "has_work", failing)
+
+
+@replaces_functions
+@pytest.mark.parametrize("rm_id", ["rm", "other"])
+def test_only_the_owner_of_the_partition_that_cannot_be_looked_at_is_dropped(
+    rm_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two = Two()
+    two.ask("rm", "a1", "a2")
+    two.ask("other", "b1", "b2")
+    break_has_work(two, rm_id, monkeypatch)
+    assert two.scheduler.has_work()
+    found = two.place()
+    assert of(found, e.ResourceManagerFailed) == [e.ResourceManagerFailed(rm_id, "OurFaultError")]
+    assert len(of(found, e.AllocationNew)) == 2
+    assert two.owners() == [*({"rm", "other"} - {rm_id})]
+
+
+@replaces_functions
+def test_a_fault_that_stays_and_belongs_to_nobody_is_raised(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    two = Two()
+    two.ask("rm", "a1")
+    calls = [0]
+
+    def failing(self: Scheduler, turn: object) -> None:
+        calls[0] += 1
+        turn.rm_id = "rm"  # type: ignore[attr-defined]
+        raise OurFaultError("always")
+
+    monkeypatch.setattr(Scheduler, "_next_partition", failing)
+    with pytest.raises(OurFaultError):
+        two.scheduler.step(START, 10)
+    assert calls[0] == 2
+
+
+@replaces_functions
+@pytest.mark.parametrize("counted", [True, False])
+def test_no_garbage_stays_of_what_was_dropped(
+    counted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two = Two()
+    two.ask("rm", *[f"k{number}" for number in range(500)])
+    two.place()
+
+    def failing(*_: object) -> None:
+        raise OurFaultError("counts")
+
+    if not counted:
+        monkeypatch.setattr(registration, "keep_counts_after_fault", failing)
+    gc.collect()
+    gc.disable()
+    try:
+        two.scheduler.set_fault_point(failing_at(1))
+        two.ask("rm", "more")
+        assert gc.collect() < 100  # objects that only the collector could free
+    finally:
+        gc.enable()
+
+
 def test_it_may_register_again_and_report_what_runs() -> None:
     two = Two()
     two.scheduler.set_fault_point(failing_at(2))
@@ -146,13 +223,13 @@ def test_a_fault_in_a_timer_is_held_against_the_owner_of_the_timer() -> None:
 
 
 def test_a_registration_that_fails_leaves_nothing() -> None:
-    scheduler = Scheduler()
-    scheduler.contain_faults(lambda rm_id, fault: None)
-    scheduler.set_fault_point(failing_at(1))
-    found = scheduler.handle(c.RegisterResourceManager("rm", CONFIGURATION), START)
+    core = Scheduler()
+    core.contain_faults(lambda rm_id, fault: None)
+    core.set_fault_point(failing_at(1))
+    found = core.handle(c.RegisterResourceManager("rm", CONFIGURATION), START)
     assert found == [e.ResourceManagerFailed("rm", "OurFaultError")]
-    assert scheduler.view(q.PartitionsQuery()) == ()
-    assert scheduler.next_deadline() is None
+    assert core.view(q.PartitionsQuery()) == ()
+    assert core.next_deadline() is None
 
 
 def test_a_watch_that_raises_is_heard() -> None:

@@ -33,7 +33,7 @@ def test_a_fault_is_shown_for_an_hour_and_what_is_kept_out_for_ever() -> None:
     faults.note(Scheduler(), "rm", ValueError("why"))
     first, second = watch.findings()
     assert first.diagnosis == "2 so far, the latest: ValueError: why"
-    assert second.diagnosis == "kept out until the scheduler starts again: [ask app k1]"
+    assert second.diagnosis == "kept out until the scheduler starts again: [ask default app k1]"
     assert not first.succeeded
     assert not second.succeeded
     now[0] += HOUR

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from remuda.base.names import name_fault
 from remuda.core.apply.process_limits import manager_limit
 from remuda.core.apply.requests.partitions import (
@@ -60,8 +62,9 @@ def stop_manager(turn: Turn, rm_id: str) -> None:
 def abandon(turn: Turn, rm_id: str, fault: Exception) -> None:
     """Drop an RM with everything it has after a fault in work for it; it may register again.
 
-    Its state may be wrong in any way, so nothing of it is reported, and errors on the way are
-    ignored. Resource managers share no objects, so the others do not notice.
+    Its state may be wrong in any way, so nothing of it is reported, and errors when its objects
+    are counted and taken apart are ignored. Resource managers share no objects, so the others do
+    not notice.
     Emits: ResourceManagerFailed. Rules: SI-15.
     """
     cluster = turn.cluster
@@ -71,11 +74,11 @@ def abandon(turn: Turn, rm_id: str, fault: Exception) -> None:
     if manager is not None:
         cluster.deadlines.forget(manager.own())
         for partition in manager.own():
-            try:
+            # Counts that are wrong are no reason to keep memory, nor the other way round.
+            with suppress(Exception):
                 keep_counts_after_fault(turn, partition)
+            with suppress(Exception):
                 take_apart(partition)
-            except Exception:  # noqa: BLE001, S112 - what remains is garbage all the same
-                continue
     turn.effects = [effect for effect in turn.effects if effect.rm_id != rm_id]
     turn.effects.append(ResourceManagerFailed(rm_id, type(fault).__name__))
 
