@@ -54,7 +54,7 @@ def test_a_recording_begins_with_the_reservation_delay_of_the_service(
     record = ("--duration", "100ms", "--record", str(path))
     done = run_remuda("serve", *FREE_PORTS, *record, *options, **environment)
     assert done.returncode == 0, done.stderr
-    start = f'["remuda-recording",{FORMAT},{delay},{{"applications":'
+    start = f'["remuda-recording",{FORMAT},{delay},{{"resource-managers":'
     assert path.read_text().splitlines()[0].startswith(start)
 
 
