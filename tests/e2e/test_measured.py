@@ -32,7 +32,10 @@ partitions:
 
 
 class Busy:
-    """A process that placed something, has something pending, and a reservation."""
+    """A process that placed something, has something pending, and a reservation.
+
+    It writes a recording and an audit log, as some metrics exist only then.
+    """
 
     def __init__(self, served: Served) -> None:
         self.served = served
@@ -46,9 +49,11 @@ class Busy:
 
 
 @pytest.fixture(scope="module")
-def busy() -> Iterator[Busy]:
+def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Busy]:
+    folder = tmp_path_factory.mktemp("busy")
+    files = ("--record", str(folder / "run"), "--audit-log", str(folder / "audit"))
     with (
-        Served(*FREE_PORTS, "--reservation-delay", "1ms") as served,
+        Served(*FREE_PORTS, "--reservation-delay", "1ms", *files) as served,
         Client(served.grpc, "rm") as client,
     ):
         client.register(QUEUES)

@@ -11,6 +11,7 @@ from remuda.config.process_limits import DEFAULT_LIMITS, HIGHEST, NO_LIMITS, rea
 @pytest.mark.remuda_rule("SI-14")
 def test_the_defaults() -> None:
     assert DEFAULT_LIMITS == {
+        "resource-managers": 1_000,
         "applications": 200_000,
         "nodes": 100_000,
         "queues": 50_000,
@@ -45,5 +46,5 @@ def test_a_very_long_number_is_not_read() -> None:
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
     with pytest.raises(UsageError) as refused:
         read_limits("--x", ["node=5"])
-    names = "applications, nodes, queues, application-asks, asks, tag-characters"
+    names = "resource-managers, applications, nodes, queues, application-asks, asks, tag-characters"
     assert str(refused.value) == f"--x: 'node=5' names no limit; the limits are {names}"
