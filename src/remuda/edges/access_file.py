@@ -27,7 +27,7 @@ Read: TypeAlias = Callable[[], tuple[Identity, ...]]
 _KEPT: Final = "the identities in force stay"
 
 
-class AccessFile:
+class AccessFile(FollowedFile):
     """One file and the callers it makes known.
 
     Args: path: the file. read: reads it; raises UsageError. callers: gets what was read. mark:
@@ -47,30 +47,15 @@ class AccessFile:
         audit: Audit,
         interval_seconds: float | None = INTERVAL_SECONDS,
     ) -> None:
-        self._path = path
+        super().__init__(path, kept=_KEPT, log=_log, mark=mark, interval_seconds=interval_seconds)
         self._read = read
         self._callers = callers
         self._audit = audit
-        self._file = FollowedFile(
-            path,
-            self._reload,
-            kept=_KEPT,
-            log=_log,
-            mark=mark,
-            interval_seconds=interval_seconds,
-        )
 
-    def tell(self) -> None:
-        """Have the file read again, even if it did not change. Event loop."""
-        self._file.tell()
-
-    async def keep(self) -> None:
-        """Follow the file until cancelled."""
-        await self._file.keep()
-
-    async def _reload(self) -> None:
+    async def reload(self) -> None:
+        """Put the identities of the file in force."""
         try:
-            identities = await self._file.on_thread(self._read)
+            identities = await self.on_thread(self._read)
         except UsageError as error:
             _log.error("%s; %s", error, _KEPT)
             self._audit(Record(RELOAD_ACCESS, REFUSED, target=str(self._path), reason=str(error)))

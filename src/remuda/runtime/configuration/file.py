@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from remuda.base.errors import ConfigError, UsageError
 from remuda.config.schema import Configuration
@@ -20,11 +21,14 @@ from remuda.runtime.configuration.followed_file import INTERVAL_SECONDS, Followe
 _log = logging.getLogger("remuda.config")
 
 
+_KEPT: Final = "the configuration in force stays"
+
+
 def nobody_told(_refusal: str) -> None:
     """Ignore a reading: the default."""
 
 
-class ConfigurationFile:
+class ConfigurationFile(FollowedFile):
     """One file and the document made of it.
 
     Args: path: the file. read: reads it; raises ConfigError or UsageError. configurations: where
@@ -44,40 +48,25 @@ class ConfigurationFile:
         interval_seconds: float | None = INTERVAL_SECONDS,
         reloaded: Callable[[str], None] = nobody_told,
     ) -> None:
-        self._path = path
+        super().__init__(path, kept=_KEPT, log=_log, mark=mark, interval_seconds=interval_seconds)
         self._reloaded = reloaded
         self._read = read
         self._configurations = configurations
-        self._file = FollowedFile(
-            path,
-            self._reload,
-            kept="the configuration in force stays",
-            log=_log,
-            mark=mark,
-            interval_seconds=interval_seconds,
-        )
 
-    def tell(self) -> None:
-        """Have the file read again, even if it did not change. Event loop."""
-        self._file.tell()
-
-    async def keep(self) -> None:
-        """Follow the file until cancelled. Raises: LoopStoppedError."""
-        await self._file.keep()
-
-    async def _reload(self) -> None:
+    async def reload(self) -> None:
+        """Put the document of the file in force. Raises: LoopStoppedError."""
         try:
-            configuration = await self._file.on_thread(self._read)
+            configuration = await self.on_thread(self._read)
             new = NewDocument(configuration, origin=str(self._path))
             change = await asyncio.wrap_future(self._configurations.store(new))
             change.raise_if_refused(str(self._path), name_rms=True)
         except ConfigError as error:
             for line in str(error).splitlines():
                 _log.error("%s", line)
-            _log.error("%s is refused, the configuration in force stays", self._path)
+            _log.error("%s is refused, %s", self._path, _KEPT)
             self._reloaded("; ".join(str(error).splitlines()))
         except UsageError as error:
-            _log.error("%s; the configuration in force stays", error)
+            _log.error("%s; %s", error, _KEPT)
             self._reloaded(str(error))
         else:
             self._reloaded("")

@@ -12,7 +12,8 @@ import asyncio
 import logging
 import stat
 import threading
-from collections.abc import Awaitable, Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar
@@ -35,12 +36,11 @@ _PATIENCE_SECONDS: Final = 10.0
 Mark: TypeAlias = tuple[int, ...] | None
 
 
-class FollowedFile:
-    """One file and what is done when it changes.
+class FollowedFile(ABC):
+    """One file; a class of it says what is done when it changes.
 
-    Args: path: the file. reload: reads it and puts it in force. kept: what stays in force without
-        a new content, for the log. log: takes warnings. interval_seconds: how often the file is
-        looked at; None: only on request.
+    Args: path: the file. kept: what stays in force without a new content, for the log. log: takes
+        warnings. interval_seconds: how often the file is looked at; None: only on request.
 
     ``mark`` must be taken before the file is first read, so that no change in between is missed.
     Rules: RM-5.
@@ -49,7 +49,6 @@ class FollowedFile:
     def __init__(
         self,
         path: Path,
-        reload: Callable[[], Awaitable[None]],
         *,
         kept: str,
         log: logging.Logger,
@@ -57,12 +56,15 @@ class FollowedFile:
         interval_seconds: float | None = INTERVAL_SECONDS,
     ) -> None:
         self._path = path
-        self._reload = reload
         self._kept = kept
         self._log = log
         self._mark = mark
         self._interval = interval_seconds
         self._asked = asyncio.Event()
+
+    @abstractmethod
+    async def reload(self) -> None:
+        """Read the file and put it in force; what is wrong with it is told and changes nothing."""
 
     def tell(self) -> None:
         """Have the file read again, even if it did not change. Event loop."""
@@ -77,7 +79,7 @@ class FollowedFile:
                 mark = await self._settled(mark)
             before, self._mark = self._mark, mark
             if told or (mark is not None and mark != before):
-                await self._reload()
+                await self.reload()
             elif mark != before:
                 why = await self.on_thread(lambda: _trouble(self._path))
                 self._log.warning("%s %s; %s", self._path, why, self._kept)
