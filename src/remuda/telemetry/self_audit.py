@@ -33,7 +33,7 @@ from remuda.core.messages.self_audit import (
 from remuda.runtime.errors import LoopStoppedError
 from remuda.runtime.rows import rows
 from remuda.telemetry.health.findings import Finding, listed
-from remuda.telemetry.health.survey import ANSWER_SECONDS
+from remuda.telemetry.health.survey import ANSWER_SECONDS, attempted
 from remuda.telemetry.metrics.families import Families
 
 _log = logging.getLogger("remuda.runtime.health")
@@ -194,14 +194,8 @@ class SelfAudit:
     def _work(self) -> None:
         while not self._stopping.is_set():
             self._due = self._clock() + ROUND_SECONDS
-            try:
-                self.round()
-            except LoopStoppedError:
+            if not attempted("self-audit", self.round):
                 return
-            except LateError:
-                _log.warning("no self-audit: the scheduler does not answer")
-            except Exception as error:  # noqa: BLE001 - a fault of ours must not end the audit
-                _log.error("no self-audit: it failed itself: %r", error)
             self._stopping.wait(max(_REST_MIN, self._due - self._clock()))
 
     def _audit(self, rm_id: str, partition: str, part: str) -> None:

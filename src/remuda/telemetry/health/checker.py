@@ -10,7 +10,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import TimeoutError as LateError
 from typing import Final
 
 from remuda.config.findings import one_line
@@ -19,7 +18,7 @@ from remuda.config.settings import read_settings
 from remuda.runtime.errors import LoopStoppedError
 from remuda.telemetry.health.checks import findings
 from remuda.telemetry.health.findings import ExtraFindings, Finding, Health
-from remuda.telemetry.health.survey import Questions, Surveyor, Trouble
+from remuda.telemetry.health.survey import Questions, Surveyor, Trouble, attempted
 
 # The logger that the specification calls core.scheduler.health (KV-2).
 _log = logging.getLogger("remuda.runtime.health")
@@ -132,14 +131,8 @@ class HealthChecker:
         self._since_ns = time.monotonic_ns()
         while not self._stopping.is_set():
             began_ns = time.monotonic_ns()
-            try:
-                self.run()
-            except LoopStoppedError:
+            if not attempted("health check", self.run):
                 return
-            except LateError:
-                _log.warning("no health check: the scheduler does not answer")
-            except Exception as error:  # noqa: BLE001 - a fault of ours must not end the checks
-                _log.error("no health check: it failed itself: %r", error)
             ended_ns = time.monotonic_ns()
             with self._changed:
                 self._rest_until_ns = ended_ns + _REST * (ended_ns - began_ns)

@@ -6,8 +6,10 @@ slices never looks like a fault (rules: HLT-18).
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as LateError
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -26,10 +28,30 @@ from remuda.core.messages.health_queries import (
 from remuda.core.messages.measures import TotalsQuery, TotalsView
 from remuda.core.messages.preemption_queries import EvictionsQuery, EvictionView
 from remuda.core.messages.queries import Query, View
+from remuda.runtime.errors import LoopStoppedError
 from remuda.runtime.rows import rows
 
 # How long one answer may take: the core may have many requests before it.
 ANSWER_SECONDS: Final = 60.0
+
+# The logger that the specification calls core.scheduler.health (KV-2).
+_log = logging.getLogger("remuda.runtime.health")
+
+
+def attempted(what: str, work: Callable[[], object]) -> bool:
+    """Do some work that asks the core; log why there is no result. False if the core has stopped.
+
+    ``what``: its name in the log.
+    """
+    try:
+        work()
+    except LoopStoppedError:
+        return False
+    except LateError:
+        _log.warning("no %s: the scheduler does not answer", what)
+    except Exception as error:  # noqa: BLE001 - a fault of ours must not end what is done again
+        _log.error("no %s: it failed itself: %r", what, error)
+    return True
 
 
 class Questions(Protocol):
