@@ -67,18 +67,12 @@ def abandon(turn: Turn, rm_id: str, fault: Exception) -> None:
     not notice.
     Emits: ResourceManagerFailed. Rules: SI-15.
     """
-    cluster = turn.cluster
-    manager = cluster.managers.pop(rm_id, None)
-    cluster.deadlines.thaw(rm_id, turn.now_ns)
-    cluster.deadlines.release(rm_id)
-    if manager is not None:
-        cluster.deadlines.forget(manager.own())
-        for partition in manager.own():
-            # Counts that are wrong are no reason to keep memory, nor the other way round.
-            with suppress(Exception):
-                keep_counts_after_fault(turn, partition)
-            with suppress(Exception):
-                take_apart(partition)
+    for partition in _taken_out(turn, rm_id):
+        # Counts that are wrong are no reason to keep memory, nor the other way round.
+        with suppress(Exception):
+            keep_counts_after_fault(turn, partition)
+        with suppress(Exception):
+            take_apart(partition)
     turn.effects = [effect for effect in turn.effects if effect.rm_id != rm_id]
     turn.effects.append(ResourceManagerFailed(rm_id, type(fault).__name__))
 
@@ -107,14 +101,21 @@ def _report_failed(turn: Turn, partition: Partition, application: Application) -
 
 def _forget(turn: Turn, rm_id: str) -> None:
     """Remove an RM with everything it has, without effects. Implements: RM-9."""
-    manager = turn.cluster.managers.pop(rm_id, None)
-    if manager is not None:
-        turn.cluster.deadlines.thaw(rm_id, turn.now_ns)
-        turn.cluster.deadlines.release(rm_id)
-        turn.cluster.deadlines.forget(manager.own())
-        for partition in manager.own():
-            keep_counts(turn, partition)
-            take_apart(partition)
+    for partition in _taken_out(turn, rm_id):
+        keep_counts(turn, partition)
+        take_apart(partition)
+
+
+def _taken_out(turn: Turn, rm_id: str) -> list[Partition]:
+    """Take an RM and its timers out of the cluster, and return the partitions that it had."""
+    cluster = turn.cluster
+    manager = cluster.managers.pop(rm_id, None)
+    cluster.deadlines.thaw(rm_id, turn.now_ns)
+    cluster.deadlines.release(rm_id)
+    partitions = [] if manager is None else manager.own()
+    if partitions:
+        cluster.deadlines.forget(partitions)
+    return partitions
 
 
 def rm_id_fault(rm_id: str) -> str:
