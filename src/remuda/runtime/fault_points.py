@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from remuda.base.errors import UsageError
-from remuda.config.process_limits import Limits
-from remuda.core.ports import Predicates, PreemptionPredicates
+from remuda.core.ports import Predicates
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.ports import SchedulerFactory
 
@@ -62,19 +61,8 @@ def scheduler_factory(environment: Mapping[str, str]) -> SchedulerFactory:
         )
     points = FaultPoints(*numbers)
 
-    def make(
-        predicates: Predicates,
-        *,
-        preemption: PreemptionPredicates,
-        reservation_delay_ns: int | None,
-        limits: Limits,
-    ) -> Scheduler:
-        scheduler = Scheduler(
-            predicates,
-            preemption=preemption,
-            reservation_delay_ns=reservation_delay_ns,
-            limits=limits,
-        )
+    def make(predicates: Predicates, **settings: Any) -> Scheduler:
+        scheduler = Scheduler(predicates, **settings)
         scheduler.set_fault_point(points)
         return scheduler
 

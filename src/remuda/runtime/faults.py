@@ -17,6 +17,7 @@ from itertools import islice
 from typing import Any, Final, TypeAlias
 
 from remuda.base.message import message
+from remuda.config.schema import DEFAULT_PARTITION
 from remuda.core.messages.commands import (
     AllocationRelease,
     ApplicationRemoval,
@@ -61,9 +62,6 @@ _REMEMBERED: Final = 100
 
 # Characters of a traceback.
 _TRACE_LIMIT: Final = 20_000
-
-# The partition of an element that names none (RM-21).
-_DEFAULT: Final = "default"
 
 REASON: Final = (
     "the scheduler failed twice when it handled this, which is a fault of the scheduler: it is kept"
@@ -123,7 +121,6 @@ class Faults:
         self._suspects: dict[tuple[str, Name], None] = {}
         self._kept_out: dict[tuple[str, Name], None] = {}
         self._times_ns: dict[str, list[int]] = {}
-        self._counts: dict[str, int] = {}
         self._total = 0
         self._view = FaultsView()
         self.command: Command | None = None
@@ -172,7 +169,7 @@ class Faults:
 
     def watches(self, request: Request) -> bool:
         """Whether some element of a request may be suspected or kept out."""
-        return bool(self._suspects or self._kept_out) and request.rm_id in self._counts
+        return bool(self._suspects or self._kept_out) and request.rm_id in self._times_ns
 
     def parts(self, request: Request) -> list[Request]:
         """Return a request without what is kept out, with each suspect in a part of its own."""
@@ -195,12 +192,10 @@ class Faults:
 
     def _count(self, fault: Fault) -> None:
         rm_id = fault.rm_id
-        self._counts[rm_id] = self._counts.pop(rm_id, 0) + 1
         times_ns = [*self._times_ns.pop(rm_id, ()), fault.at_ns]
         recent = [at_ns for at_ns in times_ns if at_ns > fault.at_ns - _WINDOW_NS]
         self._times_ns[rm_id] = recent[-_REMEMBERED:]
         self._total += 1
-        _shorten(self._counts, _MANAGERS_LIMIT)
         _shorten(self._times_ns, _MANAGERS_LIMIT)
 
     def _suspect(self, rm_id: str, request: Request) -> None:
@@ -249,30 +244,24 @@ def _trace_of(fault: Exception) -> str:
 
 
 def name_of(element: Element) -> Name:
-    """Return what identifies an element of a request, whatever else is in it."""
+    """Return what identifies an element of a request: kind, place and, last, its ID or key."""
     if isinstance(element, NodeUpdate):
         return ("node", element.node_id)
-    if isinstance(element, ExistingAllocation):
-        partition = element.ask.partition or _DEFAULT
-    else:
-        partition = element.partition or _DEFAULT
+    owner = element.ask if isinstance(element, ExistingAllocation) else element
+    place = (owner.partition or DEFAULT_PARTITION, owner.application_id)
     match element:
-        case ExistingAllocation():
-            ask = element.ask
-            key = element.allocation_id or ask.allocation_key
-            return ("allocation", partition, ask.application_id, key)
-        case AskRelease():
-            key = element.allocation_key
-            return ("ask release", partition, element.application_id, key)
-        case AllocationRelease():
-            key = element.allocation_id or element.allocation_key
-            return ("release", partition, element.application_id, key)
         case NewApplication():
-            return ("application", partition, element.application_id)
+            return ("application", *place)
         case ApplicationRemoval():
-            return ("removal", partition, element.application_id)
+            return ("removal", *place)
         case Ask():
-            return ("ask", partition, element.application_id, element.allocation_key)
+            return ("ask", *place, element.allocation_key)
+        case AskRelease():
+            return ("ask release", *place, element.allocation_key)
+        case ExistingAllocation():
+            return ("allocation", *place, element.allocation_id or element.ask.allocation_key)
+        case AllocationRelease():
+            return ("release", *place, element.allocation_id or element.allocation_key)
 
 
 # By the list of an element: in which list it is refused. Others cannot be refused, only left out.
@@ -302,13 +291,7 @@ def _without(request: Request, kept_out: Collection[int]) -> Request:
 
 
 def _refused(element: Element) -> Unreadable:
-    match element:
-        case ExistingAllocation():
-            subject = element.allocation_id or element.ask.allocation_key
-            return Unreadable(subject, REASON, element.ask.application_id)
-        case Ask():
-            return Unreadable(element.allocation_key, REASON, element.application_id)
-        case NewApplication():
-            return Unreadable(element.application_id, REASON)
-        case _:
-            return Unreadable(name_of(element)[-1], REASON)
+    """Return the refusal of an element."""
+    name = name_of(element)
+    of_application = isinstance(element, Ask | ExistingAllocation)
+    return Unreadable(name[-1], REASON, name[2] if of_application else "")

@@ -7,17 +7,18 @@ import logging
 import stat
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from remuda.base.errors import UsageError
-from remuda.config.process_limits import DEFAULT_LIMITS, Limits
+from remuda.config.process_limits import DEFAULT_LIMITS
 from remuda.config.schema import built_in
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.messages.effects import Effect
 from remuda.core.messages.queries import Query, View
-from remuda.core.ports import Predicates, PreemptionPredicates, always_true, first_will_do
+from remuda.core.ports import Predicates, always_true, first_will_do
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.fault_points import VARIABLE, FaultPoints, InjectedFault, scheduler_factory
 from remuda.runtime.fault_reports import KEPT, FaultReports
@@ -40,20 +41,8 @@ ONE = {"vcore": 1}
 class _Choking:
     """The core, with a fault: a request with an ask of the key ``poison`` makes it fail."""
 
-    def __init__(
-        self,
-        predicates: Predicates,
-        *,
-        preemption: PreemptionPredicates,
-        reservation_delay_ns: int | None,
-        limits: Limits,
-    ) -> None:
-        self._core = Scheduler(
-            predicates,
-            preemption=preemption,
-            reservation_delay_ns=reservation_delay_ns,
-            limits=limits,
-        )
+    def __init__(self, predicates: Predicates, **settings: Any) -> None:
+        self._core = Scheduler(predicates, **settings)
         self._choke = False
         self._core.set_fault_point(self._point)
         self.contain_faults = self._core.contain_faults
