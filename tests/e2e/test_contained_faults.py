@@ -17,18 +17,10 @@ import pytest
 from remuda.client import Client, ClientError
 from remuda.si.pb import si_pb2 as si
 from remuda.si.wire import Response, resource
+from tests.e2e.queue_files import ONE
 from tests.e2e.serving import FREE_PORTS, Served
 from tests.waiting import wait
 
-CONFIG = """
-partitions:
-  - name: default
-    queues:
-      - name: root
-        submitacl: "*"
-        queues:
-          - name: a
-"""
 ASKS = 60
 
 
@@ -65,7 +57,7 @@ class Manager:
             on_response=self.hear,
             on_disconnect=lambda error: self.broken.append(str(error)),
         ) as client:
-            client.register(CONFIG, extra_config={"health.checkInterval": "1s"})
+            client.register(ONE, extra_config={"health.checkInterval": "1s"})
             client.add_application("app", queue="root.a", user="ann")
             node = si.NodeInfo(
                 nodeID="n1",

@@ -16,19 +16,11 @@ from remuda.client import Client
 from remuda.si.pb import si_pb2 as si
 from remuda.si.wire import Response, resource
 from tests.e2e.grpc_service import Service
+from tests.e2e.queue_files import ONE
 from tests.e2e.serving import FREE_PORTS, PARTITION, Served
 from tests.e2e.session_stream import SessionStream
 from tests.waiting import wait
 
-CONFIG = """
-partitions:
-  - name: default
-    queues:
-      - name: root
-        submitacl: "*"
-        queues:
-          - name: a
-"""
 LEVELS = pytest.mark.parametrize("level", ["", "1.6.3", "1.7.0"])
 
 
@@ -86,7 +78,7 @@ class Shim:
         self.ordered: list[str] = []
         self.client = Client(address, "shim", on_response=self.hear, timeout=60)
         build_info = {"buildVersion": "1"} | ({"si_level": level} if level else {})
-        self.client.register(CONFIG, build_info=build_info)
+        self.client.register(ONE, build_info=build_info)
 
     def hear(self, response: Response) -> None:
         """Note it, as far as this form of the interface has it."""

@@ -15,19 +15,19 @@ from remuda.core import scheduler
 from remuda.core.apply.requests import nodes
 from tests.package import replaces_functions
 from tests.simulation.small.explore import Choices, histories
-from tests.simulation.small.model import Bounds, History
+from tests.simulation.small.model import History
 from tests.simulation.small.scripts import SCRIPTS
 
 LARGEST: Final = "a gang that loses a node"
 
 
-def explore(script: str, bounds: Bounds) -> int:
+def explore(script: str, *, death: bool = True) -> int:
     """How many histories a script has; raises AssertionError with the events of one that fails."""
     messages, config = SCRIPTS[script]
     count = 0
 
     def run(choices: Choices) -> None:
-        history = History(messages, config, bounds, choices)
+        history = History(messages, config, choices, death=death)
         try:
             history.run()
         except AssertionError as fault:
@@ -51,19 +51,19 @@ def explore(script: str, bounds: Bounds) -> int:
     ],
 )
 def test_both_sides_agree_after_every_history(script: str, orders: int) -> None:
-    assert explore(script, Bounds(crash=False)) >= orders
-    assert explore(script, Bounds()) > 10 * orders
+    assert explore(script, death=False) >= orders
+    assert explore(script) > 10 * orders
 
 
 @pytest.mark.remuda_rule("NODE-13", "GANG-6", "GANG-20")
 def test_both_sides_agree_after_every_history_with_a_lost_node() -> None:
-    assert explore(LARGEST, Bounds(crash=False)) >= 60  # 6!/(3! 1! 2!)
+    assert explore(LARGEST, death=False) >= 60  # 6!/(3! 1! 2!)
 
 
 @pytest.mark.long
 @pytest.mark.remuda_rule("NODE-13", "GANG-6", "GANG-20", "REC-1", "RM-9")
 def test_both_sides_agree_after_every_history_with_a_lost_node_and_a_death() -> None:
-    assert explore(LARGEST, Bounds()) > 5_000
+    assert explore(LARGEST) > 5_000
 
 
 def test_every_sequence_of_choices_is_made_once() -> None:
@@ -96,4 +96,4 @@ def test_a_core_that_forgets_a_part_of_a_message_is_found(
 ) -> None:
     monkeypatch.setattr(where, name, nothing)
     with pytest.raises(AssertionError, match=found):
-        explore(script, Bounds())
+        explore(script)

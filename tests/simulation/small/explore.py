@@ -23,12 +23,8 @@ class Choices:
         return options[index]
 
 
-def histories(run: Callable[[Choices], None], first: int = 0, of: int = 1) -> Iterator[list[int]]:
-    """Run for each sequence of choices; yield what was chosen, after each run.
-
-    ``first``, ``of``: only every so many-th option of the first choice with that many, from that
-    one on, so that several tests can share the work.
-    """
+def histories(run: Callable[[Choices], None]) -> Iterator[list[int]]:
+    """Run for each sequence of choices; yield what was chosen, after each run."""
     prefix: list[int] = []
     while True:
         choices = Choices(prefix)

@@ -54,19 +54,6 @@ class Container:
         return (self.ask.application_id, self.ask.allocation_key)
 
 
-@dataclass(frozen=True)
-class Bounds:
-    """What may happen.
-
-    ``idle``: the core may wait with its decisions. ``reorder``: streams overtake each other.
-    ``crash``: once the core dies, or the manager registers again.
-    """
-
-    idle: bool = True
-    reorder: bool = True
-    crash: bool = True
-
-
 # An application and one of its allocations, or of its asks.
 Identity: TypeAlias = tuple[str, str]
 Message: TypeAlias = "Callable[[History], None]"
@@ -86,22 +73,25 @@ class Manager:
 
 
 class History:
-    """One run: a script, and a choice wherever something else might happen first."""
+    """One run: a script, and a choice wherever something else might happen first.
+
+    ``death``: once the core may die, or the manager may register again.
+    """
 
     def __init__(
         self,
         script: Mapping[str, Sequence[Message]],
         config: Configuration,
-        bounds: Bounds,
         choices: Choices,
+        *,
+        death: bool,
     ) -> None:
         self.streams = {name: deque(messages) for name, messages in script.items()}
         self.config = config
-        self.bounds = bounds
         self.choices = choices
         self.manager = Manager()
         self.now = START
-        self.crashed = not bounds.crash
+        self.crashed = not death
         self.events: list[str] = []
         self._deaf = False
         self.scheduler = Scheduler(verified=True)
@@ -130,15 +120,11 @@ class History:
 
     def _options(self) -> list[str]:
         streams = [name for name, waiting in self.streams.items() if waiting]
-        if not self.bounds.reorder:
-            streams = streams[:1]
         options = []
         if self.scheduler.has_work():
             options.append("decide")
             if not self.crashed:
                 options.append("decide, then die")
-            if not self.bounds.idle:
-                return options
         messages = [*streams, *(["confirm"] if self.manager.confirmations else [])]
         options += messages
         if messages and not self.crashed:
