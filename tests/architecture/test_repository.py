@@ -76,6 +76,8 @@ def test_who_serves_may_install_the_versions_that_were_tested() -> None:
 # What only some commands and options need: the modules that import it when they are imported.
 OPTIONAL = {
     "bench/": {"rich", "matplotlib"},
+    "edges/issuers/keys.py": {"cryptography", "jwt"},
+    "edges/issuers/signed.py": {"jwt"},
     "sim/charts.py": {"matplotlib"},
     "runtime/users/ldap_child.py": {"bonsai"},
 }

@@ -77,12 +77,13 @@ class Service:
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
 
     async def _serve(self) -> None:
+        access = self._security.access
         self.server = server = GrpcServer(
             self.core,
             self._load,
             self._settings,
             credentials=self._security.credentials,
-            callers=KnownCallers(self._security.identities),
+            callers=KnownCallers(access.identities, issuers=access.issuers),
             measurements=self._measurements,
             tracing=self._tracing,
             audit=self._audit,

@@ -25,7 +25,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 ALLOWED: Final = frozenset(
     {
         *("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT"),
-        *("MIT-CMU", "MPL-2.0", "PSF-2.0", "Zlib"),
+        *("MIT-0", "MIT-CMU", "MPL-2.0", "PSF-2.0", "Zlib"),
     }
 )
 

@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from remuda.base.errors import UsageError
-from remuda.edges.callers import NOT_KNOWN_ANY_MORE, KnownCallers
-from remuda.edges.identities import Identity
+from remuda.edges.callers import KnownCallers
+from remuda.edges.identities import AccessRules
 from remuda.runtime.configuration.followed_file import (
     INTERVAL_SECONDS,
     FollowedFile,
     Mark,
 )
-from remuda.telemetry.audit.records import DONE, REFUSED, RELOAD_ACCESS, REVOKE, Audit, Record
+from remuda.telemetry.audit.records import DONE, REFUSED, RELOAD_ACCESS, Audit, Record
 
 _log = logging.getLogger("remuda.security")
 
-Read: TypeAlias = Callable[[], tuple[Identity, ...]]
+Read: TypeAlias = Callable[[], AccessRules]
 
 _KEPT: Final = "the identities in force stay"
 
@@ -31,7 +31,7 @@ class AccessFile(FollowedFile):
     """One file and the callers it makes known.
 
     Args: path: the file. read: reads it; raises UsageError. callers: gets what was read. mark:
-        taken before the file was first read. audit: takes records of readings and of ended calls.
+        taken before the file was first read. audit: takes records of readings.
         interval_seconds: how often the file is looked at; None: only on request.
 
     Rules: EXT-26, EXT-27.
@@ -55,14 +55,13 @@ class AccessFile(FollowedFile):
     async def reload(self) -> None:
         """Put the identities of the file in force."""
         try:
-            identities = await self.on_thread(self._read)
+            rules = await self.on_thread(self._read)
         except UsageError as error:
             _log.error("%s; %s", error, _KEPT)
             self._audit(Record(RELOAD_ACCESS, REFUSED, target=str(self._path), reason=str(error)))
             return
-        ended = self._callers.replace(identities)
         self._audit(Record(RELOAD_ACCESS, DONE, target=str(self._path)))
-        text = "%s was read again: %d identities; %d open calls were ended"
-        _log.info(text, self._path, len(identities), len(ended))
-        for name in sorted({each.name for each in ended}):
-            self._audit(Record(REVOKE, DONE, who=name, reason=NOT_KNOWN_ANY_MORE))
+        ended = self._callers.replace(rules.identities, rules.issuers)
+        text = "%s was read again: %d identities, %d issuers; %d open calls were ended"
+        counts = (len(rules.identities), len(rules.issuers), len(ended))
+        _log.info(text, self._path, *counts)

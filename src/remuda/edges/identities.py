@@ -7,68 +7,49 @@ It is read when the service starts, so that a mistake is reported at once, and a
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 import msgspec
 
 from remuda.base.errors import UsageError
 from remuda.base.message import message
 from remuda.edges.certificates import content
-from remuda.edges.roles import ADMINISTRATOR, OPERATOR, READER, RESOURCE_MANAGER, Scope, read_scope
-from remuda.edges.token_hashes import TokenHash, read_token_hash
-
-# An RM ID that stands for all.
-ANY_RM: Final = "*"
+from remuda.edges.issuers.settings import Issuer, IssuerEntry, read_issuers
+from remuda.edges.rights import Identity, RightsEntry, read_rights
+from remuda.edges.token_hashes import read_token_hash
 
 
 @message
-class Identity:
-    """A known caller. ``name`` is for people.
+class AccessRules:
+    """What a file of identities says: who is known, and whose signed tokens count."""
 
-    ``certificates``: names in its certificate, any of which will do. ``token_digests``: SHA-256 of
-    its tokens. ``token_hashes``: slow hashes of others. ``rm_ids``: the RMs it may act for, ``*``
-    all. ``read``: it may read the HTTP API. ``admin``: it may do everything but act for RMs.
-    ``operates``: what it may start and stop, None for nothing.
-    """
-
-    name: str
-    certificates: tuple[str, ...] = ()
-    token_digests: tuple[bytes, ...] = ()
-    rm_ids: tuple[str, ...] = ()
-    admin: bool = False
-    read: bool = False
-    token_hashes: tuple[TokenHash, ...] = ()
-    operates: Scope | None = None
+    identities: tuple[Identity, ...] = ()
+    issuers: tuple[Issuer, ...] = ()
 
     @property
-    def has_token(self) -> bool:
-        """Whether it can be known by a token."""
-        return bool(self.token_digests or self.token_hashes)
+    def names_nobody(self) -> bool:
+        """Whether it names neither an identity nor an issuer."""
+        return not (self.identities or self.issuers)
 
 
-class _Entry(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
+class _Entry(RightsEntry, forbid_unknown_fields=True, rename="kebab", kw_only=True):
     """One table of the file."""
 
     name: str
-    certificates: list[str] = []
-    token_sha256: list[str] = []
-    token_hash: list[str] = []
-    rm_ids: list[str] = []
-    read: bool = False
-    admin: bool = False
-    role: str = ""
-    partitions: list[str] = []
-    queues: list[str] = []
+    certificates: tuple[str, ...] = ()
+    token_sha256: tuple[str, ...] = ()
+    token_hash: tuple[str, ...] = ()
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
     """The file of identities."""
 
-    identity: list[_Entry]
+    identity: list[_Entry] | None = None
+    issuer: list[IssuerEntry] = []
 
 
-def read_identities(path: Path, *, certificates: bool, again: bool = False) -> tuple[Identity, ...]:
+def read_access_rules(path: Path, *, certificates: bool, again: bool = False) -> AccessRules:
     """Read who may call. ``certificates``: clients have to show one that is looked at.
 
     ``again``: the service runs; ``identity = []`` then means that nobody may call any more.
@@ -81,9 +62,13 @@ def read_identities(path: Path, *, certificates: bool, again: bool = False) -> t
         raise UsageError(f"{path}: not UTF-8") from None
     except (tomllib.TOMLDecodeError, msgspec.ValidationError, RecursionError) as error:
         raise UsageError(f"{path}: {error}") from None
-    if not (found.identity or again):
+    # Without the key the file may be half written; `identity = []` is meant.
+    if found.identity is None and not found.issuer:
+        raise UsageError(f"{path}: Object missing required field `identity`")
+    if not (found.identity or found.issuer or again):
         raise UsageError(f"{path}: nobody may call; add an [[identity]], or leave the option out")
-    identities = tuple([_identity(path, entry) for entry in found.identity])
+    issuers = read_issuers(path, found.issuer)
+    identities = tuple([_identity(path, entry) for entry in found.identity or ()])
     taken: dict[object, str] = {}
     for each in identities:
         if each.certificates and not certificates:
@@ -95,7 +80,7 @@ def read_identities(path: Path, *, certificates: bool, again: bool = False) -> t
                 text = f"identities {taken[mark]!r} and {each.name!r} cannot be told apart"
                 raise UsageError(f"{path}: {text}; they share a certificate or token")
             taken[mark] = each.name
-    return identities
+    return AccessRules(identities, issuers)
 
 
 def _identity(path: Path, entry: _Entry) -> Identity:
@@ -104,13 +89,7 @@ def _identity(path: Path, entry: _Entry) -> Identity:
     if not (entry.certificates or entry.token_sha256 or entry.token_hash):
         text = f"{where} has neither certificates nor token-hash nor token-sha256"
         raise UsageError(f"{text}; nobody can be it")
-    scope = read_scope(where, entry.role, entry.partitions, entry.queues)
-    if entry.role == RESOURCE_MANAGER and not entry.rm_ids:
-        raise UsageError(f"{where} has the role of a resource manager and no rm-ids")
-    if not (entry.rm_ids or entry.read or entry.admin or entry.role):
-        raise UsageError(
-            f"{where} may do nothing; give it rm-ids, read = true or admin = true, or a role"
-        )
+    rights = read_rights(where, entry.name, entry)
     digests = []
     for text in entry.token_sha256:
         try:
@@ -125,13 +104,9 @@ def _identity(path: Path, entry: _Entry) -> Identity:
     hashes = [read_token_hash(text) for text in entry.token_hash]
     if None in hashes:
         raise UsageError(f"{where}: a token-hash is none that `remuda token` makes")
-    return Identity(
-        entry.name,
-        tuple(entry.certificates),
-        tuple(digests),
-        tuple(entry.rm_ids),
-        admin=entry.admin or entry.role == ADMINISTRATOR,
-        read=entry.read or entry.role in (READER, OPERATOR),
+    return replace(
+        rights,
+        certificates=entry.certificates,
+        token_digests=tuple(digests),
         token_hashes=tuple([each for each in hashes if each is not None]),
-        operates=scope,
     )

@@ -31,12 +31,20 @@ ADDRESSES: Final = 4_096
 SHOWN: Final = 8_192
 
 
-class LockedOutError(Exception):
-    """A token is not looked at now. ``text``: why. ``seconds``: when to try again."""
+class RefusedTokenError(Exception):
+    """A token is not accepted. ``text``: why. ``wrong``: whether it counts as a wrong token."""
+
+    def __init__(self, text: str, *, wrong: bool = False) -> None:
+        super().__init__(text)
+        self.text = text
+        self.wrong = wrong
+
+
+class LockedOutError(RefusedTokenError):
+    """A token is not looked at now. ``seconds``: when to try again."""
 
     def __init__(self, text: str, seconds: float) -> None:
         super().__init__(text)
-        self.text = text
         self.seconds = seconds
 
 

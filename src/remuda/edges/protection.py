@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import logging
 import ssl
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -15,7 +16,7 @@ from remuda.edges.addresses import Address, address_text
 from remuda.edges.callers import KnownCallers
 from remuda.edges.certificates import TlsFiles, following_context
 from remuda.edges.grpc.security import Security, read_security
-from remuda.edges.identities import Identity, read_identities
+from remuda.edges.identities import AccessRules, read_access_rules
 from remuda.edges.lockout import Lockout
 from remuda.edges.rest.transport.access import read_readers
 from remuda.runtime.configuration.followed_file import Mark, mark_of
@@ -53,7 +54,7 @@ class Protection:
 
     grpc: Security
     rest_tls: ssl.SSLContext | None = None
-    readers: tuple[Identity, ...] = ()
+    readers: AccessRules = field(default_factory=AccessRules)
     certified: bool = False
     grpc_access: Followed | None = None
     rest_access: Followed | None = None
@@ -61,7 +62,11 @@ class Protection:
     def known_callers(self, audit: Audit) -> tuple[KnownCallers, KnownCallers]:
         """Return who may call gRPC and who the HTTP API; both lock out the same addresses."""
         lockout = Lockout(audit)
-        return KnownCallers(self.grpc.identities, lockout), KnownCallers(self.readers, lockout)
+        grpc, rest = [
+            KnownCallers(each.identities, lockout, issuers=each.issuers, audit=audit)
+            for each in (self.grpc.access, self.readers)
+        ]
+        return grpc, rest
 
     def access_files(
         self, grpc: KnownCallers, rest: KnownCallers, audit: Audit
@@ -79,13 +84,13 @@ class Protection:
     def warn(self, grpc: Address, rest: Address) -> None:
         """Warn if one of the addresses is open to everybody. Rules: EXT-23, REST-1."""
         danger = ""
-        if not self.grpc.identities and not self.certified:
+        if self.grpc.access.names_nobody and not self.certified:
             danger = "whoever reaches it may do everything"
         elif self.grpc.credentials is None:
             danger = _CLEAR_TOKENS
         _warn("gRPC", grpc, danger)
         danger = ""
-        if not self.readers:
+        if self.readers.names_nobody:
             danger = "whoever reaches it sees users, applications and configurations"
         elif self.rest_tls is None:
             danger = _CLEAR_TOKENS
@@ -97,7 +102,7 @@ def read_protection(grpc: Files, rest: Files) -> Protection:
     certified = grpc.tls is not None and grpc.tls.client_ca is not None
     grpc_access = rest_access = None
     if grpc.access is not None:
-        again = partial(read_identities, grpc.access, certificates=certified, again=True)
+        again = partial(read_access_rules, grpc.access, certificates=certified, again=True)
         grpc_access = Followed(grpc.access, mark_of(grpc.access), again)
     if rest.access is not None:
         again = partial(read_readers, rest.access, again=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from remuda.base.errors import UsageError
@@ -38,7 +39,9 @@ class Scope:
         )
 
 
-def read_scope(where: str, role: str, partitions: list[str], queues: list[str]) -> Scope | None:
+def read_scope(
+    where: str, role: str, partitions: Sequence[str], queues: Sequence[str]
+) -> Scope | None:
     """Return the scope of an operator, None for other roles. Raises: UsageError. Rules: EXT-30."""
     if role and role not in ROLES:
         raise UsageError(f"{where}: role {role!r} is none of {', '.join(ROLES)}")

@@ -10,8 +10,8 @@ import pytest
 
 from remuda.edges import callers as module
 from remuda.edges.callers import TOO_MANY_CHECKED, KnownCallers
-from remuda.edges.identities import Identity
 from remuda.edges.lockout import LockedOutError
+from remuda.edges.rights import Identity
 from remuda.edges.token_hashes import TokenHash
 
 HERE = "10.0.0.1"

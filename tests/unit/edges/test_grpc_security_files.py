@@ -10,7 +10,8 @@ import pytest
 from remuda.base.errors import UsageError
 from remuda.edges.certificates import TlsFiles
 from remuda.edges.grpc.security import read_security
-from remuda.edges.identities import Identity, read_identities
+from remuda.edges.identities import read_access_rules
+from remuda.edges.rights import Identity
 
 FILES = Path(__file__).parents[2] / "e2e" / "tls"
 DIGEST = hashlib.sha256(b"t").hexdigest()
@@ -19,7 +20,7 @@ DIGEST = hashlib.sha256(b"t").hexdigest()
 def read(tmp_path: Path, text: str, *, certificates: bool = True) -> tuple[Identity, ...]:
     path = tmp_path / "access.toml"
     path.write_text(text)
-    return read_identities(path, certificates=certificates)
+    return read_access_rules(path, certificates=certificates).identities
 
 
 @pytest.mark.remuda_rule("EXT-23")

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from remuda.base.errors import UsageError
-from remuda.edges.identities import Identity, read_identities
+from remuda.edges.identities import read_access_rules
+from remuda.edges.rights import Identity
 from remuda.edges.roles import Scope
 
 TOKEN = "00" * 32
@@ -16,7 +17,7 @@ TOKEN = "00" * 32
 def read(tmp_path: Path, rights: str) -> Identity:
     path = tmp_path / "access.toml"
     path.write_text(f"[[identity]]\nname = 'a'\ntoken-sha256 = ['{TOKEN}']\n{rights}\n")
-    (found,) = read_identities(path, certificates=False)
+    (found,) = read_access_rules(path, certificates=False).identities
     return found
 
 

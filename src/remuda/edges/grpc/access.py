@@ -23,10 +23,10 @@ import grpc
 
 from remuda.base.message import message
 from remuda.edges.addresses import source_of_peer
-from remuda.edges.callers import NOT_KNOWN_ANY_MORE, Found, KnownCallers, Proof
+from remuda.edges.callers import Found, KnownCallers, Proof
 from remuda.edges.grpc.refusals import Context, RefusalError, abort
-from remuda.edges.identities import ANY_RM, Identity
-from remuda.edges.lockout import LockedOutError
+from remuda.edges.lockout import RefusedTokenError
+from remuda.edges.rights import ANY_RM, Identity
 from remuda.telemetry.audit.records import (
     AUTHENTICATE,
     AUTHORIZE,
@@ -149,8 +149,6 @@ class Caller:
             raise RefusalError(grpc.StatusCode.PERMISSION_DENIED, text)
 
 
-_REVOKED: Final = RefusalError(grpc.StatusCode.UNAUTHENTICATED, NOT_KNOWN_ANY_MORE)
-
 _ANYBODY: Final = Caller()
 _caller: ContextVar[Caller] = ContextVar("caller", default=_ANYBODY)
 
@@ -231,7 +229,8 @@ class Access(grpc.aio.ServerInterceptor):
                 except asyncio.CancelledError:
                     if not call.revoked or task.uncancel():
                         raise
-                    await abort(context, _REVOKED)
+                    refusal = RefusalError(grpc.StatusCode.UNAUTHENTICATED, call.reason)
+                    await abort(context, refusal)
 
         serve = _written(inner) if inspect.isasyncgenfunction(inner) else inner
         return stream if lasts else answer
@@ -263,10 +262,10 @@ class Access(grpc.aio.ServerInterceptor):
         )
 
     async def _bearer(self, token: bytes, peer: str, nobody: Caller) -> Found | None:
-        """Return the owner of a token. Raises: RefusalError for an address that is locked out."""
+        """Return the owner of a token. Raises: RefusalError for one that is not looked at."""
         try:
             return await self._callers.bearer(token, source_of_peer(peer))
-        except LockedOutError as error:
+        except RefusedTokenError as error:
             nobody.record(AUTHENTICATE, REFUSED, reason=error.text)
             raise RefusalError(grpc.StatusCode.UNAUTHENTICATED, error.text) from None
 

@@ -7,6 +7,7 @@ replaced while it serves: new connections get the new ones as soon as all files 
 from __future__ import annotations
 
 import logging
+from dataclasses import field
 from pathlib import Path
 
 import grpc
@@ -14,7 +15,7 @@ import grpc
 from remuda.base.errors import UsageError
 from remuda.base.message import message
 from remuda.edges.certificates import TlsFiles, content, server_context
-from remuda.edges.identities import Identity, read_identities
+from remuda.edges.identities import AccessRules, read_access_rules
 
 _log = logging.getLogger("remuda.security")
 
@@ -24,16 +25,16 @@ class Security:
     """The protection of the listener. ``credentials`` None: clear text."""
 
     credentials: grpc.ServerCredentials | None = None
-    identities: tuple[Identity, ...] = ()
+    access: AccessRules = field(default_factory=AccessRules)
 
 
 def read_security(tls: TlsFiles | None, access: Path | None) -> Security:
     """Read the files that were named. Raises: UsageError, one line. Rules: EXT-23."""
     credentials = None if tls is None else server_credentials(tls)
     asks = tls is not None and tls.client_ca is not None
-    return Security(
-        credentials, () if access is None else read_identities(access, certificates=asks)
-    )
+    if access is None:
+        return Security(credentials)
+    return Security(credentials, read_access_rules(access, certificates=asks))
 
 
 def server_credentials(files: TlsFiles) -> grpc.ServerCredentials:

@@ -50,7 +50,7 @@ DEEDS: Final[Mapping[str, str]] = {
     STORE_CONFIGURATION: "the document of a policy group was replaced or taken away",
     RELOAD_CONFIGURATION: "the file of --config was read again",
     RELOAD_ACCESS: "a file of --grpc-access or --rest-access was read again",
-    REVOKE: "open calls of an identity were ended, because it is gone or has other rights",
+    REVOKE: "open calls were ended: their identity is gone, has other rights, or its token expired",
     CHANGE_STATE: "a queue or a partition was started or stopped",
     SET_LOG_LEVEL: "the level of a logger was changed",
     READ_STATE_DUMP: "a state dump was read",

@@ -14,11 +14,12 @@ from starlette.testclient import TestClient
 
 from remuda.base.errors import UsageError
 from remuda.edges.callers import KnownCallers
-from remuda.edges.identities import Identity
+from remuda.edges.identities import AccessRules
 from remuda.edges.rest.requests.endpoint import Body, Endpoint
 from remuda.edges.rest.routes.debug import debug_routes
 from remuda.edges.rest.transport.access import read_readers
 from remuda.edges.rest.transport.app import build_app
+from remuda.edges.rights import Identity
 
 Fake = Any  # FakeViews of conftest.py; tests are not a package
 
@@ -209,8 +210,8 @@ def test_the_file_may_be_that_of_grpc(write: Callable[[str], Path]) -> None:
         + entry("dashboards", token, "read = true")
         + entry("operations", third, "admin = true")
     )
-    assert [each.name for each in read_readers(path)] == ["dashboards", "operations"]
-    assert read_readers(None) == ()
+    assert [each.name for each in read_readers(path).identities] == ["dashboards", "operations"]
+    assert read_readers(None) == AccessRules()
 
 
 @pytest.mark.remuda_rule("KV-6")

@@ -9,12 +9,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from remuda.edges.callers import KnownCallers
-from remuda.edges.identities import Identity
 from remuda.edges.observation import Observation, ObservationSettings
 from remuda.edges.rest.routes.description import DESCRIPTION_ROUTES
 from remuda.edges.rest.routes.table import ROUTES
 from remuda.edges.rest.transport.app import build_app
 from remuda.edges.rest.transport.hosts import own_hosts
+from remuda.edges.rights import Identity
 from remuda.runtime.loop import SchedulerLoop
 
 Fake = Any  # FakeViews of conftest.py; tests are not a package

@@ -18,11 +18,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from remuda.base.errors import UsageError
 from remuda.edges.addresses import address_text, source
 from remuda.edges.callers import Found, KnownCallers
-from remuda.edges.identities import Identity, read_identities
-from remuda.edges.lockout import LockedOutError
+from remuda.edges.identities import AccessRules, read_access_rules
+from remuda.edges.lockout import LockedOutError, RefusedTokenError
 from remuda.edges.rest.requests.errors import ADMIN_NEEDED, NOBODY_KNOWN, ApiError
 from remuda.edges.rest.shapes import dao
 from remuda.edges.rest.transport.streaming import ABORT
+from remuda.edges.rights import Identity
 from remuda.telemetry.audit.records import (
     AUTHENTICATE,
     AUTHORIZE,
@@ -61,7 +62,7 @@ def is_open(path: str) -> bool:
     return path in _OPEN or path == _OPEN_BELOW or path.startswith(_OPEN_BELOW + "/")
 
 
-def read_readers(path: Path | None, *, again: bool = False) -> tuple[Identity, ...]:
+def read_readers(path: Path | None, *, again: bool = False) -> AccessRules:
     """Read who may use the HTTP API; none if no file is named: everybody may (REST-1).
 
     Only tokens count here: a file that gRPC uses as well may have identities known by certificate.
@@ -69,14 +70,19 @@ def read_readers(path: Path | None, *, again: bool = False) -> tuple[Identity, .
     Raises: UsageError, one line.
     """
     if path is None:
-        return ()
-    known = read_identities(path, certificates=True, again=again)
-    readers = tuple([each for each in known if each.has_token and (each.read or each.admin)])
-    if not (readers or again):
+        return AccessRules()
+    known = read_access_rules(path, certificates=True, again=again)
+    readers = tuple([each for each in known.identities if each.has_token and may_read(each)])
+    if not (readers or known.issuers or again):
         raise UsageError(
             f"{path}: nobody may use the HTTP API; give an identity token-hash and read = true"
         )
-    return readers
+    return AccessRules(readers, known.issuers)
+
+
+def may_read(identity: Identity) -> bool:
+    """Whether an identity may use the HTTP API at all."""
+    return identity.read or identity.admin
 
 
 class Guard:
@@ -102,8 +108,8 @@ class Guard:
             return
         try:
             found, wrong = await self._caller(request)
-        except LockedOutError as error:
-            await self._locked_out(request, error)(scope, receive, send)
+        except RefusedTokenError as error:
+            await self._not_accepted(request, error)(scope, receive, send)
             return
         refusal = self._refusal(request, None if found is None else found[0], wrong)
         if refusal is not None or found is None:
@@ -124,7 +130,7 @@ class Guard:
     async def _caller(self, request: Request) -> tuple[Found | None, str]:
         """Return who calls, and what to add to the challenge if nobody known does.
 
-        Raises: LockedOutError.
+        Raises: RefusedTokenError.
         """
         sent = request.headers.getlist("authorization")
         scheme, _, token = sent[0].partition(" ") if len(sent) == 1 else ("", "", "")
@@ -133,15 +139,19 @@ class Guard:
         client = request.client
         address = "" if client is None else source(client.host)
         found = await self._callers.bearer(token.strip().encode("latin-1"), address)
+        # Grants of an issuer may be for gRPC only.
+        if found is not None and not may_read(found[0]):
+            found = None
         return found, ', error="invalid_token"'
 
-    def _locked_out(self, request: Request, error: LockedOutError) -> Response:
-        """Return the refusal for an address that is locked out. Rules: EXT-29."""
+    def _not_accepted(self, request: Request, error: RefusedTokenError) -> Response:
+        """Return the refusal of a token that is not accepted, for now or at all. Rules: EXT-29."""
         self._record(AUTHENTICATE, request, None, error.text)
-        headers = {
-            "WWW-Authenticate": 'Bearer realm="remuda"',
-            "Retry-After": str(max(1, math.ceil(error.seconds))),
-        }
+        headers = {"WWW-Authenticate": 'Bearer realm="remuda"'}
+        if isinstance(error, LockedOutError):
+            headers["Retry-After"] = str(max(1, math.ceil(error.seconds)))
+        else:
+            headers["WWW-Authenticate"] += ', error="invalid_token"'
         return _response(ApiError(401, error.text), headers)
 
     def _refusal(self, request: Request, caller: Identity | None, wrong: str) -> Response | None:
