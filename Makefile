@@ -10,7 +10,7 @@ COMPILED := build/compiled
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help setup shell ldap kube run test test-compiled test-kubernetes check fix rules long bench compile wheel reproducible proto schema openapi python-api diagrams lock simtest clean
+.PHONY: help setup shell ldap etcd kube run test test-compiled test-kubernetes check fix rules long bench compile wheel reproducible proto schema openapi python-api diagrams lock simtest clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,10 @@ shell: setup ## a shell where remuda and python are those of .venv
 
 ldap: setup ## what LDAP groups and their tests need (as root on Debian: with its packages)
 	@$(BIN)/python tools/ldap_setup.py
+
+etcd: setup ## what the lease of two schedulers and its tests need: a library and a server
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-etcd.lock
+	@echo "etcd: the tests of the lease run now"
 
 kube: setup ## build a real API server to test against (once, 5 to 10 minutes on Debian; cached)
 	@$(BIN)/python -m tools.kube

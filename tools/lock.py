@@ -5,7 +5,8 @@ built files of a version are listed, so one file holds for every Python the proj
 
 There is a lock of its own for each of these: the libraries of a plain installation; the libraries
 that need packages of the operating system to be built, so that `make setup` works without those
-packages; and what `make kube` fetches, which is never installed.
+packages; the lease in etcd with a server for its tests; and what `make kube` fetches, which is
+never installed.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 MAIN: Final = ROOT / "requirements.lock"
 SERVE: Final = ROOT / "requirements-serve.lock"
 LDAP: Final = ROOT / "requirements-ldap.lock"
+ETCD: Final = ROOT / "requirements-etcd.lock"
 KUBE: Final = ROOT / "requirements-kube.lock"
 HEADERS: Final = {
     MAIN: "# All libraries of remuda and of its development, by exact version and hash.\n",
     SERVE: "# Of requirements.lock, what a plain installation needs.\n",
     LDAP: "# What the LDAP resolver needs beyond requirements.lock, by exact version and hash.\n",
+    ETCD: "# What the lease in etcd and its tests need beyond requirements.lock.\n",
     KUBE: "# What `make kube` fetches: programs that were published as Python packages.\n",
 }
 ORIGIN: Final = (
@@ -88,6 +91,10 @@ def main() -> int:
     asked = {
         SERVE: project["dependencies"],
         LDAP: project["optional-dependencies"]["ldap"],
+        ETCD: [
+            *project["optional-dependencies"]["etcd"],
+            *described["dependency-groups"]["etcd"],
+        ],
         KUBE: described["dependency-groups"]["kube"],
     }
     for target, requirements in asked.items():

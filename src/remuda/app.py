@@ -18,7 +18,7 @@ from contextlib import AsyncExitStack, contextmanager
 from dataclasses import field
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import remuda
 from remuda.base.errors import UsageError
@@ -27,10 +27,14 @@ from remuda.config.load import load_configuration
 from remuda.config.process_limits import DEFAULT_LIMITS, Limits
 from remuda.config.schema import Configuration, built_in
 from remuda.config.settings import RESERVATION_DELAY_NS
+from remuda.edges.access_file import AccessFile
 from remuda.edges.addresses import Address, address_text
 from remuda.edges.event_loop import event_loop
 from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.grpc.settings import ADDRESS_CONNECTIONS, GrpcSettings
+from remuda.edges.lease.etcd import keeper
+from remuda.edges.lease.keeper import LeaseKeeper
+from remuda.edges.lease.settings import LeaseSettings
 from remuda.edges.observation import Observation, ObservationSettings
 from remuda.edges.protection import Files, Protection, read_protection
 from remuda.edges.rest.transport.app import build_app
@@ -60,6 +64,9 @@ from remuda.telemetry.tracing import Tracing, open_tracing
 
 _log = logging.getLogger("remuda.config")
 
+# How long open calls may go on when the lease is given back; a standby waits meanwhile.
+_HAND_OVER_SECONDS: Final = 0.2
+
 
 @message
 class Settings:
@@ -73,7 +80,8 @@ class Settings:
     by which HTTP clients may call, besides its own (REST-145). ``grpc_connections``,
     ``rest_connections``: of one address, 0: any number. ``audit``: where records of what matters
     for security are kept (EXT-26). ``fault_reports``: where reports about faults of the scheduler
-    are written (SI-15); None: nowhere, its log has them.
+    are written (SI-15); None: nowhere, its log has them. ``lease``: the one by which the active
+    process is chosen (EXT-34); None: this one is alone.
     """
 
     config: Path | None
@@ -97,6 +105,7 @@ class Settings:
     rest_connections: int = ADDRESS_LIMIT
     audit: AuditSettings = field(default_factory=AuditSettings)
     fault_reports: Path | None = None
+    lease: LeaseSettings | None = None
 
 
 # What runs beside the service, on its loop; gets the address of the gRPC listener. The service ends
@@ -240,14 +249,14 @@ async def _serve(
 ) -> None:
     """Start the parts, say where they listen, wait for the end, stop the parts."""
     callers, readers = protection.known_callers(audit.record)
-    access_files = protection.access_files(callers, readers, audit.record)
-    stop = _on_signals(
-        [*([] if file is None else [file.tell]), *[each.tell for each in access_files]]
-    )
+    followed: list[ConfigurationFile | AccessFile] = [] if file is None else [file]
+    followed += protection.access_files(callers, readers, audit.record)
+    stop = _on_signals([each.tell for each in followed])
     async with AsyncExitStack() as running:
         running.enter_context(_hangups_let_in())
         running.enter_context(audit.kept(f"remuda {remuda.__version__}"))
-        observed = Observation(core, settings.observation, [audit.add])
+        lease = keeper(settings.lease) if settings.lease else None
+        observed = Observation(core, settings.observation, [audit.add], lease)
         running.callback(observed.stop)
         if tracing is not None:
             core.watch_steps(tracing.steps.watch)
@@ -264,22 +273,22 @@ async def _serve(
             measurements=observed.measurements,
             tracing=tracing,
             audit=audit.record,
+            fence=None if lease is None else lease.fence,
         )
         grpc_address = await grpc_server.start(address_text(settings.grpc_address))
         running.push_async_callback(grpc_server.stop)
-        rest_app = build_app(
-            core,
-            more=observed.routes,
-            cors=settings.rest_cors,
-            observer=observed.metrics.requests.observe,
-            callers=readers,
-            debug=settings.debug,
-            tracing=tracing,
-            hosts=own_hosts(settings.rest_hosts, settings.rest_address[0]),
-            audit=audit.record,
-        )
         rest_server = RestServer(
-            rest_app,
+            build_app(
+                core,
+                more=observed.routes,
+                cors=settings.rest_cors,
+                observer=observed.metrics.requests.observe,
+                callers=readers,
+                debug=settings.debug,
+                tracing=tracing,
+                hosts=own_hosts(settings.rest_hosts, settings.rest_address[0]),
+                audit=audit.record,
+            ),
             listener,
             tls=protection.rest_tls,
             address_limit=settings.rest_connections,
@@ -298,9 +307,10 @@ async def _serve(
             running.callback(asyncio.create_task(kept).cancel)
         fault: asyncio.Future[None] = asyncio.wrap_future(core.ended)
         ends: list[Awaitable[object]] = [stop.wait(), fault]
-        if file is not None:
-            ends.append(file.keep())
-        ends += [each.keep() for each in access_files]
+        ends += [each.keep() for each in followed]
+        if lease is not None:
+            running.push_async_callback(_hand_over, lease, core, grpc_server)
+            ends.append(lease.lead(grpc_address, grpc_server.serve))
         if tracing is not None:
             ends.append(tracing.keep())
         if settings.demo:
@@ -308,6 +318,17 @@ async def _serve(
         if beside is not None:
             ends.append(beside(grpc_address))
         await _first(ends, settings.duration_seconds)
+
+
+async def _hand_over(lease: LeaseKeeper, core: SchedulerLoop, server: GrpcServer) -> None:
+    """End the streams, then give the lease back, so that a standby takes over at once.
+
+    A process that has lost the lease decides nothing any more, before all else. Rules: EXT-38.
+    """
+    if lease.fence.closed:
+        core.stop()
+    await server.stop(_HAND_OVER_SECONDS)
+    await lease.give_back()
 
 
 def _on_signals(read_again: list[Callable[[], None]]) -> asyncio.Event:

@@ -19,8 +19,9 @@ ROOT = Path(__file__).resolve().parents[2]
 LOCK = (ROOT / "requirements.lock").read_text()
 SERVE_LOCK = (ROOT / "requirements-serve.lock").read_text()
 LDAP_LOCK = (ROOT / "requirements-ldap.lock").read_text()
+ETCD_LOCK = (ROOT / "requirements-etcd.lock").read_text()
 KUBE_LOCK = (ROOT / "requirements-kube.lock").read_text()
-LOCKS = {"main": LOCK, "serve": SERVE_LOCK, "ldap": LDAP_LOCK, "kube": KUBE_LOCK}
+LOCKS = {"main": LOCK, "serve": SERVE_LOCK, "ldap": LDAP_LOCK, "etcd": ETCD_LOCK, "kube": KUBE_LOCK}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
@@ -115,6 +116,17 @@ def test_what_needs_libraries_of_the_system_has_a_lock_of_its_own() -> None:
     wanted = {canonical(item) for item in PROJECT["project"]["optional-dependencies"]["ldap"]}
     assert wanted - locked(LDAP_LOCK).keys() == set()
     assert wanted & locked().keys() == set()
+
+
+def test_the_lease_in_etcd_has_a_lock_of_its_own_that_agrees_with_the_others() -> None:
+    wanted = {canonical(item) for item in PROJECT["project"]["optional-dependencies"]["etcd"]}
+    wanted |= {canonical(item) for item in PROJECT["dependency-groups"]["etcd"]}
+    assert wanted - locked(ETCD_LOCK).keys() == set()
+    assert wanted & locked().keys() == set()
+    shared = locked(ETCD_LOCK).keys() & locked().keys()
+    assert {name: locked(ETCD_LOCK)[name] for name in shared} == {
+        name: locked()[name] for name in shared
+    }
 
 
 def test_what_needs_a_real_api_server_is_where_make_test_kubernetes_looks() -> None:

@@ -21,6 +21,7 @@ from remuda.edges.grpc.security import Security
 from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.runtime.configuration.documents import StoredDocuments
+from remuda.runtime.lease.fence import Fence
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.ports import SchedulerFactory
 from remuda.runtime.users.choice import Resolvers
@@ -59,6 +60,7 @@ class Service:
         measurements: Measurements | None = None,
         tracing: Tracing | None = None,
         audit: Audit = no_audit,
+        fence: Fence | None = None,
     ) -> None:
         self._settings = settings
         self._security = security or Security()
@@ -66,6 +68,7 @@ class Service:
         self._measurements = measurements
         self._tracing = tracing
         self._audit = audit
+        self._fence = fence
         self.core = SchedulerLoop(
             make_scheduler,
             documents=StoredDocuments(stored or load("")),
@@ -87,6 +90,7 @@ class Service:
             measurements=self._measurements,
             tracing=self._tracing,
             audit=self._audit,
+            fence=self._fence,
         )
         stop = asyncio.Event()
         address = await server.start("127.0.0.1:0")

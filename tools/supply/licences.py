@@ -54,16 +54,21 @@ _READ: Final = {
     "kiwisolver": "BSD-3-Clause",
 }
 
-# Libraries of the extras `ldap` and `otel`, which `make setup` does not install; a person read
-# their metadata.
+# Libraries of the extras `etcd`, `ldap` and `otel`, which `make setup` does not install; a person
+# read their metadata.
 NOT_INSTALLED: Final = {
     "bonsai": "MIT",
+    "debtcollector": "Apache-2.0",
+    "etcd3gw": "Apache-2.0",
+    "futurist": "Apache-2.0",
     "googleapis-common-protos": "Apache-2.0",
     "opentelemetry-exporter-http-transport": "Apache-2.0",
     "opentelemetry-exporter-otlp-common": "Apache-2.0",
     "opentelemetry-exporter-otlp-proto-common": "Apache-2.0",
     "opentelemetry-exporter-otlp-proto-http": "Apache-2.0",
     "opentelemetry-proto": "Apache-2.0",
+    "pbr": "Apache-2.0",
+    "wrapt": "BSD-2-Clause",
 }
 
 

@@ -15,6 +15,7 @@ from remuda.base.addresses import parse_address
 from remuda.base.duration import SECOND, parse_duration
 from remuda.base.errors import UsageError
 from remuda.cli import serve_options as option
+from remuda.cli.lease import LeaseFiles, read_lease
 
 if TYPE_CHECKING:
     from remuda.edges.certificates import TlsFiles
@@ -68,6 +69,14 @@ def serve(
     fault_reports: option.FaultReports = None,
     self_audit: option.SelfAudit = True,
     tracing: option.Tracing = "off",
+    lease: option.Lease = None,
+    lease_ttl: option.LeaseTtl = "3s",
+    lease_advertise: option.LeaseAdvertise = "",
+    lease_ca: option.LeaseCa = None,
+    lease_cert: option.LeaseCert = None,
+    lease_key: option.LeaseKey = None,
+    lease_user: option.LeaseUser = "",
+    lease_password: option.LeasePassword = None,
 ) -> None:
     """Run the scheduler as a service.
 
@@ -83,6 +92,16 @@ def serve(
     grpc = parse_address("--grpc-address", grpc_address)
     rest = parse_address("--rest-address", rest_address)
     seconds = None if duration is None else parse_seconds("--duration", duration)
+
+    held = None
+    if lease is not None:
+        held = read_lease(
+            lease,
+            lease_ttl,
+            lease_advertise,
+            LeaseFiles(lease_ca, lease_cert, lease_key, lease_user, lease_password),
+            demo=demo,
+        )
 
     # The gRPC library would add lines of its own to ours; it reads this when it is imported.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
@@ -127,6 +146,7 @@ def serve(
             tracing=_traced(tracing),
             audit=AuditSettings(audit_log, audit_log_size * 2**20, audit_log_files, audit_syslog),
             fault_reports=fault_reports,
+            lease=held,
         )
     )
 

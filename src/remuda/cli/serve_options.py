@@ -318,3 +318,67 @@ Tracing = Annotated[
         " own variables (OTEL_*); needs the extra 'otel'.",
     ),
 ]
+Lease = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        envvar="REMUDA_LEASE",
+        help="Lease in etcd, such as etcd://127.0.0.1:2379/remuda, by which one of several"
+        " processes is active and the others stand by; etcds:// for TLS. Needs the extra 'etcd'.",
+    ),
+]
+LeaseTtl = Annotated[
+    str,
+    typer.Option(
+        metavar="TIME",
+        envvar="REMUDA_LEASE_TTL",
+        help="How long that lease lasts without a renewal, in whole seconds from 2s to 60s.",
+    ),
+]
+LeaseAdvertise = Annotated[
+    str,
+    typer.Option(
+        metavar="HOST:PORT",
+        envvar="REMUDA_LEASE_ADVERTISE",
+        help="Address that a standby tells clients of this process when it is active; without it"
+        " the one of the gRPC listener.",
+    ),
+]
+LeaseCa = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        envvar="REMUDA_LEASE_CA",
+        help="Authorities of etcd's certificates, in PEM; without it those of the system.",
+    ),
+]
+LeaseCert = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        envvar="REMUDA_LEASE_CERT",
+        help="Certificate that etcd is shown, in PEM. With --lease-key.",
+    ),
+]
+LeaseKey = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", envvar="REMUDA_LEASE_KEY", help="Key of that certificate, in PEM."
+    ),
+]
+LeaseUser = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        envvar="REMUDA_LEASE_USER",
+        help="User of etcd. With --lease-password.",
+    ),
+]
+LeasePassword = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        envvar="REMUDA_LEASE_PASSWORD",
+        help="File with the password of that user; read when it is needed.",
+    ),
+]

@@ -48,6 +48,7 @@ from remuda.telemetry.events.pipeline import EventSystem
 from remuda.telemetry.faults import FaultWatch
 from remuda.telemetry.health.checker import HealthChecker
 from remuda.telemetry.history import SAMPLES, History
+from remuda.telemetry.lease import Lease, LeaseWatch
 from remuda.telemetry.managers import ManagerWatch
 from remuda.telemetry.metrics.exposition import Metrics
 from remuda.telemetry.metrics.families import Families
@@ -80,14 +81,15 @@ class Observation:
 
     ``routes``: what HTTP shows of them; ``dump``: the state dump; ``measurements``: what gRPC
     shows. ``metrics`` must get each HTTP request. ``descriptors`` must be told to look once a
-    second. ``more``: what else adds metrics.
+    second. ``extra``: what else adds metrics. ``lease``: by which the active process is chosen.
     """
 
     def __init__(
         self,
         core: SchedulerLoop,
         settings: ObservationSettings,
-        more: Sequence[Callable[[Families], None]] = (),
+        extra: Sequence[Callable[[Families], None]] = (),
+        lease: Lease | None = None,
     ) -> None:
         store = StoreChoice(settings.event_directory)
         core.configurations.watch(store.configure)
@@ -96,9 +98,10 @@ class Observation:
         faults = FaultWatch(core.faults)
         self.descriptors = DescriptorWatch()
         managers = ManagerWatch(core.roster)
-        others = (store, recording, faults, self.descriptors)
+        leases = LeaseWatch(lease)
+        others = (store, recording, faults, self.descriptors, leases)
         sources = [each.findings for each in others]
-        more = [recording.add, faults.add, self.descriptors.add, managers.add, *more]
+        more = [recording.add, faults.add, self.descriptors.add, managers.add, leases.add, *extra]
         audit = SelfAudit(core, self._renew_health) if settings.self_audit else None
         self._audit = audit
         if audit is not None:
@@ -122,7 +125,7 @@ class Observation:
         self.measurements: Measurements = measurements(self.metrics, self._checker, self._events)
         self.routes: Routes = {
             **event_routes(self._events),
-            **health_routes(self._checker, self._history, Pulse(core)),
+            **health_routes(self._checker, self._history, Pulse(core), leases.standing_by),
             **metrics_routes(self.metrics),
             **debug_routes(),
             **self._clusters.routes(),

@@ -17,8 +17,21 @@ Response: TypeAlias = si.AllocationResponse | si.ApplicationResponse | si.NodeRe
 # Metadata key that names the RM of a stream before its first message does (SI-101).
 RM_ID_METADATA: Final = "remuda-rm-id"
 
+# Metadata key of the fencing token: of the scheduler's in an answer, of the highest that a client
+# has seen in a call (EXT-36).
+FENCING_METADATA: Final = "remuda-fencing-token"
+
+# More digits than a number of 64 bits has.
+_TOKEN_DIGITS: Final = 21
+
 # Each byte by itself: nearly all numbers in front of a message are made of one or two of them.
 _BYTES: Final = tuple([bytes((value,)) for value in range(256)])
+
+
+def token_of(value: str | bytes | None) -> int:
+    """Return the fencing token in the metadata of a call; 0 if it is none. Rules: EXT-36."""
+    text = value.decode(errors="replace") if isinstance(value, bytes) else value or ""
+    return int(text) if text.isdecimal() and len(text) < _TOKEN_DIGITS else 0
 
 
 def resource(amounts: Mapping[str, int] | None) -> si.Resource:

@@ -54,11 +54,15 @@ _Response: Final = _class_of("HealthCheckResponse")
 
 
 class Health:
-    """The status of each service; "" means all of them. Event loop of the server."""
+    """The status of each service; "" means all of them. Event loop of the server.
+
+    At first none is served.
+    """
 
     def __init__(self, server: grpc.aio.Server) -> None:
-        self._served = {""}
-        self._ended = asyncio.Event()
+        self._known = {""}
+        self._serving = False
+        self._changed = asyncio.Event()
         methods = {
             "Check": grpc.unary_unary_rpc_method_handler(
                 self._check, _Request.FromString, _Response.SerializeToString
@@ -69,18 +73,20 @@ class Health:
         }
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, methods),))
 
-    def serve(self, name: str) -> None:
-        """Report from now on that a service is served."""
-        self._served.add(name)
+    def know(self, name: str) -> None:
+        """Report from now on about a service."""
+        self._known.add(name)
 
-    def end(self) -> None:
-        """Report from now on that no service is served."""
-        self._ended.set()
+    def report(self, *, serving: bool) -> None:
+        """Report from now on that all services are served, or none."""
+        self._serving = serving
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
 
     def _status(self, name: str) -> int:
-        if name not in self._served:
+        if name not in self._known:
             return _SERVICE_UNKNOWN
-        return NOT_SERVING if self._ended.is_set() else SERVING
+        return SERVING if self._serving else NOT_SERVING
 
     async def _check(self, request: Any, context: _Context) -> Any:
         """Answer once; NOT_FOUND for a service that is not known."""
@@ -91,9 +97,10 @@ class Health:
 
     async def _watch(self, request: Any, context: _Context) -> AsyncIterator[Any]:
         """Send the status, and again when it changes; the client ends the call."""
-        before = self._status(request.service)
-        yield _Response(status=before)
-        await self._ended.wait()
-        if (now := self._status(request.service)) != before:
-            yield _Response(status=now)
-        await asyncio.Event().wait()
+        before: int | None = None
+        while True:
+            changed = self._changed
+            if (now := self._status(request.service)) != before:
+                yield _Response(status=now)
+                before = now
+            await changed.wait()

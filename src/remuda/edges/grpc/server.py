@@ -30,6 +30,7 @@ from remuda.edges.grpc.bindings.service import SessionService
 from remuda.edges.grpc.connection_limit import ConnectionLimit
 from remuda.edges.grpc.extension import SERVICE as EXTENSION_SERVICE
 from remuda.edges.grpc.extension import ExtensionService
+from remuda.edges.grpc.fenced import Fenced
 from remuda.edges.grpc.handler_search import replace_search
 from remuda.edges.grpc.intake import Intake
 from remuda.edges.grpc.long_messages import UnpackThread
@@ -48,6 +49,7 @@ from remuda.edges.rest.routes.dump import StateDump
 from remuda.runtime.driver import Removed
 from remuda.runtime.errors import NotRegisteredError
 from remuda.runtime.inbox import anything
+from remuda.runtime.lease.fence import Fence
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.roster import STREAMS
 from remuda.si import limits
@@ -72,6 +74,7 @@ class GrpcServer:
         measurements: what ``remuda.v1.Metrics`` shows besides amounts.
         tracing: what makes spans of calls; None: there are none.
         audit: takes records of what matters for security.
+        fence: says whether this process is the active scheduler; None: it is alone.
 
     Rules: RM-2, RM-9, RM-11, RM-13, RM-14, RM-15, RM-16, RM-17, chapter 70 section 11, EXT-23,
     EXT-26.
@@ -89,8 +92,10 @@ class GrpcServer:
         measurements: Measurements | None = None,
         tracing: Tracing | None = None,
         audit: Audit = no_audit,
+        fence: Fence | None = None,
     ) -> None:
         self._core = core
+        self._fence = fence
         self._load = load = core.configurations.loading(load)
         self._settings = settings or GrpcSettings()
         self._registrations: dict[str, Registration] = {}
@@ -103,6 +108,8 @@ class GrpcServer:
             interceptors.append(Traced(tracing))
         if callers is not None or audit is not no_audit:
             interceptors.append(Access(callers or KnownCallers(), audit))
+        if fence is not None:
+            interceptors.append(Fenced(fence))
         self._lives = Lives(core.roster, audit)
         chosen = self._settings
         interceptors.append(Intake(chosen.address_calls_limit, chosen.read_seconds))
@@ -124,6 +131,7 @@ class GrpcServer:
             end_streams=self._end_session,
             core_uuid=extension.core_uuid,
             lives=self._lives,
+            fence=fence,
         )
         metrics = MetricsService(
             core, measurements or Measurements(), self._settings.send_bytes_limit
@@ -153,8 +161,12 @@ class GrpcServer:
         await self._server.start()
         limit = ConnectionLimit(port, self._settings.address_connections_limit)
         self._limiting = asyncio.create_task(limit.keep())
-        await self._standard.start(self._core)
+        await self._standard.start(self._core, serving=self._fence is None)
         return f"{address.rpartition(':')[0]}:{port}"
+
+    def serve(self) -> None:
+        """Tell probes that calls are answered from now on, because this process is active."""
+        self._standard.serve()
 
     async def stop(self, grace_seconds: float = 1.0) -> None:
         """Refuse new calls, give running ones ``grace_seconds``, then end them."""

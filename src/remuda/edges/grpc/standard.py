@@ -31,23 +31,29 @@ class StandardServices:
         self._watch: asyncio.Task[None] | None = None
         _reflect(server, (*services, health.SERVICE))
 
-    async def start(self, core: SchedulerLoop) -> None:
-        """Say that all is well until the scheduler ends, or ``stop``."""
+    async def start(self, core: SchedulerLoop, *, serving: bool) -> None:
+        """Report until ``stop``; all is well, if it is ``serving``, until the scheduler ends."""
         for name in self._services:
-            self._health.serve(name)
+            self._health.know(name)
+        if serving:
+            self.serve()
         self._watch = asyncio.create_task(self._wait_for_end(core))
+
+    def serve(self) -> None:
+        """Say that all is well from now on."""
+        self._health.report(serving=True)
 
     async def stop(self) -> None:
         """Say that nothing is served any more."""
         if self._watch is not None:
             self._watch.cancel()
-        self._health.end()
+        self._health.report(serving=False)
 
     async def _wait_for_end(self, core: SchedulerLoop) -> None:
         """Report that a failed scheduler takes no requests."""
         with contextlib.suppress(LoopStoppedError):
             await asyncio.wrap_future(core.ended)
-        self._health.end()
+        self._health.report(serving=False)
 
 
 def _reflect(server: grpc.aio.Server, services: Sequence[str]) -> None:

@@ -369,6 +369,7 @@ class Welcome(_message.Message):
     RESUME_WINDOW_MILLIS_FIELD_NUMBER: _builtins.int
     CORE_VERSION_FIELD_NUMBER: _builtins.int
     CORE_UUID_FIELD_NUMBER: _builtins.int
+    FENCING_TOKEN_FIELD_NUMBER: _builtins.int
     session_id: _builtins.str
     resumed: _builtins.bool
     last_seq: _builtins.int
@@ -377,6 +378,8 @@ class Welcome(_message.Message):
     core_version: _builtins.str
     core_uuid: _builtins.str
     """changes with every core process"""
+    fencing_token: _builtins.int
+    """grows with every take-over; 0: the core is alone"""
     @_builtins.property
     def version(self) -> Global___ProtocolVersion: ...
     @_builtins.property
@@ -399,10 +402,11 @@ class Welcome(_message.Message):
         resume_window_millis: _builtins.int = ...,
         core_version: _builtins.str = ...,
         core_uuid: _builtins.str = ...,
+        fencing_token: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["limits", b"limits", "version", b"version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["core_uuid", b"core_uuid", "core_version", b"core_version", "features", b"features", "last_seq", b"last_seq", "limits", b"limits", "resume_window_millis", b"resume_window_millis", "resumed", b"resumed", "session_id", b"session_id", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["core_uuid", b"core_uuid", "core_version", b"core_version", "features", b"features", "fencing_token", b"fencing_token", "last_seq", b"last_seq", "limits", b"limits", "resume_window_millis", b"resume_window_millis", "resumed", b"resumed", "session_id", b"session_id", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -26,10 +26,14 @@ _FOR_EVER_MS: Final = 2**32 - 1
 
 @message
 class Identity:
-    """The core's identity in a Welcome; ``core_uuid`` changes with every process."""
+    """The core's identity in a Welcome; ``core_uuid`` changes with every process.
+
+    ``token``: its fencing token, 0 if it has none (EXT-36).
+    """
 
     version: str
     core_uuid: str
+    token: int = 0
 
 
 @message
@@ -80,6 +84,7 @@ def welcome(terms: Terms, state: SessionState, identity: Identity) -> bytes:
         resume_window_millis=window_ms if 0 <= window_ms < _FOR_EVER_MS else _FOR_EVER_MS,
         core_version=identity.version,
         core_uuid=identity.core_uuid,
+        fencing_token=identity.token,
     )
     content.version.minor = terms.minor
     return frames.body(ext.CoreFrame, "welcome", content)

@@ -30,6 +30,7 @@ from remuda.edges.grpc.refusals import Context, RefusalError, abort, one_line
 from remuda.edges.grpc.registrations import Registration
 from remuda.runtime.errors import LoopStoppedError, NotRegisteredError
 from remuda.runtime.event_store import EventStore
+from remuda.runtime.lease.fence import Fence
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.roster import SESSION
 from remuda.si.codec_in import RequestReader, registration
@@ -55,6 +56,7 @@ class SessionService:
         end_streams: ends that.
         core_uuid: changes with every process.
         lives: records how registrations begin and end.
+        fence: has the token that a Welcome tells; None: there is none.
 
     Rules: EXT-1, EXT-2, EXT-9, EXT-11, EXT-12, EXT-26, RM-9, RM-11, RM-13.
     """
@@ -70,6 +72,7 @@ class SessionService:
         end_streams: Callable[[str], None],
         core_uuid: str,
         lives: Lives,
+        fence: Fence | None = None,
     ) -> None:
         self._core = core
         self._load = load
@@ -79,7 +82,8 @@ class SessionService:
         self._find_streams = find_streams
         self._end_streams = end_streams
         self._lives = lives
-        self._identity = Identity(remuda.__version__, core_uuid)
+        self._fence = fence
+        self._core_uuid = core_uuid
         self._bindings: dict[str, Binding] = {}
         core.configurations.watch(self._note_settings)
 
@@ -156,7 +160,8 @@ class SessionService:
                 received = binding.conversation.incoming.last
                 terms = Terms(terms.minor, binding.terms.features, terms.limits)
         state = SessionState(binding.session_id, received, binding.pause_ns)
-        return binding, welcome(terms, state, self._identity)
+        token = 0 if self._fence is None else self._fence.token
+        return binding, welcome(terms, state, Identity(remuda.__version__, self._core_uuid, token))
 
     async def _register(self, hello: ext.Hello, terms: Terms, carrier: StreamCarrier) -> Binding:
         """Register an RM and bind it; on failure it is unregistered.

@@ -58,8 +58,20 @@ class ContainerHistoryItem(msgspec.Struct, rename="camel"):
     total_containers: str
 
 
-def health_routes(checker: HealthChecker, history: History, pulse: Pulse) -> Routes:
+def alone() -> bool:
+    """Return that a process is no standby."""
+    return False
+
+
+def health_routes(
+    checker: HealthChecker,
+    history: History,
+    pulse: Pulse,
+    standing_by: Callable[[], bool] = alone,
+) -> Routes:
     """Return the routes over the health checks, the history and the pulse of the core.
+
+    ``standing_by``: whether this process is a standby, which probes are told.
 
     Implements: REST-43. Rules: REST-26, REST-27, REST-62, REST-93, REST-123.
     """
@@ -89,9 +101,9 @@ def health_routes(checker: HealthChecker, history: History, pulse: Pulse) -> Rou
         "/ws/v1/scheduler/healthcheck": Endpoint(healthcheck),
         "/ws/v1/history/apps": Endpoint(applications),
         "/ws/v1/history/containers": Endpoint(containers),
-        "/livez": Endpoint(_probe(pulse, DEAD_SECONDS)),
-        "/readyz": Endpoint(_probe(pulse, UNREADY_SECONDS)),
-        "/healthz": Endpoint(_probe(pulse, UNREADY_SECONDS)),
+        "/livez": Endpoint(_probe(pulse, DEAD_SECONDS, standing_by)),
+        "/readyz": Endpoint(_probe(pulse, UNREADY_SECONDS, standing_by)),
+        "/healthz": Endpoint(_probe(pulse, UNREADY_SECONDS, standing_by)),
     }
 
 
@@ -128,13 +140,18 @@ async def _samples(history: History, views: Views, asked: Asked) -> list[Sample]
     return found
 
 
-def _probe(pulse: Pulse, still_seconds: float) -> Callable[[Views, Asked], Awaitable[object]]:
-    """Return what answers a probe in one word, or with what is wrong. Implements: REST-123."""
+def _probe(
+    pulse: Pulse, still_seconds: float, standing_by: Callable[[], bool]
+) -> Callable[[Views, Asked], Awaitable[object]]:
+    """Return what answers a probe in one word, or with what is wrong.
+
+    Implements: REST-123. Rules: EXT-35.
+    """
 
     async def answer(_views: Views, _asked: Asked) -> object:
         fault = pulse.fault(still_seconds)
         status = 503 if fault else 200
-        text = f"{fault or 'ok'}\n"
+        text = f"{fault or ('standby' if standing_by() else 'ok')}\n"
         return Body(text.encode(), _TEXT, cors=False, headers=_FRESH, status=status)
 
     return answer
