@@ -77,6 +77,9 @@ class KnownCallers:
     ``lockout``: refuses addresses from which too many wrong tokens come. ``issuers``: whose signed
     tokens count. ``audit``: takes records of calls that are ended. ``now``: seconds, for the age of
     keys.
+
+    ``generation``: another number each time what tokens mean may have changed.
+    ``certificates``: whether a name in a certificate can mean anybody.
     """
 
     def __init__(
@@ -100,6 +103,8 @@ class KnownCallers:
         self._one_at_a_time = asyncio.Semaphore(1)
         self._open: dict[OpenCall, None] = {}
         self._by_proof: dict[str | bytes, Identity] = {}
+        self.generation = 0
+        self.certificates = False
         self._set(identities, issuers)
 
     def certified(self, name: str) -> Found | None:
@@ -127,7 +132,7 @@ class KnownCallers:
     def _remembered(self, mark: bytes) -> Found | None:
         """Return the owner of a token that was verified before and has not expired."""
         known = self._verified.get(mark)
-        if known is not None and _has_expired(known[1]):
+        if known is not None and has_expired(known[1]):
             del self._verified[mark]
             return None
         return known
@@ -248,7 +253,7 @@ class KnownCallers:
     def _look(self) -> None:
         """End the calls whose tokens have expired; have old keys fetched. Rules: EXT-31."""
         self._looking = None
-        self._end(EXPIRED, lambda call: _has_expired(call.proof))
+        self._end(EXPIRED, lambda call: has_expired(call.proof))
         if self._signed is not None:
             self._signed.tend()
         if any(isinstance(call.proof, Presented) for call in self._open):
@@ -256,6 +261,7 @@ class KnownCallers:
 
     def _keys_changed(self) -> None:
         """Forget what was verified, and end the calls whose keys are gone. Rules: EXT-31."""
+        self.generation += 1
         self._verified.clear()
         self._end(NOT_KNOWN_ANY_MORE, self._lost_rights)
 
@@ -269,6 +275,8 @@ class KnownCallers:
             self._signed = SignedTokens(issuers, self._keys_changed, self._now)
 
     def _set(self, identities: Sequence[Identity], issuers: Sequence[Issuer]) -> None:
+        self.generation += 1
+        self.certificates = any(each.certificates for each in identities)
         self._set_issuers(issuers)
         found: dict[str | bytes, Identity] = {}
         for each in identities:
@@ -294,7 +302,8 @@ class KnownCallers:
         return now is None or _rights(now) != _rights(call.identity)
 
 
-def _has_expired(proof: Proof) -> bool:
+def has_expired(proof: Proof) -> bool:
+    """Whether what showed who a caller is has an end that is over."""
     return isinstance(proof, Presented) and proof.ends <= time.time()
 
 

@@ -26,6 +26,7 @@ from remuda.edges.addresses import source_of_peer
 from remuda.edges.callers import Found, KnownCallers, Proof
 from remuda.edges.grpc.refusals import Context, RefusalError, abort
 from remuda.edges.lockout import RefusedTokenError
+from remuda.edges.recent_callers import RecentCallers
 from remuda.edges.rights import ANY_RM, Identity
 from remuda.telemetry.audit.records import (
     AUTHENTICATE,
@@ -58,15 +59,20 @@ _FOR_OPERATORS: Final = (
 class Caller:
     """The caller of the present call; without an identity callers are not checked.
 
-    ``certified``: the name in its certificate. ``origin``: its address. ``method``: the full name
-    of what it calls. ``audit``: takes records of what it does.
+    ``certified``: the name in its certificate. ``peer``: its connection, as gRPC writes it.
+    ``method``: the full name of what it calls. ``audit``: takes records of what it does.
     """
 
     identity: Identity | None = None
     certified: str = ""
-    origin: str = ""
+    peer: str = ""
     method: str = ""
     audit: Audit = no_audit
+
+    @property
+    def origin(self) -> str:
+        """The address of the caller."""
+        return _origin(self.peer)
 
     @property
     def name(self) -> str:
@@ -173,7 +179,11 @@ class Access(grpc.aio.ServerInterceptor):
 
     def __init__(self, callers: KnownCallers, audit: Audit = no_audit) -> None:
         self._callers = callers
+        self._recent = RecentCallers(callers)
         self._audit = audit
+        # By method. The services of a server do not change, and making a handler costs as much as
+        # finding out who calls.
+        self._handlers: dict[str, Any] = {}
 
     async def intercept_service(
         self,
@@ -181,11 +191,14 @@ class Access(grpc.aio.ServerInterceptor):
         handler_call_details: grpc.HandlerCallDetails,
     ) -> Any:
         """Return the handler of a method, which looks at its caller first."""
-        handler = await continuation(handler_call_details)
         method = handler_call_details.method
-        if handler is None or method.startswith(_OPEN):
-            return handler
-        return self._guarded(handler, method)
+        handler = self._handlers.get(method)
+        if handler is None:
+            handler = await continuation(handler_call_details)
+            if handler is None or method.startswith(_OPEN):
+                return handler
+            handler = self._handlers[method] = self._guarded(handler, method)
+        return handler
 
     def _guarded(self, handler: Any, method: str) -> Any:
         for kind in ("unary_unary", "unary_stream", "stream_unary", "stream_stream"):
@@ -240,21 +253,27 @@ class Access(grpc.aio.ServerInterceptor):
 
         Raises: RefusalError.
         """
+        peer = context.peer()
+        tokens = _tokens(context)
+        # Most calls have one token that their connection has shown before.
+        if len(tokens) == 1 and not self._callers.certificates:
+            found = self._recent.find(peer, tokens[0])
+            if found is not None:
+                return Caller(found[0], "", peer, method, self._audit), found[1]
         names = _certified_names(context)
         certified = names[0] if names else ""
-        nobody = Caller(None, certified, _origin(context.peer()), method, self._audit)
+        nobody = Caller(None, certified, peer, method, self._audit)
         if self._callers.everybody:
             return nobody, certified
         for name in names:
             found = self._callers.certified(name)
             if found is not None:
                 return replace(nobody, identity=found[0]), found[1]
-        for key, value in context.invocation_metadata() or ():
-            if key == _HEADER and str(value).startswith(_SCHEME):
-                token = str(value)[len(_SCHEME) :].encode()
-                found = await self._bearer(token, context.peer(), nobody)
-                if found is not None:
-                    return replace(nobody, identity=found[0]), found[1]
+        for token in tokens:
+            found = await self._bearer(token, peer, nobody)
+            if found is not None:
+                self._recent.note(peer, token, found)
+                return replace(nobody, identity=found[0]), found[1]
         nobody.record(AUTHENTICATE, REFUSED, reason="nobody known calls")
         raise RefusalError(
             grpc.StatusCode.UNAUTHENTICATED,
@@ -282,6 +301,15 @@ def _written(inner: Any) -> Any:
                 await context.write(response)
 
     return serve
+
+
+def _tokens(context: Context) -> list[bytes]:
+    """Return the tokens in the metadata of a call."""
+    return [
+        str(value)[len(_SCHEME) :].encode()
+        for key, value in context.invocation_metadata() or ()
+        if key == _HEADER and str(value).startswith(_SCHEME)
+    ]
 
 
 def _certified_names(context: Context) -> list[str]:

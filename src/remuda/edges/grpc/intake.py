@@ -55,6 +55,8 @@ class Intake(grpc.aio.ServerInterceptor):
         self._calls_limit = calls_limit
         self._read_seconds = read_seconds
         self._sources: dict[str, _Source] = {}
+        # By method: the services of a server do not change.
+        self._handlers: dict[str, Any] = {}
 
     async def intercept_service(
         self,
@@ -62,7 +64,17 @@ class Intake(grpc.aio.ServerInterceptor):
         handler_call_details: grpc.HandlerCallDetails,
     ) -> Any:
         """Return the handler of a method, which counts and reads by itself."""
-        handler = await continuation(handler_call_details)
+        method = handler_call_details.method
+        found = self._handlers.get(method)
+        if found is None:
+            handler = await continuation(handler_call_details)
+            found = self._limited(handler)
+            if found is not None:
+                self._handlers[method] = found
+        return found
+
+    def _limited(self, handler: Any) -> Any:
+        """Return a handler that counts and reads, and then does as another one does."""
         for kind, make in _MAKERS.items():
             inner = getattr(handler, kind, None)
             if inner is not None:
