@@ -5,7 +5,8 @@ built files of a version are listed, so one file holds for every Python the proj
 
 There is a lock of its own for each of these: the libraries of a plain installation; the libraries
 that need packages of the operating system to be built, so that `make setup` works without those
-packages; the lease in etcd with a server for its tests; and what `make kube` fetches, which is
+packages; the lease in etcd with a server for its tests; the fuzzer, which is not built for every
+processor; and what `make kube` fetches, which is
 never installed.
 """
 
@@ -24,12 +25,14 @@ SERVE: Final = ROOT / "requirements-serve.lock"
 LDAP: Final = ROOT / "requirements-ldap.lock"
 ETCD: Final = ROOT / "requirements-etcd.lock"
 KUBE: Final = ROOT / "requirements-kube.lock"
+FUZZ: Final = ROOT / "requirements-fuzz.lock"
 HEADERS: Final = {
     MAIN: "# All libraries of remuda and of its development, by exact version and hash.\n",
     SERVE: "# Of requirements.lock, what a plain installation needs.\n",
     LDAP: "# What the LDAP resolver needs beyond requirements.lock, by exact version and hash.\n",
     ETCD: "# What the lease in etcd and its tests need beyond requirements.lock.\n",
     KUBE: "# What `make kube` fetches: programs that were published as Python packages.\n",
+    FUZZ: "# What `make fuzz` installs: the fuzzer that is guided by coverage.\n",
 }
 ORIGIN: Final = (
     "# Written by `make lock` from pyproject.toml; holds for Python 3.11, 3.12 and 3.13.\n"
@@ -96,6 +99,7 @@ def main() -> int:
             *described["dependency-groups"]["etcd"],
         ],
         KUBE: described["dependency-groups"]["kube"],
+        FUZZ: described["dependency-groups"]["fuzz"],
     }
     for target, requirements in asked.items():
         if target.name in wanted:

@@ -21,7 +21,15 @@ SERVE_LOCK = (ROOT / "requirements-serve.lock").read_text()
 LDAP_LOCK = (ROOT / "requirements-ldap.lock").read_text()
 ETCD_LOCK = (ROOT / "requirements-etcd.lock").read_text()
 KUBE_LOCK = (ROOT / "requirements-kube.lock").read_text()
-LOCKS = {"main": LOCK, "serve": SERVE_LOCK, "ldap": LDAP_LOCK, "etcd": ETCD_LOCK, "kube": KUBE_LOCK}
+FUZZ_LOCK = (ROOT / "requirements-fuzz.lock").read_text()
+LOCKS = {
+    "main": LOCK,
+    "serve": SERVE_LOCK,
+    "ldap": LDAP_LOCK,
+    "etcd": ETCD_LOCK,
+    "kube": KUBE_LOCK,
+    "fuzz": FUZZ_LOCK,
+}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
@@ -141,6 +149,12 @@ def test_what_needs_a_real_api_server_is_where_make_test_kubernetes_looks() -> N
 def test_what_make_kube_fetches_has_a_lock_of_its_own() -> None:
     wanted = {canonical(item) for item in PROJECT["dependency-groups"]["kube"]}
     assert wanted == locked(KUBE_LOCK).keys()
+    assert wanted & locked().keys() == set()
+
+
+def test_the_fuzzer_has_a_lock_of_its_own() -> None:
+    wanted = {canonical(item) for item in PROJECT["dependency-groups"]["fuzz"]}
+    assert wanted == locked(FUZZ_LOCK).keys()
     assert wanted & locked().keys() == set()
 
 

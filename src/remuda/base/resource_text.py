@@ -33,10 +33,17 @@ def parse_tag(text: str) -> dict[str, int]:
     except (ValueError, RecursionError):
         raise ResourceTextError("the resource is not well-formed JSON") from None
     entries = _object(_object(message, "the resource").get("resources"), "resources")
+    if not all(map(_is_unicode, entries)):
+        raise ResourceTextError("the name of a type has half of a surrogate pair")
     return {
         name: _amount(_object(quantity, name).get("value"), name)
         for name, quantity in entries.items()
     }
+
+
+def _is_unicode(name: str) -> bool:
+    """Whether a name can be sent and written; JSON may escape half of a surrogate pair."""
+    return not any("\ud800" <= character <= "\udfff" for character in name)
 
 
 def _object(value: object, what: str) -> dict[str, object]:

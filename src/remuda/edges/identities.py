@@ -60,7 +60,8 @@ def read_access_rules(path: Path, *, certificates: bool, again: bool = False) ->
         found = msgspec.convert(tomllib.loads(content(path).decode()), _File)
     except UnicodeDecodeError:
         raise UsageError(f"{path}: not UTF-8") from None
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
+        # A number with thousands of digits is a ValueError, too.
         raise UsageError(f"{path}: {error}") from None
     # Without the key the file may be half written; `identity = []` is meant.
     if found.identity is None and not found.issuer:

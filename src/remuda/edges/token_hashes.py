@@ -24,6 +24,9 @@ _ROUNDS, _BLOCKS, _PARALLEL = 2**14, 8, 1
 _MEMORY_LIMIT: Final = 64 * 2**20
 _PARALLEL_LIMIT: Final = 4
 
+# The most that computing a hash takes, with all that scrypt needs besides.
+_MEMORY_MOST: Final = 2 * _MEMORY_LIMIT
+
 _KEY_BYTES: Final = 8
 _SALT_BYTES: Final = 16
 _DIGEST_BYTES: Final = 32
@@ -61,7 +64,7 @@ class TokenHash:
             n=self.rounds,
             r=self.blocks,
             p=self.parallel,
-            maxmem=2 * _MEMORY_LIMIT,
+            maxmem=_MEMORY_MOST,
             dklen=_DIGEST_BYTES,
         )
         return hmac.compare_digest(found, self.digest)
@@ -96,6 +99,11 @@ def read_token_hash(text: str) -> TokenHash | None:
         return None
     if rounds < 2 or rounds & (rounds - 1) or blocks < 1 or not 1 <= parallel <= _PARALLEL_LIMIT:
         return None
-    if 128 * rounds * blocks > _MEMORY_LIMIT or len(digest) != _DIGEST_BYTES or not key or not salt:
+    # What is refused here is what computing the hash would raise an error for.
+    if rounds.bit_length() > 16 * blocks or 128 * rounds * blocks > _MEMORY_LIMIT:
+        return None
+    if 128 * blocks * (rounds + parallel + 2) > _MEMORY_MOST:
+        return None
+    if len(digest) != _DIGEST_BYTES or not key or not salt:
         return None
     return TokenHash(key, salt, digest, rounds, blocks, parallel)

@@ -277,7 +277,7 @@ def _content(path: Path) -> str:
     try:
         if msgspec.json.decode(first, type=Header).format in READABLE:
             return shape
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         if is_header_start(first.rstrip(b"\n")):
             return shape
     text = f"cannot record to {path}: it exists already and is no recording that can go on"

@@ -61,6 +61,8 @@ def test_a_tag_value_is_the_json_form_of_the_wire_message(
         '{"resources":{"memory":{"value":-9223372036854775809}}}',
         '{"resources":{"memory":{"value":' + "9" * 5000 + "}}}",
         "[" * 200_000,
+        '{"resources":{"\\ud800":{"value":5}}}',
+        '{"resources":{"a\\udfff":{"value":5}}}',
     ],
 )
 def test_anything_else_in_a_tag_is_refused_in_one_line(text: str) -> None:

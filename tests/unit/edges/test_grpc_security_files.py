@@ -50,6 +50,7 @@ def test_an_identity_has_certificates_or_tokens_and_something_it_may_do(tmp_path
         ("", "Object missing required field `identity`"),
         ("identity = []", "nobody may call"),
         ("identity = [", "(at end of document)"),
+        ("identity = " + "9" * 5_000, "Exceeds the limit"),
         ("[[identity]]\nnam = 'a'", "unknown field `nam`"),
         ("[[identity]]\nrm-ids = ['x']", "missing required field `name`"),
         ("[[identity]]\nname = 'a'\nadmin = 1", "Expected `bool`, got `int`"),

@@ -509,6 +509,16 @@ def test_a_file_that_is_recorded_to_is_not_recorded_to_by_another(tmp_path: Path
     JournalWriter(path).close()
 
 
+def test_a_first_line_that_nests_too_deep_to_be_read_is_one_that_was_cut_off(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "run.jsonl"
+    content = b'["remuda-recording",7,null,{},' + b"[" * 990 + b"\n"
+    path.write_bytes(content)
+    JournalWriter(path).close()
+    assert path.read_bytes() == content
+
+
 @pytest.mark.parametrize("content", [b"hello", b"hello\n", b'["step",1,1,2]\n', b"[]\n", bytes(9)])
 def test_what_is_no_recording_is_kept_and_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "notes.txt"

@@ -72,6 +72,23 @@ def test_bodies_that_do_not_come_keep_nobody_waiting(views: object) -> None:
     asyncio.run(run())
 
 
+BAD_CHUNK = "Host: x\r\nTransfer-Encoding: chunked\r\n\r\n5\t\nparti\r\n"
+
+
+@pytest.mark.parametrize("path", ["/no/such/page", "/ws/v1/validate-conf"])
+def test_a_body_that_is_no_http_is_refused_once_and_is_no_failure_of_ours(
+    views: object, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    async def run() -> None:
+        async with serving(views) as port:
+            answer = await exchange(port, f"POST {path} HTTP/1.1\r\n{BAD_CHUNK}".encode())
+            assert answer.startswith(b"HTTP/1.1 400")
+            assert answer.count(b"HTTP/1.1") == 1
+
+    asyncio.run(run())
+    assert not [each for each in caplog.records if each.levelname == "ERROR"]
+
+
 LARGE = 2 * SMALL
 SLOW_BODIES = [(4, LARGE - 1), (40, LARGE - 1), (40, 1)]
 

@@ -89,6 +89,16 @@ class TimedProtocol(H11Protocol):
             self.idle_since = None
         self._watch_header()
 
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP; a request that runs has no answer any more."""
+        if self.conn.our_state in (h11.SEND_RESPONSE, h11.SEND_BODY):
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
+
     def on_response_complete(self) -> None:
         """Keep the connection, unless too many are kept already."""
         super().on_response_complete()
