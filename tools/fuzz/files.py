@@ -26,8 +26,9 @@ from remuda.core.messages.commands import (
 from remuda.core.ports import always_true
 from remuda.core.scheduler import Scheduler
 from remuda.edges.callers import KnownCallers
-from remuda.edges.identities import Identity, read_identities
+from remuda.edges.identities import read_access_rules
 from remuda.edges.lockout import LockedOutError
+from remuda.edges.rights import Identity
 from remuda.edges.token_hashes import TokenHash, key_of, read_token_hash
 from remuda.runtime.journal import JournalWriter
 from remuda.runtime.replay import replay
@@ -61,7 +62,7 @@ def recording(data: bytes) -> None:
 def identities(data: bytes) -> None:
     """Read a file of identities, and the text of a slow hash."""
     with suppress(UsageError):
-        for each in read_identities(_file(data), certificates=True):
+        for each in read_access_rules(_file(data), certificates=True).identities:
             for stored in each.token_hashes:
                 _use(stored)
     alone = read_token_hash(data.decode("utf-8", "replace"))
@@ -126,8 +127,18 @@ def _recording_seeds() -> list[bytes]:
     whole = file.read_bytes()
     file.unlink()
     lines = whole.splitlines(keepends=True)
+    begun_twice = b'["remuda-rec\n["remuda-\n' + whole
     nested = b'["remuda-recording",7,null,{},' + b"[" * 990 + b"\n"
-    return [whole, b"".join(lines[:4]), whole[:-5], whole + whole, nested, lines[0], b""]
+    return [
+        whole,
+        b"".join(lines[:4]),
+        whole[:-5],
+        whole + whole,
+        nested,
+        begun_twice,
+        lines[0],
+        b"",
+    ]
 
 
 _CONFIGURATION: Final = """

@@ -34,10 +34,10 @@ from remuda.core.messages.queries import Query, View
 from remuda.core.ports import always_true
 from remuda.core.scheduler import Scheduler
 from remuda.edges.callers import KnownCallers
-from remuda.edges.identities import Identity
 from remuda.edges.rest.routes.table import ROUTES
 from remuda.edges.rest.transport.app import build_app
 from remuda.edges.rest.transport.server import HEADER_LIMIT, TimedProtocol
+from remuda.edges.rights import Identity
 from tools.fuzz.target import Target
 
 TOKEN: Final = b"reader-token"

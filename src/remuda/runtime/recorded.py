@@ -171,7 +171,8 @@ def segments(path: Path) -> Iterator[Segment]:
     """
     lines = _lines(path)
     first = next(lines, None)
-    if first is not None and first.line is None:
+    # A process that was killed at once left no more than the beginning of a segment.
+    while first is not None and first.line is None:
         first = next(lines, None)
     if first is None:
         raise UsageError(f"{path}:1: torn in its first line, nothing was recorded")

@@ -356,6 +356,7 @@ def test_a_fault_during_the_last_input_shows_again(tmp_path: Path) -> None:
             ":2: a recording of format",
         ),
         (b'["remuda-rec', ":1: torn in its first line, nothing was recorded"),
+        (b'["remuda-rec\n["remuda', ":1: torn in its first line, nothing was recorded"),
         pytest.param(
             b'["remuda-recording",6,null]\n' + b"[" * 1_000_000 + b"\n", ":2: not a line", id="deep"
         ),
