@@ -10,7 +10,7 @@ COMPILED := build/compiled
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help setup shell ldap etcd kube run test test-compiled test-kubernetes check fix rules long bench compile wheel reproducible proto schema openapi python-api diagrams lock simtest fuzz clean
+.PHONY: help setup shell ldap etcd kube run test test-compiled test-kubernetes check fix rules long bench compile wheel reproducible proto schema openapi python-api diagrams lock simtest fuzz mutants clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -135,6 +135,12 @@ TARGET ?= all
 fuzz: setup ## fuzz the readers of all that comes from outside, for BUDGET; TARGET=wire,rest
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-fuzz.lock
 	@$(BIN)/python -m tools.fuzz --budget $(BUDGET) --target $(TARGET)
+
+PACKAGE ?= core/accounting
+SAMPLE ?= 100
+
+mutants: setup ## put SAMPLE small faults into PACKAGE, and say which ones no test notices
+	@$(BIN)/python -m tools.mutants '$(PACKAGE)' --sample $(SAMPLE)
 
 clean: ## remove everything that was installed or generated
 	@rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
