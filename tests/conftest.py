@@ -72,13 +72,19 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 @pytest.fixture(autouse=True)
 def _levels_of_loggers() -> Generator[None]:
     """Give loggers their levels back: a scheduler in the process of a test may set them (KV-2)."""
-    known = dict(logging.Logger.manager.loggerDict)
-    ours = [each for name, each in known.items() if name.startswith("remuda")]
-    before = {each: each.level for each in ours if isinstance(each, logging.Logger)}
+    before = {logger: logger.level for logger in _loggers()}
     yield
-    for logger, level in before.items():
+    for logger in _loggers():
+        level = before.get(logger, logging.NOTSET)
         if logger.level != level:
             logger.setLevel(level)
+
+
+def _loggers() -> list[logging.Logger]:
+    """The loggers of ours that there are."""
+    known = dict(logging.Logger.manager.loggerDict)
+    ours = [each for name, each in known.items() if name.startswith("remuda")]
+    return [each for each in ours if isinstance(each, logging.Logger)]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,4 +1,4 @@
-"""What the large random runs share: which seeds they take, and what they got through.
+"""What the random runs share: which seeds they take, and what they got through.
 
 ``make long`` sets REMUDA_ROTATION to the number of the day, so that each day tests other seeds; a
 failing run is repeated by the same number. Without it the seeds are those of rotation 0.
@@ -16,6 +16,7 @@ from typing import Any, Final
 import pytest
 
 from remuda.core.scheduler import Scheduler
+from remuda.runtime.build import core_build
 
 ROTATION: Final = int(os.environ.get("REMUDA_ROTATION", "0"))
 
@@ -23,6 +24,14 @@ ROTATION: Final = int(os.environ.get("REMUDA_ROTATION", "0"))
 _SPAN: Final = 6_000_000
 
 Rates = dict[str, Counter[str]]
+
+
+def usual(seeds: range) -> range:
+    """The seeds of a run that is no ``long`` one: on an interpreted core the first third of them.
+
+    They take an interpreted core as long as all of them take a compiled one.
+    """
+    return seeds if core_build() == "compiled" else seeds[: -(-len(seeds) // 3)]
 
 
 def rotated(seeds: range) -> range:

@@ -10,6 +10,7 @@ import pytest
 from remuda.bench.clusters.full_cluster import DELAY_NS, MEMORY, VCORE, FullCluster, Obedient
 from remuda.core.scheduler import Scheduler
 from tests.garbage import collector_off, garbage
+from tests.long_runs import usual
 from tests.reference.driver import apply
 from tests.reference.tastes import refuse_some
 from tests.reference.workloads import record
@@ -17,7 +18,7 @@ from tests.reference.workloads import record
 BLOCK = 5
 
 
-@pytest.mark.parametrize("first", range(7000, 7030, BLOCK))
+@pytest.mark.parametrize("first", usual(range(7000, 7030, BLOCK)))
 def test_nothing_that_ends_is_left_for_the_collector(first: int) -> None:
     looked = 0
     for seed in range(first, first + BLOCK):
