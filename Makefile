@@ -10,7 +10,7 @@ COMPILED := build/compiled
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help setup shell ldap etcd kube run test test-compiled test-kubernetes check fix rules long bench compile wheel reproducible proto schema openapi python-api diagrams lock simtest fuzz mutants clean
+.PHONY: help setup shell ldap etcd kube run test test-compiled test-kubernetes check fix rules long bench compile wheel reproducible proto schema openapi python-api diagrams lock simtest fuzz mutants takeovers clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -145,6 +145,11 @@ SAMPLE ?= 100
 
 mutants: setup ## put SAMPLE small faults into PACKAGE, and say which ones no test notices
 	@$(BIN)/python -m tools.mutants '$(PACKAGE)' --sample $(SAMPLE)
+
+COUNT ?= 200
+
+takeovers: etcd ## kill the active one of two schedulers under load, COUNT times (200, about 20 minutes)
+	@$(BIN)/python -m tools.takeovers --count $(COUNT)
 
 clean: ## remove everything that was installed or generated
 	@rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

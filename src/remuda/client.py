@@ -22,10 +22,12 @@ import logging
 import queue
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final, TypeAlias, TypeVar
 
 from remuda.connection.admin import Admin
-from remuda.connection.channel import ClientError, Connection, Security
+from remuda.connection.calls import Connection
+from remuda.connection.channel import ClientError, Security
 from remuda.connection.streams import Streams, Verdicts
 from remuda.si.pb import si_pb2 as si
 from remuda.si.pb.extension_pb2_grpc import SchedulerExtensionStub
@@ -48,7 +50,8 @@ class Client(Connection):
     """One resource manager, connected to one scheduler; safe to use from several threads.
 
     Args:
-        address: HOST:PORT of the scheduler's gRPC listener.
+        address: HOST:PORT of the scheduler's gRPC listener; of several, with commas between them,
+            one is active, and registering finds it.
         rm_id: identity of the resource manager.
         on_response: called with every response, on the thread that received it, instead of
             keeping it for ``responses``.
@@ -71,7 +74,6 @@ class Client(Connection):
     ) -> None:
         super().__init__(address, timeout, security)
         self.rm_id = rm_id
-        self._stub = SchedulerStub(self._channel)
         self._received: queue.SimpleQueue[Response | ClientError] = queue.SimpleQueue()
         self._deliver = on_response or self._received.put
         self._on_disconnect = on_disconnect or (_quiet if on_response is None else _log_disconnect)
@@ -107,9 +109,10 @@ class Client(Connection):
         self._streams.end()
         while not self._received.empty():
             self._received.get()
-        self._call(self._stub.RegisterResourceManager, request, wait=True)
+        self._routes.anywhere(partial(self._register, request), self._timeout)
         streams = self._new_streams()
-        streams.open(self._stub, ((RM_ID_METADATA, self.rm_id), *self._metadata))
+        metadata = ((RM_ID_METADATA, self.rm_id), *self._routes.metadata)
+        streams.open(SchedulerStub(self._routes.channel), metadata)
         self._streams = streams
 
     def update_configuration(
@@ -125,7 +128,9 @@ class Client(Connection):
         request = si.UpdateConfigurationRequest(
             rmID=self.rm_id, config=config, extraConfig=dict(extra_config or {})
         )
-        answer = self._call(SchedulerExtensionStub(self._channel).UpdateConfiguration, request)
+        answer = self._call(
+            SchedulerExtensionStub(self._routes.channel).UpdateConfiguration, request
+        )
         if not answer.success:
             raise ClientError(f"configuration refused: {answer.reason}")
         return answer.changed
@@ -273,8 +278,13 @@ class Client(Connection):
         self._streams.end()
         super().close()
 
+    def _register(self, request: si.RegisterResourceManagerRequest, seconds: float) -> None:
+        method = SchedulerStub(self._routes.channel).RegisterResourceManager
+        # Of several schedulers one that does not listen is not waited for.
+        self._call(method, request, wait=not self._routes.several, seconds=seconds)
+
     def _new_streams(self) -> Streams:
-        return Streams(self._address, self._timeout, self._pass_on, self._report_break)
+        return Streams(self._routes, self._timeout, self._pass_on, self._report_break)
 
     def _send_and_wait(self, kind: str, names: Iterable[str], requests: Sequence[Request]) -> None:
         """Send requests about nodes or applications and wait until all are accepted."""

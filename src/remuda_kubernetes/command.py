@@ -18,6 +18,7 @@ import typer
 from remuda.base.addresses import parse_address
 from remuda.base.errors import UsageError
 from remuda.cli.extras import require
+from remuda.edges.addresses import address_text
 
 _HELP: Final = {"help_option_names": ["-h", "--help"]}
 # The name that stands for standard input.
@@ -81,9 +82,10 @@ _Namespace = Annotated[
 _Scheduler = Annotated[
     str | None,
     typer.Option(
-        metavar="HOST:PORT",
+        metavar="HOST:PORT,...",
         envvar="REMUDA_SCHEDULER",
-        help="gRPC listener of a scheduler elsewhere; without it one runs in this process.",
+        help="gRPC listener of a scheduler elsewhere, or of several of which one is active; without"
+        " it one runs in this process.",
     ),
 ]
 _Embedded = Annotated[
@@ -167,7 +169,7 @@ def _root(
             kubeconfig=kubeconfig,
             kube_context=kube_context,
             namespace=namespace,
-            scheduler=None if scheduler is None else parse_address("--scheduler", scheduler),
+            scheduler=None if scheduler is None else _schedulers(scheduler),
             grpc_address=parse_address("--grpc-address", grpc_address),
             rest_address=parse_address("--rest-address", rest_address),
             reports_address=parse_address("--reports-address", reports_address),
@@ -203,6 +205,12 @@ def predicates(
             sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
     if failed:
         raise typer.Exit(1)
+
+
+def _schedulers(text: str) -> str:
+    """Return the addresses, each of the form HOST:PORT. Raises: UsageError. Rules: EXT-37."""
+    addresses = [parse_address("--scheduler", each.strip()) for each in text.split(",")]
+    return ",".join(address_text(each) for each in addresses)
 
 
 @contextmanager

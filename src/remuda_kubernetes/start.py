@@ -14,19 +14,22 @@ from pathlib import Path
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 from remuda.app import Settings, run
-from remuda.edges.addresses import Address, address_text
+from remuda.edges.addresses import Address
 from remuda.edges.event_loop import event_loop
 from remuda_kubernetes.run import Options, Program
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What the command line says. ``scheduler`` None: one runs in this process."""
+    """What the command line says.
+
+    ``scheduler``: HOST:PORT, or several with commas between them; None: one runs in this process.
+    """
 
     kubeconfig: Path | None
     kube_context: str
     namespace: str
-    scheduler: Address | None
+    scheduler: str | None
     grpc_address: Address
     rest_address: Address
     reports_address: Address
@@ -57,7 +60,7 @@ def start(what: Start) -> None:
         logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
         logging.getLogger("remuda").setLevel(logging.INFO)
         with asyncio.Runner(loop_factory=event_loop) as runner:
-            runner.run(_alone(program, address_text(what.scheduler)))
+            runner.run(_alone(program, what.scheduler))
 
 
 def _scheduler(what: Start) -> Settings:

@@ -15,6 +15,7 @@ from remuda.si.pb import si_pb2 as si
 from remuda.si.pb.si_pb2_grpc import SchedulerStub
 from tests.e2e.etcd_server import Etcd, needs_etcd
 from tests.e2e.grpc_service import Stream
+from tests.e2e.lease_load import LoadedManager
 from tests.e2e.serving import FREE_PORTS, Served
 from tests.e2e.test_grpc_streams import node
 from tests.waiting import wait
@@ -39,6 +40,13 @@ def serving(lease: str, *options: str) -> Iterator[Served]:
 
 def probe(served: Served) -> str:
     return served.client.get("/readyz").text.strip()
+
+
+def refused(served: Served) -> str:
+    """Why a standby does not register a client."""
+    with Client(served.grpc, "rm") as client, pytest.raises(ClientError) as caught:
+        client.register()
+    return str(caught.value)
 
 
 def is_active(served: Served) -> bool:
@@ -68,8 +76,7 @@ def test_a_standby_takes_over_on_sigterm_without_waiting_for_the_end_of_the_leas
             assert metric(first, "yunikorn_scheduler_lease_remaining_seconds") > 20
             before = token(first)
             named = f"the active one is at {first.grpc}"
-            with Client(second.grpc, "rm") as client, pytest.raises(ClientError, match=named):
-                client.register()
+            wait(lambda: named in refused(second))
             stub = SchedulerStub(grpc.insecure_channel(first.grpc))
             stub.RegisterResourceManager(si.RegisterResourceManagerRequest(rmID="rm"), timeout=10)
             stream: Stream[si.NodeResponse] = Stream(stub.UpdateNode, "rm", seconds=60)
@@ -83,19 +90,28 @@ def test_a_standby_takes_over_on_sigterm_without_waiting_for_the_end_of_the_leas
             assert token(second) > before
 
 
-@pytest.mark.remuda_rule("EXT-34")
-def test_a_standby_takes_over_from_a_process_that_was_killed(etcd: Etcd) -> None:
+@pytest.mark.remuda_rule("EXT-34", "EXT-37")
+def test_nothing_is_lost_or_doubled_when_the_active_process_is_killed_under_load(
+    etcd: Etcd,
+) -> None:
     lease = f"{etcd.lease}/killed"
     with serving(lease) as first:
         wait(lambda: is_active(first))
-        with serving(lease) as second:
+        with serving(lease) as second, LoadedManager(f"{first.grpc},{second.grpc}") as manager:
+            wait(lambda: len(manager.running) > 50)
             before = token(first)
             first.end(SIGKILL)
-            assert not is_active(second)
             wait(lambda: is_active(second))
             assert token(second) > before
-            with Client(second.grpc, "rm") as client:
-                client.register()
+            wait(lambda: manager.lives == 2)
+            came = manager.asked
+            wait(lambda: manager.asked > came + 50)
+            manager.asking = False
+            wait(manager.settled)
+            assert manager.doubled == []
+            assert manager.problems == []
+            (partition,) = second.client.get("/ws/v1/partitions").json()
+            assert partition["totalContainers"] == len(manager.running)
 
 
 @pytest.mark.remuda_rule("EXT-34", "EXT-35")

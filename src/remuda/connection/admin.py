@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import grpc
 
-from remuda.connection.channel import ClientError, Connection, Security, explain
+from remuda.connection.calls import Connection
+from remuda.connection.channel import ClientError, Security, explain
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb.extension_pb2_grpc import AdminStub, SchedulerExtensionStub
 
@@ -26,7 +27,7 @@ class Admin(Connection):
         self, address: str, *, timeout: float = 30.0, security: Security | None = None
     ) -> None:
         super().__init__(address, timeout, security)
-        self._stub = AdminStub(self._channel)
+        self._stub = AdminStub(self._routes.channel)
 
     def validate(self, config: str) -> str:
         """Return all that is wrong with a configuration, "" if nothing is.
@@ -128,9 +129,11 @@ class Admin(Connection):
         request = ext.StateDumpRequest(
             include_rm=ask_managers, rm_budget_millis=round(budget_seconds * 1_000)
         )
-        stub = SchedulerExtensionStub(self._channel)
+        stub = SchedulerExtensionStub(self._routes.channel)
         try:
-            chunks = stub.GetStateDump(request, timeout=self._timeout, metadata=self._metadata)
+            chunks = stub.GetStateDump(
+                request, timeout=self._timeout, metadata=self._routes.metadata
+            )
             return b"".join([chunk.data for chunk in chunks])
         except grpc.RpcError as error:
-            raise ClientError(explain(error, self._address)) from None
+            raise ClientError(explain(error, self._routes.address)) from None

@@ -1,30 +1,21 @@
-"""A connection of a client to a scheduler over gRPC, and its calls.
-
-Every failure of a call becomes one line for a person.
-"""
+"""How clients reach a scheduler over gRPC: files for TLS, a token, and errors in one line."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self, TypeVar, cast
+from typing import cast
 
 import grpc
-
-Q = TypeVar("Q")
-A = TypeVar("A")
-
-# A scheduler that was started again is found within seconds, however long it was away.
-_OPTIONS: Final = (
-    ("grpc.max_receive_message_length", 64 * 1024 * 1024),
-    ("grpc.max_reconnect_backoff_ms", 2_000),
-)
 
 
 class ClientError(Exception):
     """The scheduler refused a call or an element, or cannot be reached; one line says why."""
+
+
+class NotAnsweredError(ClientError):
+    """No active scheduler answers there: it cannot be reached, or another one is active."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,46 +52,6 @@ def _content(path: Path | None) -> bytes | None:
         raise ClientError(f"cannot read {path}: {error.strerror}") from None
 
 
-class Connection:
-    """A channel to a scheduler. Use as a context manager, or call ``close``."""
-
-    def __init__(self, address: str, timeout: float, security: Security | None) -> None:
-        self._address = address
-        self._timeout = timeout
-        secure = security or Security()
-        self._metadata = secure.metadata()
-        self._channel = secure.channel(address, _OPTIONS)
-
-    def close(self) -> None:
-        """End the connection."""
-        self._channel.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def _call(
-        self, method: grpc.UnaryUnaryMultiCallable[Q, A], request: Q, *, wait: bool = False
-    ) -> A:
-        """Return the answer to a call; ``wait``: for a scheduler that does not listen yet.
-
-        Raises: ClientError.
-        """
-        try:
-            return method(
-                request, timeout=self._timeout, wait_for_ready=wait, metadata=self._metadata
-            )
-        except grpc.RpcError as error:
-            raise ClientError(explain(error, self._address)) from None
-
-
 def explain(error: grpc.RpcError, address: str) -> str:
     """Return one line on the failure of a call."""
     call = cast("grpc.Call", error)
@@ -108,3 +59,10 @@ def explain(error: grpc.RpcError, address: str) -> str:
     if code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
         return f"no scheduler answers at {address}: {details}"
     return f"{code.name}: {details}"
+
+
+def failure(error: grpc.RpcError, address: str) -> ClientError:
+    """Return the failure of a call; NotAnsweredError if another scheduler may answer."""
+    text, code = explain(error, address), cast("grpc.Call", error).code()
+    unanswered = code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+    return NotAnsweredError(text) if unanswered else ClientError(text)

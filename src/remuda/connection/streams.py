@@ -16,6 +16,7 @@ from typing import Any, Final
 import grpc
 
 from remuda.connection.channel import ClientError, explain
+from remuda.connection.routes import Routes, StaleSchedulerError
 from remuda.si.pb import si_pb2 as si
 from remuda.si.pb.si_pb2_grpc import SchedulerStub
 from remuda.si.wire import Request, Response
@@ -27,7 +28,7 @@ class Streams:
     """The streams of one registration. Any thread.
 
     Args:
-        address: of the scheduler, for messages.
+        routes: to the scheduler.
         timeout: seconds that the end of the streams is waited for.
         receive: called with every response, on the thread that received it.
         broken: called once, on such a thread, when a stream ended that was not to end.
@@ -35,12 +36,13 @@ class Streams:
 
     def __init__(
         self,
-        address: str,
+        routes: Routes,
         timeout: float,
         receive: Callable[[Response], object],
         broken: Callable[[ClientError], object],
     ) -> None:
-        self._address = address
+        self._routes = routes
+        self._address = routes.address
         self._timeout = timeout
         self._receive = receive
         self._broken = broken
@@ -92,11 +94,15 @@ class Streams:
 
     def _read(self, call: Iterable[Response]) -> None:
         try:
+            token = self._routes.look(call)
             for response in call:
+                self._routes.require(token)
                 self._receive(response)
             reason = "the scheduler ended a stream"
         except grpc.RpcError as error:
             reason = explain(error, self._address)
+        except StaleSchedulerError as error:
+            reason = str(error)
         except Exception as error:  # noqa: BLE001 - the user's callback may raise anything
             reason = f"on_response failed: {error!r}"
         self._break(f"connection lost: {reason}; {_REMEDY}")

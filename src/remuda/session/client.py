@@ -17,10 +17,12 @@ resource manager must register again (RM-16).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import TracebackType
 from typing import Self
 
 from remuda.client import ClientError, Security
+from remuda.connection.routes import Routes
 from remuda.session.duties import Duties
 from remuda.session.link import Link, Start
 from remuda.session.work import Work, wait_for
@@ -42,7 +44,8 @@ _NAMES: Mapping[type[Request], str] = {
 class SessionClient:
     """One resource manager, connected to one scheduler; safe to use from several threads.
 
-    Args: address: HOST:PORT of the scheduler's gRPC listener. rm_id: identity of the resource
+    Args: address: HOST:PORT of the scheduler's gRPC listener; of several, with commas between them,
+        one is active, and registering finds it. rm_id: identity of the resource
         manager. callback: the object whose methods are called for all messages. on_lost: called
         once when the session is over and was not closed here, with the reason. limits: the limits
         of this resource manager; by default those the scheduler offers. timeout: seconds that calls
@@ -67,13 +70,11 @@ class SessionClient:
         self._timeout = timeout
         secure = security or Security()
         option = ("grpc.max_receive_message_length", _MESSAGE_BYTES_LIMIT)
-        self._channel = secure.channel(address, (option,))
-        self._metadata = secure.metadata()
+        self._routes = Routes(address, secure, (option,))
         self._duties = Duties(callback)
         self._work = Work(self._duties)
         self._on_lost = on_lost
         self._limits = limits
-        self._address = address
         self._link: Link | None = None
 
     def register(
@@ -162,7 +163,7 @@ class SessionClient:
         number, answer = self._work.expect()
         content = ext.ConfigurationUpdate(request_id=number, update=update)
         link.send("configuration", content, self._timeout)
-        result = wait_for(answer, self._timeout, self._address)
+        result = wait_for(answer, self._timeout, self._routes.address)
         if not result.success:
             raise ClientError(f"configuration refused: {result.reason}")
         return result.changed
@@ -181,7 +182,7 @@ class SessionClient:
         link, self._link = self._link, None
         if link is not None:
             link.close(self._timeout)
-        self._channel.close()
+        self._routes.close()
 
     def __enter__(self) -> Self:
         return self
@@ -199,11 +200,15 @@ class SessionClient:
             self._link.close(self._timeout)
         self._duties.begin()
         features = self._duties.features()
-        begin = Start(self.rm_id, start, features, self._limits, self._metadata)
-        self._work = Work(self._duties)
-        link = Link(self._channel, self._address, begin, self._work, self._on_lost)
+        begin = Start(self.rm_id, start, features, self._limits)
         self._link = None
-        welcome = link.begin(self._timeout)
+        return self._routes.anywhere(partial(self._open, begin), self._timeout)
+
+    def _open(self, begin: Start, seconds: float) -> ext.Welcome:
+        """Open a session at the present address. Raises: ClientError."""
+        self._work = Work(self._duties)
+        link = Link(self._routes, begin, self._work, self._on_lost)
+        welcome = link.begin(seconds)
         self._link = link
         return welcome
 

@@ -19,6 +19,8 @@ import grpc
 from google.protobuf.message import Message
 
 from remuda.client import ClientError
+from remuda.connection.channel import NotAnsweredError
+from remuda.connection.routes import PAUSE_SECONDS, Routes, StaleSchedulerError
 from remuda.session.work import Stream, Work, wait_for
 from remuda.si import limits
 from remuda.si.pb import extension_pb2 as ext
@@ -52,24 +54,19 @@ _PASSING: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How a session begins: as whom, by registering (encoded) or attaching, offering what.
-
-    ``metadata``: identifies the caller on every stream.
-    """
+    """How a session begins: as whom, by registering (encoded) or attaching, offering what."""
 
     rm_id: str
     how: bytes | ext.Attach
     features: tuple[str, ...]
     limits: SessionLimits | None
-    metadata: tuple[tuple[str, str], ...] = ()
 
 
 class Link:
     """One session, over as many streams as it takes.
 
     Args:
-        channel: to the scheduler.
-        address: of the scheduler, for messages.
+        routes: to the scheduler.
         start: how the session begins.
         work: deals with the frames that arrive.
         on_lost: told when the session is over and was not closed here.
@@ -79,16 +76,13 @@ class Link:
 
     def __init__(
         self,
-        channel: grpc.Channel,
-        address: str,
+        routes: Routes,
         start: Start,
         work: Work,
         on_lost: Callable[[ClientError], object] | None,
     ) -> None:
-        self._connect: grpc.StreamStreamMultiCallable[bytes, bytes] = channel.stream_stream(
-            _METHOD, request_serializer=None, response_deserializer=None
-        )
-        self._address = address
+        self._routes = routes
+        self._address = routes.address
         self._start = start
         self._work = work
         self._shared = work.shared
@@ -196,7 +190,7 @@ class Link:
             if self._closing and not isinstance(reason, SessionError):
                 break
             if self._shared.conversation is None or not _passing(reason):
-                self._lose(ClientError(self._explain(reason)))
+                self._lose(self._failed(reason))
                 break
             if self._shared.stream is not None and self._shared.stream.up:
                 pause, broke_at = _PAUSE_SECONDS, time.monotonic()
@@ -207,24 +201,34 @@ class Link:
             with self._changed:
                 self._changed.wait_for(lambda: self._shared.failure is not None, pause)
             pause = min(pause * 2, _PAUSE_SECONDS_LIMIT)
+            if self._routes.several:
+                self._routes.advance()
+                pause = min(pause, PAUSE_SECONDS)
 
     def _carry(self) -> Exception | None:
         """Open a stream and read it to its end; return why it ended."""
         self._streams += 1
         stream = self._shared.stream = Stream(self._streams)
         self._calls.clear()
-        call = self._connect(
+        self._address = self._routes.address
+        connect: grpc.StreamStreamMultiCallable[bytes, bytes] = self._routes.channel.stream_stream(
+            _METHOD, request_serializer=None, response_deserializer=None
+        )
+        call = connect(
             self._frames(stream, self._hello()),
-            metadata=self._start.metadata,
-            wait_for_ready=True,
+            metadata=self._routes.metadata,
+            # Of several schedulers one that does not listen is not waited for.
+            wait_for_ready=not self._routes.several,
         )
         self._calls.append(call)
         try:
+            token = self._routes.look(call)
             self._arrive(stream, next(iter(call), b""))
             for data in call:
+                self._routes.require(token)
                 if self._take(stream, data):
                     return None
-        except (grpc.RpcError, SessionError) as error:
+        except (grpc.RpcError, SessionError, StaleSchedulerError) as error:
             return error
         finally:
             self._part(stream)
@@ -307,6 +311,14 @@ class Link:
             _log.error("the session is lost: %s", error)
             if self._on_lost is not None:
                 self._on_lost(error)
+
+    def _failed(self, reason: Exception | None) -> ClientError:
+        """Return why a session did not begin, or cannot be resumed."""
+        text = self._explain(reason)
+        if isinstance(reason, grpc.RpcError):
+            unavailable = cast("grpc.Call", reason).code() is grpc.StatusCode.UNAVAILABLE
+            return NotAnsweredError(text) if unavailable else ClientError(text)
+        return reason if isinstance(reason, StaleSchedulerError) else ClientError(text)
 
     def _explain(self, reason: Exception | None) -> str:
         if isinstance(reason, grpc.RpcError):

@@ -10,6 +10,7 @@ from concurrent.futures import TimeoutError as LateError
 from typing import Final, TypeAlias, TypeVar
 
 from remuda.client import ClientError
+from remuda.connection.channel import NotAnsweredError
 from remuda.session.duties import Duties
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.protocol import frames
@@ -176,4 +177,4 @@ def wait_for(promise: Future[T], timeout: float, address: str) -> T:
     try:
         return promise.result(timeout)
     except LateError:
-        raise ClientError(f"no answer from {address} within {timeout:g} s") from None
+        raise NotAnsweredError(f"no answer from {address} within {timeout:g} s") from None

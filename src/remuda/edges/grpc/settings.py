@@ -14,6 +14,9 @@ ADDRESS_CONNECTIONS: Final = 25
 # Calls that may wait until they are looked at.
 _UNSEEN_CALLS: Final = 1_024
 
+# How often a client may try whether the connection lives, in milliseconds.
+_CLIENT_PING_MS: Final = 1_000
+
 # The set of encodings of messages that has only the one that changes nothing.
 _UNCOMPRESSED: Final = 1
 
@@ -101,6 +104,8 @@ def transport_options(settings: GrpcSettings) -> tuple[tuple[str, int], ...]:
         # The library waits that long, 60 s by default, whatever the option above says.
         ("grpc.http2.ping_timeout_ms", settings.keepalive_timeout_seconds * 1_000),
         ("grpc.http2.max_pings_without_data", 0),
+        # Clients that know several schedulers try a silent one every 5 s (EXT-37).
+        ("grpc.http2.min_ping_interval_without_data_ms", _CLIENT_PING_MS),
     )
 
 
