@@ -70,7 +70,9 @@ def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Busy]:
 
 
 def test_the_dashboard_and_the_alerts_name_what_a_busy_process_exports(busy: Busy) -> None:
-    assert sorted(all_names() - busy.exported()) == []
+    missing = all_names() - busy.exported()
+    # Those of a lease exist only with one; test_lease.py reads them.
+    assert sorted(name for name in missing if "_lease_" not in name) == []
 
 
 def test_whatever_is_exported_is_documented(busy: Busy) -> None:
