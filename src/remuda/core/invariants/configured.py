@@ -25,18 +25,18 @@ def check_configured(partition: Partition) -> None:
         same = limit is not None and _value(limit) == _value(
             Limit(tracker.maximum, tracker.max_applications)
         )
-        require(same, partition, f"tracker {key} has not the limit of {path}")
+        require(same, partition, "tracker {} has not the limit of {}", key, path)
         wildcard = kind == USER and name not in users
-        require(tracker.wildcard == wildcard, partition, f"tracker {key} has the limit of another")
+        require(tracker.wildcard == wildcard, partition, "tracker {} has the limit of another", key)
 
 
 def _queue(partition: Partition, queue: Queue, config: QueueConfig) -> None:
     """Check one configured queue and all below it."""
     name, parent = f"queue {queue.path}", queue.parent
     known = queue.managed and queue.config is config and queue.state != states.DRAINING
-    require(known, partition, f"{name} was configured by something else")
+    require(known, partition, "{} was configured by something else", name)
     properties = inherited({} if parent is None else parent.properties, config.properties)
-    require(queue.properties == properties, partition, f"{name} has other properties")
+    require(queue.properties == properties, partition, "{} has other properties", name)
     right, kept = settings(properties, queue.leaf), queue.settings
     same = (
         kept.of_applications() == right.of_applications()
@@ -44,23 +44,23 @@ def _queue(partition: Partition, queue: Queue, config: QueueConfig) -> None:
         and kept.preemption_policy == right.preemption_policy
         and kept.quota_preemption_delay_ns == right.quota_preemption_delay_ns
     )
-    require(same, partition, f"{name} goes by settings of other properties")
-    require(queue.max_applications == config.max_applications, partition, f"{name} lets others in")
+    require(same, partition, "{} goes by settings of other properties", name)
+    require(queue.max_applications == config.max_applications, partition, "{} lets others in", name)
     if parent is not None:
         found = (_named(partition, queue.maximum), _named(partition, queue.guaranteed))
         wanted = (config.maximum or None, _above_zero(config))
-        require(found == wanted, partition, f"{name} has the amounts {found}, not {wanted}")
+        require(found == wanted, partition, "{} has the amounts {}, not {}", name, found, wanted)
     users = [user for limit in config.limits for user in limit.users]
     groups = [group for limit in config.limits for group in limit.groups]
     listed = (list(queue.user_limits), list(queue.group_limits))
     wanted_names = (list(dict.fromkeys(users)), list(dict.fromkeys(groups)))
-    require(listed == wanted_names, partition, f"{name} limits {listed}")
+    require(listed == wanted_names, partition, "{} limits {}", name, listed)
     for child in config.queues:
         _queue(partition, queue.children[child.name], child)
     configured = {child.name for child in config.queues}
     for child_name, child_queue in queue.children.items():
         left_out = child_queue.config is not None and child_name not in configured
-        require(not left_out, partition, f"queue {child_queue.path} is configured no more")
+        require(not left_out, partition, "queue {} is configured no more", child_queue.path)
 
 
 def _above_zero(config: QueueConfig) -> dict[str, int] | None:

@@ -13,19 +13,19 @@ def check_counts(partition: Partition) -> None:
     Raises: InvariantViolation. Rules: SI-14.
     """
     queues = len(partition.queues(partition.root))
-    require(partition.queue_count == queues, partition, f"{queues} queues are miscounted")
+    require(partition.queue_count == queues, partition, "{} queues are miscounted", queues)
     waiting = tags = 0
     own = dict(partition.waiting.own_tags)
     for application in partition.applications.values():
         name = f"application {application.application_id}"
         requests = application.requests.values()
         pending = len([request for request in requests if request.pending])
-        require(application.waiting_asks == pending, partition, f"{name}: asks are miscounted")
+        require(application.waiting_asks == pending, partition, "{}: asks are miscounted", name)
         found = characters(application.record.tags)
         found += sum([characters(request.ask.tags) for request in requests])
         for allocation in application.allocations.values():
             found += own.pop(allocation, 0)
-        require(application.tag_characters == found, partition, f"{name}: tags are miscounted")
+        require(application.tag_characters == found, partition, "{}: tags are miscounted", name)
         waiting += pending
         tags += found
     for ended in partition.kept.applications.values():

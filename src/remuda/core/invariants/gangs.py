@@ -23,7 +23,7 @@ def check_gangs(partition: Partition) -> None:
         asks = application.requests.values()
         named = [each for each in asks if each.ask.task_group and each.pending]
         name = f"application {application.application_id}"
-        require(gang is not None or not named, partition, f"{name} knows no task groups")
+        require(gang is not None or not named, partition, "{} knows no task groups", name)
         if gang is None:
             continue
         count += len(gang.placeholders)
@@ -31,22 +31,24 @@ def check_gangs(partition: Partition) -> None:
         if gang.may_replace(application.state):
             able.setdefault(application.queue_path, []).append(application.number)
         failed = partition.waiting.failed_swaps.get(application.number) is application
-        require(failed == gang.swap_failed, partition, f"{name} has the wrong mark of failed swaps")
+        require(
+            failed == gang.swap_failed, partition, "{} has the wrong mark of failed swaps", name
+        )
     require(count == partition.placeholder_count, partition, "placeholders are miscounted")
     live = {each.number: each for each in partition.applications.values()}
     lost = [number for number in partition.waiting.failed_swaps if number not in live]
-    require(not lost, partition, f"failed swaps of applications {lost} are gone")
+    require(not lost, partition, "failed swaps of applications {} are gone", lost)
     _lacks(partition)
     for queue in partition.queues(partition.root):
         expected = sorted(able.get(queue.path, []))
-        require(queue.swaps.numbers() == expected, partition, f"swaps of {queue.path} are wrong")
+        require(queue.swaps.numbers() == expected, partition, "swaps of {} are wrong", queue.path)
         for number, key in queue.swaps.order.keys.items():
             right = number in live and live[number].sort_key == key
-            require(right, partition, f"swaps of {queue.path} have wrong sort keys")
+            require(right, partition, "swaps of {} have wrong sort keys", queue.path)
         stopped = any(each.state == states.STOPPED for each in queue.path_up)
         listed = queue.path in partition.waiting.swapping
         right = listed == (bool(expected) and not stopped)
-        require(right, partition, f"{queue.path} has the wrong mark of possible swaps")
+        require(right, partition, "{} has the wrong mark of possible swaps", queue.path)
 
 
 def _lacks(partition: Partition) -> None:
@@ -57,7 +59,7 @@ def _lacks(partition: Partition) -> None:
         if gang is None:
             continue
         lack = gang.still_lacks(application.state)
-        require(gang.lacks == lack, partition, f"{application.application_id} lacks {lack}")
+        require(gang.lacks == lack, partition, "{} lacks {}", application.application_id, lack)
         for queue in leaf.path_up[:-1]:
             for index, amount in lack:
                 kept = expected.setdefault(queue.path, {})
@@ -66,19 +68,19 @@ def _lacks(partition: Partition) -> None:
         lacking = queue.lacking.amounts if queue.lacking is not None else []
         kept = {index: amount for index, amount in enumerate(lacking) if amount}
         right = kept == expected.get(queue.path, {})
-        require(right, partition, f"{queue.path} keeps {kept} for gangs that began")
+        require(right, partition, "{} keeps {} for gangs that began", queue.path, kept)
 
 
 def _gang(partition: Partition, application: Application, gang: Gang, name: str) -> None:
     """One application's placeholders, its allocations in flight, and the admission of its asks."""
     placeholders = [each for each in application.allocations.values() if each.ask.placeholder]
     kept = list(gang.placeholders.values())
-    require(kept == placeholders, partition, f"{name} lists wrong placeholders")
+    require(kept == placeholders, partition, "{} lists wrong placeholders", name)
     same(partition, f"{name} placeholders", gang.usage, [each.amounts for each in kept])
     asked = [each for each in application.requests.values() if each.ask.placeholder]
     pending = sum(each.pending for each in asked)
-    require(gang.pending == pending, partition, f"{name} awaits wrong placeholders")
-    require(gang.timer is None or bool(kept), partition, f"{name} has a timer for nothing")
+    require(gang.pending == pending, partition, "{} awaits wrong placeholders", name)
+    require(gang.timer is None or bool(kept), partition, "{} has a timer for nothing", name)
     for identity, real in gang.replacing.items():
         _in_flight(partition, gang, identity, real, name)
     leaf = application.queue
@@ -86,7 +88,7 @@ def _gang(partition: Partition, application: Application, gang: Gang, name: str)
     right = (gang.needs_gang_quota, gang.real_asks_wait) == gang.conditions(
         application.state, greedy=greedy
     )
-    require(right, partition, f"{name} has the wrong admission")
+    require(right, partition, "{} has the wrong admission", name)
     for group in gang.groups.values():
         _group(partition, application, gang, group, f"{name} task group {group.name}")
 
@@ -99,14 +101,14 @@ def _in_flight(
     linked = (
         placeholder is not None and real.replaces is placeholder and placeholder.release_type > 0
     )
-    require(linked, partition, f"{name}: {real.allocation_id} replaces no placeholder")
+    require(linked, partition, "{}: {} replaces no placeholder", name, real.allocation_id)
     request = real.application.requests.get(real.ask.allocation_key)
-    require(request is not None, partition, f"{name}: {real.allocation_id} has no ask")
+    require(request is not None, partition, "{}: {} has no ask", name, real.allocation_id)
     alone = real.application.allocations.get(real.allocation_id) is None
-    require(alone, partition, f"{name}: {real.allocation_id} counts already")
+    require(alone, partition, "{}: {} counts already", name, real.allocation_id)
     on_node = real in real.node.allocations
     elsewhere = placeholder is not None and real.node is not placeholder.node
-    require(on_node == elsewhere, partition, f"{name}: {real.allocation_id} is on a wrong node")
+    require(on_node == elsewhere, partition, "{}: {} is on a wrong node", name, real.allocation_id)
 
 
 def _group(
@@ -115,20 +117,20 @@ def _group(
     """The counters and lists of one task group."""
     mine = [each for each in gang.placeholders.values() if each.ask.task_group == group.name]
     free = [each.allocation_id for each in mine if not each.release_type]
-    require(sorted(group.free) == sorted(free), partition, f"{name} lists wrong free ones")
+    require(sorted(group.free) == sorted(free), partition, "{} lists wrong free ones", name)
     asks = [
         each.number
         for each in application.requests.values()
         if each.pending and each.is_member() and each.ask.task_group == group.name
     ]
     listed = [each.number for each in group.order.asks()]
-    require(sorted(listed) == sorted(asks), partition, f"{name} lists wrong asks")
+    require(sorted(listed) == sorted(asks), partition, "{} lists wrong asks", name)
     if asks:
         first = min(group.order.asks(), key=lambda each: each.sort_key)
-        require(group.order.first() is first, partition, f"{name} orders wrong asks")
+        require(group.order.first() is first, partition, "{} orders wrong asks", name)
     fair = group.timed_out >= 0 and group.replaced + group.timed_out <= group.count
-    require(fair, partition, f"{name} counts more than it has")
+    require(fair, partition, "{} counts more than it has", name)
     right = (group.name in gang.able) == bool(group.free and asks)
-    require(right, partition, f"{name} has the wrong list of possible swaps")
+    require(right, partition, "{} has the wrong list of possible swaps", name)
     right = (group.name in gang.expecting) == group.expects()
-    require(right, partition, f"{name} is wrong about pending placeholders")
+    require(right, partition, "{} is wrong about pending placeholders", name)

@@ -25,7 +25,7 @@ def check_utilisation(partition: Partition) -> None:
     Rules: NOD-22.
     """
     wrong = partition.pool.utilisation.faults(partition.nodes)
-    require(not wrong, partition, f"nodes in wrong tenths: {wrong}")
+    require(not wrong, partition, "nodes in wrong tenths: {}", wrong)
 
 
 def _allocations(partition: Partition) -> None:
@@ -41,19 +41,20 @@ def _allocations(partition: Partition) -> None:
         subtract_vector(free, node.occupied)
         for amounts in parts:
             subtract(free, amounts)
-        require(equal(node.available, free), partition, f"{name} available is wrong")
+        require(equal(node.available, free), partition, "{} available is wrong", name)
         for allocation, amounts in node.allocations.items():
             require(
                 amounts is allocation.amounts,
                 partition,
-                f"{name}: an allocation holds something else",
+                "{}: an allocation holds something else",
+                name,
             )
             if allocation.release_type:
                 leaving.append(allocation)
             if allocation.replaces is not None:
                 continue  # checked with its placeholder
             kept = allocation.application.allocations.get(allocation.allocation_id)
-            require(kept is allocation, partition, f"{name}: an allocation without application")
+            require(kept is allocation, partition, "{}: an allocation without application", name)
             count += 1
     require(count == partition.allocation_count, partition, "the allocation count is wrong")
     right = set(leaving) == set(partition.leaving)
@@ -84,12 +85,12 @@ def _foreign(partition: Partition) -> None:
         parts = [foreign.amounts for foreign in node.foreign.values()]
         if node.itemised:
             same(partition, f"{name} occupied", node.occupied, parts)
-        require(node.itemised or not parts, partition, f"{name} does not sum up others' usage")
+        require(node.itemised or not parts, partition, "{} does not sum up others' usage", name)
         for identity, foreign in node.foreign.items():
             right = foreign.node is node and partition.pool.foreign.get(identity) is foreign
-            require(right, partition, f"{name}: foreign allocation {identity} is elsewhere")
+            require(right, partition, "{}: foreign allocation {} is elsewhere", name, identity)
             named = partition.pool.foreign.named("", foreign.ask.allocation_key)
-            require(foreign in named, partition, f"{name}: {identity} has another key")
+            require(foreign in named, partition, "{}: {} has another key", name, identity)
         listed += node.foreign
     kept = sorted([foreign.identity for foreign in partition.pool.foreign.all()])
     require(kept == sorted(listed), partition, "a foreign allocation is on no node")
@@ -103,7 +104,7 @@ def _node_order(partition: Partition) -> None:
         expected = sorted((each.score(node), node.node_id) for node in usable)
         require(each.entries() == expected, partition, "the node order is wrong")
         missed = each.missed()
-        require(not missed, partition, f"a search would go past nodes with room: {missed}")
+        require(not missed, partition, "a search would go past nodes with room: {}", missed)
         sizes: dict[int, int] = {}
         for node in usable:
             sizes[node.total.number] = sizes.get(node.total.number, 0) + 1

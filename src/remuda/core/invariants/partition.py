@@ -49,9 +49,6 @@ def check(cluster: Cluster) -> None:
     _pauses(cluster)
     check_quota_timers(cluster)
     for partition in cluster.partitions():
-        stale = partition.waiting.shares_stale and trimmed(partition.root.pending)
-        settled = not stale and not partition.waiting.leaves_to_reorder
-        require(settled, partition, "changes are not settled")
         for one in _CHECKS:
             one(partition)
 
@@ -79,15 +76,24 @@ def _pauses(cluster: Cluster) -> None:
     for deadline in cluster.deadlines.running():
         partition = deadline.partition
         runs = partition.rm_id not in frozen or not deadline.freezes()
-        require(runs, partition, f"a timer for {deadline.what} does not stand still")
+        require(runs, partition, "a timer for {} does not stand still", deadline.what)
         require(cluster.has(partition), partition, "a timer of a partition that is gone")
 
 
 def _stop_ns(manager: ResourceManager) -> int | None:
+    if manager.away_since_ns is None:
+        return None
     settings, _ = read_settings(manager.extra_config)
-    if manager.away_since_ns is None or settings.rm_pause_timeout_ns < 0:
+    if settings.rm_pause_timeout_ns < 0:
         return None
     return manager.away_since_ns + settings.rm_pause_timeout_ns
+
+
+def _settled(partition: Partition) -> None:
+    """No change of shares or sort keys is left to be made, unless nothing waits. Rules: QUE-28."""
+    stale = partition.waiting.shares_stale and trimmed(partition.root.pending)
+    settled = not stale and not partition.waiting.leaves_to_reorder
+    require(settled, partition, "changes are not settled")
 
 
 def _applications(partition: Partition) -> None:
@@ -98,7 +104,7 @@ def _applications(partition: Partition) -> None:
     )
     for state, count in partition.kept.states.items():
         found = [each for each in partition.kept.applications.values() if each.state == state]
-        require(count == len(found), partition, f"{len(found)} ended as {state}, not {count}")
+        require(count == len(found), partition, "{} ended as {}, not {}", len(found), state, count)
     for application in partition.applications.values():
         name = f"application {application.application_id}"
         allocations = application.allocations.values()
@@ -106,30 +112,30 @@ def _applications(partition: Partition) -> None:
         same(partition, f"{name} allocated", application.allocated, real)
         for allocation in allocations:
             held = allocation in allocation.node.allocations
-            require(held, partition, f"{name}: an allocation is not on its node")
+            require(held, partition, "{}: an allocation is not on its node", name)
             node = partition.nodes.get(allocation.node.node_id)
-            require(node is allocation.node, partition, f"{name}: its node is unknown")
+            require(node is allocation.node, partition, "{}: its node is unknown", name)
         _identities(partition, application)
         wanted = Vector()
         priorities = PriorityCount()
         for request in application.requests.values():
             add_times(wanted, request.amounts, request.pending)
-            require(request.pending >= 0, partition, f"{name}: negative pending")
-            require(not request.over(), partition, f"{name}: an ask that ended is kept")
+            require(request.pending >= 0, partition, "{}: negative pending", name)
+            require(not request.over(), partition, "{}: an ask that ended is kept", name)
             queued = request.group is not None
-            require(queued == (request.pending > 0), partition, f"{name}: ask in no class queue")
+            require(queued == (request.pending > 0), partition, "{}: ask in no class queue", name)
             if request.pending:
                 priorities.add(request.ask.priority)
-        require(equal(application.pending, wanted), partition, f"{name} pending is wrong")
+        require(equal(application.pending, wanted), partition, "{} pending is wrong", name)
         count = sum([request.pending for request in application.requests.values()])
-        require(application.wanted == count, partition, f"{name} waits for another number")
+        require(application.wanted == count, partition, "{} waits for another number", name)
         right = priorities.counts() == application.priorities.counts()
-        require(right, partition, f"{name}: priorities are miscounted")
+        require(right, partition, "{}: priorities are miscounted", name)
         highest = application.priority == priorities.highest
-        require(highest, partition, f"{name}: its priority is stale")
+        require(highest, partition, "{}: its priority is stale", name)
         leaf = application.queue
         placed = leaf.applications.get(application.application_id)
-        require(placed is application, partition, f"{name} is not in its queue")
+        require(placed is application, partition, "{} is not in its queue", name)
 
 
 def _identities(partition: Partition, application: Application) -> None:
@@ -140,16 +146,16 @@ def _identities(partition: Partition, application: Application) -> None:
         own = request.allocation_ids()
         listed += own
         enough = request.made + request.adopted >= len(own)
-        require(enough, partition, f"{name}: ask {key} made less than it has")
+        require(enough, partition, "{}: ask {} made less than it has", name, key)
     for key, identities in application.detached.items():
         listed += identities
         gone = key not in application.requests and len(identities) > 0
-        require(gone, partition, f"{name}: key {key} is detached and not")
+        require(gone, partition, "{}: key {} is detached and not", name, key)
     live = sorted(application.allocations)
-    require(sorted(listed) == live, partition, f"{name}: lists {listed}, has {live}")
+    require(sorted(listed) == live, partition, "{}: lists {}, has {}", name, listed, live)
     for identity, allocation in application.allocations.items():
         found = identity in application.identities(allocation.ask.allocation_key)
-        require(found, partition, f"{name}: {identity} is listed under another key")
+        require(found, partition, "{}: {} is listed under another key", name, identity)
 
 
 def _amounts(application: Application) -> list[Amounts]:
@@ -167,21 +173,23 @@ def _queues(partition: Partition) -> None:
         for application in below:
             for request in application.requests.values():
                 add_times(wanted, request.amounts, request.pending)
-        require(equal(queue.pending, wanted), partition, f"{name} pending is wrong")
+        require(equal(queue.pending, wanted), partition, "{} pending is wrong", name)
         running = [a for a in below if a.state in (states.STARTING, states.RUNNING)]
-        require(queue.running == len(running), partition, f"{name} running is wrong")
+        require(queue.running == len(running), partition, "{} running is wrong", name)
         live = sum(len(each.allocations) for each in queue.applications.values())
         counted = queue.counts.allocated - queue.counts.released
-        require(counted == live, partition, f"{name}: came minus went is {counted}, not {live}")
+        require(
+            counted == live, partition, "{}: came minus went is {}, not {}", name, counted, live
+        )
         priorities = PriorityCount()
         for shown in _priorities_below(queue):
             if shown != MIN_PRIORITY:
                 priorities.add(shown)
         right = priorities.counts() == queue.priorities.counts()
-        require(right, partition, f"{name}: priorities are miscounted")
+        require(right, partition, "{}: priorities are miscounted", name)
         right = queue.priority == priorities.highest
         right = right and (queue.parent is None or queue.shown_priority == shown_priority(queue))
-        require(right, partition, f"{name} shows a wrong priority")
+        require(right, partition, "{} shows a wrong priority", name)
 
 
 def _applications_below(queue: Queue) -> list[Application]:
@@ -200,15 +208,19 @@ def _child_orders(partition: Partition) -> None:
         served = [each for each in parent.children.values() if each.state != states.STOPPED]
         expected = [child.name for child in served if trimmed(child.pending)]
         listed = parent.child_order.names()
-        require(sorted(expected) == listed, partition, f"children of {parent.path} are wrong")
+        require(sorted(expected) == listed, partition, "children of {} are wrong", parent.path)
         for name in expected:
             child = parent.children[name]
             numbers = child_key(parent, child, parity=partition.settings.parity)[:2]
             place = (numbers, trimmed(child.pending), child.has_ready())
             kept = parent.child_order.sort_data(name)
-            require(kept == place, partition, f"queue {child.path} has key {kept}, not {place}")
+            require(
+                kept == place, partition, "queue {} has key {}, not {}", child.path, kept, place
+            )
         wrong = parent.child_order.misplaced()
-        require(not wrong, partition, f"equal children of {parent.path} are not in order: {wrong}")
+        require(
+            not wrong, partition, "equal children of {} are not in order: {}", parent.path, wrong
+        )
 
 
 def _shares(partition: Partition) -> None:
@@ -227,19 +239,19 @@ def _shares(partition: Partition) -> None:
             _unknown_shares(partition, queue)
             continue
         wanted = divisors(queue, fair[queue.path])
-        text = f"shares of {queue.path} are of {queue.divisors}, not {wanted}"
-        require(queue.divisors == wanted, partition, text)
+        text = "shares of {} are of {}, not {}"
+        require(queue.divisors == wanted, partition, text, queue.path, queue.divisors, wanted)
         same = same_limit(queue.fair_maximum, fair[queue.path])
-        require(same, partition, f"the fair maximum of {queue.path} is another one")
+        require(same, partition, "the fair maximum of {} is another one", queue.path)
 
 
 def _unknown_shares(partition: Partition, queue: Queue) -> None:
     """A queue without divisors is in no order, and neither are the queues below it."""
     placed = queue.parent is not None and queue.parent.child_order.sort_data(queue.name) is not None
-    require(not placed, partition, f"{queue.path} is in an order, but its shares are not known")
+    require(not placed, partition, "{} is in an order, but its shares are not known", queue.path)
     below = [child.name for child in queue.children.values() if child.divisors is not None]
-    text = f"shares of {queue.path} are not known, but those of {below} below it are"
-    require(not below, partition, text)
+    text = "shares of {} are not known, but those of {} below it are"
+    require(not below, partition, text, queue.path, below)
 
 
 def _trackers(partition: Partition) -> None:
@@ -252,29 +264,29 @@ def _trackers(partition: Partition) -> None:
     for application in partition.applications.values():
         name = f"application {application.application_id}"
         counted = application.counted and not application.idle()
-        require(application.counted == counted, partition, f"{name} counts and is idle")
+        require(application.counted == counted, partition, "{} counts and is idle", name)
         right = application.counted or not application.allocations
-        require(right, partition, f"{name} holds something and does not count")
+        require(right, partition, "{} holds something and does not count", name)
         limit_set = application.limit_set
-        require((limit_set is None) == application.idle(), partition, f"{name}: wrong limit set")
+        require((limit_set is None) == application.idle(), partition, "{}: wrong limit set", name)
         if limit_set is None:
             continue
         limit_sets[limit_set.number] = limit_sets.get(limit_set.number, 0) + 1
         expected = _expected_trackers(application)
         listed = [each.key for each in limit_set.trackers]
-        require(listed == expected, partition, f"{name} counts at {listed}, not {expected}")
+        require(listed == expected, partition, "{} counts at {}, not {}", name, listed, expected)
         for key in expected:
             used.setdefault(key, []).append(application)
     kept = sorted(partition.trackers)
-    require(kept == sorted(used), partition, f"trackers are {kept}, not {sorted(used)}")
+    require(kept == sorted(used), partition, "trackers are {}, not {}", kept, sorted(used))
     for key, tracker in partition.trackers.items():
         parts = [amounts for application in used[key] for amounts in _amounts(application)]
         same(partition, f"tracker {key} allocated", tracker.allocated, parts)
         running = len([each for each in used[key] if each.counted])
-        require(tracker.running == running, partition, f"tracker {key} counts {tracker.running}")
+        require(tracker.running == running, partition, "tracker {} counts {}", key, tracker.running)
     for limit_set in partition.limit_sets.values():
         right = limit_sets.get(limit_set.number) == limit_set.references
-        require(right, partition, f"limit set {limit_set.number} has wrong references")
+        require(right, partition, "limit set {} has wrong references", limit_set.number)
 
 
 def _expected_trackers(application: Application) -> list[TrackerKey]:
@@ -290,6 +302,7 @@ def _expected_trackers(application: Application) -> list[TrackerKey]:
 
 
 _CHECKS: Final[tuple[Callable[[Partition], None], ...]] = (
+    _settled,
     _applications,
     check_counts,
     check_nodes,

@@ -39,7 +39,8 @@ def check_class_queues(partition: Partition) -> None:
             require(
                 class_queue.limit_group_keys == keys,
                 partition,
-                f"{name} has wrong keys of limit groups",
+                "{} has wrong keys of limit groups",
+                name,
             )
             fresh = sorted(
                 n for n, limit_group in class_queue.limit_groups.items() if limit_group.unseen
@@ -47,7 +48,8 @@ def check_class_queues(partition: Partition) -> None:
             require(
                 sorted(class_queue.fresh) == fresh,
                 partition,
-                f"{name} lists wrong new ones",
+                "{} lists wrong new ones",
+                name,
             )
             _class_queue(partition, class_queue, name)
             for limit_group in class_queue.limit_groups.values():
@@ -56,22 +58,23 @@ def check_class_queues(partition: Partition) -> None:
             n for n, each in leaf.class_queues.items() if each.order.keys and each.blocked is None
         )
         listed = sorted([*leaf.ready.keys, *leaf.urgent.keys])
-        require(listed == ready, partition, f"ready class queues of {leaf.path}")
+        require(listed == ready, partition, "ready class queues of {}", leaf.path)
         urgent = [number for number in ready if leaf.class_queues[number].ask_class.urgent]
         require(
-            sorted(leaf.urgent.keys) == urgent, partition, f"urgent class queues of {leaf.path}"
+            sorted(leaf.urgent.keys) == urgent, partition, "urgent class queues of {}", leaf.path
         )
         in_pass = leaf.path in partition.waiting.urgent
         stopped = any(each.state == states.STOPPED for each in leaf.path_up)
         require(
             in_pass == (bool(urgent) and not stopped),
             partition,
-            f"{leaf.path} has a wrong urgent flag",
+            "{} has a wrong urgent flag",
+            leaf.path,
         )
     for ask_class in partition.waiting.ask_classes.values():
         held = groups.get(ask_class.number, 0)
         require(
-            ask_class.groups == held, partition, f"ask class {ask_class.key} counts wrong groups"
+            ask_class.groups == held, partition, "ask class {} counts wrong groups", ask_class.key
         )
     require(
         len(groups) == len(partition.waiting.ask_classes),
@@ -92,38 +95,38 @@ def _class_queue(partition: Partition, class_queue: ClassQueue, name: str) -> No
         n for n, limit_group in class_queue.limit_groups.items() if not limit_group.waits()
     )
     require(
-        sorted(class_queue.order.keys) == active, partition, f"{name} orders wrong limit groups"
+        sorted(class_queue.order.keys) == active, partition, "{} orders wrong limit groups", name
     )
     for number in active if len(active) > 1 else ():
         right = class_queue.order.keys[number] == class_queue.limit_groups[number].sort_key()
-        require(right, partition, f"{name}: a stale limit group key")
+        require(right, partition, "{}: a stale limit group key", name)
     blocked = class_queue.blocked
     if blocked is None:
         ready = class_queue.ranking.keys.get(class_queue.ask_class.number, ())
         first = _first_key(class_queue) if active else ()
-        require(ready[: len(first)] == first, partition, f"{name}: a stale class queue key")
+        require(ready[: len(first)] == first, partition, "{}: a stale class queue key", name)
         return
-    require(len(active) > 0, partition, f"{name} is blocked with nothing to try")
+    require(len(active) > 0, partition, "{} is blocked with nothing to try", name)
     if class_queue.waits_for_manager():
         check_listed(partition, class_queue, name)
         return
     queue = blocked.at
     right = isinstance(queue, Queue) == (blocked.reason in (gates.QUEUE_QUOTA, gates.GANG))
-    require(right, partition, f"{name} is blocked by {blocked.reason}, and waits elsewhere")
+    require(right, partition, "{} is blocked by {}, and waits elsewhere", name, blocked.reason)
     if isinstance(queue, Queue):
         listed = queue.waiting.get(class_queue.ask_class.number, {}).get(class_queue.number)
-        require(listed is class_queue, partition, f"{name} waits at no queue")
+        require(listed is class_queue, partition, "{} waits at no queue", name)
         stopped = not queue.has_room_for(class_queue.ask_class)
         stopped = stopped or partition.waiting.gained_room.is_eligible(class_queue)
-        require(stopped, partition, f"{name} waits at {queue.path} though it fits")
+        require(stopped, partition, "{} waits at {} though it fits", name, queue.path)
         return
     listed = class_queue.ask_class.waiting.get(class_queue.number)
-    require(listed is class_queue, partition, f"{name} waits for no node")
+    require(listed is class_queue, partition, "{} waits for no node", name)
     if not partition.settings.predicates and not partition.waiting.gained_room.is_eligible(
         class_queue
     ):
         able = [n.node_id for n in partition.nodes.values() if _has_room(n, class_queue)]
-        require(not able, partition, f"{name} waits though {able} fit it")
+        require(not able, partition, "{} waits though {} fit it", name, able)
 
 
 def _first_key(class_queue: ClassQueue) -> SortKey:
@@ -153,30 +156,31 @@ def _limit_group(partition: Partition, limit_group: LimitGroup, name: str) -> No
     for number, group in limit_group.groups.items():
         application = group.application
         right = application_key(leaf, application)
-        require(application.sort_key == right, partition, f"{name}: a stale application key")
+        require(application.sort_key == right, partition, "{}: a stale application key", name)
         first = min(group.order.asks(), key=lambda each: each.sort_key)
-        require(group.first() is first, partition, f"{name} orders asks wrongly")
+        require(group.first() is first, partition, "{} orders asks wrongly", name)
         belongs = (
             group.limit_group is limit_group and application.limit_set is limit_group.limit_set
         )
-        require(belongs, partition, f"{name} has a group of another limit group")
+        require(belongs, partition, "{} has a group of another limit group", name)
         admission = admission_of(application, limit_group.limit_set, limit_group.class_queue)
         paused = application.backoff_until_ns > 0 and CLOSED in (admission, limit_group.admission)
         admitted = limit_group.admission == admission or paused
-        require(admitted, partition, f"{name} has the wrong admission, not {admission}")
+        require(admitted, partition, "{} has the wrong admission, not {}", name, admission)
         asks = group.order.asks()
-        require(group.order.count == len(asks), partition, f"{name} counts asks wrongly")
+        require(group.order.count == len(asks), partition, "{} counts asks wrongly", name)
         fresh = [each.number for each in asks if not each.looked]
         listed = [each.number for each in limit_group.fresh() if each.group is group]
-        require(listed == sorted(fresh), partition, f"{name} forgot asks to look at")
-        require(application.seen or bool(fresh), partition, f"{name} forgot an application")
+        require(listed == sorted(fresh), partition, "{} forgot asks to look at", name)
+        require(application.seen or bool(fresh), partition, "{} forgot an application", name)
         placed = limit_group.order.keys.get(number) == right
-        require(placed, partition, f"{name}: a stale group key")
+        require(placed, partition, "{}: a stale group key", name)
     closed = limit_group.admission == CLOSED
     require(
         closed == (limit_group.blocked is CLOSED_GROUP),
         partition,
-        f"{name} is closed wrongly",
+        "{} is closed wrongly",
+        name,
     )
     blocked = limit_group.blocked
     if blocked is not None and blocked.at is not None:
@@ -188,7 +192,7 @@ def _blocked_group(
 ) -> None:
     """A blocked limit group is listed in order, and the first of a list waits for a true reason."""
     known = blocked.reason in (gates.USER_QUOTA, gates.MAX_APPLICATIONS)
-    require(known, partition, f"{name} is blocked by {blocked.reason}")
+    require(known, partition, "{} is blocked by {}", name, blocked.reason)
     waitlist = blocked.waitlist()
     assert waitlist is not None
     able = not bound.full()
@@ -197,13 +201,14 @@ def _blocked_group(
     require(
         waitlist.limit_groups.get(limit_group.number) is limit_group,
         partition,
-        f"{name} is not listed",
+        "{} is not listed",
+        name,
     )
     ahead = waitlist.first(limit_group.wait_key())
     in_order = ahead is not None and ahead.sort_key() <= limit_group.sort_key()
-    require(in_order, partition, f"{name} waits in a wrong order")
+    require(in_order, partition, "{} waits in a wrong order", name)
     tried = not able or _has_candidate(limit_group, bound)
-    require(tried, partition, f"{name} waits though it could go on")
+    require(tried, partition, "{} waits though it could go on", name)
 
 
 def _has_candidate(limit_group: LimitGroup, bound: Bound) -> bool:
@@ -245,16 +250,16 @@ def check_outstanding(partition: Partition) -> None:
     listed: list[int] = []
     for path, asks in outstanding.leaves.items():
         right = partition.queue(path) is asks.leaf and len(asks.by_application) > 0
-        require(right, partition, f"{path} is no leaf with asks to report")
+        require(right, partition, "{} is no leaf with asks to report", path)
         kinds: dict[int, int] = {}
         for number, equal in asks.by_application.items():
             alike = all(each.application.number == number for each in equal.values())
-            require(alike and len(equal) > 0, partition, f"{path}: unlike asks to report")
+            require(alike and len(equal) > 0, partition, "{}: unlike asks to report", path)
             listed += equal
             for request in equal.values():
                 kinds[request.amounts.number] = kinds.get(request.amounts.number, 0) + 1
         counted = kinds == asks.kinds and list(asks.amounts) == list(asks.kinds)
-        require(counted, partition, f"{path}: amounts of the asks to report")
+        require(counted, partition, "{}: amounts of the asks to report", path)
     wanted: list[int] = []
     for application in partition.applications.values():
         for request in application.requests.values():
@@ -263,7 +268,8 @@ def check_outstanding(partition: Partition) -> None:
             require(
                 right,
                 partition,
-                f"ask {request.ask.allocation_key}: outstanding flag",
+                "ask {}: outstanding flag",
+                request.ask.allocation_key,
             )
             if request.outstanding:
                 wanted.append(request.number)

@@ -72,14 +72,14 @@ def _victim(partition: Partition, allocation: Allocation) -> None:
     assert preemption is not None
     name = f"allocation {allocation.allocation_id}"
     ordered = allocation.release_type == PREEMPTED_BY_SCHEDULER
-    require(ordered, partition, f"{name} is a victim and its release was not requested")
+    require(ordered, partition, "{} is a victim and its release was not requested", name)
     victim = preemption.victims.get(allocation.key())
     listed = victim is not None and not victim.confirmed
-    require(listed, partition, f"{name} is no victim that is still to go")
+    require(listed, partition, "{} is no victim that is still to go", name)
     known = partition.preempting.made.get(preemption.number) is preemption
-    require(known, partition, f"{name} is a victim of an unknown preemption")
+    require(known, partition, "{} is a victim of an unknown preemption", name)
     left = sum(not each.confirmed for each in preemption.victims.values())
-    require(preemption.left == left, partition, f"{name}: those still to go are miscounted")
+    require(preemption.left == left, partition, "{}: those still to go are miscounted", name)
 
 
 def _live_preemption(partition: Partition, request: Request) -> None:
@@ -88,10 +88,10 @@ def _live_preemption(partition: Partition, request: Request) -> None:
     if preemption is None:
         return
     name = f"preemption for {request.ask.allocation_key}"
-    require(preemption.outcome == WAITING, partition, f"{name} has ended and is still in effect")
+    require(preemption.outcome == WAITING, partition, "{} has ended and is still in effect", name)
     reserved = preemption.node_id in request.reservations
-    require(reserved, partition, f"{name} is in effect without a reservation")
-    require(preemption.request is request, partition, f"{name} is for somebody else")
+    require(reserved, partition, "{} is in effect without a reservation", name)
+    require(preemption.request is request, partition, "{} is for somebody else", name)
 
 
 def _indexed(partition: Partition, allocation: Allocation) -> None:
@@ -99,7 +99,7 @@ def _indexed(partition: Partition, allocation: Allocation) -> None:
     wanted = partition.preempting.candidates is not None and is_candidate(allocation)
     name = f"allocation {allocation.allocation_id}"
     right = (allocation.kind is not None) == wanted
-    require(right, partition, f"{name}: is wrongly listed as a candidate, or is missing")
+    require(right, partition, "{}: is wrongly listed as a candidate, or is missing", name)
 
 
 def _index(partition: Partition, index: Candidates) -> None:
@@ -109,15 +109,17 @@ def _index(partition: Partition, index: Candidates) -> None:
     for by_key in index.kinds.values():
         for kind in by_key.values():
             counted += len(kind.age_keys)
-            require(bool(kind.age_keys), partition, f"kind {kind.key} is empty")
-            require(kind.age_keys == sorted(kind.age_keys), partition, f"kind {kind.key}: no order")
+            require(bool(kind.age_keys), partition, "kind {} is empty", kind.key)
+            require(
+                kind.age_keys == sorted(kind.age_keys), partition, "kind {}: no order", kind.key
+            )
             hosts: dict[str, int] = {}
             for place, allocation in kind.allocations.items():
                 node_id = allocation.node.node_id
                 hosts[node_id] = hosts.get(node_id, 0) + 1
                 right = allocation.kind is kind and allocation.amounts.need == kind.amounts.need
-                require(right, partition, f"kind {kind.key} has {place} of another kind")
-                require(place[2] in known, partition, f"kind {kind.key}: no application")
-            require(hosts == kind.hosts, partition, f"kind {kind.key}: nodes are miscounted")
+                require(right, partition, "kind {} has {} of another kind", kind.key, place)
+                require(place[2] in known, partition, "kind {}: no application", kind.key)
+            require(hosts == kind.hosts, partition, "kind {}: nodes are miscounted", kind.key)
     on_nodes = sum(count for on_node in index.on.values() for count in on_node.values())
     require(on_nodes == counted, partition, "candidates on nodes are miscounted")

@@ -18,11 +18,13 @@ def check_questions(partition: Partition) -> None:
         require(
             partition.settings.predicates,
             partition,
-            f"question {ticket} of {key} is open without predicates",
+            "question {} of {} is open without predicates",
+            ticket,
+            key,
         )
         awaited = asked.predicate_class.ticket
         known = awaited in (0, ticket) or awaited in partition.waiting.questions.asked
-        require(known, partition, f"class queue {key} waits for question {awaited}")
+        require(known, partition, "class queue {} waits for question {}", key, awaited)
     to_come = (
         partition.waiting.questions.waiting() == 0 or len(partition.waiting.questions.asked) > 0
     )
@@ -34,16 +36,17 @@ def check_questions(partition: Partition) -> None:
         require(
             right,
             partition,
-            f"{application.application_id} awaits no answer",
+            "{} awaits no answer",
+            application.application_id,
         )
     for application in partition.applications.values():
         aside = application.gang is not None and application.gang.awaits_answer
         right = aside == (application.number in partition.waiting.questions.swaps)
-        require(right, partition, f"{application.application_id} awaits an answer, unlisted")
+        require(right, partition, "{} awaits an answer, unlisted", application.application_id)
     for ask_class in partition.waiting.ask_classes.values():
         over = ask_class.passed_over
         missed = [] if over is None else over.missed(ask_class, partition.pool.changes)
-        require(not missed, partition, f"{ask_class.key} passes over {missed}")
+        require(not missed, partition, "{} passes over {}", ask_class.key, missed)
     for reason, listed in (
         (AWAITING_PREDICATES, partition.waiting.questions.awaiting),
         (POSTPONED, partition.waiting.questions.postponed),
@@ -54,7 +57,9 @@ def check_questions(partition: Partition) -> None:
             require(
                 right and blocked is not None and blocked.reason == reason,
                 partition,
-                f"class queue {class_queue.ask_class.key} is listed as {reason}, and is not",
+                "class queue {} is listed as {}, and is not",
+                class_queue.ask_class.key,
+                reason,
             )
 
 
@@ -67,6 +72,6 @@ def check_listed(partition: Partition, class_queue: ClassQueue, name: str) -> No
     assert blocked is not None
     awaits = blocked.reason == AWAITING_PREDICATES
     listed = questions.awaiting if awaits else questions.postponed
-    require(listed.get(class_queue.number) is class_queue, partition, f"{name} is listed nowhere")
+    require(listed.get(class_queue.number) is class_queue, partition, "{} is listed nowhere", name)
     once = blocked.at is None and class_queue.number not in class_queue.ask_class.waiting
-    require(once, partition, f"{name} is in two places")
+    require(once, partition, "{} is in two places", name)

@@ -27,11 +27,11 @@ def check_quotas(partition: Partition) -> None:
     require(armed == quotas.armed, partition, "a start time is not listed, or none is")
     for path, queue in armed.items():
         lawful = queue.maximum is not None and delay_of(partition, queue) > 0
-        require(lawful, partition, f"queue {path} has a start time and no quota to enforce")
+        require(lawful, partition, "queue {} has a start time and no quota to enforce", path)
     waiting = [each.quota_due_ns for each in armed.values() if not _has_run(each)]
     if waiting:
         on_time = quotas.tick_ns >= min(waiting) and quotas.tick_ns % SECOND_NS == 0
-        require(on_time, partition, f"queues are looked at {quotas.tick_ns}, not when one is due")
+        require(on_time, partition, "queues are looked at {}, not when one is due", quotas.tick_ns)
     else:
         require(quotas.tick_ns == 0, partition, "queues are looked at and none can be due")
     _runs(partition, queues)
@@ -62,12 +62,12 @@ def _runs(partition: Partition, queues: list[Queue]) -> None:
         run = queue.quota_run
         assert run is not None
         right = (run.kind, run.outcome, run.queue_path) == (QUOTA, WAITING, queue.path)
-        require(right, partition, f"queue {queue.path} is in the run of something else")
+        require(right, partition, "queue {} is in the run of something else", queue.path)
         known = partition.preempting.made.get(number) is run
-        require(known, partition, f"the run in {queue.path} is forgotten")
+        require(known, partition, "the run in {} is forgotten", queue.path)
         awaited = [each for each in victims if each.preemption is run]
         right = 0 < run.left == len(awaited)
-        require(right, partition, f"the run in {queue.path} awaits {run.left} victims")
+        require(right, partition, "the run in {} awaits {} victims", queue.path, run.left)
 
 
 def _has_run(queue: Queue) -> bool:

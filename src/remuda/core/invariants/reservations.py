@@ -23,9 +23,9 @@ def check_reservations(partition: Partition) -> None:
     for node in partition.nodes.values():
         held = any(each.holds() for each in node.reservations.values())
         closed += held and node.schedulable
-        require(node.held == held, partition, f"node {node.node_id} is held, or not")
+        require(node.held == held, partition, "node {} is held, or not", node.node_id)
         known = all(number in partition.reserving.reservations for number in node.reservations)
-        require(known, partition, f"node {node.node_id} has a lost reservation")
+        require(known, partition, "node {} has a lost reservation", node.node_id)
     require(partition.pool.closed_nodes == closed, partition, "closed nodes are miscounted")
     for queue in partition.queues(partition.root):
         _starters(partition, queue)
@@ -46,24 +46,25 @@ def _reservation(partition: Partition, reservation: Reservation) -> None:
         and reservation_class.reservations.get(number) is reservation
         and partition.reserving.classes.get(reservation_class.key) is reservation_class
     )
-    require(listed, partition, f"{name} is not listed everywhere")
-    require(node.holds(request.amounts), partition, f"{name}: the node is too small")
+    require(listed, partition, "{} is not listed everywhere", name)
+    require(node.holds(request.amounts), partition, "{}: the node is too small", name)
     enough = len(request.reservations) <= request.pending
-    require(enough, partition, f"{name}: its ask has more than it wants")
+    require(enough, partition, "{}: its ask has more than it wants", name)
     required = request.required_node()
-    require(required in ("", node.node_id), partition, f"{name}: another node is required")
+    require(required in ("", node.node_id), partition, "{}: another node is required", name)
     alone = len(node.reservations) == 1 or required != ""
-    require(alone, partition, f"{name} shares the node")
+    require(alone, partition, "{} shares the node", name)
     require(
         reservation_class.amounts.need == request.amounts.need,
         partition,
-        f"{name}: a wrong reservation class",
+        "{}: a wrong reservation class",
+        name,
     )
     require(
-        reservation_class.fits == reservation_class.fit(), partition, f"{name}: its limits changed"
+        reservation_class.fits == reservation_class.fit(), partition, "{}: its limits changed", name
     )
     group = request.group
-    require(group is not None, partition, f"{name}: its ask is in no class queue")
+    require(group is not None, partition, "{}: its ask is in no class queue", name)
     assert group is not None
     refused = (
         reservation.refusal != ""
@@ -72,7 +73,7 @@ def _reservation(partition: Partition, reservation: Reservation) -> None:
     usable = node.schedulable or required != ""
     node_ready = usable and not refused and fits(node.available, request.amounts)
     require(
-        reservation.node_ready == node_ready, partition, f"{name} has a node that is ready, or not"
+        reservation.node_ready == node_ready, partition, "{} has a node that is ready, or not", name
     )
 
 
@@ -91,20 +92,21 @@ def _starters(partition: Partition, queue: Queue) -> None:
         require(
             application.counted_early == right,
             partition,
-            f"{application.application_id}: counted early",
+            "{}: counted early",
+            application.application_id,
         )
         count += right
-    require(queue.counted_early == count, partition, f"{queue.path} miscounts applications early")
+    require(queue.counted_early == count, partition, "{} miscounts applications early", queue.path)
 
 
 def _turns(partition: Partition, queue: Queue) -> None:
     """In a StateAware leaf the oldest waiting application has the turn. Rules: QUE-41."""
     applications = queue.applications.values()
     starting = [each for each in applications if each.state == states.STARTING]
-    require(queue.turns.starting == len(starting), partition, f"{queue.path}: who is starting")
+    require(queue.turns.starting == len(starting), partition, "{}: who is starting", queue.path)
     if queue.settings.application_sort == STATEAWARE:
         accepted = [each for each in applications if each.state == states.ACCEPTED]
         waiting: list[Application] = [each for each in accepted if each.request_groups]
         waiting.sort(key=lambda each: (each.submitted_ns, each.number))
         holder = waiting[0] if waiting and not starting else None
-        require(queue.turns.holder is holder, partition, f"{queue.path}: a wrong turn")
+        require(queue.turns.holder is holder, partition, "{}: a wrong turn", queue.path)

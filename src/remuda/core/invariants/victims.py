@@ -28,13 +28,13 @@ def check_choice(partition: Partition, choice: Preempt, now_ns: int) -> None:
     """
     request, node = choice.request, choice.node
     name = f"preemption for {request.ask.allocation_key}"
-    require(bool(choice.victims), partition, f"{name}: it has no victims")
+    require(bool(choice.victims), partition, "{}: it has no victims", name)
     distinct = len(set(choice.victims)) == len(choice.victims)
-    require(distinct, partition, f"{name}: a victim is chosen twice")
+    require(distinct, partition, "{}: a victim is chosen twice", name)
     for victim in choice.victims:
         _may_go(partition, victim, f"{name}: {victim.allocation_id}")
     _room(partition, choice, name)
-    require(node.holds(request.amounts), partition, f"{name}: the node is too small")
+    require(node.holds(request.amounts), partition, "{}: the node is too small", name)
     if choice.kind != QUEUE:
         return _required(partition, choice, name)
     leaf = choice.class_queue.leaf
@@ -49,10 +49,10 @@ def check_choice(partition: Partition, choice: Preempt, now_ns: int) -> None:
 
 def _may_go(partition: Partition, victim: Allocation, name: str) -> None:
     """The allocation may be a victim at all. Rules: PRE-13, PRE-59, PRE-82 (h)."""
-    require(victim.release_type == 0, partition, f"{name} is to be released already")
-    require(victim.preemption is None, partition, f"{name} is a victim already")
-    require(victim.replaces is None, partition, f"{name} is in flight")
-    require(REQUIRED_NODE not in victim.ask.tags, partition, f"{name} is bound to its node")
+    require(victim.release_type == 0, partition, "{} is to be released already", name)
+    require(victim.preemption is None, partition, "{} is a victim already", name)
+    require(victim.replaces is None, partition, "{} is in flight", name)
+    require(REQUIRED_NODE not in victim.ask.tags, partition, "{} is bound to its node", name)
 
 
 def _room(partition: Partition, choice: Preempt, name: str) -> None:
@@ -60,15 +60,15 @@ def _room(partition: Partition, choice: Preempt, name: str) -> None:
     freed = [each for each in choice.victims if each.node is choice.node]
     for index, amount in choice.request.amounts.need:
         room = amount_at(choice.node.available, index) + _sum(freed, index)
-        require(amount <= room, partition, f"{name}: too little is freed on the node")
+        require(amount <= room, partition, "{}: too little is freed on the node", name)
 
 
 def _required(partition: Partition, choice: Preempt, name: str) -> None:
     """Victims on a required node have no higher priority than the ask. Rules: PRE-41."""
     for victim in choice.victims:
         lower = victim.ask.priority <= choice.request.ask.priority
-        require(lower, partition, f"{name}: a victim of higher priority")
-        require(victim.node is choice.node, partition, f"{name}: a victim elsewhere")
+        require(lower, partition, "{}: a victim of higher priority", name)
+        require(victim.node is choice.node, partition, "{}: a victim elsewhere", name)
 
 
 def _in_reach(partition: Partition, choice: Preempt, victim: Allocation, name: str) -> None:
@@ -77,17 +77,17 @@ def _in_reach(partition: Partition, choice: Preempt, victim: Allocation, name: s
     Rules: PRE-7, PRE-8, PRE-9, PRE-10, PRE-11, PRE-12, PRE-82 (d), (e), laws 3, PRE-6.
     """
     leaf, own = choice.class_queue.leaf, victim.application.queue
-    require(own is not leaf, partition, f"{name} is in the queue of the ask")
+    require(own is not leaf, partition, "{} is in the queue of the ask", name)
     common = _common(leaf, own)
     for queue in leaf.path_up[: leaf.path_up.index(common)]:
         fenced = queue.settings.preemption_policy == FENCE
-        require(not fenced, partition, f"{name} is outside the fence at {queue.path}")
+        require(not fenced, partition, "{} is outside the fence at {}", name, queue.path)
     for queue in own.path_up:
         disabled = queue.settings.preemption_policy == DISABLED
-        require(not disabled, partition, f"{name}: {queue.path} has preemption disabled")
+        require(not disabled, partition, "{}: {} has preemption disabled", name, queue.path)
     asks = _priority_below(leaf, common, choice.request.ask.priority)
     has = _priority_below(own, common, victim.ask.priority)
-    require(has <= asks, partition, f"{name} has a higher priority")
+    require(has <= asks, partition, "{} has a higher priority", name)
 
 
 def _priority_below(leaf: Queue, common: Queue, priority: int) -> int:
@@ -110,7 +110,7 @@ def _within_maxima(partition: Partition, choice: Preempt, leaf: Queue, name: str
                 if queue.promised is not None:
                     used += amount_at(queue.promised, index)
                 fits = used + amount <= amount_at(queue.maximum, index)
-                require(fits, partition, f"{name}: {queue.path} stays above its maximum")
+                require(fits, partition, "{}: {} stays above its maximum", name, queue.path)
 
 
 def _guarantees(partition: Partition, choice: Preempt, leaf: Queue, name: str) -> None:
@@ -127,7 +127,7 @@ def _guarantees(partition: Partition, choice: Preempt, leaf: Queue, name: str) -
             gone = _sum(given, index)
             if guaranteed.types >> index & 1 and gone > 0:
                 kept = _stays(queue, index) - gone >= least
-                require(kept, partition, f"{name}: {queue.path} falls below its guarantee")
+                require(kept, partition, "{}: {} falls below its guarantee", name, queue.path)
 
 
 def _beside(leaf: Queue, victims: Iterable[Allocation]) -> list[Queue]:
@@ -181,4 +181,6 @@ def _last_resort(partition: Partition, choice: Preempt, now_ns: int, name: str) 
         nodes_tried=choice.nodes_tried,
         among=partition.preempting.candidates.willing(),
     )
-    require(isinstance(other, Attempt), partition, f"{name}: those who did not opt out were enough")
+    require(
+        isinstance(other, Attempt), partition, "{}: those who did not opt out were enough", name
+    )
