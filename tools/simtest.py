@@ -142,7 +142,11 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", type=int, metavar="SEED", help="run this seed alone")
     parser.add_argument("--folder", type=Path, default=_FOLDER, help=f"default: {_FOLDER}")
     parser.add_argument(
-        "--check-every", type=int, default=1, metavar="N", help="inputs between two full checks"
+        "--check-every",
+        type=int,
+        default=0,
+        metavar="N",
+        help="check everything after so many inputs; 0: after each what it may have changed",
     )
     return parser.parse_args(arguments)
 

@@ -80,6 +80,18 @@ MISHAPS: Final = (
     "reload: guarantees added",
     "reload: guarantees removed",
     "reload: node order changed",
+    "wall clock set",
+    "machine stood still",
+    "flood of asks",
+    "ask beyond a limit",
+    "flood of nodes",
+    "storm of registrations",
+    "absurd request",
+    "ordered KeyError",
+    "ordered MemoryError",
+    "ordered RecursionError",
+    "ordered TypeError",
+    "ordered ZeroDivisionError",
 )
 
 # What the protocol had to do about it, and everyday life beside it.
@@ -103,6 +115,13 @@ DEEDS: Final = (
     "told everything again",
     "ask looked at for room",
     "node reserved, or not any more",
+    "placement judged",
+    "placement on a required node",
+    "placement under a limit of its user",
+    "placement under a limit of its group",
+    "start within a number of applications",
+    "start within a number of a user's applications",
+    "real ask of a gang placed",
 )
 
 GANGS: Final = (

@@ -32,6 +32,15 @@ class Clock:
         """Plan something ``delay`` nanoseconds from now."""
         self.at(self.now + delay, what)
 
+    def stand_still(self, duration: int) -> None:
+        """Let that much time pass at once; what was due meanwhile happens after it, in order."""
+        self.now += duration
+        late: list[tuple[int, int, Callable[[], None]]] = []
+        while self._heap and self._heap[0][0] < self.now:
+            late.append(heappop(self._heap))
+        for _, number, what in late:
+            heappush(self._heap, (self.now, number, what))
+
     def run(self, until: int) -> None:
         """Let everything happen that is due by then, and let it be then."""
         while self._heap and self._heap[0][0] <= until:
@@ -39,4 +48,4 @@ class Clock:
             assert number < EVENT_LIMIT, "the simulation does not come to rest"
             self.now = when
             what()
-        self.now = until
+        self.now = max(self.now, until)

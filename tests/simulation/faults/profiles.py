@@ -57,6 +57,9 @@ class Profile:
     restarts: int = 1
     reloads: int = 1
     pauses: int = 1
+    floods: int = 0
+    jumps: int = 0
+    absurd: int = 0
 
     @property
     def strict(self) -> bool:
@@ -97,13 +100,16 @@ def draw(seed: int, *, gangs: bool) -> Profile:
         reloads=dice.choice((0, 1, 1)),
         pauses=dice.choice((0, 1, 1)),
         judges=dice.random() < 0.5,
+        floods=dice.choice((0, 0, 1)),
+        jumps=dice.choice((0, 0, 1)),
+        absurd=dice.choice((0, 1)),
     )
 
 
 def milder(profile: Profile) -> Iterator[Profile]:
     """The same without one of the things that may go wrong, or half as long."""
     rates = ("lost", "doubled", "echoed", "stale", "twins", "preempts", "predicates", "streams")
-    weights = ("churn", "restarts", "reloads", "pauses")
+    weights = ("churn", "restarts", "reloads", "pauses", "floods", "jumps", "absurd")
     for field in (*rates, *weights):
         value = getattr(profile, field)
         if value:

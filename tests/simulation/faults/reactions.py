@@ -231,7 +231,11 @@ def _asks_rejected(shim: Shim, effect: e.AsksRejected) -> None:
         if "is not known" in refused.reason:
             _end_app(shim, app)
         else:
-            app.tasks[refused.subject].gone = True
+            task = app.tasks[refused.subject]
+            task.gone = True
+            if refused.rule == "SI-14":
+                shim.counts["ask beyond a limit"] += 1
+                shim.release_ask(task)  # a copy of it may be taken later
 
 
 def _allocations_rejected(shim: Shim, effect: e.AllocationsRejected) -> None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 from remuda.base.resources import Resource
 from remuda.core.messages import commands as c
@@ -19,35 +18,17 @@ from remuda.core.messages import queries as q
 from remuda.core.messages.application_views import ApplicationView
 from remuda.core.messages.commands import Command, ExistingAllocation
 from remuda.core.messages.effects import Effect
-from remuda.core.messages.tags import EXECUTION_TIMEOUT
 from remuda.core.scheduler import Scheduler
+from tests.simulation.faults.bounds import Bounds, Judge
+from tests.simulation.faults.ledger import Held, Identity, held_as, home_of
 from tests.simulation.faults.link import CONFIRMATIONS
 from tests.simulation.faults.manners import ENDED, Manners
-
-# RM, partition, application, identity.
-Identity: TypeAlias = tuple[str, str, str, str]
 
 ORDERS: Final = {
     c.TIMEOUT: "timed out",
     c.PREEMPTED_BY_SCHEDULER: "preempted",
     c.PLACEHOLDER_REPLACED: "replacement begun",
 }
-
-
-@dataclass
-class Held:
-    """One allocation as the core has it.
-
-    ``limited``: it has an execution timeout of its own. ``ordered``: why the RM was told to end it.
-    """
-
-    node: str
-    resource: Resource
-    placeholder: bool
-    key: str
-    limited: bool
-    ordered: int = 0
-    ordered_at: int = 0
 
 
 class Witness:
@@ -60,10 +41,11 @@ class Witness:
     the present command confirms.
     """
 
-    def __init__(self, counts: Counter[str]) -> None:
+    def __init__(self, counts: Counter[str], scheduler: Scheduler, judge: Judge) -> None:
         self.counts = counts
         self.manners = Manners(counts)
         self.held: dict[Identity, Held] = {}
+        self.bounds = Bounds(counts, scheduler, self.held, judge)
         self.leaving: set[Identity] = set()
         self.nodes: set[tuple[str, str, str]] = set()
         self.paused: set[str] = set()
@@ -97,6 +79,8 @@ class Witness:
             self._managed(command, effects)
             self._heard(effects, placed=False)
             if isinstance(command, c.UpdateApplications):
+                for new in command.new:
+                    self.bounds.submitted(command.rm_id, new)
                 for removal in command.remove:
                     self._app_is_over(command.rm_id, removal.application_id)
                     self.manners.removed(command.rm_id, removal.application_id)
@@ -107,6 +91,7 @@ class Witness:
             self._forget(command.rm_id)
             if isinstance(command, c.RegisterResourceManager):
                 self.manners.registered(command)
+                self.bounds.registered(command)
         elif isinstance(command, c.PauseResourceManager):
             (self.paused if command.timers else self.slow).add(command.rm_id)
         elif isinstance(command, c.ResumeResourceManager):
@@ -117,6 +102,7 @@ class Witness:
     def stepped(self, effects: list[Effect], now: int) -> None:
         """Timers and decisions."""
         self.now = now
+        self.bounds.begin()
         if self._dropped(effects):
             self.counts["fault of the core on its own"] += 1
         for effect in effects:
@@ -150,7 +136,9 @@ class Witness:
 
     def _forget(self, rm_id: str) -> None:
         """Everything of an RM is gone, silently (RM-9, RM-19)."""
-        self.held = {name: held for name, held in self.held.items() if name[0] != rm_id}
+        for name in [name for name in self.held if name[0] == rm_id]:
+            del self.held[name]
+        self.bounds.forget(rm_id)
         self.leaving = {name for name in self.leaving if name[0] != rm_id}
         self.nodes = {node for node in self.nodes if node[0] != rm_id}
         self.paused.discard(rm_id)
@@ -169,6 +157,7 @@ class Witness:
             del self.held[name]
         rm_id = command.rm_id
         self.nodes = {n for n in self.nodes if n[0] != rm_id or n[1] in homes}
+        self.bounds.reloaded(command)
 
     def _nodes(self, command: c.UpdateNodes, effects: list[Effect]) -> None:
         """Nodes that were created, with what already ran there (NODE-6)."""
@@ -182,6 +171,7 @@ class Witness:
             home = home_of(update)
             assert (command.rm_id, home, update.node_id) not in self.nodes, "created twice"
             self.nodes.add((command.rm_id, home, update.node_id))
+            self.bounds.created((command.rm_id, home, update.node_id), update)
             for existing in update.existing:
                 ask = existing.ask
                 self.keys.add((command.rm_id, ask.application_id, ask.allocation_key))
@@ -191,6 +181,7 @@ class Witness:
     def _gone(self, command: c.UpdateNodes) -> None:
         """Nodes that were removed; nothing may be left there (NODE-13)."""
         for update in command.nodes:
+            self.bounds.changed(command.rm_id, update)
             if update.action == c.DECOMISSION:
                 home = home_of(update)
                 self.nodes.discard((command.rm_id, home, update.node_id))
@@ -290,8 +281,10 @@ class Witness:
             elif isinstance(effect, e.AllocationsReleased):
                 for each in effect.released:
                     self._ended(effect.rm_id, each)
-            elif isinstance(effect, e.ApplicationUpdated) and effect.state in ENDED:
-                self._app_is_over(effect.rm_id, effect.application_id)
+            elif isinstance(effect, e.ApplicationUpdated):
+                self.bounds.state_is(effect.rm_id, effect.application_id, effect.state)
+                if effect.state in ENDED:
+                    self._app_is_over(effect.rm_id, effect.application_id)
 
     def _born(self, effect: e.AllocationNew, *, placed: bool) -> None:
         home, app = effect.partition, effect.ask.application_id
@@ -303,6 +296,7 @@ class Witness:
         self.held[name] = held_as(effect.ask, effect.node_id)
         if placed:
             self.counts["placed"] += 1
+            self.bounds.placed(effect)
         elif not self.swaps:
             self.counts["replacement outlived the node"] += 1
         else:
@@ -311,6 +305,7 @@ class Witness:
 
     def _app_is_over(self, rm_id: str, app: str) -> None:
         self._forget_keys(lambda key: key[:2] == (rm_id, app))
+        self.bounds.app_ended(rm_id, app)
 
     def _ended(self, rm_id: str, gone: e.ReleasedAllocation) -> None:
         name = (rm_id, gone.partition, gone.application_id, gone.allocation_id)
@@ -351,17 +346,6 @@ class Witness:
         for name in sorted({*found, *ledger}):
             mine, its = ledger.get(name), found.get(name)
             assert mine == its, f"{name}: the messages say {mine}, the core has {its}"
-
-
-def held_as(ask: c.Ask, node: str) -> Held:
-    """An allocation of an ask."""
-    limited = ask.execution_timeout_ms > 0 or EXECUTION_TIMEOUT in ask.tags
-    return Held(node, ask.resource, ask.placeholder, ask.allocation_key, limited)
-
-
-def home_of(update: c.NodeUpdate) -> str:
-    """The partition of a node."""
-    return update.attributes.get("si/node-partition", "") or "default"
 
 
 def applications(scheduler: Scheduler, rm_id: str, home: str) -> list[ApplicationView]:

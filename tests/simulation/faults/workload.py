@@ -100,7 +100,7 @@ class Workload:
             count = self.dice.choice((1, 1, 2, 3))
             app.groups[group] = (count, size)
             for _ in range(count):
-                self._add(app, size, group=group, placeholder=True)
+                self.add_task(app, size, group=group, placeholder=True)
             for _ in range(max(0, count + self.dice.choice((-1, 0, 0, 1)))):
                 self._member(app, group)
 
@@ -109,17 +109,18 @@ class Workload:
         size = dict(app.groups[group][1])
         change = self.dice.choice((0, 0, 0, 0, -1, 1))
         size["memory"] = max(1, size["memory"] + change)
-        self._add(app, size, group=group)
+        self.add_task(app, size, group=group)
 
     def _task(self, app: App) -> None:
         total = self.dice.choice((1, 1, 1, 2, 3))
         required = ""
         if self.dice.random() < 0.08 and self.truth.nodes:
             required = self.dice.choice(sorted(self.truth.nodes))
-        task = self._add(app, self.dice.choice(SIZES), total=total, required=required)
+        task = self.add_task(app, self.dice.choice(SIZES), total=total, required=required)
         task.timeout_ms = self.dice.choice((0, 0, 0, 0, 20_000, 60_000))
 
-    def _add(self, app: App, size: dict[str, int], **fields: object) -> Task:
+    def add_task(self, app: App, size: dict[str, int], **fields: object) -> Task:
+        """A task of an application; ``fields`` are those of Task."""
         key = f"task-{self.number()}"
         total = fields.pop("total", 1)
         assert isinstance(total, int)
@@ -253,16 +254,16 @@ class Workload:
         """A machine is gone."""
         node = self._some_node()
         if node is not None:
-            self._lose(node)
+            self.lose(node)
 
     def lose_swapping_node(self) -> None:
         """A machine is gone on which a placeholder is being replaced (GANG-18)."""
         swap = c.PLACEHOLDER_REPLACED
         busy = [x.node for x in self.truth.containers.values() if x.ordered == swap]
         if busy:
-            self._lose(self.truth.nodes[self.dice.choice(busy)])
+            self.lose(self.truth.nodes[self.dice.choice(busy)])
 
-    def _lose(self, node: Node) -> None:
+    def lose(self, node: Node) -> None:
         """All that ran there is gone, too; users start their work anew."""
         self.counts["node lost"] += 1
         del self.truth.nodes[node.name]
@@ -282,7 +283,7 @@ class Workload:
             task.total += 1
             again = task
         else:
-            again = self._add(task.app, dict(task.resource), group=task.group)
+            again = self.add_task(task.app, dict(task.resource), group=task.group)
         self.shim.send_ask(again)
 
     def drain(self) -> None:

@@ -12,6 +12,7 @@ from remuda.core.messages.effects import Effect
 from tests.port import one_by_one
 from tests.simulation.faults import configurations
 from tests.simulation.faults.clock import MINUTE, Clock
+from tests.simulation.faults.excesses import Excesses
 from tests.simulation.faults.host import CHECKED, Host
 from tests.simulation.faults.link import Link
 from tests.simulation.faults.mishaps import Mishaps, is_known
@@ -55,11 +56,13 @@ class World:
             self.counts,
             one_by_one(picky),
             picky_about_victims,
+            judge=picky,
         )
         self.host.on_fault = self._failed
         self.shims: list[Shim] = []
         self.loads: list[Workload] = []
         self.mishaps: list[Mishaps] = []
+        self.excesses: list[Excesses] = []
         for rm_id in ("east", "west") if profile.twins else ("east",):
             self._join(rm_id)
 
@@ -96,6 +99,7 @@ class World:
         self.shims.append(shim)
         self.loads.append(load)
         self.mishaps.append(Mishaps(shim, load, self.dice, layout, self.shims))
+        self.excesses.append(Excesses(shim, load, self.dice))
         self.clock.after(TICK, lambda: self._tick(shim))
 
     def _failed(self, rm_id: str) -> None:
@@ -137,7 +141,7 @@ class World:
     def _act(self) -> None:
         profile = self.profile
         number = self.dice.randrange(len(self.shims))
-        load, mishaps = self.loads[number], self.mishaps[number]
+        load, mishaps, excesses = self.loads[number], self.mishaps[number], self.excesses[number]
         choices: tuple[tuple[Callable[[], None], float], ...] = (
             (load.act, 30),
             (load.churn, 6 * profile.churn),
@@ -149,6 +153,12 @@ class World:
             (mishaps.stop_something, 0.5 * profile.reloads),
             (mishaps.break_link, profile.pauses),
             (mishaps.hold, 0.5 * profile.pauses),
+            (excesses.flood_asks, 0.5 * profile.floods),
+            (excesses.flood_nodes, 0.5 * profile.floods),
+            (excesses.register_often, 0.3 * profile.floods),
+            (excesses.set_clock, profile.jumps),
+            (excesses.stand_still, 0.5 * profile.jumps),
+            (excesses.be_absurd, 2 * profile.absurd),
         )
         weights = [weight for _, weight in choices]
         (what,) = self.dice.choices([what for what, _ in choices], weights)
