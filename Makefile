@@ -10,7 +10,7 @@ COMPILED := build/compiled
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help setup shell ldap etcd kube run test test-compiled test-kubernetes check fix rules long bench compile wheel reproducible proto schema openapi python-api diagrams lock simtest fuzz mutants takeovers clean
+.PHONY: help setup shell ldap etcd kube run test test-compiled test-kubernetes check fix rules long bench compile wheel reproducible proto schema openapi python-api diagrams lock simtest fuzz mutants takeovers chaos clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -150,6 +150,11 @@ COUNT ?= 200
 
 takeovers: etcd ## kill the active one of two schedulers under load, COUNT times (200, about 20 minutes)
 	@$(BIN)/python -m tools.takeovers --count $(COUNT)
+
+SEED ?= 1
+
+chaos: setup ## break a running scheduler and its surroundings, for BUDGET (10m) from SEED (1) on
+	@$(BIN)/python -m tools.chaos --budget $(BUDGET) --seed $(SEED)
 
 clean: ## remove everything that was installed or generated
 	@rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
