@@ -91,7 +91,7 @@ def _is_ours(kind: type) -> bool:
 
 
 def _signature(found: Callable[..., object], skipped: int = 0) -> str:
-    """What is passed and returned, with the types as they are written."""
+    """Return the parameters and the result, with the types as the source writes them."""
     signature = inspect.signature(found)
     parts: list[str] = []
     for parameter in list(signature.parameters.values())[skipped:]:

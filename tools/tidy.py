@@ -123,7 +123,7 @@ def re_export(module: Module) -> Iterator[str]:
 
 
 def unfinished(module: Module) -> Iterator[str]:
-    """What is left to do stands in an issue, not in the code."""
+    """Find notes of work to be done later; they belong in an issue."""
     for number, line in enumerate(module.source.splitlines(), 1):
         if found := UNFINISHED.search(line):
             yield f"{module.name}:{number}: {found[0]}"
@@ -148,7 +148,7 @@ def retired(module: Module) -> Iterator[str]:
 
 
 def unordered(module: Module) -> Iterator[str]:
-    """Nothing in the core may depend on the order of a set, or on equality of floats."""
+    """Find code of the core that depends on the order of a set, or on equality of floats."""
     if not module.in_core:
         return
     for node in ast.walk(module.tree):

@@ -1,4 +1,4 @@
-"""What is measured while the shim runs. Only the loop writes; a scrape reads."""
+"""The figures that the shim measures while it runs. Only the loop writes; a scrape reads."""
 
 from __future__ import annotations
 

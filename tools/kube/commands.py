@@ -26,7 +26,7 @@ class FailedError(CannotError):
 
 
 class Clock:
-    """What is left of the time that all steps have together."""
+    """The rest of the time that all steps have together."""
 
     def __init__(self, minutes: float) -> None:
         self._minutes = minutes

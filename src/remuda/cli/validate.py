@@ -52,9 +52,9 @@ class Output(StrEnum):
 
 @message
 class FileVerdict:
-    """What was found in one file.
+    """The findings in one file.
 
-    ``readable`` False: nothing is known about its content, the one problem says why.
+    ``readable`` False: its content is unknown, and the one problem says why.
     ``partitions`` and ``queues`` count what a valid file configures, root queues included.
     """
 

@@ -137,7 +137,7 @@ class NameFilter:
 
 @message
 class FilterConfig:
-    """Whom a placement rule is for (chapter 20 section 6).
+    """The users and groups that a placement rule is for (chapter 20 section 6).
 
     ``deny``: those who match are refused, else all who do not. None: that part was not given;
     with neither part the filter decides by ``deny`` alone.

@@ -181,7 +181,7 @@ class Scheduler:
             try:
                 self._step(turn, limit, timers=timers)
             except Exception as fault:  # noqa: BLE001 - whatever it is, it is ours
-                # With one RM less, what is due for the others follows.
+                # The RM is dropped; the others get the decisions and timers that are due.
                 self._contain(turn, fault, blamed)
             else:
                 return turn.effects
@@ -294,8 +294,8 @@ class Scheduler:
         """Drop the RM for which a fault happened, and finish the turn for the others.
 
         ``blamed``: the RMs that were dropped in this call.
-        Raises: the fault, if nobody watches for them, or if no RM can be blamed, or one for the
-        second time.
+        Raises: the fault itself, if ``contain_faults`` was not called, if the core was working for
+        no RM, or if this RM was dropped in this call already.
         Implements: SI-15.
         """
         while True:

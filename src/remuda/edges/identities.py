@@ -1,4 +1,4 @@
-"""Who may call: the file of identities that gRPC and the HTTP API share (EXT-23, REST-1).
+"""The file of identities that gRPC and the HTTP API share: it names all callers (EXT-23, REST-1).
 
 It is read when the service starts, so that a mistake is reported at once, and again when it changes
 (EXT-27). It has only hashes of tokens and names in certificates, so it is no secret.

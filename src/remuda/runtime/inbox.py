@@ -71,7 +71,7 @@ class _Queue(Generic[T]):
 
 
 class Inbox(Generic[T]):
-    """First in, first out for each RM; any number of senders, one receiver.
+    """A queue for each RM, first in, first out; any number of senders, one receiver.
 
     Args:
         capacity: elements that may wait; a quarter of them for one RM.

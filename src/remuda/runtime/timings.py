@@ -55,11 +55,11 @@ class HistogramView:
 
 @message
 class TimingsView:
-    """What was measured since the start.
+    """Measured times since the start.
 
     ``steps``: each step, with ``allocations`` made in all of them; ``placing``: those that made
-    one or more (MET-10). ``cycles``: the time of the
-    steps from work to rest, without the pauses for handing out. ``questions``: each question of
+    one or more (MET-10). ``cycles``: the time of the steps from the first decision until no work is
+    left, without the pauses in which effects are handed out. ``questions``: each question of
     predicates that was answered or given up, the questions being about ``nodes_asked`` nodes in
     all; ``tries``: those after which a node was acceptable (MET-12). ``attempts``: each attempt to
     preempt (MET-13). ``victim_questions``: each question about victims.

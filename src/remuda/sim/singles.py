@@ -116,7 +116,7 @@ class Singles:
         return (ask,)
 
     def confirmations(self) -> tuple[AllocationRelease, ...]:
-        """Nothing is to be confirmed at once."""
+        """Return none: no allocation has to be confirmed at once."""
         return ()
 
     def placed(self, effect: AllocationNew) -> Begun:
@@ -127,7 +127,7 @@ class Singles:
         return Begun((effect.node_id,), effect.allocation_id)
 
     def released(self, effect: AllocationsReleased) -> None:
-        """Nothing ends at once."""
+        """Do nothing: the release of a single task needs no further step."""
 
     def updated(self, effect: ApplicationUpdated) -> bool:
         """No state keeps a task from running."""
@@ -148,7 +148,7 @@ class Singles:
         return task.task_id in self._running
 
     def refused(self, application_id: str, rule: str) -> bool:
-        """Nothing may be refused."""
+        """Return False: no refusal is expected."""
         return False
 
     def ended(self, task: Task) -> None:

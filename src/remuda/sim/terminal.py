@@ -30,7 +30,7 @@ def show(figures: Figures, speed: Speed, out: TextIO) -> None:
 
 @contextmanager
 def progress_bar(total: int, err: TextIO) -> Iterator[Progress]:
-    """Show how many tasks are through, on a terminal only."""
+    """Show how many tasks are done, on a terminal only."""
     if not _is_rich(err):
         yield _silent
         return
@@ -43,12 +43,12 @@ def progress_bar(total: int, err: TextIO) -> Iterator[Progress]:
 
 
 def _is_rich(stream: TextIO) -> bool:
-    """Whether people watch, and the library for them is there: it is in the extra ``simulate``."""
+    """Whether a stream is a terminal, and the extra ``simulate`` with rich is installed."""
     return stream.isatty() and find_spec("rich") is not None
 
 
 def _silent(done: int) -> None:
-    """Nobody is watching."""
+    """Show no progress, because the output is no terminal."""
 
 
 def _show_rich(table: Table, out: TextIO) -> None:

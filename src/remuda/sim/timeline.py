@@ -25,7 +25,7 @@ class Sample:
 
 @final
 class Timeline:
-    """What is in use and pending now, its history, and the highest use ever seen.
+    """The amounts in use and pending now, their history, and the highest use so far.
 
     ``types``: the resource types some node has, sorted; ``capacity``: their totals. ``pending``:
     tasks submitted that have not started, or have to start anew.

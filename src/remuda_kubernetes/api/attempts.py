@@ -37,7 +37,7 @@ class CallSettings:
 
 @dataclass
 class CallFigures:
-    """What is counted, for metrics.
+    """Counts for metrics.
 
     Ended calls by verb and result, calls that have not ended, requests in flight.
     """

@@ -59,7 +59,7 @@ class Calls:
 
     @property
     def figures(self) -> CallFigures:
-        """What is counted of the calls."""
+        """Return the counts of calls."""
         return self._attempts.figures
 
     # ---------------------------------------------------------------- pods

@@ -64,7 +64,7 @@ class ElectionSettings:
 
 
 class _Seen(NamedTuple):
-    """What was read of the lease; that it differs is all that counts."""
+    """The lease as it was read last; only a difference from it matters."""
 
     holder: str
     renewed: str

@@ -59,7 +59,7 @@ Room = Callable[[], bool]
 
 @dataclass
 class EventFigures:
-    """What is counted: notices posted, those counted by a series only, requests, what was lost.
+    """Counts: notices posted, notices counted by a series only, requests, notices lost.
 
     ``held_back``: their object had too many; ``dropped``: the queue was full; ``failed``: the
     server did not take them.

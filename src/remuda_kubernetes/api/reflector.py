@@ -73,7 +73,7 @@ class ReflectorSettings:
 
 @dataclass
 class ReflectorFigures:
-    """What is counted since the start, for metrics."""
+    """Counts since the start, for metrics."""
 
     events: int = 0
     bookmarks: int = 0

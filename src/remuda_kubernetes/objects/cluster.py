@@ -80,7 +80,7 @@ class StatefulSet(KubernetesObject, frozen=True):
 
 
 class LeaseSpec(Value, frozen=True):
-    """Who holds a lease, since when, for how long. Times are texts of RFC 3339 in microseconds."""
+    """The holder of a lease, since when, for how long. Times are RFC 3339 with microseconds."""
 
     holder_identity: str | None = None
     lease_duration_seconds: int | None = None

@@ -146,7 +146,7 @@ class CsiStorageCapacity(KubernetesObject, frozen=True):
 
 
 class AttachmentSource(Value, frozen=True):
-    """What is attached."""
+    """The volume that is attached."""
 
     persistent_volume_name: str | None = None
 

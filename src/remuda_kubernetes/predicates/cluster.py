@@ -161,7 +161,7 @@ class Cluster:
     def explain(self, pod: Pod, node_names: Sequence[str]) -> Verdicts:
         """Return why nodes refuse a pod, for people: all nodes, to run there.
 
-        Nobody waits for another verdict after this, so it does not decide about what is woken.
+        The answer is only shown, so it does not decide which changes wake the pod.
         Raises: ObjectError.
         """
         return self._judge(pod, node_names, allocate=True, want=len(node_names))

@@ -107,7 +107,7 @@ def joined(state: State, task: Task) -> None:
 def task_bound(state: State, task: Task) -> None:
     """Take in that a task has its node: the gang may be complete.
 
-    Of a large gang all tasks are looked at only when so many have a node that it can be.
+    All tasks of a large gang are looked at only when enough tasks have a node to complete it.
     """
     application = task.application
     application.lacking -= 1

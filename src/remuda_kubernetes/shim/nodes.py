@@ -45,7 +45,7 @@ def changed(state: State, old: Node | None, new: Node | None) -> None:
 def add(state: State, nodes: list[Node]) -> None:
     """Tell the scheduler of nodes that it does not know; broken ones are left out.
 
-    Nothing is placed on them until they are opened.
+    The scheduler places no pod on them until they are opened.
     """
     infos = []
     for node in nodes:

@@ -112,7 +112,7 @@ class Application:
 
 @dataclass(slots=True, eq=False)
 class Recovery:
-    """What is left to do after a registration.
+    """The work that is left after a registration.
 
     ``untold``: uids of pods that the scheduler is not told of yet, in their order. ``decided``:
     tasks of before the registration that have a node only the shim knows of. ``answers``: those of

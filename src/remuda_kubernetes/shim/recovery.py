@@ -63,7 +63,7 @@ def _register_if_lost(state: State) -> None:
 
 
 def registered(state: State) -> None:
-    """Tell the scheduler all there is. What it knew before is void.
+    """Tell the scheduler all objects. Its earlier knowledge is void.
 
     Many pods are told in several steps, so that the lease is renewed and objects are taken in
     between. Answers of the scheduler, results of calls and timers wait until all pods were told.

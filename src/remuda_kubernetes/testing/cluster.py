@@ -54,7 +54,7 @@ _UNSTORED: Final = frozenset({"kind", "apiVersion"})
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Who writes, whether only to see what would happen, and whether by a patch."""
+    """The author of a write, whether it is only a trial, and whether it is a patch."""
 
     manager: str = "unknown"
     api_version: str = "v1"

@@ -62,7 +62,7 @@ class _Watch(Protocol):
 
 @dataclass(eq=False)
 class Faults:
-    """What is wrong with a server at the moment.
+    """The faults of a server at the moment.
 
     ``latency``: seconds before each answer; ``latency_of`` adds to it by request. ``stale``:
     watches stay open and get nothing.

@@ -1,4 +1,4 @@
-"""Who wrote which field, for server-side apply: conflicts, and fields that an applier gives up.
+"""Owners of fields, for server-side apply: conflicts, and fields that an applier gives up.
 
 The creator of an object owns every field that nobody else owns, so that only changes by others cost
 something. `metadata.managedFields` is not shown.

@@ -38,7 +38,7 @@ class Ask:
 
     @property
     def writer(self) -> Writer:
-        """Who writes."""
+        """Return the author of a write."""
         patched = self.verb == "patch"
         return Writer(self.manager, self.form.api_version, self.dry_run, patched)
 

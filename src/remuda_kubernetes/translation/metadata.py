@@ -33,7 +33,7 @@ _NO_FINDINGS: Final[tuple[Finding, ...]] = ()
 
 
 class User(msgspec.Struct, frozen=True):
-    """Who an application belongs to. Without groups, the scheduler looks them up."""
+    """The owner of an application. Without groups, the scheduler looks them up."""
 
     name: str
     groups: tuple[str, ...] = ()

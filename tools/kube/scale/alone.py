@@ -47,7 +47,7 @@ _DONE: Final = Answer(201, b"{}", {})
 
 @dataclass(frozen=True, slots=True)
 class Alone:
-    """What was measured.
+    """The measured figures.
 
     Processor time is in microseconds for each pod: that of the shim's process, of its loop alone,
     and of the scheduler. ``questions`` about nodes, ``verdicts``, ``events``: of all pods together.

@@ -27,7 +27,7 @@ _APPLICATIONS: Final = 10
 
 @message
 class GrpcShape:
-    """What is sent: by how many clients, how many asks altogether, how many in a message.
+    """The load: the number of clients, of all asks, and of asks in a message.
 
     ``nodes``: of all clients together. ``rate``: asks a second of all clients together; 0: as fast
     as the wire takes them.

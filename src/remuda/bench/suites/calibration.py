@@ -1,6 +1,6 @@
-"""A fixed loop of plain Python, timed beside each run: whether the machine was equally fast.
+"""A fixed loop of plain Python, timed beside each run to show whether the machine was equally fast.
 
-What it takes depends on the machine, its clock and whatever else runs, but not on the scheduler.
+Its time depends on the machine, its clock and other programs, but not on the scheduler.
 """
 
 from __future__ import annotations

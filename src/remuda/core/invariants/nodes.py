@@ -29,7 +29,7 @@ def check_utilisation(partition: Partition) -> None:
 
 
 def _allocations(partition: Partition) -> None:
-    """What is allocated is the sum of the allocations; available follows from it (NOD-2)."""
+    """The allocated amount is the sum of the allocations; available follows from it (NOD-2)."""
     count = 0
     leaving: list[Allocation] = []
     for node in partition.nodes.values():

@@ -56,7 +56,7 @@ class UnregisterResourceManager:
 
 @message
 class PauseResourceManager:
-    """Nothing is decided for an RM until it is resumed. No answer. Repeating is harmless.
+    """The core decides nothing for an RM until it is resumed. No answer. Repeating is harmless.
 
     ``timers`` True: its connection is lost. Its timers stand still too, and it is stopped if that
     lasts too long (RM-15, RM-18). False: it only takes no messages at the moment (EXT-6). An RM may

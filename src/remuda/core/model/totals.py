@@ -19,7 +19,7 @@ KEPT: Final = 10_000
 
 @final
 class Totals:
-    """What was counted since the start. Rules: MET-6, MET-7, MET-9, MET-17, MET-19, MET-51.
+    """Counts since the start. Rules: MET-6, MET-7, MET-9, MET-17, MET-19, MET-51.
 
     Applications: ``submitted``, of these ``accepted`` and ``rejected``; ``completed``, ``failed``.
     Allocations: ``allocated``, among them ``recovered`` ones that resource managers reported;
@@ -60,7 +60,7 @@ class Totals:
 
 @final
 class LeafCounts:
-    """What was counted in one leaf. Implements: MET-35. Rules: MET-24, MET-27, MET-34, MET-42.
+    """Counts of one leaf. Implements: MET-35. Rules: MET-24, MET-27, MET-34, MET-42.
 
     ``allocated`` and ``released``: allocations that began and ended; a confirmed replacement of a
     placeholder counts as neither. ``completed`` and ``failed``: applications by the way they ended.

@@ -27,9 +27,9 @@ from remuda.telemetry.audit.records import (
 
 @dataclass(slots=True)
 class Deed:
-    """What is being done, to be completed while it is: ``refusal`` "" if it succeeds.
+    """A deed in progress; the code that performs it fills in the fields.
 
-    ``target``: the object; "" for the method that was called.
+    ``target``: the object; "" for the method that was called. ``refusal``: "" if it succeeds.
     """
 
     what: str

@@ -1,4 +1,4 @@
-"""Who may change the settings of the whole process through an extra map (KV-6).
+"""Decides which callers may change settings of the whole process by an extra map (KV-6).
 
 Event tracking, the buffer and the streams of events, the levels of loggers and the health checks
 belong to the process, and every resource manager would change them for all others. Core thread.

@@ -100,4 +100,4 @@ class _Unprepared:
         raise ResolutionError("the LDAP settings were not read when the configuration was loaded")
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is nothing to close."""

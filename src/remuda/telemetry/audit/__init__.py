@@ -1,5 +1,5 @@
-"""The audit log: who did what that matters for security, from where, and whether it was refused.
+"""The audit log: deeds that matter for security, each with its caller, address and outcome.
 
-Edges hand records to an ``Audit``, a function; they know neither the file nor its thread. Whoever
-records a new kind of deed adds it to the table in records.py.
+Edges hand records to an ``Audit``, a function; they know neither the file nor its thread. A new
+kind of deed belongs in the table of records.py.
 """

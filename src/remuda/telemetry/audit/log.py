@@ -1,9 +1,9 @@
-"""Keeps audit records: counts them, and has a thread of its own write them to files.
+"""Keeps audit records: counts them, and writes them to files on a separate thread.
 
-Whoever records never waits for the disk: records wait in a queue of a fixed length. If it is full
-they are lost, and the next line says how many. Refusals are what a stranger can cause at will, so
-only some of each kind become lines; otherwise a stranger could fill the files, and so remove what
-is in them.
+A caller of ``record`` never waits for the disk: records wait in a queue of a fixed length. If it is
+full, they are lost, and the next line says how many. A stranger can cause as many refusals as it
+likes, so only some of each kind become lines. Otherwise the stranger could fill the files until
+older lines are gone.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class AuditSettings:
 
 
 class AuditLog:
-    """Counts records and writes them. ``start`` before the first record is to be written.
+    """Counts records and writes them. Call ``start`` before the first record has to be written.
 
     Args:
         files: where lines go; None: nowhere.
@@ -107,7 +107,7 @@ class AuditLog:
 
     @contextmanager
     def kept(self, version: str) -> Iterator[None]:
-        """Write while the scheduler serves, and that it does."""
+        """Write records while the scheduler serves, the first and the last about start and stop."""
         self.start()
         self.record(Record(START, target=version))
         try:
@@ -222,7 +222,7 @@ class AuditLog:
             return self._waiting[0] if self._waiting else None
 
     def _written(self) -> None:
-        """Take the oldest line away, which is on the disk."""
+        """Remove the oldest line from the queue: it is written."""
         with self._changed:
             self._waiting.popleft()
             recovered, self._broken = self._broken, False

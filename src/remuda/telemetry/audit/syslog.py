@@ -1,7 +1,7 @@
 """Sends the lines of the audit log to a syslog as well (RFC 5424), so that they leave the machine.
 
-A line is a datagram, to a socket of this machine (``/dev/log``) or to a port of another. Nobody
-answers, so a line may be lost without notice; the files are what counts.
+A line is a datagram, to a socket of this machine (``/dev/log``) or to a port of another. A syslog
+sends no answer, so a line may be lost without notice; only the files are complete.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What is done when a timer runs out."""
+"""Carries out timers that run out."""

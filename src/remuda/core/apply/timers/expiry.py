@@ -38,10 +38,10 @@ def expire_due(turn: Turn) -> None:
 
 
 def _run(turn: Turn, partition: Partition, deadline: Deadline) -> None:
-    """Carry out what one timer was set for. Rules: APP-16.
+    """Carry out one timer. Rules: APP-16.
 
-    Nothing for RESERVATION_AGE: each call ends with a review of reservations, and this timer only
-    causes a call when a reservation gets too old.
+    RESERVATION_AGE needs no action here: each call ends with a review of reservations, and this
+    timer only causes a call when a reservation gets too old.
     """
     if deadline.what in _OF_PARTITIONS:
         _OF_PARTITIONS[deadline.what](turn, partition)

@@ -55,7 +55,7 @@ def _place(found: Slice, application: Application) -> None:
 
 
 def _asks(found: Slice, application: Application) -> None:
-    """What is pending, and the room promised, is that of its asks. Rules: PRE-89."""
+    """Compare the pending amount and the promised room with the asks. Rules: PRE-89."""
     requests = application.requests
     if len(requests) > PARTS_LIMIT:
         return
@@ -101,9 +101,9 @@ def _promise(found: Slice, application: Application, request: Request, sum_: Vec
 
 
 def _usage(found: Slice, application: Application) -> None:
-    """What is allocated is the sum of its real allocations, or of its placeholders.
+    """Compare the allocated amounts with the sums of real allocations and of placeholders.
 
-    Its victims are those of a preemption. Rules: PRE-34.
+    Each victim among them must belong to a preemption. Rules: PRE-34.
     """
     held = application.allocations
     if len(held) > PARTS_LIMIT:

@@ -70,11 +70,11 @@ def _plainly_balanced(node: Node) -> bool:
 
 
 def _holdings(found: Slice, node: Node) -> None:
-    """Each allocation is of this node, with these amounts, and its application knows it.
+    """Compare the allocations of a node with those of its applications, and the sum with its parts.
 
-    What is allocated is their sum. Applications are not asked the other way round, because to look
-    an object up in one of many thousand dictionaries is most of the cost; if an application had
-    more, the counts of the partition would differ (see totals.py).
+    Allocations that only an application has are not looked for: one look-up in each of many
+    thousand dictionaries would be most of the cost. The counts of the partition would differ then
+    (see totals.py).
     """
     odd = [
         each

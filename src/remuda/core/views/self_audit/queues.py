@@ -71,7 +71,7 @@ def _victims(partition: Partition) -> dict[str, list[Amounts]]:
 
 
 def _allocated(found: Slice, queue: Queue) -> None:
-    """What is allocated is that of its children and applications; the tree is in order."""
+    """Compare the allocated amount with children and applications, and check parents and paths."""
     applications = queue.applications.values()
     rows = [child.allocated.amounts for child in queue.children.values()]
     rows += [each.allocated.amounts for each in applications]
@@ -86,7 +86,7 @@ def _allocated(found: Slice, queue: Queue) -> None:
 
 
 def _pending(found: Slice, queue: Queue, victims: list[Amounts]) -> None:
-    """What is pending, preempted and promised is that of its children and applications."""
+    """Compare pending, preempting and promised amounts with children and applications."""
     applications, children = queue.applications.values(), queue.children.values()
     path = queue.path
     rows = [each.pending.amounts for each in children]

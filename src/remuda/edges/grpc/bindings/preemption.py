@@ -215,7 +215,7 @@ class Preemption:
     def _divide(self, whole: _Whole, places: Iterable[int], tries: int) -> None:
         """Make parts of some items that can be sent, and queue them. Rules: EXT-18.
 
-        Of a question for the first success only what one call has room for is asked.
+        A question for the first success is cut to the items that fit into one call.
         """
         wanted = list(places)
         if whole.first and wanted:

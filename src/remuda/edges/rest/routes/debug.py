@@ -182,7 +182,7 @@ async def _cmdline(_views: Views, _asked: Asked) -> object:
 
 
 async def _symbol(_views: Views, _asked: Asked) -> object:
-    """Nothing to look up: stacks here have names, not addresses (REST-55)."""
+    """Answer that there are no symbols: stacks here have names, not addresses (REST-55)."""
     return _text("num_symbols: 0\n")
 
 

@@ -66,7 +66,7 @@ class Limit(_GoShape, kw_only=True):
 
 
 class Filter(_GoShape, kw_only=True):
-    """Whom a placement rule is for."""
+    """The users and groups that a placement rule is for."""
 
     type: str
     users: list[str] = msgspec.field(default_factory=list)

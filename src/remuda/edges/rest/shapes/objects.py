@@ -161,7 +161,7 @@ class Request(Shape, kw_only=True):
 
 
 class PreemptedBy(Shape, kw_only=True):
-    """Whose victim an allocation is (REST-127). A quota has no ask."""
+    """The ask or quota that an allocation was preempted for (REST-127). A quota has no ask."""
 
     number: int
     kind: str

@@ -19,7 +19,7 @@ from remuda.edges.rest.shapes.objects import Shape
 
 
 class PlacementFilter(Shape, kw_only=True):
-    """Whom a rule is for: names, or one expression, for users and for groups."""
+    """The users and the groups that a rule is for, each as names or as one expression."""
 
     type: str
     user_list: list[str] = msgspec.field(default_factory=list)

@@ -39,8 +39,8 @@ class Room:
 
     The first ``SMALL`` bytes of a body need no place, so a small body never waits. If all places
     are taken and others wait, a body that is still arriving after ``PATIENCE_SECONDS`` loses its
-    place, so clients that never finish delay the others for so long at most. Of those that wait,
-    one comes first whose address has the fewest places.
+    place, so clients that never finish delay the others for so long at most. The next free place
+    goes to the waiting body whose address has the fewest places.
     """
 
     def __init__(self, places: int) -> None:

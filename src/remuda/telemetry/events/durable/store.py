@@ -247,7 +247,7 @@ class MemoryEvents:
         return []
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no file is open."""
 
 
 def _reason(error: Exception) -> str:
