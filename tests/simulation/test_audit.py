@@ -156,7 +156,9 @@ LAWS: Final[dict[str, tuple[Callable[[Placing], None], ...]]] = {
 
 
 @pytest.mark.parametrize(
-    "law,lie", [(law, lie) for law, lies in LAWS.items() for lie in lies], ids=str
+    "law, lie",
+    [(law, lie) for law, lies in LAWS.items() for lie in lies],
+    ids=lambda each: each if isinstance(each, str) else each.__name__,
 )
 def test_a_placement_that_breaks_a_law_is_found(law: str, lie: Callable[[Placing], None]) -> None:
     placing = Placing()
