@@ -55,7 +55,7 @@ DEEDS: Final[Mapping[str, str]] = {
     SET_LOG_LEVEL: "the level of a logger was changed",
     READ_STATE_DUMP: "a state dump was read",
     READ_DEBUG: "stacks, a profile or memory were looked at",
-    AUTHENTICATE: "a caller could not show who it is",
+    AUTHENTICATE: "a caller could not prove its identity",
     AUTHORIZE: "a known caller asked for something that its identity may not do",
     LOCK_OUT: "an address is refused for a while, because too many wrong tokens came from it",
 }
