@@ -26,6 +26,14 @@ def address_text(address: Address) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 @lru_cache(maxsize=_SOURCES_REMEMBERED)
 def source(host: str) -> str:
     """Return the common part of the addresses of one source: all of IPv4, half of IPv6.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import ssl
 from dataclasses import field
@@ -12,7 +11,7 @@ from typing import Final
 
 from remuda.base.message import message
 from remuda.edges.access_file import AccessFile, Read
-from remuda.edges.addresses import Address, address_text
+from remuda.edges.addresses import Address, address_text, is_loopback
 from remuda.edges.callers import KnownCallers
 from remuda.edges.certificates import TlsFiles, following_context
 from remuda.edges.grpc.security import Security, read_security
@@ -118,13 +117,6 @@ def read_protection(grpc: Files, rest: Files) -> Protection:
 
 
 def _warn(purpose: str, address: Address, danger: str) -> None:
-    if danger and not _is_loopback(address[0]):
+    if danger and not is_loopback(address[0]):
         text = "%s listens on %s: %s; see SECURITY.md"
         _log.warning(text, purpose, address_text(address), danger)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

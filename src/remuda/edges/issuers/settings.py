@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec
@@ -14,6 +13,7 @@ import msgspec
 
 from remuda.base.errors import UsageError
 from remuda.base.message import message
+from remuda.edges.addresses import is_loopback
 from remuda.edges.rights import Identity, RightsEntry, read_rights
 
 # Algorithms of signatures with a pair of keys. The others prove nothing (`none`), or with a secret
@@ -186,11 +186,3 @@ def _place(where: str, path: Path, entry: IssuerEntry) -> Path | SplitResult:
         text = "keys-url is in clear text, which is for loopback only"
         raise UsageError(f"{where}: {text}: everybody on the path could replace the keys")
     return place
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
