@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from contextvars import ContextVar
 from dataclasses import replace
@@ -25,6 +24,7 @@ from remuda.base.message import message
 from remuda.edges.addresses import source_of_peer
 from remuda.edges.callers import Found, KnownCallers, Proof
 from remuda.edges.grpc.refusals import Context, RefusalError, abort
+from remuda.edges.grpc.wrapping import Wrapping
 from remuda.edges.lockout import RefusedTokenError
 from remuda.edges.recent_callers import RecentCallers
 from remuda.edges.rights import ANY_RM, Identity
@@ -169,7 +169,7 @@ def act_as(who: Caller) -> None:
     _caller.set(who)
 
 
-class Access(grpc.aio.ServerInterceptor):
+class Access(Wrapping):
     """Lets calls of known identities through; of everybody if none was given at the start.
 
     Streams end when their caller loses its rights; other calls are short.
@@ -178,41 +178,12 @@ class Access(grpc.aio.ServerInterceptor):
     """
 
     def __init__(self, callers: KnownCallers, audit: Audit = no_audit) -> None:
+        super().__init__(left_alone=_OPEN)
         self._callers = callers
         self._recent = RecentCallers(callers)
         self._audit = audit
-        # By method. The services of a server do not change, and making a handler costs as much as
-        # finding out who calls.
-        self._handlers: dict[str, Any] = {}
 
-    async def intercept_service(
-        self,
-        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Any]],
-        handler_call_details: grpc.HandlerCallDetails,
-    ) -> Any:
-        """Return the handler of a method, which looks at its caller first."""
-        method = handler_call_details.method
-        handler = self._handlers.get(method)
-        if handler is None:
-            handler = await continuation(handler_call_details)
-            if handler is None or method.startswith(_OPEN):
-                return handler
-            handler = self._handlers[method] = self._guarded(handler, method)
-        return handler
-
-    def _guarded(self, handler: Any, method: str) -> Any:
-        for kind in ("unary_unary", "unary_stream", "stream_unary", "stream_stream"):
-            inner = getattr(handler, kind)
-            if inner is not None:
-                make = getattr(grpc, f"{kind}_rpc_method_handler")
-                return make(
-                    self._checked(inner, method, lasts=kind.endswith("_stream")),
-                    request_deserializer=handler.request_deserializer,
-                    response_serializer=handler.response_serializer,
-                )
-        return handler
-
-    def _checked(self, inner: Any, method: str, *, lasts: bool) -> Any:
+    def _around(self, inner: Any, method: str, kind: str) -> Any:
         async def enter(context: Context) -> tuple[Caller, Proof]:
             try:
                 found, proof = await self._identify(context, method)
@@ -246,7 +217,7 @@ class Access(grpc.aio.ServerInterceptor):
                     await abort(context, refusal)
 
         serve = _written(inner) if inspect.isasyncgenfunction(inner) else inner
-        return stream if lasts else answer
+        return stream if kind.endswith("_stream") else answer
 
     async def _identify(self, context: Context, method: str) -> tuple[Caller, Proof]:
         """Return the caller, found by certificate, else by token, and what shows who it is.

@@ -7,13 +7,13 @@ leaves the process passes here, and a process whose lease has ended sends none.
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import Any, Final
 
 import grpc
-import grpc.aio
 
 from remuda.edges.grpc.refusals import Context, RefusalError, abort
+from remuda.edges.grpc.wrapping import Wrapping
 from remuda.runtime.lease.fence import Fence
 from remuda.si.wire import FENCING_METADATA, token_of
 
@@ -22,33 +22,14 @@ _OPEN: Final = ("/grpc.health.v1.Health/",)
 _NOT_ANY_MORE: Final = "this scheduler is not the active one any more"
 
 
-class Fenced(grpc.aio.ServerInterceptor):
+class Fenced(Wrapping):
     """Refuses calls while this process is not active. Implements: EXT-35, EXT-36."""
 
     def __init__(self, fence: Fence) -> None:
+        super().__init__(left_alone=_OPEN)
         self._fence = fence
 
-    async def intercept_service(
-        self,
-        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Any]],
-        handler_call_details: grpc.HandlerCallDetails,
-    ) -> Any:
-        """Return the handler of a method, behind the fence."""
-        handler = await continuation(handler_call_details)
-        if handler is None or handler_call_details.method.startswith(_OPEN):
-            return handler
-        for kind in ("unary_unary", "unary_stream", "stream_unary", "stream_stream"):
-            inner = getattr(handler, kind)
-            if inner is not None:
-                make = getattr(grpc, f"{kind}_rpc_method_handler")
-                return make(
-                    self._behind(inner),
-                    request_deserializer=handler.request_deserializer,
-                    response_serializer=handler.response_serializer,
-                )
-        return handler
-
-    def _behind(self, inner: Any) -> Any:
+    def _around(self, inner: Any, method: str, kind: str) -> Any:
         fence = self._fence
 
         async def enter(context: Context) -> Any:

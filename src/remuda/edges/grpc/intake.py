@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -21,6 +21,7 @@ import grpc.aio
 
 from remuda.edges.addresses import source_of_peer
 from remuda.edges.grpc.refusals import Context, RefusalError, abort
+from remuda.edges.grpc.wrapping import Wrapping
 
 # Messages of unary calls of one address that are read at a time; others wait.
 _READ_AT_A_TIME: Final = 1
@@ -45,47 +46,21 @@ class _Source:
     reading: asyncio.Semaphore = field(default_factory=_turns)
 
 
-class Intake(grpc.aio.ServerInterceptor):
+class Intake(Wrapping):
     """Counts calls per address and reads the messages of unary ones. Rules: SI-105.
 
     It comes after the check of callers, so it gets only permitted calls.
     """
 
     def __init__(self, calls_limit: int, read_seconds: float) -> None:
+        super().__init__(makers=_MAKERS)
         self._calls_limit = calls_limit
         self._read_seconds = read_seconds
         self._sources: dict[str, _Source] = {}
-        # By method: the services of a server do not change.
-        self._handlers: dict[str, Any] = {}
 
-    async def intercept_service(
-        self,
-        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Any]],
-        handler_call_details: grpc.HandlerCallDetails,
-    ) -> Any:
-        """Return the handler of a method, which counts and reads by itself."""
-        method = handler_call_details.method
-        found = self._handlers.get(method)
-        if found is None:
-            handler = await continuation(handler_call_details)
-            found = self._limited(handler)
-            if found is not None:
-                self._handlers[method] = found
-        return found
+    def _around(self, inner: Any, method: str, kind: str) -> Any:
+        reads = kind.startswith("unary")
 
-    def _limited(self, handler: Any) -> Any:
-        """Return a handler that counts and reads, and then does as another one does."""
-        for kind, make in _MAKERS.items():
-            inner = getattr(handler, kind, None)
-            if inner is not None:
-                return make(
-                    self._served(inner, reads=kind.startswith("unary")),
-                    request_deserializer=handler.request_deserializer,
-                    response_serializer=handler.response_serializer,
-                )
-        return handler
-
-    def _served(self, inner: Any, *, reads: bool) -> Any:
         async def answer(requests: object, context: Context) -> object:
             try:
                 with self._counted(context) as origin:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
 import grpc
 
 from remuda.edges.grpc.refusals import Context
+from remuda.edges.grpc.wrapping import Wrapping
 from remuda.telemetry.tracing import Tracing
-
-# Kinds of methods, as handlers and their makers are named.
-_KINDS: Final = ("unary_unary", "unary_stream", "stream_unary", "stream_stream")
 
 # Statuses that are the fault of a server.
 _FAULTS: Final = (
@@ -27,31 +25,14 @@ _FAULTS: Final = (
 )
 
 
-class Traced(grpc.aio.ServerInterceptor):
+class Traced(Wrapping):
     """Makes a span of each call, whatever service it is for; refused ones, too."""
 
     def __init__(self, tracing: Tracing) -> None:
+        super().__init__()
         self._tracing = tracing
 
-    async def intercept_service(
-        self,
-        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Any]],
-        handler_call_details: grpc.HandlerCallDetails,
-    ) -> Any:
-        """Return the handler of a method inside a span."""
-        handler = await continuation(handler_call_details)
-        for kind in _KINDS:
-            inner = getattr(handler, kind, None)
-            if inner is not None:
-                make = getattr(grpc, f"{kind}_rpc_method_handler")
-                return make(
-                    self._inside(inner, handler_call_details.method),
-                    request_deserializer=handler.request_deserializer,
-                    response_serializer=handler.response_serializer,
-                )
-        return handler
-
-    def _inside(self, inner: Any, method: str) -> Any:
+    def _around(self, inner: Any, method: str, kind: str) -> Any:
         async def answer(request: object, context: Context) -> object:
             with self._span(method, context):
                 return await inner(request, context)
