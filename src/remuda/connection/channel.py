@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import Final, cast
 
 import grpc
 
@@ -52,11 +52,15 @@ def _content(path: Path | None) -> bytes | None:
         raise ClientError(f"cannot read {path}: {error.strerror}") from None
 
 
+# A call ends so where no active scheduler answers.
+_UNANSWERED: Final = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+
+
 def explain(error: grpc.RpcError, address: str) -> str:
     """Return one line on the failure of a call."""
     call = cast("grpc.Call", error)
     code, details = call.code(), call.details()
-    if code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
+    if code in _UNANSWERED:
         return f"no scheduler answers at {address}: {details}"
     return f"{code.name}: {details}"
 
@@ -64,5 +68,4 @@ def explain(error: grpc.RpcError, address: str) -> str:
 def failure(error: grpc.RpcError, address: str) -> ClientError:
     """Return the failure of a call; NotAnsweredError if another scheduler may answer."""
     text, code = explain(error, address), cast("grpc.Call", error).code()
-    unanswered = code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
-    return NotAnsweredError(text) if unanswered else ClientError(text)
+    return NotAnsweredError(text) if code in _UNANSWERED else ClientError(text)

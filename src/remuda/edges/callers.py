@@ -50,23 +50,23 @@ _LOOK_SECONDS: Final = 1.0
 
 
 class OpenCall:
-    """A call that lasts. ``revoked``: it was ended, because its caller lost its rights.
+    """A call that lasts. ``reason``: why it was ended, because its caller lost its rights."""
 
-    ``reason``: why.
-    """
-
-    __slots__ = ("_end", "identity", "proof", "reason", "revoked")
+    __slots__ = ("_end", "identity", "proof", "reason")
 
     def __init__(self, identity: Identity, proof: Proof, end: Callable[[], object]) -> None:
         self.identity = identity
         self.proof = proof
-        self.revoked = False
         self.reason = ""
         self._end = end
 
+    @property
+    def revoked(self) -> bool:
+        """Whether it was ended."""
+        return self.reason != ""
+
     def revoke(self, reason: str) -> None:
         """End the call."""
-        self.revoked = True
         self.reason = reason
         self._end()
 

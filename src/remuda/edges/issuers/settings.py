@@ -24,6 +24,12 @@ ALGORITHMS: Final = (
 )
 _DEFAULT_ALGORITHMS: Final = ("RS256", "ES256")
 
+# What holds where the file says nothing.
+_SUBJECT: Final = "sub"
+_LEEWAY_SECONDS: Final = 30
+_TOKEN_BYTES: Final = 8_192
+_KEPT_SECONDS: Final = 86_400
+
 _LONGEST_LEEWAY_SECONDS: Final = 300
 _LONGEST_TOKEN_BYTES: Final = 65_536
 _LONGEST_KEPT_SECONDS: Final = 30 * 86_400
@@ -64,10 +70,10 @@ class Trust:
     algorithms: tuple[str, ...]
     keys: Path | SplitResult
     authority: Path | None = None
-    subject: str = "sub"
-    leeway_seconds: int = 30
-    token_bytes: int = 8_192
-    kept_seconds: int = 86_400
+    subject: str = _SUBJECT
+    leeway_seconds: int = _LEEWAY_SECONDS
+    token_bytes: int = _TOKEN_BYTES
+    kept_seconds: int = _KEPT_SECONDS
 
 
 @message
@@ -106,11 +112,11 @@ class IssuerEntry(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
     keys_file: str = ""
     keys_url: str = ""
     keys_ca: str = ""
-    subject_claim: str = "sub"
+    subject_claim: str = _SUBJECT
     groups_claim: str = "groups"
-    leeway_seconds: int = 30
-    token_bytes: int = 8_192
-    keys_kept_seconds: int = 86_400
+    leeway_seconds: int = _LEEWAY_SECONDS
+    token_bytes: int = _TOKEN_BYTES
+    keys_kept_seconds: int = _KEPT_SECONDS
 
 
 def read_issuers(path: Path, entries: list[IssuerEntry]) -> tuple[Issuer, ...]:

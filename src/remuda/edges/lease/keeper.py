@@ -92,8 +92,7 @@ class LeaseKeeper:
         over = asyncio.wrap_future(self._over)
         while self.fence.open and not over.done():
             await asyncio.wait({over}, timeout=self.fence.remaining_ns() / SECOND)
-        late = f"not renewed in time: {self.problem or 'this process stood still'}"
-        reason = self._candidacy.over_because or late
+        reason = self._candidacy.over_because or self._candidacy.late
         raise LeaseLostError(f"{self._named} is lost, so this process ends: {reason}")
 
     async def give_back(self) -> None:

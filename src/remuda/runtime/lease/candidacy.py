@@ -133,6 +133,11 @@ class Candidacy:
         """What this process holds as far as it knows, to be given back at its end."""
         return self._held
 
+    @property
+    def late(self) -> str:
+        """Why the lease was not renewed before its time was over."""
+        return f"not renewed in time: {self.problem or 'this process stood still'}"
+
     def request(self, now_ns: int) -> Request | None:
         """Return what to ask the store now, None: nothing yet, or never again."""
         self.look()
@@ -179,7 +184,7 @@ class Candidacy:
     def look(self) -> None:
         """End if the time is over for which the lease was renewed."""
         if self._state is State.ACTIVE and self._fence.closed:
-            self._end(f"not renewed in time: {self.problem or 'this process stood still'}")
+            self._end(self.late)
 
     def _see(self, holder: Holder | None, now_ns: int) -> None:
         self._free = holder is None
