@@ -105,7 +105,7 @@ class Audit:
 
 
 def places_of(command: Command | None) -> set[Place]:
-    """Return what a command is about, likewise."""
+    """Return what a command is about; "" stands for all partitions of its RM."""
     if command is None:
         return set()
     if isinstance(command, c.UpdateAllocations):

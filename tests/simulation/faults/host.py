@@ -27,7 +27,7 @@ from tests.simulation.faults.witness import Witness, applications, node_views
 
 # After so many commands and steps everything is checked; 0: after each, what it may have changed.
 # In plain Python a check takes ten times as long as what it checks.
-CHECKED: Final = 0 if core_build() == "compiled" else 24
+CHECKED: Final = 0 if core_build() == "compiled" else 12
 
 # Lines of history that a failure shows.
 SHOWN: Final = 60
