@@ -21,8 +21,8 @@ from typing import Final
 
 import msgspec
 
-from remuda.base.duration import SECOND, parse_duration
 from tests.simulation.faults.world import run
+from tools.long_runs import seconds, write
 
 _FOLDER: Final = Path("build/simtest")
 _STATE: Final = "state.json"
@@ -44,7 +44,7 @@ class State(msgspec.Struct):
         """Return it in a line for people."""
         rate = self.inputs / self.seconds if self.seconds else 0.0
         return (
-            f"{self.worlds:,} worlds, {self.inputs:,} inputs, {self.checks:,} checks of everything,"
+            f"{self.worlds:,} worlds, {self.inputs:,} inputs, {self.checks:,} checks,"
             f" {self.seconds:,.0f} s of processor time, {rate:,.0f} inputs/s;"
             f" {len(self.failed)} failed"
         )
@@ -88,7 +88,7 @@ def main(arguments: list[str] | None = None) -> int:
     deadline = time.monotonic() + options.budget
     for seeds, outcome in _outcomes(state, deadline, options.workers, options.check_every):
         _take(state, seeds, outcome, folder)
-        _write(file, msgspec.json.format(msgspec.json.encode(state)))
+        write(file, msgspec.json.format(msgspec.json.encode(state)))
         end = "" if sys.stdout.isatty() else "\n"
         print(f"\r{state.line()}", end=end, flush=True)
     print()
@@ -123,20 +123,13 @@ def _take(state: State, seeds: range, outcome: Outcome, folder: Path) -> None:
     for seed, text in outcome.found.items():
         state.failed.append(seed)
         again = f"python -m tools.simtest --only {seed}"
-        _write(folder / f"seed-{seed}.txt", f"{again}\n\n{text}\n".encode())
-
-
-def _write(file: Path, content: bytes) -> None:
-    """Write a file at once or not at all."""
-    new = file.with_suffix(".new")
-    new.write_bytes(content)
-    new.replace(file)
+        write(folder / f"seed-{seed}.txt", f"{again}\n\n{text}\n".encode())
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.simtest", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--budget", type=_seconds, default="5m", help="for how long: 30s, 8h")
+    parser.add_argument("--budget", type=seconds, default="5m", help="for how long: 30s, 8h")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--seed", type=int, help="the first seed, unless later ones were run")
     parser.add_argument("--only", type=int, metavar="SEED", help="run this seed alone")
@@ -149,13 +142,6 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         help="check everything after so many inputs; 0: after each what it may have changed",
     )
     return parser.parse_args(arguments)
-
-
-def _seconds(text: str) -> float:
-    nanoseconds = parse_duration(text)
-    if nanoseconds is None or nanoseconds <= 0:
-        raise argparse.ArgumentTypeError(f"'{text}' is no duration above 0, for example 8h")
-    return nanoseconds / SECOND
 
 
 if __name__ == "__main__":

@@ -22,9 +22,9 @@ from typing import Final
 
 import msgspec
 
-from remuda.base.duration import SECOND, parse_duration
 from tools.chaos.faults import KINDS
 from tools.chaos.world import Record, run
+from tools.long_runs import seconds
 
 _FOLDER: Final = Path("build/chaos")
 _BAR: Final = 24
@@ -153,7 +153,7 @@ def _show(options: argparse.Namespace, records: list[Record], deadline: float) -
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.chaos", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--budget", type=_seconds, default="5m", help="for how long: 30s, 2h")
+    parser.add_argument("--budget", type=seconds, default="5m", help="for how long: 30s, 2h")
     parser.add_argument("--seed", type=int, default=1, help="the first world")
     parser.add_argument("--rounds", type=int, default=20, help="of each world")
     parser.add_argument("--only", metavar="KIND,KIND", help=f"faults: {', '.join(KINDS)}")
@@ -167,13 +167,6 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     if unknown:
         parser.error(f"unknown faults: {', '.join(sorted(unknown))}")
     return options
-
-
-def _seconds(text: str) -> float:
-    nanoseconds = parse_duration(text)
-    if nanoseconds is None or nanoseconds <= 0:
-        raise argparse.ArgumentTypeError(f"'{text}' is no duration above 0, for example 2h")
-    return nanoseconds / SECOND
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ import msgspec
 
 from remuda.base.duration import SECOND, parse_duration
 from tools.fuzz.targets import TARGETS
+from tools.long_runs import write
 
 _FOLDER: Final = Path("build/fuzz")
 _STATE: Final = "state.json"
@@ -81,7 +82,7 @@ def main(arguments: list[str] | None = None) -> int:
             known.covered = done.covered
             known.faults += done.faults
             print(known.line(name), flush=True)
-            _write(file, msgspec.json.format(msgspec.json.encode(state)))
+            write(file, msgspec.json.format(msgspec.json.encode(state)))
     print(f"fuzz: {sum(each.executed for each in state.values()):,} inputs in all runs")
     return 1 if found else 0
 
@@ -122,13 +123,6 @@ def _read(file: Path) -> dict[str, Progress]:
     if not file.exists():
         return {}
     return msgspec.json.decode(file.read_bytes(), type=dict[str, Progress])
-
-
-def _write(file: Path, content: bytes) -> None:
-    """Write a file at once or not at all."""
-    new = file.with_suffix(".new")
-    new.write_bytes(content)
-    new.replace(file)
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:

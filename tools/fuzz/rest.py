@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from concurrent.futures import Future
 from functools import cache
 from hashlib import sha256
 from typing import Any, Final
@@ -30,7 +29,6 @@ from remuda.core.messages.commands import (
     UpdateApplications,
     UpdateNodes,
 )
-from remuda.core.messages.queries import Query, View
 from remuda.core.ports import always_true
 from remuda.core.scheduler import Scheduler
 from remuda.edges.callers import KnownCallers
@@ -38,6 +36,7 @@ from remuda.edges.rest.routes.table import ROUTES
 from remuda.edges.rest.transport.app import build_app
 from remuda.edges.rest.transport.server import HEADER_LIMIT, TimedProtocol
 from remuda.edges.rights import Identity
+from tests.unit.edges.rest.serving import CoreViews
 from tools.fuzz.target import Target
 
 TOKEN: Final = b"reader-token"
@@ -60,21 +59,6 @@ partitions:
             resources: {guaranteed: {memory: 1Gi}, max: {memory: 10Gi, vcore: 10}}
           - name: b
 """
-
-
-class _Views:
-    """Answers at once what a scheduler says."""
-
-    turns = 0
-
-    def __init__(self, scheduler: Scheduler) -> None:
-        self._scheduler = scheduler
-
-    def query(self, query: Query) -> Future[View]:
-        """Return the answer as a future that is done."""
-        answer: Future[View] = Future()
-        answer.set_result(self._scheduler.view(query))
-        return answer
 
 
 class _Wire(asyncio.Transport):
@@ -136,7 +120,7 @@ class _Listener:
         self.faults = _Faults()
         for name in ("remuda.rest", "uvicorn.error", "asyncio"):
             logging.getLogger(name).addHandler(self.faults)
-        app = build_app(_Views(_scheduler()), callers=callers, debug=False, hosts={"remuda"})
+        app = build_app(CoreViews(_scheduler()), callers=callers, debug=False, hosts={"remuda"})
         self.config = uvicorn.Config(
             app,
             ws="none",

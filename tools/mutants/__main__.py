@@ -22,6 +22,7 @@ from typing import Final
 import msgspec
 import pytest
 
+from tools.long_runs import write
 from tools.mutants.operators import mutants
 from tools.mutants.running import SAME, SURVIVED, UNTESTED, Calls, Fault, Outcome, Runner
 
@@ -71,13 +72,13 @@ def _try(faults: list[Fault], store: Store, path: Path, options: argparse.Namesp
 
     def told(fault: Fault, outcome: Outcome) -> None:
         store.outcomes[_name(fault)] = outcome
-        _save(path, store)
+        write(path, msgspec.json.encode(store))
         if outcome.verdict != SAME:
             print(f"{outcome.verdict}: {_name(fault)}", flush=True)
 
     def measured(calls: Calls) -> None:
         store.calls = calls
-        _save(path, store)
+        write(path, msgspec.json.encode(store))
 
     runner = Runner(
         [fault for fault in faults if _name(fault) not in store.outcomes],
@@ -155,13 +156,6 @@ def _load(path: Path, text: str) -> Store:
         if store.text == text:
             return store
     return Store(text)
-
-
-def _save(path: Path, store: Store) -> None:
-    """Write a file at once or not at all."""
-    new = path.with_suffix(".new")
-    new.write_bytes(msgspec.json.encode(store))
-    new.replace(path)
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
