@@ -71,7 +71,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.fixture(autouse=True)
 def _levels_of_loggers() -> Generator[None]:
-    """Give loggers their levels back: a scheduler in the process of a test may set them (KV-2)."""
+    """Give loggers their levels back, whoever set them.
+
+    A scheduler in the process of a test sets ours (KV-2), setuptools that of all others.
+    """
     before = {logger: logger.level for logger in _loggers()}
     yield
     for logger in _loggers():
@@ -81,10 +84,10 @@ def _levels_of_loggers() -> Generator[None]:
 
 
 def _loggers() -> list[logging.Logger]:
-    """The loggers of ours that there are."""
+    """The loggers of ours that there are, and the one above all."""
     known = dict(logging.Logger.manager.loggerDict)
     ours = [each for name, each in known.items() if name.startswith("remuda")]
-    return [each for each in ours if isinstance(each, logging.Logger)]
+    return [logging.root, *[each for each in ours if isinstance(each, logging.Logger)]]
 
 
 @pytest.hookimpl(wrapper=True)
