@@ -10,7 +10,9 @@ COMPILED := build/compiled
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help setup shell ldap etcd kube run test test-compiled test-kubernetes check fix rules long bench compile wheel reproducible proto schema openapi python-api diagrams lock simtest fuzz mutants takeovers chaos clean
+# The tests start hundreds of processes, each of which would compile every module anew.
+export PYTHONDONTWRITEBYTECODE :=
+.PHONY: help setup shell ldap etcd kube ui ui-test browser docs notebooks run test test-compiled test-kubernetes check fix rules long bench compile wheel reproducible proto schema openapi python-api man packages diagrams lock simtest fuzz mutants takeovers chaos clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,28 +45,48 @@ etcd: setup ## what the lease of two schedulers and its tests need: a library an
 kube: setup ## build a real API server to test against (once, 5 to 10 minutes on Debian; cached)
 	@$(BIN)/python -m tools.kube
 
+ui: setup ## build the web interface from ui/ (needs node and npm)
+	@$(BIN)/python -m tools.interface
+
+ui-test: setup ## the unit tests of the web interface's sources (needs node and npm)
+	@$(BIN)/python -m tools.interface --test
+
+browser: setup ## what the tests of the web interface need: a browser and a library that drives it
+	@$(BIN)/python tools/browser_setup.py
+
+notebooks: setup ## run the notebooks of the documentation and write their outputs
+	@$(BIN)/python -m tools.notebooks
+
+docs: setup ## build the documentation as a site, with search and all links checked
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-docs.lock
+	@$(BIN)/python -m tools.site
+
 run: setup ## start a scheduler with a cluster to schedule, and watch it work
 	@$(BIN)/remuda serve --demo
 
 # Many tests wait for other processes, so twice as many run at a time as there are processors. Files keep
-# their order, by which the long runs of tests/simulation do not come last, when others have ended.
+# their order, by which the long runs of tests/simulation do not come last, when others have ended. The
+# tests that measure time run first and alone: one process then compiles the modules for all.
 IN_PARALLEL = -n $$((2 * $$($(BIN)/python -c 'import os; print(os.cpu_count())'))) --dist loadfile --no-loadscope-reorder
 
 test: setup ## run the tests (a quarter of an hour)
-	@$(BIN)/python -m pytest -m "not long and not timed and not kubernetes" $(IN_PARALLEL)
 	@$(BIN)/python -m pytest -m "timed and not long and not kubernetes"
+	@$(BIN)/python -m pytest -m "not long and not timed and not kubernetes" $(IN_PARALLEL)
 
 # What runs without the compiled modules (core, codecs), or is about what stands around them: the same
 # Python code was tested by `make test`.
-PLAIN := architecture docs consumer unit/bench unit/cli unit/config unit/conformance unit/demo unit/session unit/telemetry \
-  kubernetes/api kubernetes/end_to_end kubernetes/objects kubernetes/predicates kubernetes/run kubernetes/shim \
+PLAIN := architecture docs consumer ui unit/bench unit/cli unit/config unit/conformance unit/demo unit/session unit/telemetry \
+  kubernetes/admission kubernetes/api kubernetes/doctor kubernetes/end_to_end kubernetes/objects kubernetes/packaging kubernetes/predicates \
+  kubernetes/run kubernetes/shim \
   kubernetes/testing kubernetes/translation \
-  $(patsubst %,e2e/test_%.py,audit cli conformance_falsified event_example exhausted_descriptors grpc_security half_open \
-  help ldap plain_install rest_access rest_configuration rest_health rest_openapi rest_schemathesis systemd tracing)
+  $(patsubst %,e2e/test_%.py,audit cli config_apply_command conformance_falsified doctor_command event_example exhausted_descriptors \
+  get_command grpc_security half_open help ldap lease local_node local_restart plain_install rest_access rest_configuration \
+  rest_health rest_openapi rest_schemathesis stop_command systemd tracing viewing_commands) \
+  unit/edges/rest/test_scoped_readers.py
 
 test-compiled: compile ## compile the core and run the tests that use it
-	@PYTHONPATH=$(CURDIR)/$(COMPILED) $(BIN)/python -m pytest --build compiled $(PLAIN:%=--ignore=tests/%) -m "not long and not timed and not kubernetes" $(IN_PARALLEL)
 	@PYTHONPATH=$(CURDIR)/$(COMPILED) $(BIN)/python -m pytest --build compiled -m "timed and not long and not kubernetes"
+	@PYTHONPATH=$(CURDIR)/$(COMPILED) $(BIN)/python -m pytest --build compiled $(PLAIN:%=--ignore=tests/%) -m "not long and not timed and not kubernetes" $(IN_PARALLEL)
 
 # SERVERS=kubernetes leaves out the fake server, on which `make test` runs the same tests.
 SERVERS ?= kubernetes or not kubernetes
@@ -85,6 +107,9 @@ check: setup ## lint, types, import contracts, house rules, licences, generated 
 	@$(BIN)/python -m tools.gen_openapi --check
 	@$(BIN)/python -m tools.gen_diagrams --check
 	@$(BIN)/python -m tools.gen_python_api --check
+	@$(BIN)/python -m tools.gen_man --check
+	@$(BIN)/python -m tools.interface --check
+	@$(BIN)/python -m tools.packages --check
 
 fix: setup ## repair what a program can repair
 	@$(BIN)/ruff check --fix $(SOURCES)
@@ -122,6 +147,12 @@ openapi: setup ## generate the OpenAPI document that is served from docs/spec/op
 
 python-api: setup ## write the list of the Python API's names into its page
 	@$(BIN)/python -m tools.gen_python_api
+
+man: setup ## write the manual pages in man/ from the command line
+	@$(BIN)/python -m tools.gen_man
+
+packages: setup ## write the manifests and the Helm chart of deploy/ from the code
+	@$(BIN)/python -m tools.packages
 
 diagrams: setup ## draw the states of docs/explanation/lifecycles.md from the code's tables
 	@$(BIN)/python -m tools.gen_diagrams

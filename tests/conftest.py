@@ -10,6 +10,8 @@ from pathlib import Path
 
 # Before remuda is imported anywhere: base/message.py reads it once. Started processes inherit it.
 os.environ["REMUDA_STRICT_RECORDS"] = "1"
+# As `remuda serve` does, before gRPC is imported anywhere: copies of a process are made (EXT-42).
+os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
 
 import pytest
 from hypothesis import settings

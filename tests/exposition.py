@@ -24,7 +24,7 @@ def samples(text: str) -> Mapping[Series, float]:
     """
     found: dict[Series, float] = {}
     assert list(text_string_to_metric_families(text))
-    lines = [line for line in text.splitlines() if not _is_counter(line)]
+    lines = [line for line in text.split("\n") if not _is_counter(line)]
     for family in text_string_to_metric_families("\n".join(lines)):
         for sample in family.samples:
             key = series(sample.name, **sample.labels)
@@ -44,7 +44,7 @@ def exported_names(text: str) -> frozenset[str]:
 
 def types(text: str) -> Mapping[str, str]:
     """The type of each metric, by the name in its TYPE line; each is declared once."""
-    lines = [line.split(" ") for line in text.splitlines() if line.startswith("# TYPE ")]
+    lines = [line.split(" ") for line in text.split("\n") if line.startswith("# TYPE ")]
     found = {name: kind for _, _, name, kind in lines}
     assert len(found) == len(lines), "a metric is declared twice"
     return found

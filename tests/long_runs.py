@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import pytest
 
@@ -26,7 +26,21 @@ _SPAN: Final = 6_000_000
 Rates = dict[str, Counter[str]]
 
 
-def usual(seeds: range) -> range:
+# What only all seeds together show is looked for where all of them are played.
+ALL_ARE_PLAYED: Final = pytest.mark.skipif(
+    core_build() != "compiled", reason="a third of the seeds is played here: make test-compiled"
+)
+
+
+# A third of such a test is too much for an interpreted core: it has few parts, or a single one.
+COMPILED_ONLY: Final = pytest.mark.skipif(
+    core_build() != "compiled", reason="it takes an interpreted core too long: make test-compiled"
+)
+
+Seeds = TypeVar("Seeds", range, list[Any])
+
+
+def usual(seeds: Seeds) -> Seeds:
     """The seeds of a run that is no ``long`` one: on an interpreted core the first third of them.
 
     They take an interpreted core as long as all of them take a compiled one.

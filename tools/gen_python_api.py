@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, TypeVar
 
-from remuda.library import listening, public
+from remuda import public
+from remuda.library import listening
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/reference/python-api.md"
@@ -33,6 +34,10 @@ def _entry(name: str) -> Iterator[str]:
     """One name: what it is, what it means and, of a class, what can be called."""
     found = getattr(public, name)
     yield f"\n### {name}\n"
+    if inspect.isfunction(found):
+        yield from _described(found)
+        yield f"\n`{name}{_signature(found)}`"
+        return
     if not isinstance(found, type):
         yield f"`{name} = {_plain(str(found))}`"
         return
@@ -50,8 +55,8 @@ def _entry(name: str) -> Iterator[str]:
         yield from members
 
 
-def _described(kind: type) -> Iterator[str]:
-    """The text of a class, its arguments as a list."""
+def _described(kind: object) -> Iterator[str]:
+    """The text of a class or function, its arguments as a list."""
     text, _, below = (inspect.getdoc(kind) or "").partition("Args:\n")
     yield text.rstrip()
     arguments, _, more = below.partition("\n\n")

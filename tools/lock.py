@@ -3,11 +3,12 @@
 A lock names no host, so the same file serves whoever installs from a mirror. Hashes of all
 built files of a version are listed, so one file holds for every Python the project supports.
 
-There is a lock of its own for each of these: the libraries of a plain installation; the libraries
+There is a lock of its own for each of these: the libraries of a plain installation; those of one
+for Kubernetes, which the container image has; the libraries
 that need packages of the operating system to be built, so that `make setup` works without those
-packages; the lease in etcd with a server for its tests; the fuzzer, which is not built for every
-processor; and what `make kube` fetches, which is
-never installed.
+packages; the lease in etcd with a server for its tests; the fuzzer, and what drives a browser,
+which are not built for every processor; what builds the site of the documentation; and what
+`make kube` fetches, which is never installed.
 """
 
 from __future__ import annotations
@@ -22,16 +23,22 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parent.parent
 MAIN: Final = ROOT / "requirements.lock"
 SERVE: Final = ROOT / "requirements-serve.lock"
+KUBERNETES: Final = ROOT / "requirements-kubernetes.lock"
 LDAP: Final = ROOT / "requirements-ldap.lock"
 ETCD: Final = ROOT / "requirements-etcd.lock"
 KUBE: Final = ROOT / "requirements-kube.lock"
+DOCS: Final = ROOT / "requirements-docs.lock"
 FUZZ: Final = ROOT / "requirements-fuzz.lock"
+BROWSER: Final = ROOT / "requirements-browser.lock"
 HEADERS: Final = {
     MAIN: "# All libraries of remuda and of its development, by exact version and hash.\n",
     SERVE: "# Of requirements.lock, what a plain installation needs.\n",
+    KUBERNETES: "# Of requirements.lock, what an installation for Kubernetes needs.\n",
     LDAP: "# What the LDAP resolver needs beyond requirements.lock, by exact version and hash.\n",
     ETCD: "# What the lease in etcd and its tests need beyond requirements.lock.\n",
     KUBE: "# What `make kube` fetches: programs that were published as Python packages.\n",
+    BROWSER: "# What `make browser` installs: the library that drives a browser.\n",
+    DOCS: "# What `make docs` installs: the library that builds the site.\n",
     FUZZ: "# What `make fuzz` installs: the fuzzer that is guided by coverage.\n",
 }
 ORIGIN: Final = (
@@ -93,13 +100,19 @@ def main() -> int:
     project = described["project"]
     asked = {
         SERVE: project["dependencies"],
+        KUBERNETES: [
+            *project["dependencies"],
+            *project["optional-dependencies"]["kubernetes"],
+        ],
         LDAP: project["optional-dependencies"]["ldap"],
         ETCD: [
             *project["optional-dependencies"]["etcd"],
             *described["dependency-groups"]["etcd"],
         ],
         KUBE: described["dependency-groups"]["kube"],
+        DOCS: described["dependency-groups"]["docs"],
         FUZZ: described["dependency-groups"]["fuzz"],
+        BROWSER: described["dependency-groups"]["browser"],
     }
     for target, requirements in asked.items():
         if target.name in wanted:

@@ -3,8 +3,13 @@
     python -m tools.simtest --budget 8h --workers 2 --seed 1000000
 
 Each seed is a world of its own: a core, one or two resource managers, and everything that goes
-wrong between them (tests/simulation/faults). The next start goes on behind the last seed. A seed
-that fails is kept as a text: the mildest world that still fails, and what happened in it.
+wrong between them (tests/simulation/faults). The next start goes on behind the last seed. Of a seed
+that fails two texts are kept: the shortest script that still fails in the same place, and what
+happened in it.
+
+    python -m tools.simtest --replay build/simtest/seed-1000017.script
+
+A script that is put into tests/simulation/scripts is run by the tests from then on.
 """
 
 from __future__ import annotations
@@ -21,7 +26,8 @@ from typing import Final
 
 import msgspec
 
-from tests.simulation.faults.world import run
+from tests.simulation.faults.script import read
+from tests.simulation.faults.world import WorldError, failing, run
 from tools.long_runs import seconds, write
 
 _FOLDER: Final = Path("build/simtest")
@@ -51,34 +57,39 @@ class State(msgspec.Struct):
 
 
 class Outcome(msgspec.Struct):
-    """What some seeds came to. ``found``: by seed, the text of a failure."""
+    """What some seeds came to. ``found``: by seed, the text and the script of a failure."""
 
     counts: dict[str, int]
     seconds: float
-    found: dict[int, str]
+    found: dict[int, tuple[str, str]]
 
 
-def work(seeds: range, checked: int) -> Outcome:
-    """Run some seeds, in a process of its own."""
+def work(seeds: range, checked: int, budget: float) -> Outcome:
+    """Run some seeds, in a process of its own; ``budget``: seconds to shorten one that fails."""
     counts: Counter[str] = Counter()
-    found: dict[int, str] = {}
+    found: dict[int, tuple[str, str]] = {}
     began = time.process_time()
     for seed in seeds:
         try:
-            counts.update(run(seed, gangs=True, checked=checked))
-        except AssertionError as fault:
-            found[seed] = str(fault)
+            counts.update(run(seed, gangs=True, checked=checked, budget=budget))
+        except WorldError as fault:
+            found[seed] = (str(fault), fault.script)
     return Outcome(dict(counts), time.process_time() - began, found)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run until the budget is spent; 1 if a seed failed, now or in an earlier run."""
     options = _options(arguments)
+    if options.replay is not None:
+        return replay(options.replay)
     folder: Path = options.folder
     folder.mkdir(parents=True, exist_ok=True)
     if options.only is not None:
-        outcome = work(range(options.only, options.only + 1), options.check_every)
-        print("\n".join(outcome.found.values()) or f"seed {options.only}: no fault")
+        seeds = range(options.only, options.only + 1)
+        outcome = work(seeds, options.check_every, options.shrink)
+        _keep(outcome, folder)
+        texts = [text for text, _ in outcome.found.values()]
+        print("\n".join(texts) or f"seed {options.only}: no fault")
         return 1 if outcome.found else 0
     file = folder / _STATE
     state = msgspec.json.decode(file.read_bytes(), type=State) if file.exists() else State()
@@ -86,7 +97,7 @@ def main(arguments: list[str] | None = None) -> int:
         state.next = max(state.next, options.seed)
     print(f"simtest: from seed {state.next:,}; {folder} has the state and what was found")
     deadline = time.monotonic() + options.budget
-    for seeds, outcome in _outcomes(state, deadline, options.workers, options.check_every):
+    for seeds, outcome in _outcomes(state, deadline, options):
         _take(state, seeds, outcome, folder)
         write(file, msgspec.json.format(msgspec.json.encode(state)))
         end = "" if sys.stdout.isatty() else "\n"
@@ -95,10 +106,22 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if state.failed else 0
 
 
+def replay(file: Path) -> int:
+    """Run the world of a script; 1 if it fails."""
+    try:
+        finding = failing(read(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, LookupError) as error:
+        print(f"simtest: {file} is no script of a world: {error}")
+        return 2
+    print(f"{file}: {finding.place}\n\n{finding.text}" if finding else f"{file}: no fault")
+    return 1 if finding else 0
+
+
 def _outcomes(
-    state: State, deadline: float, workers: int, checked: int
+    state: State, deadline: float, options: argparse.Namespace
 ) -> Iterator[tuple[range, Outcome]]:
     """Yield what chunks of seeds came to, until the time is over."""
+    workers: int = options.workers
     with ProcessPoolExecutor(workers) as pool:
         running: dict[Future[Outcome], range] = {}
         following = state.next
@@ -106,7 +129,7 @@ def _outcomes(
             while len(running) < workers and time.monotonic() < deadline:
                 seeds = range(following, following + _CHUNK)
                 following = seeds.stop
-                running[pool.submit(work, seeds, checked)] = seeds
+                running[pool.submit(work, seeds, options.check_every, options.shrink)] = seeds
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 seeds = running.pop(future)
@@ -120,9 +143,16 @@ def _take(state: State, seeds: range, outcome: Outcome, folder: Path) -> None:
     state.inputs += outcome.counts.get("input", 0)
     state.checks += outcome.counts.get("check", 0)
     state.seconds += outcome.seconds
-    for seed, text in outcome.found.items():
-        state.failed.append(seed)
-        again = f"python -m tools.simtest --only {seed}"
+    state.failed += outcome.found
+    _keep(outcome, folder)
+
+
+def _keep(outcome: Outcome, folder: Path) -> None:
+    """Write down what was found, and how to repeat it."""
+    for seed, (text, script) in outcome.found.items():
+        file = folder / f"seed-{seed}.script"
+        write(file, script.encode())
+        again = f"python -m tools.simtest --replay {file}"
         write(folder / f"seed-{seed}.txt", f"{again}\n\n{text}\n".encode())
 
 
@@ -133,6 +163,13 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--seed", type=int, help="the first seed, unless later ones were run")
     parser.add_argument("--only", type=int, metavar="SEED", help="run this seed alone")
+    parser.add_argument("--replay", type=Path, metavar="FILE", help="run the world of this script")
+    parser.add_argument(
+        "--shrink",
+        type=seconds,
+        default="60s",
+        help="processor time to shorten a world that fails: 10s, 5m",
+    )
     parser.add_argument("--folder", type=Path, default=_FOLDER, help=f"default: {_FOLDER}")
     parser.add_argument(
         "--check-every",

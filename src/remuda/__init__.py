@@ -14,17 +14,29 @@ __version__ = "0.1.0"
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from remuda.library.public import (
+    from remuda.public import (
         Allocation,
         Amounts,
         ApplicationUpdate,
         Ask,
+        Calibration,
+        ChangedAsk,
         Config,
         ConfigError,
+        ConfigImpact,
+        DryRun,
         Explanation,
+        FairShare,
+        Forecast,
+        Moment,
+        MovedApplication,
         NodeCounts,
         Outcome,
+        Placement,
         Queue,
+        QueueAmount,
+        QueueGone,
+        Refusal,
         RejectedError,
         Rejection,
         Release,
@@ -33,6 +45,12 @@ if TYPE_CHECKING:
         Scheduler,
         TaskGroup,
         TerminationType,
+        Victim,
+        View,
+        WaitingAsk,
+        WaitingLine,
+        WayOut,
+        view,
     )
 
 __all__ = [
@@ -40,12 +58,24 @@ __all__ = [
     "Amounts",
     "ApplicationUpdate",
     "Ask",
+    "Calibration",
+    "ChangedAsk",
     "Config",
     "ConfigError",
+    "ConfigImpact",
+    "DryRun",
     "Explanation",
+    "FairShare",
+    "Forecast",
+    "Moment",
+    "MovedApplication",
     "NodeCounts",
     "Outcome",
+    "Placement",
     "Queue",
+    "QueueAmount",
+    "QueueGone",
+    "Refusal",
     "RejectedError",
     "Rejection",
     "Release",
@@ -54,6 +84,12 @@ __all__ = [
     "Scheduler",
     "TaskGroup",
     "TerminationType",
+    "Victim",
+    "View",
+    "WaitingAsk",
+    "WaitingLine",
+    "WayOut",
+    "view",
 ]
 
 if not TYPE_CHECKING:  # a checker would take any name for known
@@ -62,7 +98,7 @@ if not TYPE_CHECKING:  # a checker would take any name for known
         """Import what is asked for."""
         if name not in __all__:
             raise AttributeError(f"module 'remuda' has no attribute {name!r}")
-        from remuda.library import public  # noqa: PLC0415 - not before it is asked for
+        from remuda import public  # noqa: PLC0415 - not before it is asked for
 
         return getattr(public, name)
 

@@ -13,12 +13,13 @@ import logging
 import os
 import signal
 import socket
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import field
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import remuda
 from remuda.base.errors import UsageError
@@ -28,7 +29,8 @@ from remuda.config.process_limits import DEFAULT_LIMITS, Limits
 from remuda.config.schema import Configuration, built_in
 from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.edges.access_file import AccessFile
-from remuda.edges.addresses import Address, address_text
+from remuda.edges.addresses import Address, address_text, is_loopback
+from remuda.edges.callers import KnownCallers
 from remuda.edges.event_loop import event_loop
 from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.grpc.settings import ADDRESS_CONNECTIONS, GrpcSettings
@@ -41,7 +43,7 @@ from remuda.edges.rest.transport.app import build_app
 from remuda.edges.rest.transport.hosts import own_hosts
 from remuda.edges.rest.transport.server import ADDRESS_LIMIT, RestServer
 from remuda.edges.supervisor import Supervisor
-from remuda.edges.watching import look_every_second
+from remuda.local.settings import LocalSettings
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.configuration.file import ConfigurationFile
 from remuda.runtime.configuration.followed_file import INTERVAL_SECONDS, Mark, mark_of
@@ -53,14 +55,21 @@ from remuda.runtime.fault_reports import FaultReports
 from remuda.runtime.faults import Reporter, no_report
 from remuda.runtime.interpreter import tune_interpreter
 from remuda.runtime.journal import JournalWriter
+from remuda.runtime.journals.layout import JournalBounds
+from remuda.runtime.journals.writer import Journal
 from remuda.runtime.loop import SchedulerLoop
+from remuda.runtime.ports import Recorder
 from remuda.runtime.users.choice import Resolvers
 from remuda.runtime.users.ldap_settings import read_settings
 from remuda.telemetry.audit.log import AuditLog, AuditSettings
 from remuda.telemetry.audit.records import DONE, REFUSED, RELOAD_CONFIGURATION, Record
 from remuda.telemetry.descriptors import raise_limit
+from remuda.telemetry.memory_limits import save_addresses
 from remuda.telemetry.pulse import Pulse
 from remuda.telemetry.tracing import Tracing, open_tracing
+
+if TYPE_CHECKING:
+    from remuda.local.node import LocalNode
 
 _log = logging.getLogger("remuda.config")
 
@@ -79,9 +88,11 @@ class Settings:
     requests and steps become spans, for OpenTelemetry as its variables say. ``rest_hosts``: names
     by which HTTP clients may call, besides its own (REST-145). ``grpc_connections``,
     ``rest_connections``: of one address, 0: any number. ``audit``: where records of what matters
-    for security are kept (EXT-26). ``fault_reports``: where reports about faults of the scheduler
+    for security are kept (EXT-26). ``journal``, ``journal_bounds``: where every input is kept, and
+    how long (EXT-50). ``fault_reports``: where reports about faults of the scheduler
     are written (SI-15); None: nowhere, its log has them. ``lease``: the one by which the active
-    process is chosen (EXT-34); None: this one is alone.
+    process is chosen (EXT-34); None: this one is alone. ``local``: this machine is a node, on which
+    commands run (EXT-102); None: it is not.
     """
 
     config: Path | None
@@ -91,6 +102,8 @@ class Settings:
     demo: bool
     duration_seconds: float | None
     record: Path | None
+    journal: Path | None = None
+    journal_bounds: JournalBounds = field(default_factory=JournalBounds)
     watch: bool = True
     ldap_settings: Path | None = None
     reservation_delay_ns: int | None = RESERVATION_DELAY_NS
@@ -106,6 +119,7 @@ class Settings:
     audit: AuditSettings = field(default_factory=AuditSettings)
     fault_reports: Path | None = None
     lease: LeaseSettings | None = None
+    local: LocalSettings | None = None
 
 
 # What runs beside the service, on its loop; gets the address of the gRPC listener. The service ends
@@ -125,22 +139,24 @@ def run(settings: Settings, beside: Beside | None = None) -> None:
         handler.addFilter(_is_no_cut_off_call)
     logging.getLogger("remuda").setLevel(logging.INFO)
     raise_limit()
+    save_addresses()
     mark = None if settings.config is None else mark_of(settings.config)
     stored = built_in() if settings.config is None else read_configuration(settings.config)
     resolvers = _resolvers(settings.ldap_settings)
     resolvers.require(stored, str(settings.config))
     make_scheduler = scheduler_factory(os.environ)
     protection = read_protection(settings.grpc_files, settings.rest_files)
+    _require_local_door(settings)
     _require_writable("--event-dir", settings.observation.event_directory)
     _require_writable("--fault-reports", settings.fault_reports)
     audit = AuditLog(settings.audit.files(), syslog=settings.audit.sender())
     tracing = open_tracing(os.environ) if settings.tracing else None
     with (
-        _listen("gRPC", settings.grpc_address) as probe,
-        _listen("REST", settings.rest_address) as listener,
+        listen("gRPC", settings.grpc_address) as probe,
+        listen("REST", settings.rest_address) as listener,
     ):
         probe.close()
-        recorder = None if settings.record is None else JournalWriter(settings.record)
+        recorder = _recorder(settings)
         core = SchedulerLoop(
             make_scheduler,
             recorder=recorder,
@@ -176,6 +192,24 @@ def run(settings: Settings, beside: Beside | None = None) -> None:
                 raise LoopStoppedError(f"stopped after a fault of the scheduler: {core.failure}")
         if recorder is not None and recorder.failure:
             raise RecordingError(recorder.failure)
+
+
+def _require_local_door(settings: Settings) -> None:
+    """Raise UsageError for a local node that strangers could reach. Rules: EXT-111."""
+    open_to_all = settings.rest_files.access is None
+    if settings.local is not None and open_to_all and not is_loopback(settings.rest_address[0]):
+        address = address_text(settings.rest_address)
+        raise UsageError(
+            f"--local-node with --rest-address {address} would run commands for other machines;"
+            " listen on 127.0.0.1, or name who may call with --rest-access"
+        )
+
+
+def _recorder(settings: Settings) -> Recorder | None:
+    """Return what records all inputs, None if nothing does. Raises: UsageError. Rules: EXT-50."""
+    if settings.journal is not None:
+        return Journal(settings.journal, settings.journal_bounds)
+    return None if settings.record is None else JournalWriter(settings.record)
 
 
 def _require_writable(option: str, directory: Path | None) -> None:
@@ -236,6 +270,14 @@ def _read(path: Path, core: SchedulerLoop) -> Configuration:
     return core.configurations.ready(read_configuration_again(path), str(path))
 
 
+def _announce(grpc_address: str, rest_address: str, *, tls: bool) -> None:
+    """Say where the service listens, and to a person where its web interface is."""
+    print(f"listening grpc={grpc_address} rest={rest_address}", flush=True)  # noqa: T201
+    if sys.stdout.isatty():
+        scheme = "https" if tls else "http"
+        print(f"web interface: {scheme}://{rest_address}/ui/", flush=True)  # noqa: T201
+
+
 async def _serve(
     settings: Settings,
     core: SchedulerLoop,
@@ -251,9 +293,10 @@ async def _serve(
     callers, readers = protection.known_callers(audit.record)
     followed: list[ConfigurationFile | AccessFile] = [] if file is None else [file]
     followed += protection.access_files(callers, readers, audit.record)
-    stop = _on_signals([each.tell for each in followed])
+    stop = stop_on_signals([each.tell for each in followed])
     async with AsyncExitStack() as running:
-        running.enter_context(_hangups_let_in())
+        local = _local(settings, core, readers, running)
+        running.enter_context(hangups_let_in())
         running.enter_context(audit.kept(f"remuda {remuda.__version__}"))
         lease = keeper(settings.lease) if settings.lease else None
         observed = Observation(core, settings.observation, [audit.add], lease)
@@ -280,7 +323,7 @@ async def _serve(
         rest_server = RestServer(
             build_app(
                 core,
-                more=observed.routes,
+                more={**observed.routes, **({} if local is None else local.routes)},
                 cors=settings.rest_cors,
                 observer=observed.metrics.requests.observe,
                 callers=readers,
@@ -288,6 +331,7 @@ async def _serve(
                 tracing=tracing,
                 hosts=own_hosts(settings.rest_hosts, settings.rest_address[0]),
                 audit=audit.record,
+                scarce=observed.memory.scarce,
             ),
             listener,
             tls=protection.rest_tls,
@@ -298,26 +342,24 @@ async def _serve(
         running.callback(observed.end_streams)
         rest_address = address_text(listener.getsockname()[:2])
         tune_interpreter()
+        if local is not None:
+            await asyncio.to_thread(local.start, rest_address, tls=bool(protection.rest_tls))
         protection.warn(settings.grpc_address, settings.rest_address)
-        print(f"listening grpc={grpc_address} rest={rest_address}", flush=True)  # noqa: T201
+        _announce(grpc_address, rest_address, tls=bool(protection.rest_tls))
         supervisor = Supervisor()
         supervisor.ready(f"listening grpc={grpc_address} rest={rest_address}")
         running.callback(supervisor.stopping)
-        for kept in (supervisor.keep(Pulse(core)), look_every_second(observed.descriptors.look)):
+        for kept in (supervisor.keep(Pulse(core)), observed.keep()):
             running.callback(asyncio.create_task(kept).cancel)
         fault: asyncio.Future[None] = asyncio.wrap_future(core.ended)
-        ends: list[Awaitable[object]] = [stop.wait(), fault]
-        ends += [each.keep() for each in followed]
+        ends: list[Awaitable[object]] = [stop.wait(), fault, *[each.keep() for each in followed]]
         if lease is not None:
             running.push_async_callback(_hand_over, lease, core, grpc_server)
             ends.append(lease.lead(grpc_address, grpc_server.serve))
-        if tracing is not None:
-            ends.append(tracing.keep())
-        if settings.demo:
-            ends.append(_demo(settings, core))
+        ends += _parts(settings, core, tracing, local)
         if beside is not None:
             ends.append(beside(grpc_address))
-        await _first(ends, settings.duration_seconds)
+        await first(ends, settings.duration_seconds)
 
 
 async def _hand_over(lease: LeaseKeeper, core: SchedulerLoop, server: GrpcServer) -> None:
@@ -331,7 +373,7 @@ async def _hand_over(lease: LeaseKeeper, core: SchedulerLoop, server: GrpcServer
     await lease.give_back()
 
 
-def _on_signals(read_again: list[Callable[[], None]]) -> asyncio.Event:
+def stop_on_signals(read_again: list[Callable[[], None]]) -> asyncio.Event:
     """Return an event that SIGTERM and Ctrl-C set; a second signal ends the process at once.
 
     SIGHUP has the configuration and the files of identities read again.
@@ -356,7 +398,7 @@ def _on_signals(read_again: list[Callable[[], None]]) -> asyncio.Event:
 
 
 @contextmanager
-def _hangups_let_in() -> Iterator[None]:
+def hangups_let_in() -> Iterator[None]:
     """Let SIGHUP in while there is a handler.
 
     Without a handler the signal would end the process, so it is blocked before and after. A signal
@@ -373,7 +415,7 @@ def _no_file() -> None:
     _log.warning("SIGHUP without effect: started without --config, there is no file to read")
 
 
-def _listen(purpose: str, address: Address) -> socket.socket:
+def listen(purpose: str, address: Address) -> socket.socket:
     """Return a listening socket. Raises: UsageError, one line, if the address cannot be used.
 
     The gRPC library binds its own and complains at length; trying first gives the reason.
@@ -388,6 +430,30 @@ def _listen(purpose: str, address: Address) -> socket.socket:
         ) from None
 
 
+def _parts(
+    settings: Settings, core: SchedulerLoop, tracing: Tracing | None, local: LocalNode | None
+) -> Iterator[Awaitable[object]]:
+    """Yield what runs beside the service because its options say so."""
+    if tracing is not None:
+        yield tracing.keep()
+    if settings.demo:
+        yield _demo(settings, core)
+    if local is not None:
+        yield local.keep()
+
+
+def _local(
+    settings: Settings, core: SchedulerLoop, readers: KnownCallers, running: AsyncExitStack
+) -> LocalNode | None:
+    """Return this machine as a node, if that is wanted. Raises: UsageError. Rules: EXT-102."""
+    if settings.local is None:
+        return None
+    from remuda.local.node import LocalNode  # noqa: PLC0415 - rarely wanted
+
+    known = not readers.everybody
+    return running.enter_context(LocalNode(settings.local, core, known_callers=known))
+
+
 async def _demo(settings: Settings, core: SchedulerLoop) -> None:
     """Run the embedded cluster until cancelled."""
     from remuda.demo.run import demo_configuration, run_demo  # noqa: PLC0415 - rarely wanted
@@ -399,7 +465,7 @@ async def _demo(settings: Settings, core: SchedulerLoop) -> None:
         await run_demo(scheduler, config, display())
 
 
-async def _first(ends: list[Awaitable[object]], seconds: float | None) -> None:
+async def first(ends: list[Awaitable[object]], seconds: float | None) -> None:
     """Wait until the first of ``ends`` is over or the time is up, then cancel the others.
 
     Raises: what the first one raised.

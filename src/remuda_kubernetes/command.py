@@ -1,14 +1,18 @@
 """The command ``remuda kubernetes``: the shim, and commands of its own.
 
-``predicates`` answers recorded questions as the shim's filters would: for tests, and to see from a
-bug report why a node was refused.
+``admission`` completes and checks objects before the API server stores them. ``doctor`` says what
+is wrong with a cluster. ``manifests`` prints the objects of an installation. ``predicates`` answers
+recorded questions as the shim's filters would: for tests, and to see from a bug report why a node
+was refused.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Final
 
@@ -25,6 +29,8 @@ _HELP: Final = {"help_option_names": ["-h", "--help"]}
 _STDIN: Final = "-"
 # A line holds a whole cluster at most; 5,000 nodes with 10 pods each take less.
 _LINE_BYTES: Final = 256 * 2**20
+_VALUES_BYTES: Final = 2**20
+_ACCOUNT: Final = re.compile(r"[a-z0-9][-a-z0-9.]{0,252}/[a-z0-9][-a-z0-9.]{0,252}", re.ASCII)
 
 _EXAMPLES: Final = """
 Examples:
@@ -33,6 +39,9 @@ Examples:
   remuda kubernetes                         with the scheduler inside
   remuda kubernetes --scheduler HOST:9079   with a scheduler elsewhere
   remuda kubernetes --leader-elect          one of several replicas
+  remuda kubernetes admission               check objects before they are kept
+  remuda kubernetes doctor                  what is wrong with a cluster
+  remuda kubernetes manifests               what an installation consists of
   remuda kubernetes predicates FILE.jsonl   why nodes refuse pods
   remuda kubernetes predicates --help       the form of its lines
 """
@@ -43,6 +52,49 @@ Examples:
   remuda kubernetes predicates questions.jsonl
   remuda kubernetes predicates - < questions.jsonl
 """
+
+_ADMISSION_EXAMPLES: Final = """
+Examples:
+
+\b
+  remuda kubernetes admission --webhook-address 0.0.0.0:9443
+  remuda kubernetes admission --certificates /etc/remuda/tls
+  remuda kubernetes admission --url https://10.0.0.7:9443
+"""
+
+
+_DOCTOR_EXAMPLES: Final = """
+Examples:
+
+\b
+  remuda kubernetes doctor
+  remuda kubernetes doctor --kube-context production --namespace batch
+  remuda kubernetes doctor --service-account yunikorn/remuda
+  remuda kubernetes doctor --output json
+"""
+
+_MANIFESTS_EXAMPLES: Final = """
+Examples:
+
+\b
+  remuda kubernetes manifests | kubectl apply -f -
+  remuda kubernetes manifests --values mine.yaml --namespace batch
+"""
+
+
+class _Output(Enum):
+    """Who reads the findings."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class _FailurePolicy(Enum):
+    """What becomes of objects while nobody answers."""
+
+    IGNORE = "ignore"
+    FAIL = "fail"
+
 
 app: Final = typer.Typer(
     name="kubernetes",
@@ -205,6 +257,179 @@ def predicates(
             sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
     if failed:
         raise typer.Exit(1)
+
+
+@app.command(epilog=_ADMISSION_EXAMPLES)
+def admission(
+    *,
+    kubeconfig: _Kubeconfig = None,
+    kube_context: _Context = "",
+    namespace: _Namespace = "",
+    webhook_address: Annotated[
+        str,
+        typer.Option(
+            metavar="HOST:PORT",
+            envvar="REMUDA_WEBHOOK_ADDRESS",
+            help="Where the API server's reviews are answered, over TLS; port 0 takes a free one.",
+        ),
+    ] = "127.0.0.1:9443",
+    reports_address: Annotated[
+        str,
+        typer.Option(
+            metavar="HOST:PORT",
+            envvar="REMUDA_REPORTS_ADDRESS",
+            help="Where /livez, /readyz and /metrics are served; port 0 takes a free one.",
+        ),
+    ] = "127.0.0.1:9444",
+    certificates: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            envvar="REMUDA_CERTIFICATES",
+            help="Folder with tls.crt, tls.key and perhaps ca.crt; without it the controller makes"
+            " its own certificates and shares them through a Secret.",
+        ),
+    ] = None,
+    url: Annotated[
+        str,
+        typer.Option(
+            metavar="https://HOST:PORT",
+            envvar="REMUDA_WEBHOOK_URL",
+            help="How an API server outside of the cluster's network reaches this process; without"
+            " it the API server calls the Service.",
+        ),
+    ] = "",
+    failure_policy: Annotated[
+        _FailurePolicy,
+        typer.Option(
+            envvar="REMUDA_FAILURE_POLICY",
+            help="What becomes of pods and templates while no replica answers: they are stored as"
+            " they are, or refused.",
+        ),
+    ] = _FailurePolicy.IGNORE,
+    register: Annotated[
+        bool,
+        typer.Option(
+            "--register/--no-register",
+            envvar="REMUDA_REGISTER",
+            help="Write the webhook configurations, or leave them to another program.",
+        ),
+    ] = True,
+) -> None:
+    """Complete and check objects before they are stored.
+
+    The API server asks this process about pods, about objects with
+    templates of pods, and about the ConfigMaps of the scheduler. Several
+    replicas may run; all of them answer.
+
+    When it is ready, /readyz answers 200. SIGTERM and Ctrl-C end it cleanly.
+
+    Exit code 2: the command line or a file is wrong; 1: the API server
+    refuses to answer.
+    """
+    needed = ("cryptography", "lightkube", "httpx2", "prometheus_client")
+    require("kubernetes", "remuda kubernetes admission", *needed)
+    from remuda_kubernetes.admission.program import Options  # noqa: PLC0415 - keeps help fast
+    from remuda_kubernetes.admission.start import start  # noqa: PLC0415 - see above
+
+    start(
+        Options(
+            kubeconfig=kubeconfig,
+            kubeconfig_context=kube_context,
+            namespace=namespace,
+            address=parse_address("--webhook-address", webhook_address),
+            reports_address=parse_address("--reports-address", reports_address),
+            url=url.rstrip("/"),
+            certificates=certificates,
+            failure_policy=failure_policy.value.title(),
+            register=register,
+        )
+    )
+
+
+@app.command(epilog=_DOCTOR_EXAMPLES)
+def doctor(
+    *,
+    kubeconfig: _Kubeconfig = None,
+    kube_context: _Context = "",
+    namespace: _Namespace = "",
+    service_account: Annotated[
+        str,
+        typer.Option(
+            metavar="NAMESPACE/NAME",
+            help="Account whose rights to schedule are checked; by default those of what is"
+            " installed, or your own if nothing is.",
+        ),
+    ] = "",
+    pods: Annotated[
+        int, typer.Option(min=0, max=1_000_000, metavar="COUNT", help="Look at so many pods.")
+    ] = 5_000,
+    output: Annotated[_Output, typer.Option(help="For people, or for programs.")] = _Output.TEXT,
+) -> None:
+    """Say what is wrong with a cluster, without changing it.
+
+    It looks at versions, permissions, configuration, what is installed, and
+    pods. It only reads, and asks the API server who may do what.
+
+    Exit code 0: there are no errors; 1: there are; 2: the command line or a
+    file is wrong, or the API server does not answer.
+    """
+    if service_account and not _ACCOUNT.fullmatch(service_account):
+        raise UsageError(
+            f"--service-account is {service_account!r:.80}; write NAMESPACE/NAME, such as"
+            " yunikorn/remuda"
+        )
+    needed = ("cryptography", "lightkube", "httpx2")
+    require("kubernetes", "remuda kubernetes doctor", *needed)
+    from remuda_kubernetes.doctor.run import Options, examine  # noqa: PLC0415 - keeps help fast
+    from remuda_kubernetes.packaging.values import checked_namespace  # noqa: PLC0415 - see above
+
+    text, errors = examine(
+        Options(
+            kubeconfig=kubeconfig,
+            kubeconfig_context=kube_context,
+            namespace=checked_namespace(namespace) if namespace else "",
+            pods=pods,
+            account=service_account,
+            json=output is _Output.JSON,
+        )
+    )
+    sys.stdout.write(text)
+    if errors:
+        raise typer.Exit(1)
+
+
+@app.command(epilog=_MANIFESTS_EXAMPLES)
+def manifests(
+    *,
+    values: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Values of the Helm chart, in YAML; - reads stdin."),
+    ] = None,
+    namespace: Annotated[
+        str, typer.Option(metavar="NAME", help="Namespace of the installation.")
+    ] = "yunikorn",
+) -> None:
+    """Print the objects of an installation, as YAML.
+
+    They are those of the Helm chart: accounts with their rights, the
+    scheduler, the admission controller, budgets, policies, configuration.
+
+    Exit code 2: a value is wrong, or the file cannot be read.
+    """
+    from remuda_kubernetes.packaging.objects import included  # noqa: PLC0415 - keeps help fast
+    from remuda_kubernetes.packaging.text import yaml_text  # noqa: PLC0415 - see above
+    from remuda_kubernetes.packaging.values import (  # noqa: PLC0415 - see above
+        Values,
+        checked_namespace,
+        read_values,
+    )
+
+    chosen = Values()
+    if values is not None:
+        with _opened(values) as stream:
+            chosen = read_values(stream.read(_VALUES_BYTES + 1), str(values))
+    sys.stdout.write(yaml_text(included(chosen, checked_namespace(namespace))))
 
 
 def _schedulers(text: str) -> str:

@@ -8,15 +8,12 @@ leadership is the end of the process: the next one starts from what the API serv
 from __future__ import annotations
 
 import asyncio
-import socket
-from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from remuda.base.errors import UsageError
 from remuda.client import Security
 from remuda.edges.addresses import Address, address_text
 from remuda.edges.rest.transport.server import RestServer
@@ -28,6 +25,7 @@ from remuda_kubernetes.api.events import Events, EventSettings
 from remuda_kubernetes.api.leadership import Fence, NoFence
 from remuda_kubernetes.api.reflectors import Reflectors
 from remuda_kubernetes.link.session import SchedulerLink
+from remuda_kubernetes.processes import connection_of, listen, own_namespace, until_one_ends
 from remuda_kubernetes.reports.http import Reports, build_app
 from remuda_kubernetes.reports.sources import Sources
 from remuda_kubernetes.service import Service
@@ -37,7 +35,6 @@ from remuda_kubernetes.translation.settings import Settings
 
 # While more calls than this have not ended, events wait.
 _CALLS_BEFORE_EVENTS: Final = 8
-_IN_CLUSTER_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +60,7 @@ class Program:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.namespace = options.namespace or _own_namespace()
+        self.namespace = options.namespace or own_namespace()
         self.identity = own_identity()
         self.reports = Reports()
 
@@ -75,11 +72,13 @@ class Program:
         """
         options = self.options
         async with AsyncExitStack() as running:
-            listener = _listen(options.http_address)
+            listener = listen(options.http_address, "reports")
             server = RestServer(build_app(self.reports), listener, tls=None)
             await server.start()
             running.push_async_callback(server.stop)
-            connection = await running.enter_async_context(self._connection())
+            connection = await running.enter_async_context(
+                connection_of(options.kubeconfig, options.kubeconfig_context)
+            )
             served = await discover_patiently(connection)
             at = address_text(listener.getsockname()[:2])
             print(f"kubernetes {served.version} reports={at}", flush=True)  # noqa: T201
@@ -99,17 +98,7 @@ class Program:
             # Only a replica that can begin at once takes the lease.
             await parts.reflectors.wait_synced()
             working = election.lead(lead) if options.elect else lead()
-            await _until_one_ends(
-                working, parts.reflectors.watch_over(), parts.service.watch_over()
-            )
-
-    def _connection(self) -> Connection:
-        options = self.options
-        if options.kubeconfig is not None:
-            return Connection.from_kubeconfig(
-                options.kubeconfig, options.kubeconfig_context or None
-            )
-        return Connection.default(options.kubeconfig_context or None)
+            await until_one_ends(working, parts.reflectors.watch_over(), parts.service.watch_over())
 
     async def _lead(self, parts: _Parts, scheduler: str) -> None:
         """Schedule until cancelled."""
@@ -158,36 +147,3 @@ class _Parts:
             connection, served, self.service.deliver, namespace=program.namespace
         )
         self.sources: Final = Sources(self.service, self.reflectors, calls, self.events, connection)
-
-
-async def _until_one_ends(*parts: Coroutine[None, None, None]) -> None:
-    """Run all of these until one ends; the others are cancelled. Raises: what it raised."""
-    tasks = [asyncio.ensure_future(each) for each in parts]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-    for task in tasks:
-        if not task.cancelled():
-            task.result()
-
-
-def _own_namespace() -> str:
-    """Return the namespace of the pod that this process runs in, else the usual one."""
-    try:
-        return _IN_CLUSTER_NAMESPACE.read_text(encoding="utf-8").strip() or "yunikorn"
-    except OSError:
-        return "yunikorn"
-
-
-def _listen(address: Address) -> socket.socket:
-    """Return a listening socket. Raises: UsageError."""
-    family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
-    try:
-        return socket.create_server(address, family=family)
-    except OSError as error:
-        raise UsageError(
-            f"cannot listen on {address_text(address)} for reports: {error.strerror or error}"
-        ) from None

@@ -38,6 +38,7 @@ from remuda_kubernetes.shim.effects import (
     EvictPod,
     FailPod,
     PostEvent,
+    ReadObject,
     Reconfigure,
     Register,
     SelectNode,
@@ -282,10 +283,21 @@ async def _carry_out(calls: Calls, call: Call) -> Outcome:
             return await calls.fail_pod(call.pod, call.reason, call.message)
         case AnnotatePod():
             return await calls.annotate_pod(call.pod, call.annotations)
+        case BindVolume() | SelectNode() | ReadObject():
+            return await _carry_out_about_others(calls, call)
+
+
+async def _carry_out_about_others(
+    calls: Calls, call: BindVolume | SelectNode | ReadObject
+) -> Outcome:
+    """Make a call that is not about a pod."""
+    match call:
         case BindVolume():
             return await calls.give_volume(call.volume, call.claim)
         case SelectNode():
             return await calls.select_node(call.claim, call.node)
+        case ReadObject():
+            return await calls.read(call.path)
 
 
 class _Held:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 # The gRPC library would add lines of its own to ours; it reads this when it is imported.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 from remuda.app import Settings, run
 from remuda.edges.addresses import Address

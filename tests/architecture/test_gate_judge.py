@@ -122,3 +122,13 @@ def test_instructions_are_counted_exactly() -> None:
     counts = [instructions(partial(loop, n)) for n in (1_000, 1_000, 2_000)]
     assert counts[0] == counts[1]
     assert counts[2] - counts[1] == pytest.approx(3_000, abs=1_001)
+
+
+def test_the_unrest_of_a_machine_is_that_of_its_calibrations() -> None:
+    samples = Samples()
+    assert samples.unrest() == 1.0
+    for scale, calibrations in ((1, (1.0, 1.02, 1.05)), (2, (2.0, 3.0, 2.4))):
+        case = Case(f"S{scale}", SHAPES[0], scale=scale)
+        for seconds in calibrations:
+            samples.add(case, seconds, 0.1)
+    assert samples.unrest() == pytest.approx(1.2)

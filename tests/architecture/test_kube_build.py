@@ -144,6 +144,30 @@ def test_sources_are_unpacked_once(tmp_path: Path) -> None:
     assert (tmp_path / "work/gopath/src/k8s.io/kubernetes/README").exists()
 
 
+def test_a_library_that_is_too_old_for_the_tool_chain_is_mended_once(tmp_path: Path) -> None:
+    work = tree(tmp_path / "work")
+    library = tmp_path / "work/gopath/src/k8s.io/kubernetes/vendor/github.com/modern-go/reflect2"
+    library.mkdir(parents=True)
+    link, use = library / "link.go", library / "map.go"
+    link.write_text(
+        "func mapiterinit(rtype unsafe.Pointer, m unsafe.Pointer) (val *hiter)\n"
+        "type hiter struct {\n\tkey unsafe.Pointer\n\tvalue unsafe.Pointer\n"
+        "\t// rest fields are ignored\n}\n"
+    )
+    use.write_text("\thiter: mapiterinit(type2.rtype, *(*unsafe.Pointer)(obj)),\n")
+    work.mend()
+    work.mend()
+    begun, _, fields = link.read_text().partition("\n")
+    assert begun.endswith("m unsafe.Pointer, it *hiter)")
+    # As many as the runtime of the tool chain writes (linknameIter of its runtime).
+    assert fields.count("unsafe.Pointer\n") == 4
+    assert use.read_text() == "\thiter: begun(type2.rtype, *(*unsafe.Pointer)(obj)),\n"
+    assert "func begun(" in (library / "begun.go").read_text()
+    (library / "begun.go").unlink()
+    with pytest.raises(CannotError, match="not as this recipe knows it"):
+        work.mend()
+
+
 def test_the_archive_is_found_among_the_files_of_its_package(tmp_path: Path) -> None:
     for name in ("1.dsc", "1.debian.tar.xz", "1.orig.tar.gz", "1.orig.tar.gz.asc"):
         (tmp_path / f"kubernetes_{name}").touch()

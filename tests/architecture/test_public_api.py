@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import remuda
-from remuda.library import public
+from remuda import public
 from remuda.library.scheduler import Scheduler
 from tests.package import PACKAGES, ROOT
 from tools import gen_python_api
@@ -27,6 +27,12 @@ tg-g-1-0 on n2
 ['real', 'tg-g-1'] 1.5
 gang/real does not wait: real-0 runs on n1
 queue quota 0
+refused (1, 0, 0, 0), 0 ways out
+waits (0, 0, 1, 0), 2 ways out
+['started'], 0 of 0
+0 go, 0 too low, 0 move, 0 differ
+{'root.jobs': 67}
+['scheduler', 'late: queue quota: root.jobs']
 ['n3']
 allocation_key is empty; give it a name
 [] {} gang Completed

@@ -18,17 +18,23 @@ import remuda
 ROOT = Path(__file__).resolve().parents[2]
 LOCK = (ROOT / "requirements.lock").read_text()
 SERVE_LOCK = (ROOT / "requirements-serve.lock").read_text()
+KUBERNETES_LOCK = (ROOT / "requirements-kubernetes.lock").read_text()
 LDAP_LOCK = (ROOT / "requirements-ldap.lock").read_text()
 ETCD_LOCK = (ROOT / "requirements-etcd.lock").read_text()
 KUBE_LOCK = (ROOT / "requirements-kube.lock").read_text()
 FUZZ_LOCK = (ROOT / "requirements-fuzz.lock").read_text()
+BROWSER_LOCK = (ROOT / "requirements-browser.lock").read_text()
+DOCS_LOCK = (ROOT / "requirements-docs.lock").read_text()
 LOCKS = {
     "main": LOCK,
     "serve": SERVE_LOCK,
+    "kubernetes": KUBERNETES_LOCK,
     "ldap": LDAP_LOCK,
     "etcd": ETCD_LOCK,
     "kube": KUBE_LOCK,
     "fuzz": FUZZ_LOCK,
+    "browser": BROWSER_LOCK,
+    "docs": DOCS_LOCK,
 }
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
@@ -80,6 +86,11 @@ def test_who_serves_may_install_the_versions_that_were_tested() -> None:
     assert len(locked(SERVE_LOCK)) < 30
     told = (ROOT / "SECURITY.md").read_text() + (ROOT / "docs/how-to/install.md").read_text()
     assert told.count("requirements-serve.lock") >= 2
+
+
+def test_the_image_has_the_versions_that_were_tested() -> None:
+    assert asked_by("kubernetes") - locked(KUBERNETES_LOCK).keys() == set()
+    assert locked(SERVE_LOCK).items() <= locked(KUBERNETES_LOCK).items() <= locked().items()
 
 
 # What only some commands and options need: the modules that import it when they are imported.

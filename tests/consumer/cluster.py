@@ -9,12 +9,24 @@ from remuda import (
     Amounts,
     ApplicationUpdate,
     Ask,
+    Calibration,
+    ChangedAsk,
     Config,
     ConfigError,
+    ConfigImpact,
+    DryRun,
     Explanation,
+    FairShare,
+    Forecast,
+    Moment,
+    MovedApplication,
     NodeCounts,
     Outcome,
+    Placement,
     Queue,
+    QueueAmount,
+    QueueGone,
+    Refusal,
     RejectedError,
     Rejection,
     Release,
@@ -23,6 +35,12 @@ from remuda import (
     Scheduler,
     TaskGroup,
     TerminationType,
+    Victim,
+    View,
+    WaitingAsk,
+    WaitingLine,
+    WayOut,
+    view,
 )
 
 
@@ -70,6 +88,49 @@ def nodes_of(why: Explanation) -> NodeCounts:
     return why.nodes or NodeCounts(0)
 
 
+def tried(found: DryRun, ways: list[WayOut]) -> str:
+    """One line for what would happen, and for what would help."""
+    refused: tuple[Refusal, ...] = found.refusals
+    placed: tuple[Placement, ...] = found.placed
+    waiting: tuple[WaitingAsk, ...] = found.waiting
+    victims: tuple[Victim, ...] = found.victims
+    parts = (len(refused), len(placed), len(waiting), len(victims))
+    return f"{found.verdict} {parts}, {len(ways)} ways out"
+
+
+def expected(found: list[Forecast]) -> str:
+    """One line for when applications start, and for how good such lines were."""
+    quality: Calibration = found[0].calibration if found else Calibration()
+    return f"{[each.outcome for each in found]}, {quality.held} of {quality.forecasts}"
+
+
+def impact(found: ConfigImpact) -> str:
+    """One line for what a configuration would change."""
+    gone: tuple[QueueGone, ...] = found.queues_gone
+    amounts: tuple[QueueAmount, ...] = found.quotas_below_usage
+    moved: tuple[MovedApplication, ...] = found.moved
+    asks: tuple[ChangedAsk, ...] = found.asks
+    return f"{len(gone)} go, {len(amounts)} too low, {len(moved)} move, {len(asks)} differ"
+
+
+def shares(found: list[FairShare]) -> dict[str, int]:
+    """What each queue has of what it is compared by, in hundredths."""
+    return {each.queue: round(100 * each.share) for each in found if each.leaf}
+
+
+def seen(found: View) -> list[str]:
+    lines: tuple[WaitingLine, ...] = found.waiting
+    return [found.title, *[f"{each.allocation_key}: {each.reason}" for each in lines]]
+
+
+def past(moment: Moment) -> str:
+    """What is read about a past moment."""
+    waiting: list[Ask] = moment.pending()
+    placed: list[Allocation] = moment.allocations()
+    why = [moment.explain(ask.application_id, ask.allocation_key) for ask in waiting]
+    return f"{moment.time} {moment.number} {len(placed)} {why} {shares(moment.fair_shares())}"
+
+
 def failed(config: Config) -> str:
     try:
         Scheduler(config)
@@ -95,6 +156,12 @@ def main() -> None:
     print([each.allocation_key for each in scheduler.allocations("gang")], scheduler.now)
     print(scheduler.explain(real))
     print(scheduler.explain(late).gate, nodes_of(scheduler.explain(late)).total)
+    print(tried(scheduler.dry_run("new", [Ask("new", "k", {"vcore": 500})]), []))
+    print(tried(scheduler.dry_run("gang"), scheduler.ways_out(late)))
+    print(expected([scheduler.forecast("gang", seeds=9), *scheduler.forecasts("root.jobs")]))
+    print(impact(scheduler.config_impact(Queue("jobs"), within_seconds=1)))
+    print(shares(scheduler.fork().fair_shares()))
+    print(seen(view(scheduler)))
     try:
         scheduler.drain_node("n3")
     except RejectedError as error:

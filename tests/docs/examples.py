@@ -152,7 +152,11 @@ class Reader:
         return text
 
     def environment(self) -> dict[str, str]:
-        """The programs of this environment, and free addresses for services."""
+        """The programs of this environment, free addresses for services, no contexts of others."""
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         free = {"REMUDA_GRPC_ADDRESS": "127.0.0.1:0", "REMUDA_REST_ADDRESS": "127.0.0.1:0"}
-        return os.environ | free | {"PATH": path, "COLUMNS": "100"}
+        own = {
+            "REMUDA_CONTEXTS": str(self.folder / "contexts.yaml"),
+            "REMUDA_LOCAL_DIR": str(self.folder / "local"),
+        }
+        return os.environ | free | own | {"PATH": path, "COLUMNS": "100"}

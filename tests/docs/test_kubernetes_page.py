@@ -17,8 +17,8 @@ ROWS = [line for line in PAGE.splitlines() if line.startswith("| `")]
 
 # Constants of names.py that are no names in objects or requests.
 NOT_NAMES = {"DOMAIN", "INTERNAL_DOMAIN", "DEFAULT_PARTITION", "DEFAULT_NAMESPACE"}
-# The admission webhook, which reads these, has its own page.
-ELSEWHERE = {"NAMESPACE_ENABLE", "NAMESPACE_GENERATE", "LEVEL_KEY", "INTERFACE_LEVEL"}
+# What the scheduler is told, and nobody reads in an object.
+ELSEWHERE = {"LEVEL_KEY", "INTERFACE_LEVEL"}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Final, Self
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-DATA, HEADERS, RESET, SETTINGS, PING, GOAWAY, WINDOW = 0, 1, 3, 4, 6, 7, 8
+DATA, HEADERS, RESET, SETTINGS, PING, GOAWAY, WINDOW, CONTINUATION = 0, 1, 3, 4, 6, 7, 8, 9
 ACK = END_STREAM = 1
 END_HEADERS = 4
 MIB: Final = 1 << 20
@@ -84,6 +84,14 @@ class Peer:
         self._next = 1
         self._room: dict[int, int] = {}
         self._room_first = self._room_all = 65_535
+        try:
+            self._greet()
+        except OSError:
+            self.socket.close()
+            raise
+
+    def _greet(self) -> None:
+        """Send what opens a connection, and wait for the settings of the server."""
         wide = struct.pack(">HI", 4, 2**31 - 1)
         self.socket.sendall(PREFACE + frame(SETTINGS, 0, 0, wide))
         while not self.streams_limit:
@@ -217,6 +225,32 @@ def flood_connections(address: str) -> None:
     """Connections that come and go."""
     for _ in range(200):
         Peer(address).socket.close()
+
+
+def flood_frames(address: str, name: str, count: int, seconds: float = 1.0) -> bool:
+    """Send frames that cost nothing and are not wrong by themselves; return whether all may come.
+
+    False: the server cut the connection, which it may do so many seconds later.
+    """
+    with Peer(address, seconds=seconds) as peer:
+        part = b"".join([literal(f"x{number}", "a" * 900) for number in range(15)])
+        kinds = {
+            "pings": frame(PING, 0, 0, bytes(8)),
+            "settings": frame(SETTINGS, 0, 0, struct.pack(">HI", 4, 65_535)),
+            "continuations": frame(CONTINUATION, 0, 1, part),
+            "windows": frame(WINDOW, 0, 0, struct.pack(">I", 1)),
+        }
+        try:
+            if name == "continuations":
+                peer.socket.sendall(frame(HEADERS, 0, 1, call_headers(UPDATE)))
+            for _ in range(count // 100):
+                peer.socket.sendall(kinds[name] * 100)
+            while True:
+                peer.read()
+        except TimeoutError:
+            return True
+        except OSError:
+            return False
 
 
 def attack(address: str, name: str) -> None:

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from queue import Queue
 from signal import SIGKILL
 from types import TracebackType
@@ -45,12 +46,12 @@ class Served:
     """A running `remuda serve`, ready on entry; its addresses and a client for REST.
 
     ``grpc`` and ``rest`` are HOST:PORT as announced on stdout. ``log`` is what came on stderr so
-    far.
+    far. ``within``: a command that runs the one after it.
     """
 
-    def __init__(self, *arguments: str, **extra: str) -> None:
+    def __init__(self, *arguments: str, within: Sequence[str] = (), **extra: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "remuda", "serve", *arguments],
+            [*within, sys.executable, "-m", "remuda", "serve", *arguments],
             env=environment(**extra),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

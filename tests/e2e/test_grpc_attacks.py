@@ -31,6 +31,7 @@ from tests.e2e.hostile import (
     Peer,
     bomb,
     call_headers,
+    flood_frames,
     flood_headers,
     framed,
 )
@@ -166,6 +167,19 @@ def test_headers_that_stand_for_much_more_take_bounded_memory(served: Served) ->
     with ThreadPoolExecutor(4) as pool, contextlib.suppress(OSError):
         list(pool.map(flood_headers, [served.grpc] * 4, [400] * 4))
     assert grown(served, before) <= MORE_MIB
+
+
+@pytest.mark.remuda_rule("SI-105")
+@pytest.mark.parametrize("served", ["open"], indirect=True)
+def test_floods_of_frames_that_belong_to_no_call_cost_little(served: Served) -> None:
+    """20,000 of each kind: pings, settings, room for data, parts of headers without an end."""
+    memory, time_used = most_memory(served), processor_seconds(served)
+    # A busy machine takes its time to end a connection.
+    assert not flood_frames(served.grpc, "pings", 20_000, seconds=60.0)
+    for name in ("settings", "windows", "continuations"):
+        flood_frames(served.grpc, name, 20_000)
+    assert grown(served, memory) <= MORE_MIB
+    assert processor_seconds(served) - time_used < 10
 
 
 @pytest.mark.remuda_rule("SI-105")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import resource
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from signal import SIGKILL, SIGTERM
 
@@ -10,8 +13,12 @@ import pytest
 
 from remuda.client import Client
 from remuda.runtime.replay import replay
+from remuda.si.pb import si_pb2 as si
+from remuda.si.wire import Request
 from tests.e2e.serving import FREE_PORTS, Served, run_remuda
 from tests.waiting import wait
+
+NAMES = [f"name-{number}" for number in range(200)]
 
 HEALTH = "/ws/v1/scheduler/healthcheck"
 
@@ -63,6 +70,63 @@ def test_a_killed_process_that_starts_again_appends_a_segment(tmp_path: Path) ->
     assert f"all effects the same; torn {torn.torn}" in told[0]
     assert f"all effects the same; torn {killed.torn}" in told[1]
     assert told[2].endswith("all effects the same")
+
+
+@pytest.mark.remuda_rule("SI-104")
+def test_what_comes_on_three_streams_at_a_time_takes_effect_in_one_order(tmp_path: Path) -> None:
+    """It keeps that of each stream, and gives the same effects again when it is replayed."""
+    path = tmp_path / "run.jsonl"
+    streams: dict[str, list[Request]] = {
+        "UpdateNodes": [si.NodeRequest(nodes=[node(name)]) for name in NAMES],
+        "UpdateApplications": [si.ApplicationRequest(new=[application(name)]) for name in NAMES],
+        "UpdateAllocations": [si.AllocationRequest(asks=[ask(name)]) for name in NAMES],
+    }
+    with Served(*FREE_PORTS, "--record", str(path)) as served:
+        with Client(served.grpc, "rm") as client:
+            client.register()
+            client.add_application("app", tags={"namespace": "a"})
+            with ThreadPoolExecutor(len(streams)) as pool:
+                for requests in streams.values():
+                    pool.submit(deque, map(client.send, requests), 0)
+            placed = client.allocations(len(NAMES))
+        assert served.end(SIGTERM)[0] == 0
+    assert sorted(each.allocationKey for each in placed) == sorted(NAMES)
+    orders = recorded(path)
+    assert {kind: orders[kind] for kind in streams} == {key: list(NAMES) for key in streams}
+    assert orders["all"] != [name for kind in streams for name in orders[kind]]
+    assert replay(path).same
+
+
+def node(name: str) -> si.NodeInfo:
+    amounts = si.Resource(resources={"vcore": si.Quantity(value=1_000)})
+    return si.NodeInfo(nodeID=name, action=si.NodeInfo.CREATE, schedulableResource=amounts)
+
+
+def application(name: str) -> si.AddApplicationRequest:
+    ugi = si.UserGroupInformation(user="ann", groups=["staff"])
+    return si.AddApplicationRequest(applicationID=name, ugi=ugi, tags={"namespace": "a"})
+
+
+def ask(name: str) -> si.AllocationAsk:
+    amounts = si.Resource(resources={"vcore": si.Quantity(value=1_000)})
+    return si.AllocationAsk(
+        applicationID="app", allocationKey=name, resourceAsk=amounts, maxAllocations=1
+    )
+
+
+def recorded(path: Path) -> dict[str, list[str]]:
+    """The names of what came, in the order of the recording, by kind of request and of all."""
+    keys = {"nodes": "node_id", "new": "application_id", "asks": "allocation_key"}
+    found: dict[str, list[str]] = {"all": []}
+    for line in path.read_text(encoding="utf-8").splitlines()[1:]:
+        kind, *more = json.loads(line)
+        if kind == "command":
+            for field, key in keys.items():
+                names = [each[key] for each in more[3].get(field, ())]
+                names = [name for name in names if name != "app"]
+                found.setdefault(more[2], []).extend(names)
+                found["all"] += names
+    return found
 
 
 @pytest.mark.remuda_rule("HLT-20", "MET-42")

@@ -16,7 +16,7 @@ from remuda.edges.rest.transport.app import build_app
 from tests.e2e.openapi import served_document
 
 # What a page is made of, not routes of the API.
-PARTS = frozenset({"/", "/ui/", "/ws/v1/docs/page.css", "/ws/v1/docs/page.js"})
+PARTS = frozenset({"/", "/ui/", "/ui/{}", "/ws/v1/docs/page.css", "/ws/v1/docs/page.js"})
 
 
 def template(path: str) -> str:

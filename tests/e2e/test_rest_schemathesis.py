@@ -62,6 +62,7 @@ class Known:
             assert time.monotonic() < deadline
             time.sleep(0.1)
         running = [each["allocations"][0]["applicationId"] for each in nodes]
+        self.names["key"] = [each["allocations"][0]["allocationKey"] for each in nodes]
         self.names["node"] = [each["nodeID"] for each in nodes]
         self.names["application"] = sorted(set(running))
         self.names["queue"] = ["root", "ROOT", "root.production", "root.production.web"]
@@ -127,7 +128,7 @@ def test_answers_are_what_the_document_says(path: str, mode: GenerationMode, kno
 @pytest.mark.remuda_rule("REST-7")
 @pytest.mark.parametrize("path", operations)
 def test_other_methods_are_refused_with_those_there_are(path: str, known: Known) -> None:
-    right = "POST" if path.endswith("/validate-conf") else "GET"
+    right = operations[path].method.upper()
     filled = re.sub(r"\{\w+\}", "default", path)
     # Of an older release, gone (REST-53).
     gone = {"POST", "PUT"} if path == "/ws/v1/config" else set()

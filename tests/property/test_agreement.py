@@ -88,7 +88,7 @@ def test_the_workloads_make_reservations_that_end_in_every_way() -> None:
 
 
 @pytest.mark.remuda_rule("CYC-33", "CYC-11", "CYC-32")
-@pytest.mark.parametrize("first", range(0, 150, BLOCK))
+@pytest.mark.parametrize("first", usual(range(0, 150, BLOCK)))
 def test_applications_pause_as_in_the_reference(first: int) -> None:
     runs = {seed: record(seed, manner=PATIENT) for seed in range(first, first + BLOCK)}
     assert {seed: fault for seed, run in runs.items() if (fault := difference(run))} == {}
@@ -97,7 +97,7 @@ def test_applications_pause_as_in_the_reference(first: int) -> None:
 
 
 @pytest.mark.remuda_rule("NOD-15", "NOD-16", "CYC-15")
-@pytest.mark.parametrize("seed", range(900, 908))
+@pytest.mark.parametrize("seed", usual(range(900, 908)))
 def test_a_hundred_nodes_are_tried_in_the_same_order(seed: int) -> None:
     assert first_difference(range(seed, seed + 1), 30, 50) == ""
 

@@ -9,6 +9,7 @@ import pytest
 
 from remuda.core.messages.effects import Effect, ResourceManagerFailed
 from remuda.core.scheduler import Scheduler
+from tests.long_runs import usual
 from tests.reference.driver import ROUNDS
 from tests.reference.tastes import refuse_some
 from tests.reference.workloads import Run, Step, record
@@ -80,7 +81,7 @@ def told(effects: list[Effect]) -> list[Effect] | Counter[str]:
     return Counter([_TIME.sub("", repr(effect)) for effect in effects])
 
 
-@pytest.mark.parametrize("first", [*range(0, 180, 60), 2_290, 2_600])
+@pytest.mark.parametrize("first", [*usual(range(0, 180, 60)), 2_290, 2_600])
 def test_the_others_hear_exactly_what_they_hear_without_it(first: int) -> None:
     survivors = sum([_survivors(record(seed), seed) for seed in range(first, first + 60)])
     assert survivors > PLACES

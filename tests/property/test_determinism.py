@@ -9,11 +9,12 @@ import sys
 
 import pytest
 
+from tests.long_runs import usual
 from tests.package import PACKAGES, ROOT
 from tests.reference.driver import comparable, digest, play
 from tests.reference.workloads import EVERYTHING, Input, Step, record
 
-SEEDS = range(600, 640)
+SEEDS = usual(range(600, 640))
 DIGESTS = """
 from tests.property.test_determinism import run_digest
 print(" ".join(run_digest(seed) for seed in range(600, 606)))

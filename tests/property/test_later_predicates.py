@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
 from remuda.core.ports import NodesAnswer, NodesQuestion
+from tests.long_runs import usual
 from tests.port import one_by_one
 from tests.unit.core.door import SECOND, Caller, leaf, of
 from tests.unit.core.rules.gang import heard
@@ -95,7 +96,7 @@ ASKS = st.tuples(st.sampled_from("abc"), st.integers(1, 5), st.integers(0, 3), s
     st.integers(0, 10**6),
     st.booleans(),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=len(usual(range(200))), deadline=None)
 def test_answers_that_come_later_change_no_decision(
     rounds: list[list[tuple[str, int, int, int]]], seed: int, classed: bool
 ) -> None:
@@ -161,7 +162,7 @@ MEMBERS = st.lists(
 
 @pytest.mark.remuda_rule("EXT-14", "GANG-13", "GANG-16")
 @given(MEMBERS, MEMBERS, st.integers(0, 10**6))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=len(usual(range(150))), deadline=None)
 def test_answers_that_come_later_replace_the_same_placeholders(
     held: list[tuple[str, int, int, int]], wanted: list[tuple[str, int, int, int]], seed: int
 ) -> None:

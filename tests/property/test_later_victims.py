@@ -20,6 +20,7 @@ from remuda.core.ports import (
     PreemptionVerdict,
 )
 from remuda.core.scheduler import Scheduler
+from tests.long_runs import usual
 from tests.unit.core.door import SECOND, Caller, leaf, of
 
 NODES = [f"n{number:02}" for number in range(1, 14)]
@@ -111,7 +112,7 @@ SIZES = st.lists(st.integers(1, 2), min_size=30, max_size=40)
 
 @pytest.mark.remuda_rule("EXT-14", "EXT-18", "PRE-81")
 @given(SIZES, WANTS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=len(usual(range(60))), deadline=None)
 def test_verdicts_that_come_later_change_no_decision(
     sizes: list[int], wants: list[tuple[str, int]]
 ) -> None:
@@ -236,7 +237,7 @@ def fault_of(scheduler: Scheduler) -> str:
 
 @pytest.mark.remuda_rule("EXT-10", "EXT-12", "EXT-17", "EXT-18", "PRE-39")
 @given(SIZES, st.integers(0, 10**6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=len(usual(range(60))), deadline=None)
 def test_whatever_an_rm_says_of_victims_and_when_every_counter_is_right(
     sizes: list[int], seed: int
 ) -> None:

@@ -33,6 +33,7 @@ from remuda.edges.inproc import InProcessScheduler
 from remuda.runtime.rows import rows
 from remuda.si.pb import si_pb2 as si
 from remuda.si.wire import resource
+from tests.long_runs import usual
 
 QUEUES = """
 partitions:
@@ -334,7 +335,7 @@ class ByMessages:
 
 
 @pytest.mark.remuda_rule("SI-2", "SI-4", "CYC-1")
-@settings(max_examples=60)
+@settings(max_examples=len(usual(range(60))))
 @given(story=STORIES)
 @pytest.mark.parametrize("live", [False, True], ids=["stepped", "live"])
 def test_calls_and_messages_lead_to_the_same_decisions(live: bool, story: list[Action]) -> None:

@@ -26,6 +26,7 @@ from remuda.core.messages.effects import Effect
 from remuda.core.scheduler import Scheduler
 from tests import strategies as draw
 from tests.audited import violations
+from tests.long_runs import usual
 from tests.port import one_by_one
 
 SECOND = 1_000_000_000
@@ -237,7 +238,7 @@ def check_machine(examples: int, steps: int) -> None:
 )
 @pytest.mark.remuda_rule("LIM-30", "QUE-23", "SI-86", "RLD-3", "D-U10", "HLT-21")
 def test_every_counter_adds_up_after_any_requests() -> None:
-    check_machine(50, 50)
+    check_machine(len(usual(range(50))), 50)
 
 
 @pytest.mark.long

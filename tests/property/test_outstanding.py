@@ -24,7 +24,7 @@ from remuda.core.model.queues.queue import Queue
 from remuda.core.model.vectors import Vector, amount_at
 from remuda.core.policy.sort_keys import application_key
 from remuda.core.scheduler import Scheduler
-from tests.long_runs import rotated
+from tests.long_runs import rotated, usual
 from tests.package import replaces_functions
 from tests.reference.driver import play
 from tests.reference.workloads import record
@@ -218,7 +218,7 @@ def check_run(seed: int) -> int:
 
 
 @pytest.mark.remuda_rule("CYC-30", "QUE-14", "QUE-36", "LIM-54")
-@pytest.mark.parametrize("first", range(0, 120, 20))
+@pytest.mark.parametrize("first", usual(range(0, 120, 20)))
 def test_every_second_what_qualifies_is_reported_and_nothing_else(first: int) -> None:
     assert sum(check_run(seed) for seed in range(first, first + 20)) > 20
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.long_runs import rotated
+from tests.long_runs import ALL_ARE_PLAYED, rotated, usual
 from tests.reference.preemption_driver import Outcome, Stage
 from tests.reference.preemption_facts import Choice, Reservation, Scene, fits_headroom
 from tests.reference.preemption_scenes import Sketch, after, decide, draw, takes
@@ -116,13 +116,13 @@ def count(counts: Counter[str], scene: Scene, choice: Choice) -> None:
 @pytest.mark.remuda_rule("PRE-29", "PRE-30", "PRE-31", "PRE-32", "PRE-33", "PRE-37", "PRE-50")
 @pytest.mark.remuda_rule("PRE-40", "PRE-41", "PRE-42", "PRE-43", "PRE-83")
 @pytest.mark.remuda_rule("PRE-84", "PRE-85", "PRE-86", "PRE-87", "PRE-88", "PRE-89")
-@pytest.mark.parametrize("first", range(0, 1_000, BLOCK))
+@pytest.mark.parametrize("first", usual(range(0, 1_000, BLOCK)))
 def test_1000_clusters_are_preempted_as_the_model_preempts_them(first: int) -> None:
     assert [fault for seed in range(first, first + BLOCK) if (fault := difference(seed))] == []
 
 
 @pytest.mark.remuda_rule("PRE-14", "PRE-16", "PRE-17", "PRE-85", "PRE-86")
-@pytest.mark.parametrize("first", range(0, 1_000, BLOCK))
+@pytest.mark.parametrize("first", usual(range(0, 1_000, BLOCK)))
 def test_1000_clusters_with_deep_trees_are_preempted_as_the_model_preempts_them(first: int) -> None:
     seeds = range(first, first + BLOCK)
     assert [fault for seed in seeds if (fault := difference(seed, deep=True))] == []
@@ -136,6 +136,7 @@ def test_9000_more_clusters_with_deep_trees(first: int) -> None:
 
 
 @pytest.mark.remuda_rule("PRE-34", "PRE-82")
+@ALL_ARE_PLAYED
 def test_the_clusters_show_every_kind_of_preemption() -> None:
     for seed in range(1_000):
         if (seed, False) not in COUNTED:

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.long_runs import usual
 from tests.reference.preemption_driver import Outcome, Stage
 from tests.reference.preemption_facts import (
     ORDERED,
@@ -104,14 +105,14 @@ def faults(first: int, judge: Judge | None) -> list[str]:
 
 
 @pytest.mark.remuda_rule("PRE-82", "PRE-87", "PRE-88")
-@pytest.mark.parametrize("first", range(FIRST, FIRST + 400, 2 * BLOCK))
+@pytest.mark.parametrize("first", usual(range(FIRST, FIRST + 400, 2 * BLOCK)))
 def test_without_any_one_victim_the_ask_would_not_fit(first: int) -> None:
     assert faults(first, None) == []
 
 
 @pytest.mark.remuda_rule("PRE-82", "PRE-27", "PRE-30")
 @pytest.mark.parametrize("more", [0, 1, 3])
-@pytest.mark.parametrize("first", range(FIRST + 400, FIRST + 600, 2 * BLOCK))
+@pytest.mark.parametrize("first", usual(range(FIRST + 400, FIRST + 600, 2 * BLOCK)))
 def test_the_laws_hold_when_the_rm_asks_for_more_victims(first: int, more: int) -> None:
     assert faults(first, asks_for(more)) == []
 

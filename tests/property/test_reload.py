@@ -23,7 +23,7 @@ from remuda.core.messages import events as ev
 from remuda.core.messages import queries as q
 from remuda.core.messages.application_views import ApplicationView
 from remuda.core.scheduler import Scheduler
-from tests.long_runs import rotated
+from tests.long_runs import rotated, usual
 from tests.reference import configurations
 from tests.reference.access import lineage
 from tests.reference.driver import apply
@@ -332,14 +332,14 @@ def check_refusals(this: Case) -> bool:
 
 @pytest.mark.remuda_rule("RLD-3", "RLD-4", "RLD-21", "RLD-22", "RLD-23", "RLD-24", "RLD-29")
 @pytest.mark.remuda_rule("RLD-26", "RLD-27", "OBJ-2", "OBJ-7", "LIM-63", "PRP-7", "D-C10", "D-C20")
-@pytest.mark.parametrize("first", range(5000, 5120, BLOCK))
+@pytest.mark.parametrize("first", usual(range(5000, 5120, BLOCK)))
 def test_there_and_back_again(first: int) -> None:
     accepted = [check_there_and_back(case(seed)) for seed in range(first, first + BLOCK)]
     assert accepted.count(True) > BLOCK // 2
 
 
 @pytest.mark.remuda_rule("EVT-74", "UPD-5", "EVT-62", "EVT-67", "EVT-68", "EVT-69", "EVT-83")
-@pytest.mark.parametrize("first", range(5200, 5320, BLOCK))
+@pytest.mark.parametrize("first", usual(range(5200, 5320, BLOCK)))
 def test_records_name_exactly_the_differences(first: int) -> None:
     accepted = [check_records(case(seed)) for seed in range(first, first + BLOCK)]
     assert accepted.count(True) > BLOCK // 2
@@ -347,7 +347,7 @@ def test_records_name_exactly_the_differences(first: int) -> None:
 
 @pytest.mark.remuda_rule("SI-85", "SI-86", "RLD-5", "RLD-6", "D-C15", "D-C16", "D-C21", "EXT-24")
 def test_what_is_refused_or_tried_changes_nothing() -> None:
-    refusals = [check_refusals(case(seed)) for seed in range(5400, 5500)]
+    refusals = [check_refusals(case(seed)) for seed in usual(range(5400, 5500))]
     assert refusals.count(True) > 3
 
 

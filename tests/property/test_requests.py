@@ -17,10 +17,11 @@ from remuda.core.messages.effects import (
     Rejection,
 )
 from remuda.runtime.requests import joined, parts_of, with_those_behind
+from tests.long_runs import usual
 from tests.reference.driver import play
 from tests.reference.workloads import Input, Step, record
 
-SEEDS = range(700, 760)
+SEEDS = usual(range(700, 760))
 HOUR = 3_600_000_000_000
 
 

@@ -16,7 +16,7 @@ from remuda.core.messages import commands as c
 from remuda.core.messages import queries as q
 from remuda.core.messages.application_views import ApplicationView
 from remuda.core.scheduler import Scheduler
-from tests.long_runs import rotated
+from tests.long_runs import rotated, usual
 from tests.reference.driver import apply
 from tests.reference.snapshot import flat, flat_usage, plain
 from tests.reference.tastes import refuse_some
@@ -145,7 +145,7 @@ def check_run(run: Run) -> None:
 
 @pytest.mark.remuda_rule("LIM-1", "LIM-30", "LIM-31", "LIM-32", "LIM-34", "LIM-36", "LIM-38")
 @pytest.mark.remuda_rule("D-U3", "D-U6", "D-U7", "D-U10", "LIM-39", "LIM-46", "REST-65")
-@pytest.mark.parametrize("first", range(4000, 4060, BLOCK))
+@pytest.mark.parametrize("first", usual(range(4000, 4060, BLOCK)))
 def test_usage_is_what_live_applications_hold(first: int) -> None:
     for seed in range(first, first + BLOCK):
         check_run(record(seed, 40))

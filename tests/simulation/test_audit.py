@@ -146,12 +146,19 @@ def crowded(placing: Placing) -> None:
     placing.bounds.states[RM, "other"] = "Running"
 
 
+def small_gang(placing: Placing) -> None:
+    """Fewer placeholders were asked for."""
+    keys = placing.bounds.members.asked[RM, "app", "g"]
+    keys.popitem()
+
+
 LAWS: Final[dict[str, tuple[Callable[[Placing], None], ...]]] = {
     "I2": (small,),
     "I6": (narrow,),
     "I8": (poor,),
     "I9": (crowded,),
     "I30": (drained, refused),
+    "I33": (small_gang,),
 }
 
 

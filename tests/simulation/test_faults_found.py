@@ -20,6 +20,7 @@ from remuda.core.apply.turn import Turn
 from remuda.core.messages.commands import Ask
 from remuda.core.model import deadlines
 from remuda.core.model.applications.application import Application
+from remuda.core.model.applications.gang import TaskGroup
 from remuda.core.model.deadlines import Deadlines
 from remuda.core.model.partition import Partition
 from tests.package import replaces_functions
@@ -119,6 +120,16 @@ def rooms_are_kept_for_nobody(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(reservations, "lose_preemption", nothing)
 
 
+def ended_applications_are_kept(patch: pytest.MonkeyPatch) -> None:
+    """What ended is never forgotten. Rules: APP-18."""
+    patch.setitem(expiry._OF_PARTITIONS, deadlines.RETENTION, nothing)
+
+
+def replacements_are_not_counted(patch: pytest.MonkeyPatch) -> None:
+    """A task group does not know how many of its members came. Rules: GANG-35."""
+    patch.setattr(TaskGroup, "replace", nothing)
+
+
 FAULTS: Iterable[Plant] = (
     asks_begin_anew,
     sizes_are_those_of_the_first_report,
@@ -132,12 +143,34 @@ FAULTS: Iterable[Plant] = (
     timers_run_on,
     victims_are_forgotten,
     rooms_are_kept_for_nobody,
+    ended_applications_are_kept,
+    replacements_are_not_counted,
 )
 
 
 @pytest.mark.remuda_rule("SI-34", "SI-35", "SI-53", "SI-69", "CYC-25", "CYC-28", "RM-15")
-@pytest.mark.remuda_rule("GANG-17", "GANG-22", "GANG-23", "PRE-6", "PRE-35")
+@pytest.mark.remuda_rule("GANG-17", "GANG-22", "GANG-23", "GANG-35", "PRE-6", "PRE-35", "APP-18")
 @pytest.mark.parametrize("plant", FAULTS, ids=lambda plant: plant.__name__)
 def test_a_planted_fault_is_found(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch)
     assert found_at() >= 0
+
+
+@pytest.mark.remuda_rule("CYC-25")
+def test_room_that_is_left_idle_is_found_before_everything_comes_to_rest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    released_room_is_not_offered(monkeypatch)
+    texts = (told_without_audit(seed) for seed in SEEDS)
+    assert any("has room" in text and "no fault from here on" not in text for text in texts)
+
+
+def told_without_audit(seed: int) -> str:
+    """What a run tells that fails although nothing is compared inside of the core, "" if none."""
+    world = World(seed, draw(seed, gangs=True))
+    world.host.checked = 1_000_000
+    try:
+        world.run()
+    except AssertionError as fault:
+        return str(fault)
+    return ""

@@ -16,6 +16,7 @@ import pytest
 from remuda.base.resources import Resource
 from remuda.config.schema import QueueConfig
 from remuda.core.model.preemption.live import LOST, PLACED
+from tests.long_runs import usual
 from tests.simulation.preemption.cluster import HOUR, NEW_KEY, SAME_KEY, Cluster
 from tests.unit.core.door import leaf, parent
 
@@ -129,7 +130,7 @@ def bound(tree: QueueConfig, sizes: tuple[Resource, Resource]) -> int:
 @pytest.mark.remuda_rule("PRE-93")
 @pytest.mark.parametrize("anew", [SAME_KEY, NEW_KEY])
 @pytest.mark.parametrize("reserves", [True, False])
-@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("name", usual(list(TREES)))
 def test_two_groups_that_ask_again_come_to_rest(name: str, reserves: bool, anew: str) -> None:
     tree = TREES[name]
     for sizes, priorities in product(SIZES, PRIORITIES):

@@ -19,6 +19,7 @@ import pytest
 
 from remuda.sim.experiment import Options, run
 from remuda.sim.metrics import Figures
+from tests.long_runs import COMPILED_ONLY, usual
 from tests.simulation.check_pending import check
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,21 +40,22 @@ def simulated(workload: Path, **more: Any) -> Figures:
     return run(Options(workload, **more), io.StringIO(), io.StringIO())
 
 
-@pytest.mark.timed
 @pytest.mark.parametrize(
     "pods, node_sort, gpu, nodes",
-    [
-        ("default", "binpacking", 0.92, 1_300),
-        ("default", "fair", 0.91, 1_523),
-        ("gpuspec33", "binpacking", 0.84, 1_300),
-        ("multigpu50", "fair", 0.91, 1_523),
-    ],
+    usual(
+        [
+            ("default", "binpacking", 0.92, 1_300),
+            ("multigpu50", "fair", 0.91, 1_523),
+            ("default", "fair", 0.91, 1_523),
+            ("gpuspec33", "binpacking", 0.84, 1_300),
+        ]
+    ),
 )
 def test_alibaba_pods_fill_the_cluster(
     tmp_path: Path, pods: str, node_sort: str, gpu: float, nodes: int
 ) -> None:
     workload = ALIBABA / f"openb_pod_list_{pods}.csv.gz"
-    began = time.monotonic()
+    began = time.process_time()
     figures = simulated(
         workload,
         nodes=str(ALL_NODES),
@@ -62,7 +64,7 @@ def test_alibaba_pods_fill_the_cluster(
         node_sort=node_sort,
         output=tmp_path,
     )
-    assert time.monotonic() - began < 30
+    assert time.process_time() - began < 30
     assert figures.nodes_total == 1_523
     assert figures.utilisation["gpu"].final >= gpu
     assert figures.nodes_used <= nodes
@@ -72,7 +74,7 @@ def test_alibaba_pods_fill_the_cluster(
 
 
 @pytest.mark.remuda_rule("RSV-3")
-@pytest.mark.parametrize("reservation_delay", ["2s", "off"])
+@pytest.mark.parametrize("reservation_delay", usual(["2s", "off"]))
 def test_nasa_jobs_hardly_ever_wait(reservation_delay: str) -> None:
     """On one node nothing can be reserved: what fits the queue's headroom fits the node."""
     figures = simulated(NASA, queue_by="none", reservation_delay=reservation_delay)
@@ -82,7 +84,7 @@ def test_nasa_jobs_hardly_ever_wait(reservation_delay: str) -> None:
 
 
 @pytest.mark.remuda_rule("RSV-3")
-@pytest.mark.parametrize("reservation_delay", ["2s", "off"])
+@pytest.mark.parametrize("reservation_delay", usual(["2s", "off"]))
 def test_philly_jobs_on_1024_gpus_in_one_queue(reservation_delay: str) -> None:
     figures = simulated(
         PHILLY, nodes=GPUS_1024, queue_by="none", reservation_delay=reservation_delay
@@ -109,6 +111,7 @@ partitions:
 """
 
 
+@COMPILED_ONLY
 @pytest.mark.remuda_rule("GANG-4", "GANG-5", "GANG-14", "GANG-17")
 def test_philly_gangs_on_128_nodes_under_a_quota_of_1024_gpus(tmp_path: Path) -> None:
     """With members of one GPU each, and room looked at as a whole, it is as if on one node."""
@@ -143,6 +146,7 @@ def never_above(allocations: Path, nodes: int, gpus: int) -> bool:
     return len(running) == nodes
 
 
+@COMPILED_ONLY
 def test_nasa_jobs_as_gangs_of_their_processors() -> None:
     figures = simulated(NASA, queue_by="none", gangs=True, to_seconds="1000000")
     assert figures.tasks_total == figures.tasks_finished
@@ -151,6 +155,7 @@ def test_nasa_jobs_as_gangs_of_their_processors() -> None:
     assert figures.gangs.started_in_part == figures.gangs.timed_out == 0
 
 
+@COMPILED_ONLY
 def test_philly_jobs_on_1024_gpus_with_a_queue_per_virtual_cluster() -> None:
     figures = simulated(PHILLY, nodes=GPUS_1024, queue_by="vc")
     assert figures.tasks_finished == 15_264
@@ -158,6 +163,7 @@ def test_philly_jobs_on_1024_gpus_with_a_queue_per_virtual_cluster() -> None:
     assert round(figures.utilisation["gpu"].mean, 3) == 0.565
 
 
+@COMPILED_ONLY
 @pytest.mark.remuda_rule("GANG-4")
 def test_no_philly_gang_of_a_virtual_cluster_times_out_for_the_part_another_one_has() -> None:
     """Fifteen leaves share a quota of 1024 GPUs; a gang that began is let finish."""

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from remuda.sim import sample
+from tests.long_runs import usual
 from tests.package import PACKAGES
 from tests.simulation.check_pending import check
 
@@ -52,7 +53,9 @@ def content(directory: Path) -> tuple[dict[str, Any], dict[str, str]]:
     }
 
 
-@pytest.mark.parametrize("mode, preemption", [("replay", "off"), ("replay", "on"), ("fill", "off")])
+@pytest.mark.parametrize(
+    "mode, preemption", usual([("replay", "on"), ("replay", "off"), ("fill", "off")])
+)
 def test_equal_input_gives_equal_bytes_under_any_hash_seed(
     tmp_path: Path, mode: str, preemption: str
 ) -> None:

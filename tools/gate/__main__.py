@@ -1,6 +1,7 @@
 """The gate: is an allocation still as cheap as recorded?
 
-    python -m tools.gate             judge; exit code 1 if something became slower
+    python -m tools.gate             judge; exit code 1 if something became slower, 3 if the
+                                     machine is too unsteady to tell
     python -m tools.gate --update    record what is measured now
 
 It compares costs within one run, never with a time on a clock: the time of an allocation with that
@@ -20,7 +21,7 @@ from remuda.runtime.interpreter import tune_interpreter
 from remuda.runtime.ports import SchedulerFactory
 from tools.gate.cases import COUNTED, RELEASES, TIME_PROPORTIONS, TIMED, WORK_PROPORTIONS, Case
 from tools.gate.equal import release_work
-from tools.gate.judge import TIME, WORK, Figures, Kind, Samples, compare, weigh
+from tools.gate.judge import STEADY, TIME, WORK, Figures, Kind, Samples, compare, weigh
 from tools.gate.plant import BURDENS, burdened
 from tools.gate.reference import calibration_digest, read, record
 from tools.gate.timing import allocation_seconds, build, is_interpreted, measure, processor
@@ -29,12 +30,13 @@ from tools.gate.work import allocation_work
 # Runs of which the quickest tells how much to plant.
 _TRIALS: Final = 5
 _REPETITIONS: Final = 4
+_NO_VERDICT: Final = 3
 # How often all is timed to be recorded.
 _RECORDED: Final = 3
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Judge or record; 0 if the gate is open."""
+    """Judge or record; 0 if the gate is open, 1 if it is closed, 3 if times cannot be judged."""
     options = _options(arguments)
     tune_interpreter()
     timed = [case for case in TIMED if not options.only or case.name in options.only]
@@ -51,16 +53,23 @@ def main(arguments: list[str] | None = None) -> int:
     if recorded is not None and time is None:
         print(f"gate: no times were recorded for {processor()}; only their proportions are judged")
     faults: list[str] = []
+    slow: list[str] = []
+    unrest = 1.0
     if reference.calibration != calibration_digest():
         faults.append("tools/gate/calibration.py was changed, which makes all records void")
     if options.measure != "time":
         faults += _worked(counted, make, recorded.work if recorded else None)
     if options.measure != "work":
-        faults += _timed(timed, make, time, repetitions=options.repetitions)
-    for fault in faults:
+        slow, unrest = _timed(timed, make, time, repetitions=options.repetitions)
+    for fault in (*faults, *slow):
         print(f"gate: {fault}")
-    print(f"gate: {'closed' if faults else 'open'} for {build()}")
-    return 1 if faults else 0
+    if slow and not faults and unrest > STEADY:
+        much = f"{unrest - 1:.0%} between the middle and the quickest calibration"
+        print(f"gate: no verdict, the machine is unsteady: {much}, at most {STEADY - 1:.0%} is")
+        return _NO_VERDICT
+    closed = bool(faults or slow)
+    print(f"gate: {'closed' if closed else 'open'} for {build()}")
+    return int(closed)
 
 
 def _record(timed: Sequence[Case], counted: Sequence[Case], time: bool) -> None:
@@ -88,21 +97,25 @@ def _timed(
     recorded: Figures | None,
     *,
     repetitions: int,
-) -> list[str]:
-    """Time the cases; those that are found too slow again, before it is believed."""
+) -> tuple[list[str], float]:
+    """Time the cases; those that are found too slow again, before it is believed.
+
+    On an unsteady machine once is enough, as it is not believed there. Return what is too slow, and
+    how unsteady the machine is.
+    """
     samples = Samples()
     faults: dict[str, str] = {}
     for _ in range(1 + repetitions):
         measure(cases, samples, make, _dot)
         faults = _faults(TIME, samples.costs(), recorded)
         faults |= dict(weigh(TIME, samples.costs(), TIME_PROPORTIONS))
-        if not faults:
+        if not faults or samples.unrest() > STEADY:
             break
         bases = {each.base for each in TIME_PROPORTIONS if each.case in faults}
         cases = [case for case in cases if case.name in faults or case.name in bases]
     print()
     _show(TIME, samples.costs(), recorded)
-    return list(faults.values())
+    return list(faults.values()), samples.unrest()
 
 
 def _worked(cases: Sequence[Case], make: SchedulerFactory, recorded: Figures | None) -> list[str]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from remuda.bench.clusters.shapes import SHAPES, WIDE, Shape
+from remuda.bench.clusters.shapes import MIXED, SHAPES, WIDE, Shape
 
-_SHAPES: Final = {shape.name: shape for shape in (*SHAPES, *WIDE)}
+_SHAPES: Final = {shape.name: shape for shape in (*SHAPES, *WIDE, *MIXED)}
 
 # What the work of an allocation may grow by if something grows tenfold: that of nodes, asks and
 # applications to the power of 0.15, that of queues to the power of 0.3.
@@ -100,6 +100,11 @@ COUNTED: Final = (
     Case("S9", _few("S9")),
     Case("S6", _few("S6", asks=5_000)),
     Case("W5", _few("W5", nodes=500, asks=5_000)),
+    Case("M1", _few("M1", queues=20, asks=2_000)),
+    Case("M4", _few("M4", nodes=500, queues=20, asks=2_000)),
+    Case("M5", _few("M5", queues=20, asks=2_000)),
+    Case("M7", _few("M7", queues=10, applications=100, asks=2_000)),
+    Case("M9", _few("M9", queues=500, asks=2_000)),
 )
 
 RELEASES: Final = (
@@ -138,4 +143,7 @@ WORK_PROPORTIONS: Final = (
     Proportion("E with 1,000 queues on 3 levels", "E with 100 queues", TENFOLD_QUEUES, _EQUAL),
     Proportion("S8", "S1", 1.2, _BACKLOG),
     Proportion("S9", "S1", 1 / 0.6, _LIMITS),
+    Proportion("M4", "M1", TENFOLD, "asks of many sizes are packed at the speed of a fair order"),
+    Proportion("M7", "M1", TENFOLD, "applications cost little in mixed loads"),
+    Proportion("M9", "M1", TENFOLD_QUEUES, "queues cost little in mixed loads"),
 )

@@ -29,6 +29,11 @@ WORK_LIMIT: Final = 1.05
 WORK_STALE: Final = 0.90
 TIME_STALE: Final = 0.60
 
+# On a machine with nothing else to do the middle one of the calibrations takes 1 to 5 % more than
+# the quickest. Where it takes more than this, the quickest calibration had luck that no allocation
+# can have, because that takes longer; so a time that is too long says nothing about the scheduler.
+STEADY: Final = 1.12
+
 RENEW: Final = "python -m tools.gate --update"
 
 
@@ -60,6 +65,12 @@ class Samples:
             name: round(seconds / units[self.scales[name]], 1)
             for name, seconds in self.seconds().items()
         }
+
+    def unrest(self) -> float:
+        """How many times the quickest calibration the middle one takes; the worst of all scales."""
+        return max(
+            [median_low(runs) / min(runs) for runs in self.calibrations.values()], default=1.0
+        )
 
 
 @dataclass(frozen=True)

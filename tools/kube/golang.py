@@ -25,6 +25,38 @@ _LIBRARIES: Final = f"{_PACKAGE}/vendor/k8s.io"
 _GENERATED: Final = "pkg/generated/openapi"
 _BASENAME: Final = "zz_generated.openapi"
 _MARK: Final = b"+k8s:openapi-gen="
+# A library that begins to iterate over a map as Go did before 1.18. Built with a later Go it reads
+# what is not there, and the server fails whenever a webhook changes an object. The later Go lets
+# the caller make the iterator and writes four fields of it. With the two fields that the library
+# knows it overwrote what lay behind them in memory, and the server failed now and then, anywhere.
+_REFLECTION: Final = Path("vendor/github.com/modern-go/reflect2")
+_CHANGES: Final = (
+    (
+        re.compile(
+            r"func mapiterinit\(rtype unsafe\.Pointer, m unsafe\.Pointer\)"
+            r" (?:\(val \*hiter\)|\*hiter)"
+        ),
+        "func mapiterinit(rtype unsafe.Pointer, m unsafe.Pointer, it *hiter)",
+    ),
+    (
+        re.compile(r"mapiterinit\(type2\.rtype, \*\(\*unsafe\.Pointer\)\(obj\)\),"),
+        "begun(type2.rtype, *(*unsafe.Pointer)(obj)),",
+    ),
+    (
+        re.compile("\t// rest fields are ignored\n"),
+        "\tmapType unsafe.Pointer\n\titerator unsafe.Pointer\n",
+    ),
+)
+_BEGUN: Final = """package reflect2
+
+import "unsafe"
+
+func begun(rtype unsafe.Pointer, m unsafe.Pointer) *hiter {
+	it := new(hiter)
+	mapiterinit(rtype, m, it)
+	return it
+}
+"""
 # Examples with definitions of their own, which the server does not serve.
 _NOT_SERVED: Final = frozenset({"code-generator", "sample-apiserver"})
 
@@ -83,6 +115,26 @@ class Tree:
         top.rename(self._root)
         done.write_text(version)
         return version
+
+    def mend(self) -> None:
+        """Correct the sources for the tool chain, unless that is done.
+
+        Raises:
+            CannotError: They are not as this recipe knows them.
+        """
+        folder = self._root / _REFLECTION
+        added = folder / "begun.go"
+        if added.exists():
+            return
+        texts = {path: path.read_text() for path in sorted(folder.glob("*.go"))}
+        for old, new in _CHANGES:
+            found = [path for path, text in texts.items() if old.search(text)]
+            if len(found) != 1:
+                raise CannotError(f"{folder} is not as this recipe knows it: adapt mend()")
+            texts[found[0]] = old.sub(new, texts[found[0]])
+        for path, text in texts.items():
+            path.write_text(text)
+        added.write_text(_BEGUN)
 
     def generate(self) -> None:
         """Write the descriptions of all types, which the sources do not contain."""

@@ -79,7 +79,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 
 # What of the repository a wheel is made of.
 _PARTS: Final = (
-    *("pyproject.toml", "README.md", "LICENSE", "NOTICE"),
+    *("pyproject.toml", "README.md", "LICENSE", "NOTICE", "man"),
     *(f"src/{name}" for name in PACKAGES),
 )
 

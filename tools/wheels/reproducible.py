@@ -55,7 +55,7 @@ def _built(
     kind: str, place: Path, umask: int, settings: dict[str, str], modules: Sequence[str]
 ) -> Path:
     unwanted = shutil.ignore_patterns("__pycache__", "*.so")
-    for part in ("src", "tools"):
+    for part in ("src", "tools", "man"):
         shutil.copytree(ROOT / part, place / part, ignore=unwanted, dirs_exist_ok=True)
     for part in ("pyproject.toml", "README.md", "LICENSE", "NOTICE", "MANIFEST.in"):
         shutil.copy(ROOT / part, place / part)

@@ -25,6 +25,10 @@ class ProtocolError(RemudaError):
     """A caller at an edge broke the protocol (wrong order, unknown session, missing field)."""
 
 
+class SnapshotError(UsageError):
+    """Bytes or a file are no snapshot that this build can read: one line says why (EXT-40)."""
+
+
 class InvariantViolation(AssertionError):  # noqa: N818 - the established name of the concept
     """Our own fault: a state that the scheduler must never reach was found."""
 

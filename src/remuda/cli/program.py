@@ -1,7 +1,8 @@
 """The commands of ``remuda``, and how errors reach the person who typed.
 
 Exit codes: 0 done, 1 the work itself failed or differs, 2 the command line, a file or an address
-is wrong, 130 interrupted. A user's error is one line on stderr; a traceback means a bug of ours.
+is wrong, 3 what was named is not there, 4 the server refuses it, 130 interrupted. A user's error is
+one line on stderr; a traceback means a bug of ours.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from remuda.base.errors import ConfigError, RemudaError, UsageError
+from remuda.base.texts import shown
 
 _INTERRUPTED: Final = 130
 
@@ -30,19 +32,44 @@ Examples:
   remuda COMMAND --help                   what a command does, with examples
 """
 
-# Command -> what the list of commands says; the function is remuda.cli.NAME.NAME.
+# Command -> what the list of commands says; the function is remuda.cli.NAME.NAME, with _ for -.
 _COMMANDS: Final[Mapping[str, str]] = {
     "serve": "Run the scheduler as a service.",
+    "get": "List what a running scheduler has.",
+    "describe": "Tell everything about one object.",
+    "tree": "Show the queues as a tree with bars.",
+    "top": "Show what uses most, and keep it current.",
+    "events": "Show what has happened, and what happens.",
+    "history": "Show how many applications and allocations ran.",
+    "fairshare": "Show what each queue uses, is guaranteed and is owed.",
+    "explain": "Tell why an ask waits, and what would place it.",
+    "forecast": "Tell when an application that waits will start.",
+    "dry-run": "Tell what would happen to a submission.",
+    "run": "Run a command on this machine when it is its turn.",
+    "submit": "The same, without waiting for it.",
+    "logs": "Show what a command wrote.",
+    "wait": "Wait until commands have ended.",
+    "cancel": "End commands that run or wait.",
+    "stop": "Stop a queue or a partition.",
+    "start": "Go on with a queue or a partition.",
     "token": "Make a token for a client, and its hash.",
     "validate": "Check queue configurations without using them.",
     "simulate": "Play a workload through the scheduler on a virtual clock.",
+    "study": "Compare configurations and options over many simulations.",
     "replay": "Repeat a recording and compare all decisions.",
+    "snapshot": "Write the state at a moment of a recording, or show a state.",
+    "at": "Show the state at a past moment of a journal.",
+    "shadow": "Compare a scheduler with one of another configuration.",
+    "bisect": "Find where in a journal an answer changed.",
+    "doctor": "Make a report of a snapshot or a journal for an issue.",
     "bench": "Measure allocations per second on fixed shapes.",
     "conformance": "Check that a scheduler keeps the rules of its interface.",
 }
 
 # Command with commands of its own -> what the list says, and the module whose ``app`` has them.
 _GROUPS: Final[Mapping[str, tuple[str, str]]] = {
+    "context": ("Name the servers that you work with.", "remuda.cli.context"),
+    "config": ("Show, format, compare, try and change configurations.", "remuda.cli.config"),
     "kubernetes": ("Work with Kubernetes clusters.", "remuda_kubernetes.command"),
 }
 
@@ -62,9 +89,10 @@ def loaded(name: str) -> TyperCommand | TyperGroup:
         module = import_module(_GROUPS[name][1])
         found = get_command(module.app)
     else:
-        module = import_module(f"remuda.cli.{name}")
+        function = name.replace("-", "_")
+        module = import_module(f"remuda.cli.{function}")
         single = typer.Typer(add_completion=False, context_settings=_HELP, rich_markup_mode=None)
-        single.command(name, epilog=_as_typed(module.EXAMPLES))(getattr(module, name))
+        single.command(name, epilog=_as_typed(module.EXAMPLES))(getattr(module, function))
         found = get_command(single)
     assert isinstance(found, TyperCommand | TyperGroup)
     return found
@@ -134,8 +162,9 @@ def run(arguments: list[str]) -> int:
     except UsageError as error:
         return _complain(str(error), 2)
     except RemudaError as error:
-        return _complain(str(error), 1)
-    except BrokenPipeError:
+        return _complain(str(error), getattr(error, "exit_code", 1))
+    except (BrokenPipeError, SystemExit):
+        # The library of the command line turns the first into the second; nothing else raises it.
         _silence_output()
         return 0
     except OSError as error:
@@ -162,11 +191,11 @@ def _explained(error: typer.TyperException) -> str:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "remuda"
     message = " ".join(error.format_message().split()).rstrip(".")
-    message = message.replace(": Value error, ", ": ")  # what pydantic puts before a text
     return f"{message}; see '{command} --help'"
 
 
 def _complain(text: str, code: int) -> int:
+    """Say what is wrong in one line, which may name what a server or a file has. Rules: EXT-76."""
     line = " ".join(text.split("\n"))
-    print(f"remuda: {line}", file=sys.stderr)
+    print(f"remuda: {shown(line)}", file=sys.stderr)
     return code

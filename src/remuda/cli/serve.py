@@ -6,6 +6,7 @@ of an option explains it. An error of an option is one line that names it. Imple
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -19,11 +20,14 @@ from remuda.cli.lease import LeaseFiles, read_lease
 
 if TYPE_CHECKING:
     from remuda.edges.certificates import TlsFiles
+    from remuda.local.settings import LocalSettings
 
 EXAMPLES: Final = """
 Examples:
 
   remuda serve --demo --duration 30s
+
+  remuda serve --local-node
 
   remuda serve --config queues.yaml --grpc-address 0.0.0.0:9079
 
@@ -42,8 +46,13 @@ def serve(
     grpc_connections_per_address: option.GrpcConnections = 25,
     rest_connections_per_address: option.RestConnections = 256,
     demo: option.Demo = False,
+    local_node: option.LocalNode = False,
+    local_dir: option.LocalDir = None,
     duration: option.Duration = None,
     record: option.Record = None,
+    journal: option.Journal = None,
+    journal_size: option.JournalSize = 1024,
+    journal_age: option.JournalAge = "24h",
     ldap_settings: option.LdapSettings = None,
     event_dir: option.EventDir = None,
     reservation_delay: option.ReservationDelay = None,
@@ -58,6 +67,7 @@ def serve(
     metrics_queue_names: option.MetricsQueueNames = "containers",
     metrics_users: option.MetricsUsers = 0,
     metrics_queues: option.MetricsQueues = 10_000,
+    memory_limit: option.MemoryLimit = None,
     rest_tls_cert: option.RestTlsCert = None,
     rest_tls_key: option.RestTlsKey = None,
     rest_access: option.RestAccess = None,
@@ -81,6 +91,7 @@ def serve(
     """Run the scheduler as a service.
 
     When it is ready, stdout gets one line: listening grpc=HOST:PORT rest=HOST:PORT
+    On a terminal a second line has the address of the web interface.
 
     SIGTERM and Ctrl-C end it cleanly, with exit code 0. On SIGHUP it reads the file of --config
     and those of identities again; a file with errors changes nothing.
@@ -103,16 +114,16 @@ def serve(
             demo=demo,
         )
 
-    # The gRPC library would add lines of its own to ours; it reads this when it is imported.
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-
+    _before_importing()
     from remuda.app import Settings, run  # noqa: PLC0415 - keeps help and completion fast
     from remuda.config.process_limits import read_limits  # noqa: PLC0415
     from remuda.edges.observation import ObservationSettings  # noqa: PLC0415
     from remuda.edges.protection import Files  # noqa: PLC0415
+    from remuda.runtime.journals.layout import JournalBounds  # noqa: PLC0415
     from remuda.telemetry.audit.log import AuditSettings  # noqa: PLC0415
     from remuda.telemetry.metrics.settings import read_metrics_settings  # noqa: PLC0415
 
+    gc.enable()
     run(
         Settings(
             config=config,
@@ -126,6 +137,10 @@ def serve(
             demo=demo,
             duration_seconds=seconds,
             record=record,
+            journal=_journal(journal, record),
+            journal_bounds=JournalBounds(
+                journal_size << 20, parse_seconds("--journal-age", journal_age)
+            ),
             ldap_settings=ldap_settings,
             reservation_delay_ns=_delay_ns(reservation_delay),
             limits=read_limits("--limit", limit or ()),
@@ -137,6 +152,8 @@ def serve(
                 ),
                 event_dir,
                 self_audit,
+                None if memory_limit is None else memory_limit << 20,
+                fault_reports,
             ),
             grpc_files=Files(
                 _tls("grpc", grpc_tls_cert, grpc_tls_key, grpc_tls_client_ca), grpc_access
@@ -147,8 +164,42 @@ def serve(
             audit=AuditSettings(audit_log, audit_log_size * 2**20, audit_log_files, audit_syslog),
             fault_reports=fault_reports,
             lease=held,
+            local=_local(local_node, local_dir, config, alone=not (demo or held)),
         )
     )
+
+
+def _before_importing() -> None:
+    """Settle what libraries read when they are imported, and look for no garbage until then."""
+    # The gRPC library would add lines of its own to ours, and would take part in copies of the
+    # process (EXT-42).
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+    gc.disable()  # what modules make stays: to look for garbage in it takes 6 % of the start
+
+
+def _journal(directory: Path | None, record: Path | None) -> Path | None:
+    """Return where the journal is. Raises: UsageError."""
+    if directory is not None and record is not None:
+        raise UsageError("--journal and --record exclude each other; a journal records everything")
+    return directory
+
+
+def _local(
+    wanted: bool, directory: Path | None, config: Path | None, *, alone: bool
+) -> LocalSettings | None:
+    """Return what is known of the local node, None if there is none.
+
+    ``alone``: neither a demo nor a lease is wanted. Raises: UsageError.
+    """
+    from remuda.cli.local_door import state_directory  # noqa: PLC0415 - as above
+    from remuda.local.settings import LocalSettings  # noqa: PLC0415
+
+    if not wanted:
+        return None
+    if not alone:
+        raise UsageError("--local-node excludes --demo and --lease; it has one scheduler and node")
+    return LocalSettings(directory or state_directory(), stored=config is not None)
 
 
 def _tls(

@@ -87,6 +87,24 @@ Demo = Annotated[
         help="Start a hollow cluster in this process: 100 nodes, jobs that come and go.",
     ),
 ]
+LocalNode = Annotated[
+    bool,
+    typer.Option(
+        "--local-node",
+        envvar="REMUDA_LOCAL_NODE",
+        help="Make this machine a node: 'remuda run' and 'remuda submit' run commands on it, as"
+        " the user of this service.",
+    ),
+]
+LocalDir = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIRECTORY",
+        envvar="REMUDA_LOCAL_DIR",
+        help="Where commands and their output are kept. Default: remuda/local below"
+        " XDG_STATE_HOME, which is ~/.local/state if it is not set.",
+    ),
+]
 Duration = Annotated[
     str | None,
     typer.Option(
@@ -101,6 +119,33 @@ Record = Annotated[
         metavar="FILE",
         envvar="REMUDA_RECORD",
         help="Record every input to FILE, for 'remuda replay FILE'; recordings in it are kept.",
+    ),
+]
+Journal = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        envvar="REMUDA_JOURNAL",
+        help="Directory for a journal: every input, in segments that begin with the whole state,"
+        " for 'remuda replay DIR'. Bounded in size and age; not together with --record.",
+    ),
+]
+JournalSize = Annotated[
+    int,
+    typer.Option(
+        metavar="MIB",
+        envvar="REMUDA_JOURNAL_SIZE",
+        min=1,
+        max=2**20,
+        help="Size of the journal, in MiB; the oldest segments are removed.",
+    ),
+]
+JournalAge = Annotated[
+    str,
+    typer.Option(
+        metavar="TIME",
+        envvar="REMUDA_JOURNAL_AGE",
+        help="How long a segment of the journal is kept, for example 12h.",
     ),
 ]
 LdapSettings = Annotated[
@@ -224,6 +269,17 @@ MetricsQueues = Annotated[
         " paths; the other leaves are one series.",
     ),
 ]
+MemoryLimit = Annotated[
+    int | None,
+    typer.Option(
+        metavar="MIB",
+        envvar="REMUDA_MEMORY_LIMIT",
+        min=0,
+        max=2**40,
+        help="Memory that the process may have, in MiB; 0 for any. From 85 % on, new asks and"
+        " applications are refused. Default: what the system allows (control group, ulimit).",
+    ),
+]
 RestTlsCert = Annotated[
     Path | None,
     typer.Option(
@@ -298,7 +354,7 @@ FaultReports = Annotated[
         metavar="DIR",
         envvar="REMUDA_FAULT_REPORTS",
         help="Directory for a report about each fault of the scheduler, with its input and its"
-        " state, to send to the developers; without it the log has the traceback.",
+        " state, and about what the self-audit finds; without it the log has the traceback.",
     ),
 ]
 SelfAudit = Annotated[

@@ -14,6 +14,9 @@ from typing import Final, TypeAlias
 from remuda.base.errors import UsageError
 from remuda.base.message import message
 
+# What limits besides: the memory of the process (EXT-39). It is measured, so it has no value here.
+MEMORY: Final = "memory"
+
 # The values in force, by name; every limit has one.
 Limits: TypeAlias = Mapping[str, int]
 

@@ -68,8 +68,11 @@ def _shim(key: str, default: str, kind: str, meaning: str, *, built: bool = True
     return Setting(key, default, kind, (SHIM,), False, meaning, ("KV-3",), built=built)
 
 
-def _admission(key: str, default: str, kind: str, meaning: str, *, reload: bool = True) -> Setting:
-    return Setting(f"admissionController.{key}", default, kind, (ADMISSION,), reload, meaning, ())
+def _admission(
+    key: str, default: str, kind: str, meaning: str, *, reload: bool = True, built: bool = True
+) -> Setting:
+    name = f"admissionController.{key}"
+    return Setting(name, default, kind, (ADMISSION,), reload, meaning, (), built=built)
 
 
 _BOTH: Final = (CORE, SHIM)
@@ -237,6 +240,7 @@ SETTINGS: Final = (
         alias="service.instanceTypeNodeLabelKey",
     ),
     _shim("service.schedulerNames", "yunikorn", TEXT, "scheduler names of the pods it schedules"),
+    _shim("service.workloads", "", TEXT, "kinds of workloads whose gangs are derived"),
     Setting("service.operatorPlugins", "general", TEXT, (NOBODY,), False, "deprecated", ("KV-1",)),
     _shim("kubernetes.qps", "1000", INT32, "requests a second to the cluster"),
     _shim("kubernetes.burst", "1000", INT32, "the same, for a moment"),
@@ -253,6 +257,7 @@ SETTINGS: Final = (
         TEXT,
         "where configurations are validated",
         reload=False,
+        built=False,
     ),
     _admission("filtering.processNamespaces", "", PATTERNS, "namespaces to handle; all if empty"),
     _admission(

@@ -29,6 +29,7 @@ from remuda.core.apply.requests.registration import abandon, register, stop_mana
 from remuda.core.apply.requests.releases import release_allocations
 from remuda.core.apply.requests.reload import update_configuration
 from remuda.core.apply.requests.unreadable import refuse_unreadable
+from remuda.core.apply.shortage import limit_growth
 from remuda.core.apply.timers.expiry import expire_due
 from remuda.core.apply.turn import Turn
 from remuda.core.cycle.decide import decide, has_work
@@ -39,6 +40,7 @@ from remuda.core.messages.commands import (
     BindPredicates,
     ChangeObjectState,
     Command,
+    LimitGrowth,
     MoveWallClock,
     PauseResourceManager,
     PredicateVerdicts,
@@ -67,6 +69,8 @@ from remuda.core.ports import (
     first_will_do,
 )
 from remuda.core.preempt.attempt import Ports
+from remuda.core.snapshot.reader import read
+from remuda.core.snapshot.writer import Writer
 from remuda.core.views.answers import answer
 
 # A timer may set another one that is due at once. The limit ends the loop if a fault sets them
@@ -148,6 +152,8 @@ class Scheduler:
             register(turn, command)
         elif isinstance(command, MoveWallClock):
             self._cluster.calendar.move(turn.now_ns, command.ahead_ns)
+        elif isinstance(command, LimitGrowth):
+            limit_growth(turn, command)
         elif command.rm_id not in self._cluster.managers:
             reason = f"resource manager '{command.rm_id}' is not registered"
             turn.emit(RequestRefused(command.rm_id, reason, "SI-1"))
@@ -236,6 +242,19 @@ class Scheduler:
     def view(self, query: Query) -> View:
         """Answer a read-only question with frozen records. Rules: REST-21, REST-76."""
         return answer(self._cluster, query)
+
+    def snapshot(self) -> bytes:
+        """Return the whole state, for ``restore``; equal in every build. Rules: EXT-40."""
+        return Writer().write(self._cluster, self._partitions, self._after)
+
+    def restore(self, snapshot: bytes) -> None:
+        """Replace the whole state by one that ``snapshot`` returned; share nothing with it.
+
+        Predicates, watches and whether choices are verified stay as they are. The invariants are
+        not checked; ``check`` does that. Rules: EXT-40.
+        Raises: SnapshotError, with the state unchanged.
+        """
+        self._cluster, self._partitions, self._after = read(snapshot)
 
     def check(self) -> None:
         """Recompute every counter and index; raise InvariantViolation on a difference."""

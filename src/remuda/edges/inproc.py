@@ -209,6 +209,11 @@ class InProcessScheduler:
         change.raise_if_refused()
         return change
 
+    def takes_requests(self, rm_id: str) -> bool:
+        """Whether an RM registered here still is: nobody replaced or removed it. Rules: RM-9."""
+        binding = self._bindings.get(rm_id)
+        return binding is not None and not binding.over and self._core.registered(rm_id)
+
     def wait_idle(self, timeout: float = 10.0) -> None:
         """Wait until all requests are processed, nothing can be placed and all was called back.
 

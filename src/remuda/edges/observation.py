@@ -31,25 +31,33 @@ from remuda.edges.rest.routes.cluster import CLUSTER_NAME, Clusters
 from remuda.edges.rest.routes.debug import debug_routes
 from remuda.edges.rest.routes.dump import DumpParts, StateDump, dump_routes
 from remuda.edges.rest.routes.events import event_routes
+from remuda.edges.rest.routes.fair_shares import fair_share_routes
 from remuda.edges.rest.routes.health import (
     application_history,
     container_history,
     health,
     health_routes,
 )
+from remuda.edges.rest.routes.insight import InsightRoutes
 from remuda.edges.rest.routes.metrics import metrics_routes
 from remuda.edges.rest.shapes import dao
+from remuda.edges.watching import look_every
 from remuda.runtime.configuration.process_settings import finest_level
+from remuda.runtime.journals.writer import Journal
 from remuda.runtime.loop import SchedulerLoop
+from remuda.runtime.reports.evidence import AuditReports
 from remuda.runtime.rows import rows
 from remuda.telemetry.descriptors import DescriptorWatch
 from remuda.telemetry.events.durable.choice import StoreChoice
 from remuda.telemetry.events.pipeline import EventSystem
+from remuda.telemetry.fair_shares import FairShares
 from remuda.telemetry.faults import FaultWatch
 from remuda.telemetry.health.checker import HealthChecker
 from remuda.telemetry.history import SAMPLES, History
+from remuda.telemetry.journal import JournalWatch
 from remuda.telemetry.lease import Lease, LeaseWatch
 from remuda.telemetry.managers import ManagerWatch
+from remuda.telemetry.memory_watch import MemoryWatch, this_process
 from remuda.telemetry.metrics.exposition import Metrics
 from remuda.telemetry.metrics.families import Families
 from remuda.telemetry.metrics.settings import MetricsSettings
@@ -65,6 +73,9 @@ class ObservationSettings:
     ``cluster_name``: the name of the cluster (REST-56). ``history_samples`` 0: no history
     (MET-44). ``event_directory``: below it records may be kept in files (EVT-132); None: nowhere.
     ``self_audit``: whether its sums are compared with their parts all the time (HLT-21).
+    ``memory_limit``: bytes of memory that the process may have; 0: any number, None: what the
+    system allows (EXT-39). ``fault_reports``: where reports about violations that the self-audit
+    finds are written (EXT-148); None: nowhere.
     """
 
     cluster_name: str = CLUSTER_NAME
@@ -72,6 +83,8 @@ class ObservationSettings:
     metrics: MetricsSettings = field(default_factory=MetricsSettings)
     event_directory: Path | None = None
     self_audit: bool = True
+    memory_limit: int | None = None
+    fault_reports: Path | None = None
 
 
 class Observation:
@@ -80,8 +93,9 @@ class Observation:
     Build before the core starts, ``start``, ``stop`` at the end.
 
     ``routes``: what HTTP shows of them; ``dump``: the state dump; ``measurements``: what gRPC
-    shows. ``metrics`` must get each HTTP request. ``descriptors`` must be told to look once a
-    second. ``extra``: what else adds metrics. ``lease``: by which the active process is chosen.
+    shows. ``metrics`` must get each HTTP request. ``keep`` must run meanwhile. ``memory`` knows
+    whether the process runs short of it. ``extra``: what else adds metrics. ``lease``: by which the
+    active process is chosen.
     """
 
     def __init__(
@@ -94,15 +108,17 @@ class Observation:
         store = StoreChoice(settings.event_directory)
         core.configurations.watch(store.configure)
         self._events = EventSystem(core, choose=store.sink)
-        recording = RecordingWatch(core.recorder)
+        recording = _recording_watch(core)
         faults = FaultWatch(core.faults)
-        self.descriptors = DescriptorWatch()
+        self._descriptors = DescriptorWatch()
+        self.memory = MemoryWatch(self._limit_growth, this_process(settings.memory_limit))
         managers = ManagerWatch(core.roster)
         leases = LeaseWatch(lease)
-        others = (store, recording, faults, self.descriptors, leases)
-        sources = [each.findings for each in others]
-        more = [recording.add, faults.add, self.descriptors.add, managers.add, leases.add, *extra]
-        audit = SelfAudit(core, self._renew_health) if settings.self_audit else None
+        means = (self._descriptors, self.memory)
+        sources = [each.findings for each in (store, recording, faults, *means, leases)]
+        adding = (recording, faults, *means, managers, leases)
+        more = [*[each.add for each in adding], *extra]
+        audit = _self_audit(core, settings, self._renew_health) if settings.self_audit else None
         self._audit = audit
         if audit is not None:
             core.configurations.watch(audit)
@@ -111,6 +127,7 @@ class Observation:
         self._checker = HealthChecker(core, sources)
         core.configurations.watch(self._checker)
         self._history = History(core, settings.history_samples)
+        self._shares = FairShares(core)
         self.metrics = Metrics(
             core,
             settings.metrics,
@@ -128,6 +145,8 @@ class Observation:
             **health_routes(self._checker, self._history, Pulse(core), leases.standing_by),
             **metrics_routes(self.metrics),
             **debug_routes(),
+            **fair_share_routes(self._shares),
+            **InsightRoutes(core.operations).routes(),
             **self._clusters.routes(),
             **dump_routes(self.dump),
         }
@@ -136,8 +155,16 @@ class Observation:
         """Begin to check and to take samples; the core runs."""
         self._checker.start()
         self._history.start()
+        self._shares.start()
         if self._audit is not None:
             self._audit.start()
+
+    async def keep(self) -> None:
+        """Look at the means of the process, until cancelled. Rules: EXT-39, MET-55."""
+        await asyncio.gather(
+            look_every(lambda: 1.0, self._descriptors.look),
+            look_every(self.memory.pause, self.memory.look),
+        )
 
     def end_streams(self) -> None:
         """End the streams of events, so that servers can stop. Rules: REST-2."""
@@ -146,6 +173,7 @@ class Observation:
     def stop(self) -> None:
         """End everything, after the core."""
         self._history.stop()
+        self._shares.stop()
         if self._audit is not None:
             self._audit.stop()
         self._checker.stop()
@@ -153,6 +181,11 @@ class Observation:
 
     def _renew_health(self) -> None:
         """Show at once what the self-audit found. Rules: HLT-22."""
+        self._checker.renew()
+
+    def _limit_growth(self, shortage: str) -> None:
+        """Have the core refuse what is new, and show at once why. Rules: EXT-39."""
+        self._core.limit_growth(shortage)
         self._checker.renew()
 
     def _dump_parts(self) -> DumpParts:
@@ -205,3 +238,21 @@ class Observation:
         view = await asyncio.wrap_future(self._core.query(query))
         assert isinstance(view, ApplicationIndex | None)
         return [] if view is None else await asyncio.to_thread(in_order, view.keys)
+
+
+def _self_audit(
+    core: SchedulerLoop, settings: ObservationSettings, changed: Callable[[], None]
+) -> SelfAudit:
+    """Return what compares sums with their parts, and reports differences. Rules: EXT-148."""
+    if settings.fault_reports is None:
+        return SelfAudit(core, changed)
+    journal = core.recorder.directory if isinstance(core.recorder, Journal) else None
+    report = AuditReports(settings.fault_reports, core.operations.answer_on_copy, journal)
+    return SelfAudit(core, changed, report=report)
+
+
+def _recording_watch(core: SchedulerLoop) -> RecordingWatch | JournalWatch:
+    """Return what watches the recorder of a scheduler. Rules: HLT-20, MET-42, MET-61."""
+    if isinstance(core.recorder, Journal):
+        return JournalWatch(core.recorder)
+    return RecordingWatch(core.recorder)

@@ -9,6 +9,7 @@ from remuda.config.schema import Configuration
 from remuda.core.messages.effects import Effect
 from remuda.core.messages.queries import Query, View
 from remuda.library.records import Rejection
+from remuda.runtime.driver import Question
 from remuda.runtime.requests import Request
 
 # The one resource manager behind this API.
@@ -36,6 +37,10 @@ class Engine(Protocol):
 
     def view(self, query: Query) -> View:
         """Answer a read-only question."""
+        ...
+
+    def answer_on_copy(self, question: Question) -> bytes:
+        """Answer a question on a copy of the core, which it may use up. Raises: RemudaError."""
         ...
 
     def configure(self, configuration: Configuration) -> None:

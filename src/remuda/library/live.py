@@ -24,6 +24,7 @@ from remuda.library.outcomes import rejections
 from remuda.library.records import Rejection
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.configuration.process_settings import ProcessSettings
+from remuda.runtime.driver import Question
 from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.requests import Request
@@ -100,6 +101,11 @@ class Live:
         """Answer a read-only question."""
         self._refuse_in_callback()
         return self._loop.query(query).result()
+
+    def answer_on_copy(self, question: Question) -> bytes:
+        """Answer a question on a copy of the core, and wait for it. Raises: RemudaError."""
+        self._refuse_in_callback()
+        return self._loop.operations.answer_on_copy(question).result()
 
     def configure(self, configuration: Configuration) -> None:
         """Replace the configuration. Raises: ConfigError, and nothing has changed."""

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 import yaml
 
+from remuda.base.amount_text import quantity_text
 from remuda.base.errors import ConfigError
 from remuda.config.load import load_configuration
 from remuda.config.schema import (
@@ -22,7 +23,7 @@ from remuda.config.schema import (
     PartitionConfig,
 )
 from remuda.library import inputs
-from remuda.library.amounts import base_units, quantity_text
+from remuda.library.amounts import base_units
 from remuda.library.errors import RequestError
 from remuda.library.records import Amounts
 

@@ -111,4 +111,24 @@ class ApplicationUpdate:
     message: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class FairShare:
+    """What one queue uses, and what it is owed.
+
+    ``share``: by which its parent compares it with other queues; the one with the smallest is
+    served first. ``owed``: by type, the part of its guarantee that is missing for the asks that
+    wait in it now. ``guaranteed`` and ``maximum`` None: it has none.
+    """
+
+    queue: str
+    leaf: bool
+    allocated: Mapping[str, int]
+    pending: Mapping[str, int]
+    guaranteed: Mapping[str, int] | None
+    maximum: Mapping[str, int] | None
+    share: float
+    priority: int
+    owed: Mapping[str, int]
+
+
 Outcome: TypeAlias = Allocation | Release | Rejection | ApplicationUpdate

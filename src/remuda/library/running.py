@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -19,6 +19,7 @@ from remuda.library.live import Live
 from remuda.library.outcomes import outcomes
 from remuda.library.records import Outcome, Release
 from remuda.library.stepped import EPOCH_NS, SECOND_NS, Stepped
+from remuda.runtime.forks.forecasts import Forecasts
 from remuda.runtime.requests import Request
 
 _log = logging.getLogger("remuda.library")
@@ -42,17 +43,23 @@ class Running(Listening):
         confirms: bool,
         record: Path | None,
         reservation_delay_seconds: float | None,
+        origin: Stepped | None = None,
+        unreported: Iterable[Outcome] = (),
     ) -> None:
+        """Begin a scheduler, or go on from ``origin``, of which outcomes are not reported yet."""
         super().__init__()
         self._partition = partition
         self._confirms = confirms
-        self._unreported: deque[Outcome] = deque()
+        self._unreported: deque[Outcome] = deque(unreported)
         self._reported: list[Outcome] = []
         self._in_step = False
+        self._promises: Final = Forecasts()
         delay = reservation_delay_seconds
         delay_ns = None if delay is None else nanoseconds(delay, "reservation_delay_seconds")
         self._engine: Engine
-        if live:
+        if origin is not None:
+            self._engine = origin.fork(self._keep)
+        elif live:
             self._engine = Live(
                 configuration, self._report_now, record=record, reservation_delay_ns=delay_ns
             )

@@ -21,17 +21,17 @@ from typing import Literal
 
 from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.core.messages import commands as c
+from remuda.insight.explanation import Explanation
 from remuda.library import inputs, requests, views
 from remuda.library.engine import RM_ID
 from remuda.library.errors import RejectedError, RequestError
-from remuda.library.explanation import Explanation
 from remuda.library.queues import Config, configuration_of, partition_of
-from remuda.library.records import Allocation, Amounts, Ask, Release, TaskGroup
-from remuda.library.running import Running
+from remuda.library.records import Allocation, Amounts, Ask, FairShare, Release, TaskGroup
 from remuda.library.stepped import SECOND_NS
+from remuda.library.trials import Trials
 
 
-class Scheduler(Running):
+class Scheduler(Trials):
     """A scheduler for one resource manager: your program.
 
     By default the scheduler acts only in ``step``, at the time you give: the same calls have the
@@ -74,6 +74,31 @@ class Scheduler(Running):
             reservation_delay_seconds=reservation_delay_seconds,
         )
 
+    def fork(self) -> Scheduler:
+        """Return an independent scheduler with the same state, at the same time, to try things on.
+
+        What is done to one of the two never shows in the other. The fork has no callbacks and makes
+        no recording. What was not returned by ``step`` yet, both return.
+
+        Raises: RequestError if the scheduler is live, or if a callback calls it.
+        """
+        stepped = self._stepped("fork")
+        if self._in_step:
+            raise RequestError("fork was called by a callback; call it between two steps")
+        fork = object.__new__(Scheduler)
+        Trials.__init__(
+            fork,
+            stepped.configuration,
+            self._partition,
+            live=False,
+            confirms=self._confirms,
+            record=None,
+            reservation_delay_seconds=None,
+            origin=stepped,
+            unreported=self._unreported,
+        )
+        return fork
+
     # ------------------------------------------------------------------------------ the cluster
 
     def update_configuration(self, config: Config) -> None:
@@ -81,13 +106,7 @@ class Scheduler(Running):
 
         Raises: ConfigError with all reasons; RequestError.
         """
-        configuration = configuration_of(config)
-        name = partition_of(configuration).name
-        if name != self._partition:
-            raise RequestError(
-                f"config names partition {name!r}; that of this scheduler is {self._partition!r}"
-            )
-        self._engine.configure(configuration)
+        self._engine.configure(self._configuration(config))
 
     def add_node(
         self, node_id: str, resource: Amounts, *, attributes: Mapping[str, str] | None = None
@@ -248,6 +267,10 @@ class Scheduler(Running):
         """
         inputs.text(application_id, "application_id")
         return views.allocations(self._engine.view, self._partition, application_id)
+
+    def fair_shares(self) -> list[FairShare]:
+        """Return what each queue uses, is guaranteed and is owed, by path."""
+        return views.fair_shares(self._engine.view, self._partition)
 
     def explain(self, ask: Ask) -> Explanation:
         """Return why an ask waits, or that it does not wait; ``print`` shows it in sentences.

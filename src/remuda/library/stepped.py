@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Final, final
 
 from remuda.base.errors import ConfigError, Problem
+from remuda.config.process_limits import Limits
 from remuda.config.schema import RESOLVER_DEFAULT, Configuration
 from remuda.core.messages.commands import RegisterResourceManager, UpdateConfiguration
 from remuda.core.messages.queries import Query, View
+from remuda.core.ports import Predicates, PreemptionPredicates
 from remuda.core.scheduler import Scheduler
 from remuda.library.engine import RM_ID, Tell, no_records
 from remuda.library.errors import RequestError
@@ -18,7 +20,8 @@ from remuda.library.queues import partition_of
 from remuda.library.records import Rejection
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.delivery import Delivery, Session
-from remuda.runtime.driver import Driver
+from remuda.runtime.driver import Driver, Question
+from remuda.runtime.forks.forks import Forks
 from remuda.runtime.journal import JournalWriter
 from remuda.runtime.requests import Request
 
@@ -70,15 +73,19 @@ class Stepped:
         reservation_delay_ns: int | None,
     ) -> None:
         _refuse_resolver(configuration)
+        self.configuration = configuration
+        self._reservation_delay_ns = reservation_delay_ns
+        self._core = Scheduler()
         self.clock = HandClock()
         self._driver = Driver(
-            Scheduler,
+            self._make_core,
             Delivery(),
             self.clock,
             None if record is None else JournalWriter(record),
             documents=StoredDocuments(configuration),
             reservation_delay_ns=reservation_delay_ns,
         )
+        self._forks = Forks()
         self._stopped = False
         session = Session(tell, records=no_records)
         answer = self._driver.register(RegisterResourceManager(RM_ID, configuration), session)
@@ -108,6 +115,11 @@ class Stepped:
         self._refuse_after_stop()
         return self._driver.view(query)
 
+    def answer_on_copy(self, question: Question) -> bytes:
+        """Answer a question on a copy of the core, and wait for it. Raises: RemudaError."""
+        self._refuse_after_stop()
+        return self._forks.answer(self._driver, question)
+
     def configure(self, configuration: Configuration) -> None:
         """Replace the configuration. Raises: ConfigError, and nothing has changed."""
         self._refuse_after_stop()
@@ -115,7 +127,41 @@ class Stepped:
         command = UpdateConfiguration(RM_ID, configuration)
         change = self._driver.configurations.update(command, stored=False)
         change.raise_if_refused("config")
+        self.configuration = configuration
         self._driver.hand_out()
+
+    def fork(self, tell: Tell) -> Stepped:
+        """Return an engine with the same state at the same time, without a recording.
+
+        Implements: EXT-41.
+        """
+        self._refuse_after_stop()
+        copy = Stepped(
+            self.configuration, tell, record=None, reservation_delay_ns=self._reservation_delay_ns
+        )
+        copy.resume(self._core.snapshot(), self.clock.at_ns)
+        return copy
+
+    def resume(self, snapshot: bytes, at_ns: int) -> None:
+        """Take over a state and its time. Raises: SnapshotError, and nothing has changed."""
+        self._core.restore(snapshot)
+        self.clock.at_ns = at_ns
+
+    def _make_core(
+        self,
+        predicates: Predicates,
+        *,
+        preemption: PreemptionPredicates,
+        reservation_delay_ns: int | None,
+        limits: Limits,
+    ) -> Scheduler:
+        self._core = Scheduler(
+            predicates,
+            preemption=preemption,
+            reservation_delay_ns=reservation_delay_ns,
+            limits=limits,
+        )
+        return self._core
 
     def run_until(self, target_ns: int, pass_on: Callable[[], bool]) -> None:
         """Let time pass up to an instant, and decide all there is to decide on the way.

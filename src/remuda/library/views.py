@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TypeAlias
-
 from remuda.core.messages.application_queries import ApplicationQuery
 from remuda.core.messages.application_views import AllocationView, ApplicationView
 from remuda.core.messages.ask_views import RequestView
-from remuda.core.messages.queries import AskPortionQuery, Query, View
 from remuda.core.messages.rows import ApplicationRowsQuery
+from remuda.core.messages.share_queries import FairSharesQuery, FairShareView
+from remuda.insight.explanation import AskName, Explanation, Look, explain, waiting_asks
 from remuda.library import inputs
 from remuda.library.engine import RM_ID
 from remuda.library.errors import RequestError
-from remuda.library.explanation import Explanation, explained
-from remuda.library.records import Allocation, Ask
+from remuda.library.records import Allocation, Ask, FairShare
 from remuda.runtime.rows import rows
-
-Look: TypeAlias = Callable[[Query], View]
 
 
 def known(look: Look, partition: str, application_id: str) -> bool:
@@ -26,61 +21,67 @@ def known(look: Look, partition: str, application_id: str) -> bool:
     return bool(rows(ApplicationView, look(query)))
 
 
-def pending(look: Look, partition: str, application_id: str) -> list[Ask]:
+def pending(look: Look, partition: str, application_id: str, rm_id: str = RM_ID) -> list[Ask]:
     """Return the asks that wait, by application and key; "": those of all applications."""
     return [
         _ask(request)
-        for application in _applications(look, partition, application_id)
-        for request in _requests(look, application)
+        for application in _applications(look, partition, application_id, rm_id)
+        for request in waiting_asks(look, application)
     ]
 
 
-def allocations(look: Look, partition: str, application_id: str) -> list[Allocation]:
+def allocations(
+    look: Look, partition: str, application_id: str, rm_id: str = RM_ID
+) -> list[Allocation]:
     """Return what is placed, by application and ID; "": of all applications."""
     return [
         _allocation(view)
-        for application in _applications(look, partition, application_id)
+        for application in _applications(look, partition, application_id, rm_id)
         for view in application.allocations
     ]
 
 
-def explanation(look: Look, partition: str, ask: object, now_ns: int) -> Explanation:
+def fair_shares(look: Look, partition: str, rm_id: str = RM_ID) -> list[FairShare]:
+    """Return the share of each queue, by path. Rules: EXT-60."""
+    found: list[FairShare] = []
+    after = ""
+    while some := rows(FairShareView, look(FairSharesQuery(partition, after, rm_id=rm_id)) or ()):
+        found += [
+            FairShare(
+                view.path,
+                view.leaf,
+                dict(view.allocated),
+                dict(view.pending),
+                None if view.guaranteed is None else dict(view.guaranteed),
+                None if view.maximum is None else dict(view.maximum),
+                view.share,
+                view.priority,
+                dict(view.owed),
+            )
+            for view in some
+        ]
+        after = found[-1].queue
+    return found
+
+
+def explanation(
+    look: Look, partition: str, ask: object, now_ns: int, rm_id: str = RM_ID
+) -> Explanation:
     """Return why an ask waits, or that it does not. Raises: RequestError."""
     if not isinstance(ask, Ask):
         raise RequestError(f"{ask!r:.80} is no Ask; pass one that ask() or pending() returned")
     application_id = inputs.name(ask.application_id, "application_id of the ask")
     key = inputs.name(ask.allocation_key, "allocation_key of the ask")
-    for application in _applications(look, partition, application_id):
-        placed = tuple(
-            [
-                f"{view.allocation_id} runs on {view.node_id}"
-                for view in application.allocations
-                if view.allocation_key == key
-            ]
-        )
-        for request in _requests(look, application, key):
-            return explained(ask.application_id, request, placed, now_ns)
-        return Explanation(ask.application_id, key, 0, placed=placed)
-    return Explanation(ask.application_id, key, 0)
+    return explain(look, AskName(partition, application_id, key, rm_id), now_ns)
 
 
-def _applications(look: Look, partition: str, application_id: str) -> list[ApplicationView]:
+def _applications(
+    look: Look, partition: str, application_id: str, rm_id: str
+) -> list[ApplicationView]:
     if application_id:
-        return rows(ApplicationView, look(ApplicationQuery(partition, application_id, rm_id=RM_ID)))
-    return rows(ApplicationView, look(ApplicationRowsQuery(partition, rm_id=RM_ID)))
-
-
-def _requests(look: Look, application: ApplicationView, key: str = "") -> Iterator[RequestView]:
-    """The asks of an application that wait, by key; with a ``key`` only that one."""
-    waiting = application.waiting
-    if waiting is None:
-        found = list(application.requests)
-    else:
-        chosen = tuple([each for each in waiting.asks if key in ("", waiting.key(each))])
-        found = rows(RequestView, look(AskPortionQuery(waiting, chosen)))
-    for request in sorted(found, key=lambda each: each.allocation_key):
-        if key in ("", request.allocation_key):
-            yield request
+        query = ApplicationQuery(partition, application_id, rm_id=rm_id)
+        return rows(ApplicationView, look(query) or ())
+    return rows(ApplicationView, look(ApplicationRowsQuery(partition, rm_id=rm_id)) or ())
 
 
 def _ask(view: RequestView) -> Ask:

@@ -43,6 +43,14 @@ class SteadyClock:
         return self._start_ns + self._steady()
 
 
+class StoppedClock:
+    """The clock of a moment of the past: its time never changes."""
+
+    def __init__(self, at_ns: int) -> None:
+        self.now_ns: Final[Reading] = lambda: at_ns
+        self.wall_ns: Final[Reading] = lambda: at_ns
+
+
 class CoreTime:
     """The times the core learns: the clock's, and by how much the wall clock is ahead. Core thread.
 

@@ -23,10 +23,8 @@ class EffectDigest:
 
     def update(self, effects: Sequence[Effect]) -> None:
         """Add the next effects."""
-        encode = self._encoder.encode
-        for effect in effects:
-            self._hash.update(encode((type(effect).__name__, effect)))
-            self._hash.update(b"\n")
+        named = [(type(effect).__name__, effect) for effect in effects]
+        self._hash.update(self._encoder.encode_lines(named))
 
     def hexdigest(self) -> str:
         """The fingerprint of all effects so far, 64 hexadecimal digits."""

@@ -36,6 +36,7 @@ from remuda.core.messages.queries import (
     View,
 )
 from remuda.core.messages.rows import ApplicationRowsQuery, Rows
+from remuda.core.scheduler import Scheduler
 from remuda.runtime.build import core_build
 from remuda.runtime.clock import CoreTime
 from remuda.runtime.configuration.configurations import Configurations
@@ -47,6 +48,7 @@ from remuda.runtime.guarded import GuardedScheduler
 from remuda.runtime.ports import (
     Clock,
     Containing,
+    Door,
     EffectSink,
     Recorder,
     SchedulerFactory,
@@ -82,6 +84,23 @@ class Removed:
 StepWatch: TypeAlias = Callable[[int, Sequence[Effect]], None]
 
 
+@message
+class AskedAt:
+    """The moment of a state: when a question is answered, and on what.
+
+    ``version``: how many inputs the core has got; the state is the same while it is.
+    ``now_ns``: the time of the core; ``wall_ns``: that of the wall clock, which views show.
+    """
+
+    version: int
+    now_ns: int
+    wall_ns: int
+
+
+# Answers a question on a copy of the core, which it may change.
+Question: TypeAlias = Callable[[Scheduler, AskedAt], bytes]
+
+
 def nobody_left(rm_id: str) -> None:
     """Ignore that an RM left."""
 
@@ -89,8 +108,9 @@ def nobody_left(rm_id: str) -> None:
 class Driver:
     """A scheduler, its clock and its recorder, and the effects not handed out yet.
 
-    ``left`` is called for each RM that the core dropped by itself (RM-18, SI-15). ``faults``: what
-    is done about faults of the core; None: they are raised.
+    ``on_copy`` returns what answers a question in a copy of the process. ``left`` is called for
+    each RM that the core dropped by itself (RM-18, SI-15). ``faults``: what is done about faults
+    of the core; None: they are raised. ``acts`` False: the core never steps (EXT-101).
     """
 
     def __init__(
@@ -106,7 +126,9 @@ class Driver:
         timings: Timings | None = None,
         roster: Roster | None = None,
         faults: Faults | None = None,
+        acts: bool = True,
     ) -> None:
+        self._acts = acts
         self.timings = timings or Timings()
         predicates = self.timings.listen(delivery.predicates)
         victims = self.timings.listen_about_victims(delivery.preemption)
@@ -120,6 +142,8 @@ class Driver:
             reservation_delay_ns=reservation_delay_ns,
             limits=limits,
         )
+        if recorder is not None:
+            recorder.write_states_of(scheduler)
         if isinstance(scheduler, Watchable):
             scheduler.watch_attempts(self.timings.attempt)
         if faults is not None and isinstance(scheduler, Containing):
@@ -138,6 +162,9 @@ class Driver:
         self._moments = Moments()
         self.begun: Final[Callable[[str], bool]] = self._moments.begun
         self.configurations = Configurations(self.handle, documents)
+        self.on_copy: Final[Callable[[Question], Callable[[], bytes]]] = partial(
+            _on_copy, scheduler, self._scheduler, self._time, self._wall_ns
+        )
 
     def watch_steps(self, watch: StepWatch) -> None:
         """Call ``watch`` after each step with its duration in ns and its effects.
@@ -172,6 +199,8 @@ class Driver:
         something, so this comes to rest; a backlog that cannot be placed is no reason (SI-10).
         ``timers`` False: those that are due are held (CYC-34).
         """
+        if not self._acts:
+            return False
         now_ns = self._time.now_ns()
         if not self._scheduler.has_work():
             if not timers:
@@ -198,7 +227,7 @@ class Driver:
 
     def rest_ns(self) -> int | None:
         """Return how long the core has no work unless an input arrives; None: for ever."""
-        deadline_ns = self._scheduler.next_deadline()
+        deadline_ns = self._scheduler.next_deadline() if self._acts else None
         return None if deadline_ns is None else max(0, deadline_ns - self._time.now_ns())
 
     def view(self, query: Query) -> View:
@@ -368,3 +397,19 @@ class Driver:
 def _live_applications(scheduler: GuardedScheduler, partition: PartitionView) -> int:
     found = scheduler.view(ApplicationRowsQuery(partition.name, rm_id=partition.rm_id))
     return len(found) if isinstance(found, Rows) else 0
+
+
+def _on_copy(
+    core: Door,
+    scheduler: GuardedScheduler,
+    time: CoreTime,
+    wall_ns: Callable[[], int],
+    question: Question,
+) -> Callable[[], bytes]:
+    """Return what answers a question about this moment in a copy of the process.
+
+    The recording and the receivers of effects have no part in it.
+    """
+    assert isinstance(core, Scheduler)
+    now_ns = time.now_ns()
+    return partial(question, core, AskedAt(scheduler.inputs, now_ns, wall_ns()))

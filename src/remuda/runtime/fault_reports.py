@@ -26,6 +26,7 @@ from remuda.core.messages.queries import PartitionsQuery, PartitionView, QueuesQ
 from remuda.runtime.build import core_build
 from remuda.runtime.faults import Fault
 from remuda.runtime.ports import Door
+from remuda.runtime.private_files import private
 from remuda.runtime.rows import rows
 
 # Reports that are kept; of more the oldest is deleted.
@@ -61,8 +62,7 @@ class FaultReports:
         name = f"{_PREFIX}{moment:%Y%m%dT%H%M%SZ}-{part}{_SUFFIX}"
         path = self._directory / name
         content = msgspec.json.encode(_content(fault, scheduler, moment))
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
+        with open(path, "xb", opener=private) as file:
             file.write(msgspec.json.format(content, indent=2))
         for old in sorted(self._directory.glob(f"{_PREFIX}*{_SUFFIX}"))[:-KEPT]:
             old.unlink(missing_ok=True)

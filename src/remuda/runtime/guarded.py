@@ -23,9 +23,12 @@ class GuardedScheduler:
         scheduler: the core itself.
         recorder: gets each input before the core does, and the effects after it.
         faults: knows what made the core fail before. Rules: SI-15.
+
+    ``inputs``: how many inputs the core has got; the state is the same while it is.
     """
 
     def __init__(self, scheduler: Door, recorder: Recorder | None, faults: Faults | None) -> None:
+        self.inputs = 0
         self._scheduler = scheduler
         self._recorder = recorder
         self._faults = faults
@@ -51,6 +54,7 @@ class GuardedScheduler:
 
     def step(self, now_ns: int, limit: int, *, timers: bool) -> list[Effect]:
         """Make one step."""
+        self.inputs += 1
         if self._recorder is not None:
             self._recorder.step(now_ns, limit, timers=timers)
         if self._faults is not None:
@@ -61,6 +65,7 @@ class GuardedScheduler:
         return effects
 
     def _handle(self, command: Command, now_ns: int) -> list[Effect]:
+        self.inputs += 1
         if self._recorder is not None:
             self._recorder.command(now_ns, command)
         if self._faults is not None:

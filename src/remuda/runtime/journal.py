@@ -18,6 +18,7 @@ import fcntl
 import logging
 import os
 import stat
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from io import FileIO
 from pathlib import Path
@@ -39,6 +40,8 @@ from remuda.core.ports import (
 )
 from remuda.runtime.digest import EffectDigest
 from remuda.runtime.errors import RecordingError
+from remuda.runtime.ports import Door
+from remuda.runtime.private_files import private
 
 _log = logging.getLogger("remuda.runtime")
 
@@ -58,12 +61,15 @@ class Header(msgspec.Struct, array_like=True, tag="remuda-recording"):
 
     ``reservation_delay_ns``: the setting of the scheduler (RSV-3). -1: not in the line, as in older
     formats. ``limits``: what each partition may keep (SI-14), by name. A limit that is not in the
-    line did not exist.
+    line did not exist. ``first``: the number of the first input. ``goes_on``: the scheduler had a
+    state already; only the files of a journal begin so (EXT-50).
     """
 
     format: int
     reservation_delay_ns: int | None = -1
     limits: dict[str, int] = {}
+    first: int = 1
+    goes_on: bool = False
 
 
 class CommandLine(msgspec.Struct, array_like=True, tag="command"):
@@ -113,42 +119,14 @@ class EndLine(msgspec.Struct, array_like=True, tag="end"):
 Line: TypeAlias = Header | CommandLine | StepLine | AnswerLine | VictimsLine | OutcomeLine | EndLine
 
 
-class JournalWriter:
-    """The recorder that appends a recording to a file.
+class InputLines(ABC):
+    """Turns inputs, answers and effects of the core into lines; subclasses keep them."""
 
-    An error while writing ends the recording with one log line; scheduling goes on. From then on
-    ``failure`` has the reason, and ``lost_inputs`` the number of missing inputs.
-
-    Raises: UsageError if the file cannot be created, has other content than recordings, or is being
-    written by another process.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self) -> None:
         self._encoder = msgspec.json.Encoder()
         self._digest = EffectDigest()
         self._inputs = 0
-        self._begun = False
         self._unfinished = False
-        self.failure = ""
-        self.lost_inputs = 0
-        self._file, self._before = _open(path)
-
-    def begin(self, reservation_delay_ns: int | None, limits: Limits) -> None:
-        """Write the first line of the segment.
-
-        Raises: RecordingError if that fails and the file is empty. If the file has recordings, the
-        scheduler was started again and goes on without a new one.
-        """
-        line = self._encoder.encode(Header(FORMAT, reservation_delay_ns, dict(limits)))
-        self._begun = True
-        try:
-            self._append((b"\n" if self._before == TORN else b"") + line)
-        except OSError as error:
-            if self._before == NOTHING:
-                self._file.close()
-                raise RecordingError(f"cannot record to {self._path}: {error.strerror}") from None
-            self._give_up(error)
 
     def listen(self, predicates: Predicates) -> Predicates:
         """Return a port that asks ``predicates`` and records questions and answers."""
@@ -172,13 +150,13 @@ class JournalWriter:
 
     def command(self, now_ns: int, command: Command) -> None:
         """Record that ``command`` is about to be handled."""
+        self._begin_input(now_ns)
         fields = msgspec.Raw(self._encoder.encode(command))
-        self._begin_input()
         self._write(CommandLine(self._inputs, now_ns, type(command).__name__, fields))
 
     def step(self, now_ns: int, limit: int, *, timers: bool = True) -> None:
         """Record that a step is about to run."""
-        self._begin_input()
+        self._begin_input(now_ns)
         self._write(StepLine(self._inputs, now_ns, limit, timers))
 
     def effects(self, effects: Sequence[Effect]) -> None:
@@ -187,13 +165,63 @@ class JournalWriter:
         self._write(OutcomeLine(self._digest.hexdigest()))
         self._unfinished = False
 
+    @abstractmethod
+    def write_states_of(self, scheduler: Door) -> None:
+        """Learn whose states to write, if any are; comes before all inputs."""
+
+    @abstractmethod
+    def _begin_input(self, now_ns: int) -> None:
+        """Count an input that is about to be given to the core."""
+
+    @abstractmethod
+    def _write(self, line: Line) -> None:
+        """Keep a line."""
+
+
+class JournalWriter(InputLines):
+    """The recorder that appends a recording to a file.
+
+    An error while writing ends the recording with one log line; scheduling goes on. From then on
+    ``failure`` has the reason, and ``lost_inputs`` the number of missing inputs.
+
+    Raises: UsageError if the file cannot be created, has other content than recordings, or is being
+    written by another process.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+        self._begun = False
+        self.failure = ""
+        self.lost_inputs = 0
+        self._file, self._before = _open(path)
+
+    def begin(self, reservation_delay_ns: int | None, limits: Limits) -> None:
+        """Write the first line of the segment.
+
+        Raises: RecordingError if that fails and the file is empty. If the file has recordings, the
+        scheduler was started again and goes on without a new one.
+        """
+        line = self._encoder.encode(Header(FORMAT, reservation_delay_ns, dict(limits)))
+        self._begun = True
+        try:
+            self._append((b"\n" if self._before == TORN else b"") + line)
+        except OSError as error:
+            if self._before == NOTHING:
+                self._file.close()
+                raise RecordingError(f"cannot record to {self._path}: {error.strerror}") from None
+            self._give_up(error)
+
+    def write_states_of(self, scheduler: Door) -> None:
+        """Do nothing: a recording has no states."""
+
     def close(self) -> None:
         """Write the last line of the segment and close the file; calling again is harmless."""
         if self._begun and not self._unfinished:
             self._write(EndLine(self._inputs))
         self._file.close()
 
-    def _begin_input(self) -> None:
+    def _begin_input(self, now_ns: int) -> None:
         self._inputs += 1
         self._unfinished = True
         if self.failure:
@@ -235,7 +263,7 @@ def _open(path: Path) -> tuple[FileIO, str]:
     Raises: UsageError.
     """
     try:
-        file = FileIO(path, "ab", opener=_private)
+        file = FileIO(path, "ab", opener=private)
     except OSError as error:
         raise UsageError(f"cannot record to {path}: {error.strerror}") from None
     try:
@@ -289,8 +317,3 @@ def is_header_start(text: bytes) -> bool:
     return len(text) < HEADER_BYTES_LIMIT and (
         text.startswith(HEADER_START) or HEADER_START.startswith(text)
     )
-
-
-def _private(path: str, flags: int) -> int:
-    """Open like the built-in, but readable by the owner only."""
-    return os.open(path, flags, 0o600)

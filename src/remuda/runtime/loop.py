@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 from time import monotonic_ns, perf_counter_ns
@@ -26,7 +26,6 @@ from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.core.messages.commands import RegisterResourceManager
 from remuda.core.messages.effects import EventRecord, RegistrationAnswered
 from remuda.core.messages.queries import Query, View
-from remuda.core.messages.rows import ApplicationRowsQuery, NodeRowsQuery, PartitionRowsQuery
 from remuda.core.ports import Predicates, PreemptionPredicates
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.answers import Answers
@@ -37,15 +36,17 @@ from remuda.runtime.connections import Connections
 from remuda.runtime.delivery import Delivery, Session, always, no_sink, nobody
 from remuda.runtime.driver import Driver, Removed, StepWatch
 from remuda.runtime.dumps import DumpSources
+from remuda.runtime.entries import Entry, cut, is_large, nothing, pass_error
 from remuda.runtime.errand import Errand, promise
 from remuda.runtime.errors import LoopStoppedError
 from remuda.runtime.event_store import EventFeeds, EventStore
 from remuda.runtime.faults import Faults, Reporter
+from remuda.runtime.growth import Growth
 from remuda.runtime.inbox import CAPACITY, Inbox, anything
 from remuda.runtime.operations import Operations
 from remuda.runtime.pace import MOST, Pace, Portion
 from remuda.runtime.ports import Clock, EffectSink, Recorder, SchedulerFactory
-from remuda.runtime.requests import Request, effort, parts_of, weight, with_those_behind
+from remuda.runtime.requests import Request, weight, with_those_behind
 from remuda.runtime.roster import IN_PROCESS, Roster
 from remuda.runtime.standstill import Standstill
 from remuda.runtime.timings import Stopwatch, Timings, TimingsView
@@ -81,6 +82,7 @@ class SchedulerLoop:
             registration of that RM only; None: every fault ends the loop (SI-15).
         stopwatch: what measures the core, see timings.py.
         standstill: what holds timers after the process stood still; none beside a ``clock``.
+        acts: whether it decides anything; not if it shows a moment of the past.
 
     ``configurations`` changes configurations while it runs, ``operations`` is for what else
     operators want. ``connections`` learns when one breaks or comes back, ``roster`` returns the
@@ -89,8 +91,8 @@ class SchedulerLoop:
     completes when ``try_submit`` may succeed again. ``timings()`` tells how long steps, cycles and
     predicates took so far; ``watch_steps`` reports each step. ``feeds`` has the event records that
     wait for RMs, and counts them; ``tell`` hands a record to all who follow events. ``faults``:
-    those that were contained. ``recorder``: as given. ``running()``: whether the core thread lives,
-    ``turns``: how many rounds of its loop it made.
+    those that were contained. ``limit_growth``: see growth.py. ``recorder``: as given.
+    ``running()``: whether the core thread lives, ``turns``: how many rounds of its loop it made.
 
     Implements: SI-10, RM-11. Rules: CYC-31, SI-2, SI-6, SI-7, SI-9, SI-24, SI-88, RM-2, RM-4, RM-9,
     RM-20.
@@ -111,6 +113,7 @@ class SchedulerLoop:
         contain: Reporter | None = None,
         stopwatch: Stopwatch = perf_counter_ns,
         standstill: Standstill | None = None,
+        acts: bool = True,
     ) -> None:
         self.documents = documents or StoredDocuments()
         self.recorder: Final[Recorder | None] = recorder
@@ -137,6 +140,7 @@ class SchedulerLoop:
             timings=Timings(stopwatch),
             roster=self.roster,
             faults=self.faults,
+            acts=acts,
         )
         self.timings: Final[Callable[[], TimingsView]] = self._driver.timings.view
         self.watch_steps: Final[Callable[[StepWatch], None]] = self._driver.watch_steps
@@ -148,7 +152,7 @@ class SchedulerLoop:
         self.dumps = DumpSources(self.roster)
         timings = self._driver.timings
         self.answers = Answers(self._delivery, self._driver.handle, self._send, timings)
-        self._inbox: Inbox[Request | Errand[object]] = Inbox(inbox_capacity, _cut)
+        self._inbox: Inbox[Entry] = Inbox(inbox_capacity, cut)
         self.intake = Intake(self._inbox.put_now, self.resolvers, line_capacity)
         self._driver.left = self.intake.close
         self.room: Final[Callable[[str], Future[None] | None]] = partial(
@@ -156,9 +160,11 @@ class SchedulerLoop:
         )
         self.configurations.watch(self.intake.configure)
         self.configurations.watch(self.feeds.configure)
-        self._batch: deque[Request | Errand[object]] = deque()
+        self._batch: deque[Entry] = deque()
         self._idle_waiters: list[Future[None]] = []
         self._progressing = False
+        self._growth = Growth(self._driver.handle, lambda: self._send(Errand(nothing)))
+        self.limit_growth: Final[Callable[[str], None]] = self._growth.limit
         self._pace = Pace()
         self._portion = Portion()
         self._stopping = False
@@ -286,7 +292,7 @@ class SchedulerLoop:
 
     def query(self, query: Query) -> Future[View]:
         """Answer a read-only question on the core thread, in its turn among the inputs."""
-        return self._send(Errand(partial(self._driver.view, query), large=_is_large(query)))
+        return self._send(Errand(partial(self._driver.view, query), large=is_large(query)))
 
     def check(self) -> Future[None]:
         """Let the core recompute all it counts; fails with InvariantViolation (slow)."""
@@ -297,7 +303,7 @@ class SchedulerLoop:
 
         Those that wait in the line of an RM count if it is named.
         """
-        errand: Errand[None] = Errand(lambda: None, rm_id)
+        errand: Errand[None] = Errand(nothing, rm_id)
         self.intake.passed(rm_id).add_done_callback(lambda _: self._send(errand))
         return errand.future
 
@@ -305,7 +311,7 @@ class SchedulerLoop:
         """Completes when no input waits, nothing can be placed and all was handed out."""
         waiter: Future[None] = promise()
         errand = Errand(partial(self._idle_waiters.append, waiter))
-        errand.future.add_done_callback(partial(_pass_error, waiter))
+        errand.future.add_done_callback(partial(pass_error, waiter))
         self._send(errand)
         return waiter
 
@@ -343,6 +349,7 @@ class SchedulerLoop:
             self._inbox.rest(rest_ns / 1e9, MOST)
         self._batch = self._inbox.take(self._portion.elements, pause)
         came = len(self._batch)
+        self._growth.settle()
         still = self._standstill
         if still is not None:
             still.waited(came=came > 0)
@@ -410,28 +417,7 @@ class SchedulerLoop:
                 self.ended.set_result(None)
 
 
-def _cut(
-    entry: Request | Errand[object], heft: int
-) -> Sequence[tuple[Request | Errand[object], int, int]]:
-    """Cut a request that takes longer than a batch into parts, with their weights and efforts."""
-    if isinstance(entry, Errand):
-        return ((entry, heft, heft),)
-    own = effort(entry)
-    if own <= MOST + 1:
-        return ((entry, heft, own),)
-    return [(part, weight(part), effort(part)) for part in parts_of(entry)]
-
-
-def _is_large(query: Query) -> bool:
-    """Whether a question is about all nodes, all applications, or a whole partition."""
-    if isinstance(query, ApplicationRowsQuery):
-        return not query.queue
-    return isinstance(query, NodeRowsQuery | PartitionRowsQuery)
-
-
-def _room(
-    intake: Intake, inbox: Inbox[Request | Errand[object]], rm_id: str
-) -> Future[None] | None:
+def _room(intake: Intake, inbox: Inbox[Entry], rm_id: str) -> Future[None] | None:
     """Return what completes when ``try_submit`` may succeed again; None if it may now."""
     return intake.room(rm_id) or inbox.room(rm_id)
 
@@ -441,9 +427,3 @@ def _tell(
 ) -> Future[None]:
     """Hand a record to its RM and all observers, after the effects that came before it."""
     return send(Errand(partial(delivery.deliver, (record,))))
-
-
-def _pass_error(waiter: Future[None], errand: Future[None]) -> None:
-    """Let ``waiter`` fail if the errand that should have queued it was given up."""
-    if (error := errand.exception()) is not None:
-        waiter.set_exception(error)

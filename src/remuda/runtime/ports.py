@@ -110,6 +110,10 @@ class Recorder(Protocol):
         """Write down what the scheduler is made with; comes first."""
         ...
 
+    def write_states_of(self, scheduler: Door) -> None:
+        """Learn whose states to write, if it writes any; comes before all inputs."""
+        ...
+
     def listen(self, predicates: Predicates) -> Predicates:
         """Return a port that asks ``predicates`` and writes questions and answers down."""
         ...

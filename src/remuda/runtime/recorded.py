@@ -7,7 +7,7 @@ break off anywhere, but what is there has to be whole and in order.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +20,7 @@ from remuda.core.messages.commands import (
     BindPredicates,
     ChangeObjectState,
     Command,
+    LimitGrowth,
     MoveWallClock,
     PauseResourceManager,
     PredicateVerdicts,
@@ -67,6 +68,7 @@ _COMMANDS: Final[dict[str, type[Command]]] = {
         PredicateVerdicts,
         PreemptionVerdicts,
         BindPredicates,
+        LimitGrowth,
         MoveWallClock,
     )
 }
@@ -103,8 +105,9 @@ class _Placed:
 class Segment:
     """What one process recorded: ``inputs`` are read once, then ``torn`` says where it breaks off.
 
-    ``line``: where it begins. ``torn`` is "" if nothing is missing at the end. ``next``: where the
-    next segment begins.
+    ``line``: where it begins. ``first``: the number of its first input. ``goes_on``: it begins
+    with a state, and not with an empty scheduler. ``torn`` is "" if nothing is missing at the end.
+    ``next``: where the next segment begins.
     """
 
     def __init__(self, first: _Placed, lines: Iterator[_Placed]) -> None:
@@ -112,6 +115,8 @@ class Segment:
         self.line: Final = first.number
         self.reservation_delay_ns: Final = first.line.reservation_delay_ns
         self.limits: Final[Limits] = {**NO_LIMITS, **first.line.limits}
+        self.first: Final = first.line.first
+        self.goes_on: Final = first.line.goes_on
         self.torn = ""
         self.next: _Placed | None = None
         self._has_end = first.line.format >= _FIRST_WITH_END
@@ -123,7 +128,7 @@ class Segment:
 
         Raises: UsageError for lines that were lost, repeated or moved since they were written.
         """
-        due = 1
+        due = self.first
         current: Input | None = None
         for where, line in self._own_lines():
             if isinstance(line, CommandLine | StepLine):
@@ -131,7 +136,7 @@ class Segment:
                     raise _out_of_place(where, f"input {line.number}", due, current)
                 current = Input(line, deque(), None)
             elif isinstance(line, EndLine):
-                if current is not None or line.inputs != due - 1:
+                if current is not None or line.inputs != due - self.first:
                     raise _out_of_place(where, f"the end of {line.inputs} inputs", due, current)
             elif current is None:
                 raise _out_of_place(where, line.__struct_config__.tag, due, current)
@@ -169,7 +174,7 @@ def segments(path: Path) -> Iterator[Segment]:
 
     Raises: UsageError if the file cannot be read or is no recording.
     """
-    lines = _lines(path)
+    lines = _lines(_texts(path), path)
     first = next(lines, None)
     # A process that was killed at once left no more than the beginning of a segment.
     while first is not None and first.line is None:
@@ -183,6 +188,17 @@ def segments(path: Path) -> Iterator[Segment]:
         following = segment.next
 
 
+def growing_segment(path: Path, over: Callable[[], bool]) -> Segment | None:
+    """Return the recording in a file that may grow, None if its first line was cut off.
+
+    ``over`` is called whenever all was read that is there; it may wait. True: nothing will come.
+    Raises: UsageError, also while the inputs are read.
+    """
+    lines = _lines(_growing_texts(path, over), path)
+    first = next(lines, None)
+    return None if first is None or first.line is None else Segment(first, lines)
+
+
 def command_of(line: CommandLine) -> Command:
     """Return the command that a line holds."""
     return msgspec.json.decode(line.fields, type=_COMMANDS[line.kind])
@@ -193,14 +209,14 @@ def _out_of_place(where: str, found: object, due: int, current: Input | None) ->
     return UsageError(f"{where}: {found} where {expected} was due; lines were lost, added or moved")
 
 
-def _lines(path: Path) -> Iterator[_Placed]:
+def _lines(texts: Iterator[tuple[int, bytes]], path: Path) -> Iterator[_Placed]:
     """Yield the lines of a file; the first one is a header.
 
     An unreadable line was cut off if the file ends within it, or if the next segment follows.
     Raises: UsageError if it was not.
     """
     held: _Placed | None = None
-    for placed in _read(path):
+    for placed in _read(texts, path):
         if held is not None:
             if not placed.begins and held.fault is not None:
                 raise held.fault
@@ -216,10 +232,10 @@ def _lines(path: Path) -> Iterator[_Placed]:
         yield held
 
 
-def _read(path: Path) -> Iterator[_Placed]:
+def _read(texts: Iterator[tuple[int, bytes]], path: Path) -> Iterator[_Placed]:
     """Decode line by line; a line that cannot be read is yielded with the reason."""
     decoder = msgspec.json.Decoder(Line)
-    for number, text in _texts(path):
+    for number, text in texts:
         where = f"{path}:{number}"
         try:
             line = _decode(decoder, text, where)
@@ -256,6 +272,31 @@ def _texts(path: Path) -> Iterator[tuple[int, bytes]]:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     if number == 0:
         raise UsageError(f"{path}: empty, not a recording of remuda")
+
+
+def _growing_texts(path: Path, over: Callable[[], bool]) -> Iterator[tuple[int, bytes]]:
+    """Read whole lines as they come, and at the end the rest of one. Raises: UsageError."""
+    number = 0
+    text = b""
+    try:
+        with path.open("rb") as file:
+            while True:
+                limit = LINE_BYTES_LIMIT if number else HEADER_BYTES_LIMIT
+                more = file.readline(limit + 1 - len(text))
+                text += more
+                if len(text) > limit:
+                    why = f"{path}:{number + 1}: not a recording of remuda, the line is too long"
+                    raise UsageError(why)
+                if text.endswith(b"\n"):
+                    number += 1
+                    yield number, text
+                    text = b""
+                elif not more and over():
+                    break
+        if text:
+            yield number + 1, text
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
 
 
 def _decode(decoder: msgspec.json.Decoder[Line], text: bytes, where: str) -> Line:

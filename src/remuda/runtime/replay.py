@@ -13,7 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from remuda.base.errors import RemudaError, UsageError
 from remuda.base.message import message
+from remuda.core.messages.effects import Effect
 from remuda.core.ports import (
     NodesAnswer,
     NodesQuestion,
@@ -24,7 +26,7 @@ from remuda.core.ports import (
 from remuda.core.scheduler import Scheduler
 from remuda.runtime.digest import EffectDigest
 from remuda.runtime.journal import AnswerLine, CommandLine, StepLine, VictimsLine
-from remuda.runtime.ports import Containing, Door, SchedulerFactory
+from remuda.runtime.ports import Containing, SchedulerFactory
 from remuda.runtime.recorded import Input, Segment, command_of, segments
 
 AnyQuestion: TypeAlias = NodesQuestion | PreemptionQuestion
@@ -122,43 +124,146 @@ class _RecordedAnswers:
 def replay(path: Path, make_scheduler: SchedulerFactory = Scheduler) -> ReplayResult:
     """Repeat the segments of the recording in ``path``, each against a fresh scheduler.
 
-    Raises: UsageError, one line, if the file cannot be read or is no recording.
+    Raises: UsageError, one line, if the file cannot be read or is no recording of a whole run.
     """
     results: list[SegmentResult] = []
     for segment in segments(path):
-        results.append(_replay(segment, make_scheduler))
+        _require_beginning(path, segment)
+        results.append(repeat_segment(segment, Repeater(segment, make_scheduler)))
         if results[-1].difference:
             break
     return ReplayResult(tuple(results))
 
 
-def _replay(segment: Segment, make_scheduler: SchedulerFactory) -> SegmentResult:
-    answers = _RecordedAnswers()
-    digest = EffectDigest()
+@message
+class Reached:
+    """A scheduler as it was after some inputs of a recording or a journal.
+
+    ``inputs``: the number of the last of them, ``now_ns``: its time.
+    """
+
+    scheduler: Scheduler
+    inputs: int
+    now_ns: int
+
+
+def state_after(path: Path, inputs: int | None) -> Reached:
+    """Repeat the last segment of a recording up to an input, None: to its end.
+
+    Raises: UsageError, one line, if the file is no recording or has fewer inputs; RemudaError if
+    the decisions up to there are others than the recorded ones.
+    """
+    reached = Reached(Scheduler(), 0, 0)
+    for segment in segments(path):
+        _require_beginning(path, segment)
+        reached = _state_after(segment, inputs, str(path))
+    if inputs is not None and reached.inputs < inputs:
+        raise UsageError(f"{path}: the last segment has {reached.inputs} inputs, not {inputs}")
+    return reached
+
+
+def _state_after(segment: Segment, inputs: int | None, where: str) -> Reached:
+    repeater = Repeater(segment)
+    assert isinstance(repeater.scheduler, Scheduler)
+    done = 0
+    for entry in segment.inputs():
+        if done == inputs:
+            continue  # the rest is only read, because the next segment comes after it
+        difference = repeater.repeat(entry)
+        if difference:
+            raise RemudaError(f"{where}: different at {difference}")
+        done += 1
+    return Reached(repeater.scheduler, done, repeater.now_ns)
+
+
+def _require_beginning(path: Path, segment: Segment) -> None:
+    """Raise UsageError for a segment that begins with a state."""
+    if segment.goes_on:
+        text = "this segment of a journal begins with a state; name its directory"
+        raise UsageError(f"{path}: {text}")
+
+
+class Repeater:
+    """A scheduler that gets recorded inputs again.
+
+    ``scheduler``: as it is after the latest input, ``now_ns`` the time of that, ``effects`` what it
+    did then. ``digest``: of the effects since the segment began.
+    """
+
+    def __init__(self, segment: Segment, make_scheduler: SchedulerFactory = Scheduler) -> None:
+        self._answers = _RecordedAnswers()
+        self._faults: list[str] = []
+        self.digest = EffectDigest()
+        self.now_ns = 0
+        self.effects: list[Effect] = []
+        self.scheduler = make_scheduler(
+            self._answers,
+            preemption=self._answers.about_victims,
+            reservation_delay_ns=segment.reservation_delay_ns,
+            limits=segment.limits,
+        )
+        if isinstance(self.scheduler, Containing):
+            self.scheduler.contain_faults(partial(_note_fault, self._faults))
+
+    def begin_digest(self) -> None:
+        """Begin a further segment of the same scheduler."""
+        self.digest = EffectDigest()
+
+    def repeat(self, entry: Input) -> str:
+        """Feed one input; return how the result differs from the recorded one, "" if it does not.
+
+        The text names the input.
+        """
+        difference = self._repeat(entry)
+        if self._faults and entry.outcome is None and not difference:
+            difference = f"the scheduler failed: {self._faults[-1]}"
+        if difference:
+            return f"input {entry.cause.number} ({kind_of(entry.cause)}): {difference}"
+        self.now_ns = entry.cause.now_ns
+        return ""
+
+    def _repeat(self, entry: Input) -> str:
+        """Feed one input and compare.
+
+        An input without outcome is one during which the recorded process ended: it is repeated,
+        because a fault may show again, but its missing answers are no difference.
+        """
+        self._answers.waiting = entry.answers
+        try:
+            if isinstance(entry.cause, StepLine):
+                cause = entry.cause
+                effects = self.scheduler.step(cause.now_ns, cause.limit, timers=cause.timers)
+            else:
+                effects = self.scheduler.handle(command_of(entry.cause), entry.cause.now_ns)
+        except _DivergedError as error:
+            return str(error) if entry.outcome is not None else ""
+        except Exception as error:  # noqa: BLE001 - the core's fault is the finding
+            return f"the scheduler failed: {type(error).__name__}: {error}"
+        if entry.outcome is None:
+            return ""
+        self.effects = effects
+        self.digest.update(effects)
+        if self._answers.waiting:
+            return f"{len(self._answers.waiting)} recorded predicate answers were not asked for"
+        if self.digest.hexdigest() != entry.outcome.digest:
+            return f"its {len(effects)} effects differ from the recorded ones"
+        return ""
+
+
+def repeat_segment(segment: Segment, repeater: Repeater) -> SegmentResult:
+    """Repeat all inputs of a segment, up to the first that differs."""
     compared = 0
-    scheduler = make_scheduler(
-        answers,
-        preemption=answers.about_victims,
-        reservation_delay_ns=segment.reservation_delay_ns,
-        limits=segment.limits,
-    )
-    faults: list[str] = []
-    if isinstance(scheduler, Containing):
-        scheduler.contain_faults(partial(_note_fault, faults))
     difference, unfinished = "", False
     for entry in segment.inputs():
-        difference = _repeat(scheduler, entry, answers, digest)
-        if faults and entry.outcome is None and not difference:
-            difference = f"the scheduler failed: {faults[-1]}"
+        difference = repeater.repeat(entry)
         if difference:
-            difference = f"input {entry.cause.number} ({_describe(entry.cause)}): {difference}"
             break
         if entry.outcome is None:
             unfinished = True
         else:
             compared += 1
     return SegmentResult(
-        segment.line, compared, difference, segment.torn, unfinished, digest.hexdigest()
+        segment.line, compared, difference, segment.torn, unfinished, repeater.digest.hexdigest()
     )
 
 
@@ -169,34 +274,8 @@ def _note_fault(faults: list[str], rm_id: str, fault: Exception) -> None:
     faults.append(f"{type(fault).__name__}: {fault}")
 
 
-def _repeat(scheduler: Door, entry: Input, answers: _RecordedAnswers, digest: EffectDigest) -> str:
-    """Feed one input and return how the result differs from the recorded one, "" if it does not.
-
-    An input without outcome is one during which the recorded process ended: it is repeated,
-    because a fault may show again, but its missing answers are no difference.
-    """
-    answers.waiting = entry.answers
-    try:
-        if isinstance(entry.cause, StepLine):
-            cause = entry.cause
-            effects = scheduler.step(cause.now_ns, cause.limit, timers=cause.timers)
-        else:
-            effects = scheduler.handle(command_of(entry.cause), entry.cause.now_ns)
-    except _DivergedError as error:
-        return str(error) if entry.outcome is not None else ""
-    except Exception as error:  # noqa: BLE001 - the core's fault is the finding
-        return f"the scheduler failed: {type(error).__name__}: {error}"
-    if entry.outcome is None:
-        return ""
-    digest.update(effects)
-    if answers.waiting:
-        return f"{len(answers.waiting)} recorded predicate answers were not asked for"
-    if digest.hexdigest() != entry.outcome.digest:
-        return f"its {len(effects)} effects differ from the recorded ones"
-    return ""
-
-
-def _describe(cause: CommandLine | StepLine) -> str:
+def kind_of(cause: CommandLine | StepLine) -> str:
+    """Return what an input is, in a word or three."""
     return f"step of {cause.limit}" if isinstance(cause, StepLine) else cause.kind
 
 

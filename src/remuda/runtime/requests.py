@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, Final, TypeAlias, TypeGuard, TypeVar
 
+from remuda.base.scopes import Scope
 from remuda.core.messages.commands import (
     NewApplication,
     NodeUpdate,
@@ -37,6 +38,16 @@ _LISTS: Final[Mapping[type, Sequence[str]]] = {
     UpdateApplications: ("unreadable", "new", "remove"),
     UpdateNodes: ("unreadable", "nodes"),
 }
+
+
+def limited(request: R, scope: Scope) -> R:
+    """Return a request whose applications and nodes may only come into a scope. Rules: EXT-33."""
+    if isinstance(request, UpdateApplications):
+        return replace(request, new=tuple([replace(each, within=scope) for each in request.new]))
+    if isinstance(request, UpdateNodes):
+        nodes = tuple([replace(each, within=scope) for each in request.nodes])
+        return replace(request, nodes=nodes)
+    return request
 
 
 def weight(request: Request) -> int:

@@ -20,6 +20,7 @@ from remuda.config.process_limits import NO_LIMITS
 from remuda.config.settings import RESERVATION_DELAY_NS
 from remuda.core.messages.commands import (
     CREATE,
+    DECOMISSION,
     PREEMPTED_BY_SCHEDULER,
     AllocationRelease,
     ApplicationRemoval,
@@ -50,6 +51,7 @@ from remuda.runtime.ports import Door
 from remuda.sim.evictions import Evictions, Preemption
 from remuda.sim.gangs import GangCounts, Gangs, Style
 from remuda.sim.obstacles import Obstacle, obstacles
+from remuda.sim.outages import Outage, Outages
 from remuda.sim.predicates import predicates_for
 from remuda.sim.queues import QueuePlan
 from remuda.sim.running import Placement, Running
@@ -74,7 +76,7 @@ class Scenario:
 
     ``reservation_delay_ns``: how long a task waits before it may reserve a node; None: never.
     ``gangs``: each task is a gang of this style; None: each is one ask. ``preemption``: tasks may
-    preempt others.
+    preempt others. ``outages``: when nodes fail, one node never twice at a time.
     """
 
     nodes: tuple[NodeSpec, ...]
@@ -84,6 +86,7 @@ class Scenario:
     reservation_delay_ns: int | None = RESERVATION_DELAY_NS
     gangs: Style | None = None
     preemption: bool = False
+    outages: tuple[Outage, ...] = ()
 
 
 @message
@@ -155,6 +158,7 @@ class _Run:
         self._paths = scenario.queues.paths
         self._place_of = {task.task_id: place for place, task in enumerate(self._tasks)}
         self.evictions = Evictions(self._place)
+        self._outages = Outages(scenario.outages)
         self._door = door
         self._progress = progress
         self._now_ns = -1
@@ -187,6 +191,7 @@ class _Run:
             before = self._moves
             self._end_due(now_ns)
             self._evict_due(now_ns)
+            self._fail_due(now_ns)
             arriving: list[int] = []
             while waiting and tasks[waiting[-1]].submit_ns == now_ns:
                 arriving.append(waiting.pop())
@@ -203,15 +208,19 @@ class _Run:
         """
         idle = 0
         while self._live and idle < _IDLE_TIMERS * (1 + self.timeline.pending):
-            if self._next_end() is None and self._door.next_deadline() is None:
+            times = (self._next_end(), self._door.next_deadline(), self._outages.next_change())
+            if all(each is None for each in times):
                 return
             now_ns = self._next_instant(())
             before = self._moves
             self._end_due(now_ns)
             self._evict_due(now_ns)
+            # There are only so many outages, and a repair may be what the tasks wait for.
+            changes = self._outages.next_change() == now_ns
+            self._fail_due(now_ns)
             self._decide(now_ns)
             self._settle(now_ns, before)
-            idle = 0 if self._moves > before else idle + 1
+            idle = 0 if changes or self._moves > before else idle + 1
 
     def _settle(self, now_ns: int, before: int) -> None:
         """Note the state after an instant, unless it only served a timer without consequence."""
@@ -231,6 +240,9 @@ class _Run:
         times = [] if end_ns is None else [end_ns]
         if waiting:
             times.append(self._tasks[waiting[-1]].submit_ns)
+        change_ns = self._outages.next_change()
+        if change_ns is not None:
+            times.append(change_ns)
         deadline_ns = self._door.next_deadline()
         if deadline_ns is not None:
             times.append(deadline_ns - EPOCH_NS)
@@ -288,6 +300,33 @@ class _Run:
             update = UpdateAllocations(RM_ID, asks=tuple(anew), releases=tuple(releases))
             self._tell(update, now_ns)
 
+    def _fail_due(self, now_ns: int) -> None:
+        """Take away the nodes that fail, give back those that are repaired, ask anew."""
+        anew: list[Ask] = []
+        for node, fails in self._outages.due(now_ns):
+            spec = self._scenario.nodes[node]
+            action = DECOMISSION if fails else CREATE
+            update = NodeUpdate(spec.node_id, action, None if fails else spec.capacity)
+            for effect in self._tell(UpdateNodes(RM_ID, (update,)), now_ns):
+                if isinstance(effect, AllocationsReleased):
+                    anew += self._lost(effect, now_ns)
+        if anew:
+            self._tell(UpdateAllocations(RM_ID, asks=tuple(anew)), now_ns)
+
+    def _lost(self, effect: AllocationsReleased, now_ns: int) -> list[Ask]:
+        """Note what ended with its node; return what to ask for in its place."""
+        anew: list[Ask] = []
+        for each in effect.released:
+            asks = self._asking.evicted(each)
+            if asks is None:
+                continue
+            self._moves += 1
+            anew += asks
+            place = self._place(each.allocation_key)
+            if not self._asking.whole(self._tasks[place]) and self.running.cut(place, now_ns):
+                self.timeline.arrived(1)
+        return anew
+
     def _submit(self, places: Sequence[int], now_ns: int) -> None:
         new: list[NewApplication] = []
         for place in places:
@@ -319,7 +358,7 @@ class _Run:
             self._moves += len(releases)
             self._tell(UpdateAllocations(RM_ID, releases=releases), now_ns)
 
-    def _tell(self, command: Command, now_ns: int) -> None:
+    def _tell(self, command: Command, now_ns: int) -> Sequence[Effect]:
         effects = self._door.handle(command, now_ns + EPOCH_NS)
         for effect in effects:
             for rejection in _refusals(effect):
@@ -327,6 +366,7 @@ class _Run:
                     raise UsageError(self._explained(rejection.subject, rejection.reason))
                 del self._live[rejection.subject]
         self._hear(effects, now_ns)
+        return effects
 
     def _hear(self, effects: Sequence[Effect], now_ns: int) -> None:
         """Take note of what got a node, of what has to end, and of what will never run."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Final, TextIO
@@ -18,14 +18,19 @@ QUEUE_ROWS_LIMIT: Final = 20
 def show(figures: Figures, speed: Speed, out: TextIO) -> None:
     """Write the figures of a run."""
     for table in tables(figures, QUEUE_ROWS_LIMIT):
-        if _is_rich(out):
-            _show_rich(table, out)
-        else:
-            _show_plain(table, out)
+        show_table(table, out)
     hidden = len(figures.queues) - QUEUE_ROWS_LIMIT
     if hidden > 0:
         out.write(f"... and {hidden} more queues\n")
     out.write(f"{speed_line(figures, speed)}\n")
+
+
+def show_table(table: Table, out: TextIO) -> None:
+    """Write one table."""
+    if _is_rich(out):
+        _show_rich(table, out)
+    else:
+        _show_plain(table, out)
 
 
 @contextmanager
@@ -40,6 +45,26 @@ def progress_bar(total: int, err: TextIO) -> Iterator[Progress]:
     with Bar(console=Console(file=err), transient=True) as bar:
         line = bar.add_task("simulating", total=total)
         yield lambda done: bar.update(line, completed=done)
+
+
+@contextmanager
+def runs_bar(err: TextIO) -> Iterator[Callable[[int, int], None]]:
+    """Show how many runs of how many are done, and the time left, on a terminal only."""
+    if not _is_rich(err):
+        yield lambda done, total: None
+        return
+    from rich import progress as rich_progress  # noqa: PLC0415 - only terminals need it
+    from rich.console import Console  # noqa: PLC0415
+
+    columns = (
+        rich_progress.TextColumn("playing runs"),
+        rich_progress.BarColumn(),
+        rich_progress.MofNCompleteColumn(),
+        rich_progress.TimeRemainingColumn(),
+    )
+    with rich_progress.Progress(*columns, console=Console(file=err), transient=True) as bar:
+        line = bar.add_task("", total=None)
+        yield lambda done, total: bar.update(line, completed=done, total=total)
 
 
 def _is_rich(stream: TextIO) -> bool:

@@ -85,12 +85,17 @@ def nobody() -> None:
     """Ignore that the violations changed."""
 
 
+def no_report(violations: Sequence[str]) -> None:
+    """Write no report about violations."""
+
+
 class SelfAudit:
     """Audits a scheduler for as long as it runs.
 
     Args:
         core: the scheduler.
         changed: called when the violations changed.
+        report: called with new violations, as texts, when they are found; may take its time.
         now_ns: reads the clock, Unix nanoseconds.
         clock: seconds that only grow.
 
@@ -103,11 +108,13 @@ class SelfAudit:
         core: Audited,
         changed: Callable[[], None] = nobody,
         *,
+        report: Callable[[Sequence[str]], object] = no_report,
         now_ns: Callable[[], int] = time.time_ns,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._core = core
         self._changed = changed
+        self._report = report
         self._now_ns = now_ns
         self._clock = clock
         self._tracking = True
@@ -209,6 +216,7 @@ class SelfAudit:
             new = [each for each in view.violations if self._note(rm_id, partition, each)]
             if new:
                 self._changed()
+                self._report([_text(_key(rm_id, partition, each), each) for each in new])
             place = view.next
 
     def _ask(self, query: SelfAuditQuery) -> SelfAuditView | None:
@@ -242,7 +250,7 @@ class SelfAudit:
 
     def _note(self, rm_id: str, partition: str, violation: Violation) -> bool:
         """Keep a violation and return whether it is new; a new one is counted, logged and told."""
-        key = (rm_id, partition, violation.kind, violation.name, violation.what)
+        key = _key(rm_id, partition, violation)
         with self._lock:
             new = key not in self._shown
             self._found[key] = violation
@@ -271,6 +279,10 @@ class SelfAudit:
             message=events.cut_message(f"Self-audit: {violation.text}"),
             queue=violation.name if violation.kind == events.QUEUE else "",
         )
+
+
+def _key(rm_id: str, partition: str, violation: Violation) -> _Key:
+    return rm_id, partition, violation.kind, violation.name, violation.what
 
 
 def _text(key: _Key, violation: Violation) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from remuda_kubernetes.api.connection import Answer
@@ -173,7 +173,7 @@ def _fenced(sent: int) -> Outcome:
 def _ended(found: Answer | Outcome, sent: int) -> Outcome:
     if isinstance(found, Answer):
         return Outcome(Result.DONE, attempts=sent)
-    return Outcome(found.result, found.message, sent, found.retry_after, found.pod)
+    return replace(found, attempts=sent)
 
 
 def outcome_of(error: ApiError, sent: int = 1) -> Outcome:

@@ -218,6 +218,15 @@ class Calls:
         attempt = self._patch(path, bodies.selected_node(claim, node), bodies.MERGE)
         return await self._attempts.carry_out("select node", _key(CLAIM, claim), attempt)
 
+    async def read(self, path: str) -> Outcome:
+        """Return any object in the outcome. GONE: there is none."""
+
+        async def attempt(this: Try) -> Answer | Outcome:
+            answer = await self._send("GET", path, None, this)
+            return Outcome(Result.DONE, content=answer.body)
+
+        return await self._attempts.carry_out("read", path, attempt)
+
     # ---------------------------------------------------------------- requests
 
     def _patch(self, path: str, body: bytes, content_type: str) -> Attempt:

@@ -34,6 +34,7 @@ class Outcome:
     ``message`` says what the server said or what went wrong, for a person; "" if it is done.
     ``attempts``: how often it was sent. ``retry_after``: the seconds after which the server wants
     to be asked again, if it said so. ``pod``: the pod that was created, or that is there instead.
+    ``content``: the object that was read, in JSON.
     """
 
     result: Result
@@ -41,6 +42,7 @@ class Outcome:
     attempts: int = 1
     retry_after: float | None = None
     pod: Pod | None = None
+    content: bytes = b""
 
     @property
     def done(self) -> bool:

@@ -12,7 +12,7 @@ from remuda_kubernetes.objects.cluster import Namespace
 from remuda_kubernetes.objects.outcomes import Outcome
 from remuda_kubernetes.objects.pods import Pod
 from remuda_kubernetes.objects.values import ObjectError
-from remuda_kubernetes.shim import asking, gangs
+from remuda_kubernetes.shim import asking, deriving, gangs
 from remuda_kubernetes.shim.effects import FailPod, ToScheduler
 from remuda_kubernetes.shim.ending import forget_if_empty
 from remuda_kubernetes.shim.records import Application
@@ -55,7 +55,13 @@ def of(state: State, pod: Pod, identity: str) -> Application:
     known = state.applications.get(identity)
     if known is not None and known.state not in OVER:
         return known
-    facts = application_of(pod, identity, gangs=not state.settings.gangs_disabled)
+    facts = application_of(
+        pod,
+        identity,
+        gangs=not state.settings.gangs_disabled,
+        workloads=state.settings.workloads,
+    )
+    facts = deriving.recovered(state, facts)
     for event in events.metadata_faults(pod, facts.findings):
         state.post(event)
     if identity in state.begun:
@@ -84,6 +90,8 @@ def submit(state: State, application: Application, *, late: bool = False) -> Non
         return
     if state.applications.get(application.identity) is not application:
         # Its pods went while the namespace was waited for.
+        return
+    if not deriving.known(state, application, partial(submit, state, application)):
         return
     namespace = state.objects.namespace(application.facts.namespace)
     if isinstance(namespace, Namespace):

@@ -48,6 +48,8 @@ def allocated(state: State, allocation: si.Allocation) -> None:
         return
     asking.unlist(state, task)
     task.allocated_ns = state.now_ns
+    # What was found about this ask says nothing about the next one.
+    task.finding, task.homeless, task.over_quota = "", False, False
     state.took("decide", task.asked_ns)
     task.node = allocation.nodeID
     task.allocation_id = allocation.allocationID

@@ -126,6 +126,14 @@ class SelectNode:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadObject:
+    """Read the object at a path of the API server; the outcome has it as it was sent."""
+
+    number: int
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class PostEvent:
     """Publish an event for people."""
 
@@ -142,5 +150,6 @@ Call: TypeAlias = (
     | FailPod
     | BindVolume
     | SelectNode
+    | ReadObject
 )
 Effect: TypeAlias = Register | Reconfigure | ToScheduler | PostEvent | Call

@@ -24,6 +24,21 @@ _ABOUT_NODES: Final = (
 _GOOD_NEWS: Final = ("has become schedulable", "fits in the available user quota")
 
 
+_OVER_USER_QUOTA: Final = "exceeds the available user quota"
+_WITHIN_USER_QUOTA: Final = "fits in the available user quota"
+
+
+def over_quota(text: str, *, before: bool) -> bool:
+    """Return whether the quota of a user is in the way of an ask after a finding about it.
+
+    The quota of a queue shows in the scheduler's word that an ask waits for nodes, which it does
+    not give then; a finding about a queue is also made when all nodes are full.
+    """
+    if _OVER_USER_QUOTA in text:
+        return True
+    return before and _WITHIN_USER_QUOTA not in text
+
+
 def for_people(text: str) -> str | None:
     """Return a finding for people; "" if it holds no obstacle any more, None if nodes say more."""
     if text.startswith(_ABOUT_NODES):

@@ -40,10 +40,15 @@ def reserve(state: State, application: Application) -> None:
     """Create the placeholders that are missing. Those of before a restart are there already."""
     if application.reserved or application.state is not ApplicationState.RESERVING:
         return
-    pods = [task.pod for task in application.tasks.values()]
+    tasks = application.tasks.values()
+    pods = [task.pod for task in tasks]
     count = 0
     for manifest in placeholders.missing_placeholders(
-        application.facts, pods, state.settings.placeholder_image, application.spent
+        application.facts,
+        pods,
+        state.settings.placeholder_image,
+        application.spent,
+        {task.key: task.facts.task_group for task in tasks},
     ):
         name = manifest["metadata"]["name"]
         if name not in application.creating:

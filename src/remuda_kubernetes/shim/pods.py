@@ -142,6 +142,7 @@ def _new_task(state: State, pod: Pod) -> Task | None:
             state.priority_classes,
             unique_ids=state.settings.unique_application_ids,
             gangs=not state.settings.gangs_disabled,
+            workloads=state.settings.workloads,
         )
         resources.pod_resource(pod)
         application = applications.of(state, pod, facts.application_id)

@@ -30,9 +30,9 @@ class Task:
     ``facts``: what it says of itself. ``node``: where it is, or is about to be. ``termination``:
     why the scheduler wants it gone, as a TerminationType, to be told when it is gone.
     ``predicate_class``: of its ask. ``finding``: the scheduler's words on why it waits;
-    ``homeless``: no node has room for it. ``told``: what its condition says. ``tries``: bindings
-    that failed, in a row. ``volumes``: what its binding waits for. The three times are when it was
-    seen, asked for, and given a node.
+    ``homeless``: more nodes would help; ``over_quota``: not while its user has too much.
+    ``told``: what its condition says. ``tries``: bindings that failed, in a row. ``volumes``: what
+    its binding waits for. The three times are when it was seen, asked for, and given a node.
     """
 
     pod: Pod
@@ -45,6 +45,7 @@ class Task:
     predicate_class: str = ""
     finding: str = ""
     homeless: bool = False
+    over_quota: bool = False
     told: tuple[str, str] = ("", "")
     told_at_ns: int = 0
     tries: int = 0
@@ -94,6 +95,8 @@ class Application:
     reserved: bool = False
     # The scheduler was sent an ask or an allocation of it.
     asked: bool = False
+    # The object of its workload is being read; it is not submitted before.
+    looks_up: bool = False
     # It is not submitted yet because its namespace is unknown.
     waits: bool = False
 

@@ -19,7 +19,15 @@ from remuda_kubernetes.objects.nodes import Node
 from remuda_kubernetes.objects.outcomes import Outcome
 from remuda_kubernetes.objects.pods import Pod
 from remuda_kubernetes.objects.values import ObjectError
-from remuda_kubernetes.shim import answers, binding, configuring, nodes, placing, pods
+from remuda_kubernetes.shim import (
+    answers,
+    binding,
+    configuring,
+    deriving,
+    nodes,
+    placing,
+    pods,
+)
 from remuda_kubernetes.shim.effects import Register
 from remuda_kubernetes.shim.records import Recovery, Task
 from remuda_kubernetes.shim.state import Phase, State
@@ -77,6 +85,7 @@ def registered(state: State) -> None:
     state.listed = set(state.placed) if len(state.placed) > _FEW_NODES else set()
     ordered = _oldest_first(state)
     state.begun = _begun(state, ordered)
+    state.reserving = deriving.reserving(ordered)
     state.recovery = Recovery(dict.fromkeys([pod.uid for pod in ordered]), decided)
     go_on(state)
 
@@ -106,6 +115,7 @@ def _tell_some(state: State, recovery: Recovery) -> None:
     recovery.all_told = True
     # An application that begins later with such an ID is not one that runs already.
     state.begun = set()
+    state.reserving = {}
     decided, recovery.decided = recovery.decided, []
     for task in decided:
         _keep(state, task)
@@ -195,7 +205,8 @@ def _begun(state: State, pods: list[Pod]) -> set[str]:
             # A name that cannot be taken is told when the pod itself is taken in.
             with suppress(ObjectError):
                 unique = state.settings.unique_application_ids
-                found.add(metadata.application_id(pod, unique=unique))
+                workload = metadata.derived_workload(pod, state.settings.workloads)
+                found.add(metadata.application_id(pod, unique=unique, workload=workload))
     return found
 
 

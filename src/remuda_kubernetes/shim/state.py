@@ -62,6 +62,8 @@ class State:
         self.priority_classes: dict[str, PriorityClass] = {}
         # Applications of which some pod runs: they must be accepted, whatever the queues are now.
         self.begun: set[str] = set()
+        # Task groups that placeholders of before a registration repeat, by application ID.
+        self.reserving: dict[str, str] = {}
         self.recovery: Recovery | None = None
         self.foreign: set[str] = set()
         self.placed: set[str] = set()

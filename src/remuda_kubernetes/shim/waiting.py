@@ -1,7 +1,8 @@
 """Says in a pod's condition why it waits: what the nodes lack, and what the scheduler found.
 
-The cluster autoscaler reads the condition PodScheduled=False with the reason Unschedulable. A pod
-is told at most once in some seconds, and only of what is new.
+The cluster autoscaler reads the condition PodScheduled=False with the reason Unschedulable, which
+only pods have that more nodes would help. A pod is told at most once in some seconds, and only of
+what is new.
 """
 
 from __future__ import annotations
@@ -12,14 +13,18 @@ from typing import Final
 from remuda.si.pb import si_pb2 as si
 from remuda_kubernetes.objects.outcomes import Outcome
 from remuda_kubernetes.shim.effects import SetCondition
-from remuda_kubernetes.shim.findings import for_people
+from remuda_kubernetes.shim.findings import for_people, over_quota
 from remuda_kubernetes.shim.judging import summary
 from remuda_kubernetes.shim.records import Task
 from remuda_kubernetes.shim.state import SECOND, State
 from remuda_kubernetes.shim.states import TaskState
 from remuda_kubernetes.translation import events
 
+# More nodes would help; and: a quota is in the way, or nobody knows yet.
 UNSCHEDULABLE: Final = "Unschedulable"
+SKIPPED: Final = "SchedulingSkipped"
+# The scheduler says within a second whether more nodes would help.
+_SETTLED_SECONDS: Final = 2.0
 # Between two conditions of one pod.
 _PAUSE_SECONDS: Final = 10.0
 # How long a look at all nodes is good for other pods of the class.
@@ -34,23 +39,24 @@ _NODES: Final = 20_000
 class Waiting:
     """Collects why pods wait, and tells it.
 
-    ``_due``: keys of tasks that are to be told, in order. ``_summaries``: what the nodes lack, by
-    predicate class, with the time. ``_judged``: nodes that were judged in this second.
+    ``_due``: keys of tasks that are to be told, in order, with the time since when.
+    ``_summaries``: what the nodes lack, by predicate class, with the time. ``_judged``: nodes that
+    were judged in this second.
     """
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._due: dict[str, None] = {}
+        self._due: dict[str, int] = {}
         self._summaries: dict[str, tuple[int, str]] = {}
         self._ticking = False
         self._judged = 0
 
     def homeless(self, key: str, text: str) -> None:
         """Take in that the cluster is too small for an ask, which a larger one would not be."""
-        self.found(key, text)
         task = self._state.tasks.get(key)
         if task is not None:
             task.homeless = True
+        self.found(key, text)
 
     def found(self, key: str, text: str) -> None:
         """Take in what the scheduler says about an ask that waits."""
@@ -60,7 +66,8 @@ class Waiting:
         finding = for_people(text)
         if finding is not None:
             task.finding = finding
-        self._due[key] = None
+        task.over_quota = over_quota(text, before=task.over_quota)
+        self._due.setdefault(key, self._state.now_ns)
         self._start()
 
     def event(self, record: si.EventRecord) -> None:
@@ -84,29 +91,33 @@ class Waiting:
             task = self._state.tasks.get(key)
             if task is None or task.state is not TaskState.ASKED:
                 del self._due[key]
-            elif self._may_be_told(task):
+            elif self._may_be_told(task, self._due[key]):
                 del self._due[key]
                 told += self._tell(task)
         if self._due:
             self._start()
 
-    def _may_be_told(self, task: Task) -> bool:
-        """Whether a pod was told nothing yet, or long ago."""
-        since = self._state.now_ns - task.told_at_ns
-        return not task.told[0] or since >= _PAUSE_SECONDS * SECOND
+    def _may_be_told(self, task: Task, due_ns: int) -> bool:
+        """Whether a pod was told nothing yet, or long ago, or that more nodes would not help."""
+        now = self._state.now_ns
+        reason = _reason(task)
+        if reason != task.told[0]:
+            return reason == UNSCHEDULABLE or now - due_ns >= _SETTLED_SECONDS * SECOND
+        return now - task.told_at_ns >= _PAUSE_SECONDS * SECOND
 
     def _tell(self, task: Task) -> bool:
         """Set the condition of a pod; False if it says that already."""
         message = self.message(task)
-        if task.told == (UNSCHEDULABLE, message):
+        reason = _reason(task)
+        if task.told == (reason, message):
             return False
-        task.told = (UNSCHEDULABLE, message)
+        task.told = (reason, message)
         task.told_at_ns = self._state.now_ns
         self._state.post(events.failed_scheduling(task.pod, message))
-        if task.homeless:
+        if reason == UNSCHEDULABLE:
             self._state.post(events.unschedulable(task.pod, message))
         self._state.call(
-            partial(SetCondition, pod=task.pod, reason=UNSCHEDULABLE, message=message),
+            partial(SetCondition, pod=task.pod, reason=reason, message=message),
             partial(_told, task),
         )
         return True
@@ -135,6 +146,16 @@ class Waiting:
             del self._summaries[name]
         self._summaries[task.predicate_class] = (now, text)
         return text
+
+
+def _reason(task: Task) -> str:
+    """Return the reason of a pod's condition.
+
+    The scheduler says of an ask that it fits its quotas and waits for room; not of an ask for one
+    node, for which no autoscaler adds another. Implements: EXT-142.
+    """
+    helped = task.homeless or bool(task.facts.required_node)
+    return UNSCHEDULABLE if helped and not task.over_quota else SKIPPED
 
 
 def _told(task: Task, outcome: Outcome) -> None:

@@ -113,7 +113,7 @@ class Front:
     ) -> Response:
         form = wanted.form
         if form is None:
-            return _json(_review(_object(body)), 201)
+            return _json(self._review(wanted.name, _object(body)), 201)
         allowed = (
             subresource_verbs(wanted.subresource) if wanted.subresource else form.resource.verbs
         )
@@ -142,8 +142,21 @@ class Front:
             query=query,
             content_type=request.headers.get("content-type", "").partition(";")[0].strip(),
             manager=query.get("fieldManager") or _manager(request.headers.get("user-agent", "")),
+            user=request.headers.get("impersonate-user", ""),
+            groups=tuple(request.headers.getlist("impersonate-group")),
         )
         return _raw(self._verbs.answer(ask))
+
+    def _review(self, plural: str, body: Json) -> Json:
+        """Answer what somebody asks about rights; all is allowed that no fault denies."""
+        own = plural.startswith("self")
+        kind = "SelfSubjectAccessReview" if own else "SubjectAccessReview"
+        spec = body.get("spec") or {}
+        denied = self._faults.denied
+        allowed = denied is None or not denied(spec)
+        about = {"kind": kind, "apiVersion": "authorization.k8s.io/v1"}
+        metadata = {"creationTimestamp": None}
+        return {**about, "metadata": metadata, "spec": spec, "status": {"allowed": allowed}}
 
 
 class _BrokenConnection(Exception):  # noqa: N818 - what a test asked for
@@ -180,13 +193,6 @@ def _object(body: bytes) -> Json:
         return msgspec.json.decode(body, type=dict[str, Any])
     except msgspec.DecodeError as error:
         raise bad_request(f"the body is no JSON object: {error}") from None
-
-
-def _review(body: Json) -> Json:
-    """Allow what a client asks whether it may do."""
-    kind = {"kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1"}
-    metadata = {"creationTimestamp": None}
-    return {**kind, "metadata": metadata, "spec": body.get("spec"), "status": {"allowed": True}}
 
 
 def _anonymous(request: Request, wanted: Target) -> Refusal:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from remuda_kubernetes.testing import admission, deletion, pod_rules
+from remuda_kubernetes.testing import admission, deletion, pod_rules, webhooks
 from remuda_kubernetes.testing.defaults import filled, normalised
 from remuda_kubernetes.testing.event_rules import event_causes
 from remuda_kubernetes.testing.identity import (
@@ -54,12 +54,17 @@ _UNSTORED: Final = frozenset({"kind", "apiVersion"})
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """The author of a write, whether it is only a trial, and whether it is a patch."""
+    """The author of a write, whether it is only a trial, and whether it is a patch.
+
+    ``user``, ``groups``: who the author is for admission webhooks.
+    """
 
     manager: str = "unknown"
     api_version: str = "v1"
     dry_run: bool = False
     patched: bool = False
+    user: str = "kubernetes-admin"
+    groups: tuple[str, ...] = ("system:masters", "system:authenticated")
 
 
 class Cluster:
@@ -87,12 +92,14 @@ class Cluster:
         admission.admit(self, resource, item)
         name = item["metadata"]["name"]
         item = normalised(resource.kind, filled(resource.kind, item, self.settings))
+        item = normalised(resource.kind, webhooks.mutated(self, resource, item, None, writer))
         if causes := self._creation_causes(resource, item):
             # Both APIs of events are the same to the server then.
             raise invalid(resource.kind, resource.storage[0], name, causes)
         key = resource.key(namespace, name)
         if self.store.collection(resource.storage).get(key) is not None:
             raise exists(resource.plural, resource.group, name)
+        webhooks.validated(self, resource, item, None, writer)
         owners = Owners(writer.manager, writer.api_version, {})
         if writer.dry_run:
             return _unstored(key, item, owners)
@@ -113,9 +120,13 @@ class Cluster:
         self._check_preconditions(resource, before, after, patched=writer.patched)
         item = self._merged(resource, before, after, part)
         item = normalised(resource.kind, item)
+        if not part:
+            item = webhooks.mutated(self, resource, item, before, writer)
         if causes := self._update_causes(resource, before, item, part):
             name = before["metadata"]["name"]
             raise invalid(resource.kind, resource.group, name, causes)
+        if not part:
+            webhooks.validated(self, resource, item, before, writer)
         if owners is None:
             paths = changed_paths(before, item)
             owners = record.owners.taken(writer.manager, paths, applied=False)

@@ -14,6 +14,7 @@ from remuda_kubernetes.testing.settings import Settings
 from remuda_kubernetes.testing.statuses import Json
 
 _NOT_READY: Final = "node.kubernetes.io/not-ready"
+_NAME_LABEL: Final = "kubernetes.io/metadata.name"
 _NODE_TEXTS: Final = (
     "machineID",
     "systemUUID",
@@ -53,7 +54,11 @@ def _node(item: Json, _: Settings) -> Json:
     return {**item, "spec": spec, "status": status}
 
 
-def _namespace(item: Json, _: Settings) -> Json:
+def _namespace(item: Json, settings: Settings) -> Json:
+    if settings.has_name_labels:
+        metadata = item["metadata"]
+        labels = {**(metadata.get("labels") or {}), _NAME_LABEL: metadata["name"]}
+        item = {**item, "metadata": {**metadata, "labels": labels}}
     return {**item, "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
 
 

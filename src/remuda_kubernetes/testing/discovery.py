@@ -127,7 +127,7 @@ class Discovery:
             if (a_group, a_version) == (group, version):
                 found += self._entries(each.resource)
         if group == _REVIEWS:
-            found = [_review_entry()]
+            found = [_review_entry("SelfSubjectAccessReview"), _review_entry("SubjectAccessReview")]
         core = {} if group == "" else {"apiVersion": "v1"}
         return {
             "kind": "APIResourceList",
@@ -195,12 +195,12 @@ def _group(name: str, versions: list[str]) -> Json:
     return {"name": name, "versions": listed, "preferredVersion": listed[0]}
 
 
-def _review_entry() -> Json:
+def _review_entry(kind: str) -> Json:
     return {
-        "name": "selfsubjectaccessreviews",
+        "name": f"{kind.lower()}s",
         "singularName": "",
         "namespaced": False,
-        "kind": "SelfSubjectAccessReview",
+        "kind": kind,
         "verbs": ["create"],
     }
 

@@ -6,7 +6,7 @@ Methods may be called from any thread; what a server does with them happens in i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -65,13 +65,15 @@ class Faults:
     """The faults of a server at the moment.
 
     ``latency``: seconds before each answer; ``latency_of`` adds to it by request. ``stale``:
-    watches stay open and get nothing.
+    watches stay open and get nothing. ``denied``: says of the spec of a review of rights whether it
+    is answered with no; nothing else is refused because of it.
     """
 
     store: Store
     latency: float = 0.0
     latency_of: Callable[[Call], float] | None = None
     stale: bool = False
+    denied: Callable[[Mapping[str, Any]], bool] | None = None
     failures: list[Failure] = field(default_factory=list)
     watches: set[_Watch] = field(default_factory=set)
     run: Callable[[Callable[[], None]], None] = lambda call: call()

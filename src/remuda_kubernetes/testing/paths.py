@@ -15,6 +15,8 @@ from remuda_kubernetes.testing.statuses import no_such_path, wrong_method
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _TRUE: Final = frozenset({"1", "true"})
+# Questions about rights: the caller's own, and those of others.
+REVIEWS: Final = ("selfsubjectaccessreviews", "subjectaccessreviews")
 
 
 class UnknownGroup(Exception):  # noqa: N818 - an answer, not a fault of the program
@@ -42,7 +44,7 @@ def target(path: str, discovery: Discovery) -> Target:
         group, version, rest = parts[1], parts[2], parts[3:]
     else:
         raise no_such_path()
-    if (group, rest) == ("authorization.k8s.io", ["selfsubjectaccessreviews"]):
+    if group == "authorization.k8s.io" and rest[0] in REVIEWS and len(rest) == 1:
         return Target(None, name=rest[0])
     namespace = ""
     if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in {"status", "finalize"}:

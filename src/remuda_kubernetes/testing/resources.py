@@ -81,6 +81,7 @@ _EVENT_VERSIONS: Final = (Version("v1"), Version("v1beta1", OLDEST, 24))
 _DEVICE_VERSIONS: Final = (Version("v1", 34), Version("v1beta1", 32))
 _STORAGE: Final = "storage.k8s.io"
 _DEVICES: Final = "resource.k8s.io"
+_REGISTRATION: Final = "admissionregistration.k8s.io"
 
 POD: Final = Resource(
     kind="Pod",
@@ -128,7 +129,16 @@ PRIORITY_CLASS: Final = Resource(
     has_generation=True,
 )
 
+MUTATING: Final = _cluster(
+    "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", _REGISTRATION
+)
+VALIDATING: Final = _cluster(
+    "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", _REGISTRATION
+)
+
 RESOURCES: Final = (
+    MUTATING,
+    VALIDATING,
     POD,
     NODE,
     NAMESPACE,

@@ -123,6 +123,11 @@ class Settings:
         return self.minor > OLDEST
 
     @property
+    def has_name_labels(self) -> bool:
+        """Whether namespaces get a label with their name (since 1.21)."""
+        return self.minor > OLDEST
+
+    @property
     def has_gates(self) -> bool:
         """Whether pods may have scheduling gates (stable in 1.30, on since 1.27)."""
         return self.minor >= 27

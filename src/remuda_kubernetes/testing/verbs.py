@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import msgspec
@@ -24,7 +24,10 @@ _encode: Final = msgspec.json.Encoder().encode
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
-    """A request to change something. ``manager``: who asks, for server-side apply."""
+    """A request to change something. ``manager``: who asks, for server-side apply.
+
+    ``user``, ``groups``: who asks, for admission webhooks; "" is the administrator.
+    """
 
     verb: str
     form: Form
@@ -35,12 +38,15 @@ class Ask:
     query: Mapping[str, str]
     content_type: str
     manager: str
+    user: str = ""
+    groups: tuple[str, ...] = ()
 
     @property
     def writer(self) -> Writer:
         """Return the author of a write."""
         patched = self.verb == "patch"
-        return Writer(self.manager, self.form.api_version, self.dry_run, patched)
+        writer = Writer(self.manager, self.form.api_version, self.dry_run, patched)
+        return replace(writer, user=self.user, groups=self.groups) if self.user else writer
 
     @property
     def dry_run(self) -> bool:

@@ -18,7 +18,13 @@ from remuda_kubernetes.objects.times import unix_seconds
 from remuda_kubernetes.objects.values import ObjectError
 from remuda_kubernetes.translation import names
 from remuda_kubernetes.translation.findings import Finding, shown
-from remuda_kubernetes.translation.metadata import User, queue_of, user_of
+from remuda_kubernetes.translation.metadata import (
+    User,
+    derived_workload,
+    derives_gang,
+    queue_of,
+    user_of,
+)
 from remuda_kubernetes.translation.namespaces import NamespaceLimits
 from remuda_kubernetes.translation.task_groups import (
     Policy,
@@ -27,6 +33,7 @@ from remuda_kubernetes.translation.task_groups import (
     task_groups,
     total_amounts,
 )
+from remuda_kubernetes.translation.workloads import Workload
 
 _NO_AMOUNTS: Final[dict[str, int]] = {}
 # Each may have 253 characters, and all tags together a million.
@@ -37,7 +44,8 @@ class Application(msgspec.Struct, frozen=True, kw_only=True):
     """What the scheduler and the placeholders of an application have to know of it.
 
     ``origin``: the pod that speaks for it, as NAMESPACE/NAME; ``owner``: a reference to that pod.
-    ``groups``: () if it is no gang. ``carried``: annotations that its placeholders repeat, so that
+    ``groups``: () if it is no gang. ``workload``: the object that says the groups, None if they are
+    known. ``carried``: annotations that its placeholders repeat, so that
     a placeholder alone says the same about the application. ``findings``: faults in what the
     originator says of its user and its gang; those of its own names are with its task.
     """
@@ -49,6 +57,7 @@ class Application(msgspec.Struct, frozen=True, kw_only=True):
     queue: str = ""
     user: User = User(names.NOBODY)
     groups: tuple[TaskGroup, ...] = ()
+    workload: Workload | None = None
     policy: Policy = Policy()
     placeholder_ask: dict[str, int] = {}
     priority_class: str = ""
@@ -62,6 +71,19 @@ class Application(msgspec.Struct, frozen=True, kw_only=True):
         """Return the application with tags that pass on the limits of its namespace."""
         return msgspec.structs.replace(self, tags={**self.tags, **limits.tags()})
 
+    def as_gang(self, groups: tuple[TaskGroup, ...], text: str) -> Application:
+        """Return the application with the groups of its workload, none if it is no gang."""
+        if not groups:
+            return msgspec.structs.replace(self, workload=None)
+        return msgspec.structs.replace(
+            self,
+            workload=None,
+            groups=groups,
+            placeholder_ask=total_amounts(groups),
+            tags={**self.tags, names.TASK_GROUPS: text},
+            carried={**self.carried, names.TASK_GROUPS: text},
+        )
+
     def group(self, name: str) -> TaskGroup | None:
         """Return a task group by name, None if the application has none of that name."""
         for each in self.groups:
@@ -70,10 +92,13 @@ class Application(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
 
-def application_of(pod: Pod, application_id: str, *, gangs: bool = True) -> Application:
+def application_of(
+    pod: Pod, application_id: str, *, gangs: bool = True, workloads: tuple[str, ...] = ()
+) -> Application:
     """Return the application that a pod, its originator, speaks for.
 
-    The limits of its namespace come later (``within``). ``gangs``: whether task groups count.
+    The limits of its namespace come later (``within``), and so do the groups of a workload
+    (``as_gang``). ``gangs``: whether task groups count. ``workloads``: names of rules.
     Groups that cannot be read are a finding with ``error``, and the application is no gang; nor is
     it one after its placeholders timed out, which the annotation ``remuda/reservation-over`` says.
     Raises: ObjectError for a queue or a user that the scheduler cannot take.
@@ -83,8 +108,10 @@ def application_of(pod: Pod, application_id: str, *, gangs: bool = True) -> Appl
     queue = queue_of(pod)
     groups: tuple[TaskGroup, ...] = ()
     rules = Policy()
+    workload = None
     if gangs:
         groups, rules = _gang(pod, findings)
+        workload = derived_workload(pod, workloads) if derives_gang(pod) else None
     secrets = tuple(each.name for each in pod.spec.image_pull_secrets or ())[:_SECRETS_LIMIT]
     return Application(
         application_id=application_id,
@@ -94,6 +121,7 @@ def application_of(pod: Pod, application_id: str, *, gangs: bool = True) -> Appl
         queue=queue,
         user=user,
         groups=groups,
+        workload=workload,
         policy=rules,
         placeholder_ask=total_amounts(groups) if groups else _NO_AMOUNTS,
         priority_class=pod.spec.priority_class_name,

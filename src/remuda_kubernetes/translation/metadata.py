@@ -19,6 +19,7 @@ from remuda_kubernetes.objects.times import unix_seconds
 from remuda_kubernetes.objects.values import ObjectError
 from remuda_kubernetes.translation import names
 from remuda_kubernetes.translation.findings import Finding, shown
+from remuda_kubernetes.translation.workloads import Workload, workload_of
 
 # Characters of an application ID, a queue, a user, a group or a task group.
 NAME_LIMIT: Final = 256
@@ -67,11 +68,13 @@ def task_of(
     *,
     unique_ids: bool = False,
     gangs: bool = True,
+    workloads: tuple[str, ...] = (),
 ) -> Task:
     """Return what a pod of ours is to the scheduler.
 
     ``priority_classes``: by name. ``unique_ids``: a pod that names no application gets one of its
-    own, not that of its namespace. ``gangs``: whether task groups count.
+    own, not that of its namespace. ``gangs``: whether task groups count. ``workloads``: names of
+    the rules by which a pod that says nothing is recognized as a part of a workload.
     Raises: ObjectError for names that the scheduler cannot take; says which and what to do.
     """
     metadata, spec = pod.metadata, pod.spec
@@ -81,13 +84,16 @@ def task_of(
     if gangs and annotations:
         placeholder = is_placeholder(pod)
         task_group = _name(annotations.get(names.TASK_GROUP_NAME, ""), names.TASK_GROUP_NAME)
+    workload = derived_workload(pod, workloads)
+    if gangs and not task_group and workload is not None and derives_gang(pod):
+        task_group = _name(workload.group, "task group")
     if placeholder and not task_group:
         findings.append(_PLACEHOLDER_WITHOUT_GROUP)
         placeholder = False
     return Task(
         key=metadata.uid,
         pod=f"{metadata.namespace}/{metadata.name}",
-        application_id=application_id(pod, unique=unique_ids, findings=findings),
+        application_id=application_id(pod, unique=unique_ids, findings=findings, workload=workload),
         queue=queue_of(pod, findings),
         task_group=task_group,
         placeholder=placeholder,
@@ -100,14 +106,33 @@ def task_of(
     )
 
 
-def application_id(pod: Pod, *, unique: bool, findings: list[Finding] | None = None) -> str:
-    """Return the ID of a pod's application, given or generated. Raises: ObjectError.
+def application_id(
+    pod: Pod,
+    *,
+    unique: bool,
+    findings: list[Finding] | None = None,
+    workload: Workload | None = None,
+) -> str:
+    """Return the ID of a pod's application: given, of its workload, or generated.
 
     A generated one is ``yunikorn-NAMESPACE-autogen`` (at most 63 characters), or with ``unique``
-    one of the pod alone: at most 26 characters of the namespace and the pod's uid.
+    one of the pod alone: at most 26 characters of the namespace and the pod's uid. Raises:
+    ObjectError.
     """
+    found = named_application(pod, findings)
+    if not found and workload is not None:
+        found = workload.application_id
+    found = found or generated_application(pod.namespace or names.DEFAULT_NAMESPACE, unique=unique)
+    _name(found, names.APPLICATION_ID)
+    if found.endswith(names.UNIQUE_SUFFIX):
+        return f"{found.removesuffix(names.UNIQUE_SUFFIX)}-{pod.uid}"
+    return found
+
+
+def named_application(pod: Pod, findings: list[Finding] | None = None) -> str:
+    """Return the application ID that a pod names, as it stands there; "" if it names none."""
     labels, annotations = pod.labels, pod.annotations
-    found = _first(
+    return _first(
         (
             ("label", names.APPLICATION_ID, labels),
             ("annotation", names.APPLICATION_ID, annotations),
@@ -116,21 +141,55 @@ def application_id(pod: Pod, *, unique: bool, findings: list[Finding] | None = N
         ),
         findings,
     )
-    if found:
-        _name(found, names.APPLICATION_ID)
-        if found.endswith(names.UNIQUE_SUFFIX):
-            return f"{found.removesuffix(names.UNIQUE_SUFFIX)}-{pod.uid}"
-        return found
-    namespace = pod.namespace or names.DEFAULT_NAMESPACE
+
+
+def derived_workload(pod: Pod, rules: tuple[str, ...]) -> Workload | None:
+    """Return the workload that a pod is a part of, None if the pod itself says what it is.
+
+    It does if it names another application, or is a placeholder. The application ID that the
+    admission controller has written is that of the workload. Implements: EXT-140.
+    """
+    found = workload_of(pod, rules)
+    if found is None or is_placeholder(pod):
+        return None
+    named = named_application(pod)
+    keeps = found.rule.keeps_id and named == pod.labels.get(names.SPARK_APPLICATION_ID)
+    return found if not named or keeps or named == found.application_id else None
+
+
+def derives_gang(pod: Pod) -> bool:
+    """Whether the gang of a pod's workload counts: the pod names no groups and does not decline.
+
+    Nor does it after the gang's time was over. Rules: EXT-140.
+    """
+    annotations = pod.annotations
+    return not (
+        annotations.get(names.TASK_GROUPS)
+        or annotations.get(names.TASK_GROUP_NAME)
+        or parse_bool(annotations.get(names.DERIVE_GANG, "")) is False
+        or parse_bool(annotations.get(names.RESERVATION_OVER, ""))
+    )
+
+
+def generated_application(namespace: str, *, unique: bool) -> str:
+    """Return the application ID of a pod that names none.
+
+    With ``unique`` it ends in the suffix for which the pod's uid is put when the pod has one.
+    """
     if unique:
-        return f"{namespace[:_NAMESPACE_PART]}-{pod.uid}"
+        return f"{namespace[:_NAMESPACE_PART]}{names.UNIQUE_SUFFIX}"
     return f"yunikorn-{namespace}-autogen"[:_LABEL_LIMIT]
 
 
 def queue_of(pod: Pod, findings: list[Finding] | None = None) -> str:
     """Return the queue that a pod names, "" if it names none. Raises: ObjectError."""
+    return _name(named_queue(pod, findings), names.QUEUE)
+
+
+def named_queue(pod: Pod, findings: list[Finding] | None = None) -> str:
+    """Return the queue that a pod names, as it stands there; "" if it names none."""
     labels, annotations = pod.labels, pod.annotations
-    found = _first(
+    return _first(
         (
             ("label", names.QUEUE, labels),
             ("annotation", names.QUEUE, annotations),
@@ -138,7 +197,6 @@ def queue_of(pod: Pod, findings: list[Finding] | None = None) -> str:
         ),
         findings,
     )
-    return _name(found, names.QUEUE)
 
 
 def priority_of(given: int | None) -> int:
@@ -189,7 +247,7 @@ def user_of(pod: Pod) -> tuple[User, tuple[Finding, ...]]:
     text = pod.annotations.get(names.USER_RECORD, "")
     if text:
         try:
-            return _user_record(text), _NO_FINDINGS
+            return read_user(text), _NO_FINDINGS
         except ObjectError as error:
             finding = Finding(
                 f"annotation {names.USER_RECORD}",
@@ -206,7 +264,11 @@ class _UserRecord(msgspec.Struct):
     groups: tuple[str, ...] | None = None
 
 
-def _user_record(text: str) -> User:
+def read_user(text: str) -> User:
+    """Return the user that a record names: ``{"user": "alice", "groups": ["dev"]}``.
+
+    Raises: ObjectError that says what is wrong with it.
+    """
     try:
         found = msgspec.json.decode(text, type=_UserRecord)
     except (msgspec.DecodeError, RecursionError) as error:

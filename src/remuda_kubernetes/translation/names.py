@@ -36,6 +36,8 @@ NODE_SORT_POLICY: Final = "remuda/node-sort-policy"
 TASK_GROUP_NAME: Final = DOMAIN + "task-group-name"
 TASK_GROUPS: Final = DOMAIN + "task-groups"
 POLICY_PARAMETERS: Final = DOMAIN + "schedulingPolicyParameters"
+# "false" on the pods of a workload: it is no gang, whatever its object says.
+DERIVE_GANG: Final = "remuda/gang"
 TIMEOUT_PARAMETER: Final = "placeholderTimeoutInSeconds"
 STYLE_PARAMETER: Final = "gangSchedulingStyle"
 # Written by the shim when a gang timed out, so that no later start makes placeholders again.
@@ -45,6 +47,8 @@ HARD: Final = "Hard"
 
 # Placeholders. The older names are only read.
 PLACEHOLDER: Final = INTERNAL_DOMAIN + "placeholder"
+# A label with the same meaning, by which people find them; the annotation decides.
+PLACEHOLDER_LABEL: Final = "remuda/placeholder"
 OLD_PLACEHOLDER: Final = DOMAIN + "placeholder"
 OLD_PLACEHOLDER_LABEL: Final = "placeholder"
 
@@ -56,7 +60,7 @@ NAMESPACE_PARENT: Final = DOMAIN + "namespace.parentqueue"
 OLD_NAMESPACE_PARENT: Final = DOMAIN + "parentqueue"
 OLD_NAMESPACE_CPU: Final = DOMAIN + "namespace.max.cpu"
 OLD_NAMESPACE_MEMORY: Final = DOMAIN + "namespace.max.memory"
-# Read by the admission webhook only.
+# Read by the admission controller only.
 NAMESPACE_ENABLE: Final = DOMAIN + "namespace.enableYuniKorn"
 NAMESPACE_GENERATE: Final = DOMAIN + "namespace.generateAppId"
 

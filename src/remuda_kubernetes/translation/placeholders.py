@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from remuda_kubernetes.objects.pods import Pod
@@ -118,6 +118,7 @@ def _container(group: TaskGroup, image: str) -> dict[str, Any]:
 
 
 def _metadata(application: Application, group: TaskGroup, number: int) -> dict[str, Any]:
+    """Return who a placeholder is, and what it says. Implements: EXT-144."""
     labels = dict(group.labels)
     annotations = {**group.annotations, **application.carried}
     annotations[names.PLACEHOLDER] = "true"
@@ -131,6 +132,7 @@ def _metadata(application: Application, group: TaskGroup, number: int) -> dict[s
         # The value of an annotation may be none that a label can have.
         if text:
             (labels if _LABEL_VALUE.fullmatch(text) else annotations)[name] = text
+    labels[names.PLACEHOLDER_LABEL] = "true"
     return {
         "name": placeholder_name(application, group.name, number),
         "namespace": application.namespace,
@@ -145,13 +147,15 @@ def missing_placeholders(
     pods: Iterable[Pod],
     image: str = PAUSE_IMAGE,
     spent: Iterable[str] = (),
+    derived: Mapping[str, str] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Give the placeholders that an application still needs, one by one.
 
     ``pods``: all pods of the application that the server has. Each placeholder that has not ended
     stands for a member of its group, and so does each member that has a node, since it took a
     placeholder's room. Names that any pod has are not used, because a pod that is being deleted
-    still has its name; nor are those in ``spent``.
+    still has its name; nor are those in ``spent``. ``derived``: by uid, the groups of pods that do
+    not name theirs.
     """
     taken = set(spent)
     there: Counter[str] = Counter()
@@ -159,7 +163,8 @@ def missing_placeholders(
         taken.add(pod.name)
         counts = not pod.ended and not pod.deleted and (is_placeholder(pod) or pod.assigned)
         if counts:
-            there[pod.annotations.get(names.TASK_GROUP_NAME, "")] += 1
+            group_name = (derived or {}).get(pod.uid, "")
+            there[pod.annotations.get(names.TASK_GROUP_NAME, group_name)] += 1
     for group in application.groups:
         needed = group.min_member - there[group.name]
         number = 0

@@ -16,6 +16,7 @@ from remuda.base.duration import parse_duration
 from remuda.base.go_text import parse_bool, parse_int32
 from remuda_kubernetes.translation import names
 from remuda_kubernetes.translation.placeholders import PAUSE_IMAGE
+from remuda_kubernetes.translation.workloads import rules_named
 
 _SECOND: Final = 10**9
 _MINUTE: Final = 60 * _SECOND
@@ -69,6 +70,7 @@ class Settings:
     calls_per_second: int = 1_000
     calls_burst: int = 1_000
     unique_application_ids: bool = False
+    workloads: tuple[str, ...] = ()
     admission: AdmissionSettings = AdmissionSettings()
     queues: str = ""
     extra: Mapping[str, str] = field(default_factory=dict)
@@ -142,12 +144,20 @@ def _options() -> re2.Options:
 
 _OPTIONS: Final = _options()
 
+
+def matches_any(found: tuple[str, ...]) -> Callable[[str], bool]:
+    """Return what says of a text whether one of these patterns, read before, matches in it."""
+    compiled = [re2.compile(each, _OPTIONS) for each in found]
+    return lambda text: any(each.search(text) for each in compiled)
+
+
 _BOOLEAN: Final = 'write "true" or "false"'
 _DURATION: Final = 'write a duration above 0, such as "30s" or "5m"'
 _NUMBER: Final = 'write a whole number from 1 to 2147483647, such as "1000"'
 _NAME: Final = "write a text of at most 1024 printable characters"
 _PATTERNS: Final = 'write regular expressions with commas between them, such as "^kube-,^test$"'
 _QUEUE: Final = "write root, a queue below it such as root.default, or nothing"
+_WORKLOADS: Final = 'write kinds of workloads such as "job,jobset,ray", "all", or nothing'
 _NAMES: Final = 'write names with commas between them, such as "yunikorn,batch"'
 
 _AMF: Final = "admissionController.filtering."
@@ -172,6 +182,7 @@ KEYS: Final = (
         alias="service.instanceTypeNodeLabelKey",
     ),
     Key("service.schedulerNames", "scheduler_names", _scheduler_names, _NAMES),
+    Key("service.workloads", "workloads", rules_named, _WORKLOADS),
     Key("kubernetes.qps", "calls_per_second", _positive_number, _NUMBER),
     Key("kubernetes.burst", "calls_burst", _positive_number, _NUMBER),
     Key(f"{_AMF}generateUniqueAppId", "unique_application_ids", parse_bool, _BOOLEAN),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -523,6 +524,22 @@ def test_the_node_for_a_claims_volume_is_an_annotation() -> None:
             (request,) = server.requests
             annotations = request.json["metadata"]["annotations"]
             assert annotations == {"volume.kubernetes.io/selected-node": "m1"}
+
+    run(test())
+
+
+def test_any_object_is_read_as_it_is() -> None:
+    async def test() -> None:
+        async with Server() as server, calling(server) as calls:
+            path = "/apis/batch/v1/namespaces/n/jobs/j"
+            server.on("GET", path, Reply(200, {"spec": {"parallelism": 3}}))
+            outcome = await calls.read(path)
+            assert outcome.done
+            assert json.loads(outcome.content) == {"spec": {"parallelism": 3}}
+            for status, result in ((404, Result.GONE), (403, Result.REFUSED)):
+                server.on("GET", path, refusal(status, "No"))
+                outcome = await calls.read(path)
+                assert (outcome.result, outcome.content) == (result, b"")
 
     run(test())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -29,16 +29,22 @@ class Refused(Exception):  # noqa: N818 - the server's answer is what a test ask
 
 
 class Api:
-    """One client of one server."""
+    """One client of one server. ``user``: a name and groups in whose name an administrator acts."""
 
-    def __init__(self, kubeconfig: Path, *, seconds: float = SECONDS) -> None:
+    def __init__(
+        self,
+        kubeconfig: Path,
+        *,
+        seconds: float = SECONDS,
+        user: tuple[str, Sequence[str]] | None = None,
+    ) -> None:
         settings = yaml.safe_load(kubeconfig.read_text())
         cluster = settings["clusters"][0]["cluster"]
         token = settings["users"][0]["user"].get("token", "")
         self._client = httpx2.Client(
             base_url=cluster["server"],
             verify=_trust(cluster.get("certificate-authority-data", "")),
-            headers={"Authorization": f"Bearer {token}"} if token else {},
+            headers=_headers(token, user),
             timeout=seconds,
         )
 
@@ -94,6 +100,14 @@ class Api:
                 response.read()
                 _answer(response)
             yield (json.loads(line) for line in response.iter_lines())
+
+
+def _headers(token: str, user: tuple[str, Sequence[str]] | None) -> list[tuple[str, str]]:
+    found = [("Authorization", f"Bearer {token}")] if token else []
+    if user is not None:
+        name, groups = user
+        found += [("Impersonate-User", name), *(("Impersonate-Group", each) for each in groups)]
+    return found
 
 
 def _trust(authority: str) -> ssl.SSLContext:

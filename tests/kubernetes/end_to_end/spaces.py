@@ -161,11 +161,15 @@ class Space:
 
         self.until(f"{phase}: {', '.join(sorted(wanted))}", there)
 
-    def waiting(self, name: str, text: str = "") -> str:
-        """Wait until the condition of a pod tells why it waits, with a text; return all of it."""
+    def waiting(self, name: str, text: str = "", reason: str = "") -> str:
+        """Wait until the condition of a pod tells why it waits, with a text; return all of it.
+
+        ``reason``: of the condition; either of the two without.
+        """
+        reasons = (f"{reason}: ",) if reason else ("Unschedulable: ", "SchedulingSkipped: ")
         self.until(
             f"pod {name} waits and says {text!r}",
-            lambda: self.says(name).startswith("Unschedulable: ") and text in self.says(name),
+            lambda: self.says(name).startswith(reasons) and text in self.says(name),
         )
         assert self.node_of(name) == ""
         return self.says(name)

@@ -88,13 +88,14 @@ def test_no_pod_is_lost_or_doubled_while_the_api_server_fails(
 def _break_watches(ground: Ground, watchman: Watchman, faults: Faults) -> None:
     """Let watches be cut, forgotten (410), late and slow; answers be lost and refused."""
     before = len(watchman.bound)
+    # Before there are pods: else most may be bound already.
+    lost = faults.fail(_is_binding, status=0, times=5, performed=True)
+    refused = faults.fail(_is_binding, status=503, reason="ServiceUnavailable", times=5)
     ground.pods(WAVE)
     faults.hold_watches()
     faults.cut_watches()
     faults.compact()
     faults.release_watches()
-    lost = faults.fail(_is_binding, status=0, times=5, performed=True)
-    refused = faults.fail(_is_binding, status=503, reason="ServiceUnavailable", times=5)
     faults.latency = 0.05
     watchman.await_bound(before + WAVE)
     faults.latency = 0.0

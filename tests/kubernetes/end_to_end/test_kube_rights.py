@@ -1,15 +1,13 @@
-"""The roles of deploy/kubernetes are enough for the shim's edge, and no more than it needs."""
+"""The roles of an installation are enough for the shim's edge, and no more than it needs."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-import yaml
 
 from remuda_kubernetes.api.calls import Calls
 from remuda_kubernetes.api.connection import Connection
@@ -22,20 +20,20 @@ from remuda_kubernetes.api.reflectors import Reflectors
 from remuda_kubernetes.objects.kinds import CONFIG_MAP, LEASE, WATCHED
 from remuda_kubernetes.objects.pods import Pod, PodCondition
 from remuda_kubernetes.objects.storage import PersistentVolume, PersistentVolumeClaim
+from remuda_kubernetes.packaging import rights
 from remuda_kubernetes.testing import binaries
 from remuda_kubernetes.testing.real import RealServer
 from remuda_kubernetes.translation.events import reference
 from tests.kubernetes.end_to_end.calls import Api
 from tests.kubernetes.end_to_end.objects import NODES, PODS, node, pod
 
-ROLES = Path(__file__).resolve().parents[3] / "deploy/kubernetes/rbac.yaml"
 ACCOUNT = "system:serviceaccount:yunikorn:remuda"
 GROUP = "/apis/rbac.authorization.k8s.io/v1"
 SECONDS = 120.0
 
 
 def manifests() -> list[dict[str, Any]]:
-    return list(yaml.safe_load_all(ROLES.read_text()))
+    return rights.scheduler("yunikorn")
 
 
 def granted(kind: str) -> set[tuple[str, str, str]]:

@@ -7,6 +7,7 @@ waits and nothing is random, so a test says what happens and sees what follows.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
@@ -32,6 +33,7 @@ from remuda_kubernetes.shim.effects import (
     EvictPod,
     FailPod,
     PostEvent,
+    ReadObject,
     Reconfigure,
     Register,
     SelectNode,
@@ -60,7 +62,8 @@ partitions:
 class World:
     """A cluster, its scheduler and the shim between them.
 
-    ``fail``: answers calls in place of the cluster where it returns an outcome.
+    ``others``: objects of other kinds, by their paths. ``fail``: answers calls in place of the
+    cluster where it returns an outcome.
     """
 
     def __init__(self, queues: str = QUEUES, extra: Mapping[str, str] | None = None) -> None:
@@ -74,6 +77,7 @@ class World:
         self.conditions: dict[str, SetCondition] = {}
         self.fail: Callable[[Effect], Outcome | None] = lambda _call: None
         self.grace: set[str] = set()
+        self.others: dict[str, dict[str, Any]] = {}
         self.number = 0
         self.config({"queues.yaml": queues, **(extra or {})})
 
@@ -96,7 +100,7 @@ class World:
         return node
 
     def pod(self, name: str, cpu: str = "1", app: str = "app", **more: Any) -> Pod:
-        """Create a pod of ours; ``spec``, ``annotations``, ``labels`` add to it."""
+        """Create a pod of ours; ``spec``, ``annotations``, ``labels``, ``owners`` add to it."""
         self.number += 1
         space = more.get("namespace", "default")
         if more.get("known", True) and ("Namespace", "", space) not in self.objects:
@@ -110,6 +114,7 @@ class World:
                 "creationTimestamp": f"2026-01-01T00:00:{self.number % 60:02}Z",
                 "labels": {**labels, **more.get("labels", {})},
                 "annotations": more.get("annotations", {}),
+                "ownerReferences": more.get("owners", []),
             },
             "spec": {
                 "schedulerName": "yunikorn",
@@ -214,7 +219,7 @@ class World:
             self._reconfigure(effect)
         else:
             self.calls.append(effect)
-            outcome = self.fail(effect) or self._carry_out(effect)
+            outcome = self.fail(effect) or self._answer(effect)
             self.shim.ended(effect.number, outcome)
 
     def _send(self, request: Any) -> None:
@@ -236,6 +241,14 @@ class World:
         except ConfigError as error:
             fault = str(error)
         self.shim.reconfigured(effect.about, fault)
+
+    def _answer(self, call: Effect) -> Outcome:
+        if not isinstance(call, ReadObject):
+            return self._carry_out(call)
+        found = self.others.get(call.path)
+        if found is None:
+            return Outcome(Result.GONE, "not found")
+        return Outcome(Result.DONE, content=json.dumps(found).encode())
 
     def _carry_out(self, call: Any) -> Outcome:
         if isinstance(call, CreatePod):

@@ -77,6 +77,7 @@ def test_without_config_maps_all_settings_have_their_defaults() -> None:
         ("service.nodeInstanceTypeNodeLabelKey", "kind", "instance_type_label", "kind"),
         ("service.instanceTypeNodeLabelKey", "kind", "instance_type_label", "kind"),
         ("service.schedulerNames", "yunikorn, batch", "scheduler_names", ("yunikorn", "batch")),
+        ("service.workloads", "ray, job", "workloads", ("ray", "job")),
         ("kubernetes.qps", "50", "calls_per_second", 50),
         ("kubernetes.burst", "60", "calls_burst", 60),
         (
@@ -227,6 +228,7 @@ def test_an_entry_packed_in_an_unknown_way_is_told_and_does_not_count() -> None:
         ("service.clusterId", "", "text"),
         ("service.clusterId", "a\nb", "printable"),
         ("service.schedulerNames", " , ", "names with commas"),
+        ("service.workloads", "job,flink", "kinds of workloads"),
         ("admissionController.filtering.bypassNamespaces", "(", "regular expressions"),
         ("admissionController.accessControl.systemUsers", "a(?=b)", "regular expressions"),
         ("admissionController.filtering.labelNamespaces", "(a{900}){900}", "regular expressions"),

@@ -96,6 +96,7 @@ def test_a_placeholder_is_what_the_group_says_and_nothing_that_may_do_harm() -> 
                 "tier": "batch",
                 "yunikorn.apache.org/app-id": "app-1",
                 "yunikorn.apache.org/queue": "root.a",
+                "remuda/placeholder": "true",
             },
             "annotations": {
                 "note": "x",
@@ -172,7 +173,11 @@ def test_an_id_that_cannot_be_a_label_is_an_annotation(app: str) -> None:
 def test_a_group_cannot_overwrite_what_makes_a_placeholder() -> None:
     group = {
         **GROUP,
-        "labels": {DOMAIN + "app-id": "other", DOMAIN + "queue": "root.other"},
+        "labels": {
+            DOMAIN + "app-id": "other",
+            DOMAIN + "queue": "root.other",
+            "remuda/placeholder": "false",
+        },
         "annotations": {
             DOMAIN + "task-group-name": "other",
             "internal.yunikorn.apache.org/placeholder": "false",

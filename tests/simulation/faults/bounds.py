@@ -22,6 +22,7 @@ from remuda.core.messages.rows import Rows
 from remuda.core.messages.tags import REQUIRED_NODE
 from remuda.core.scheduler import Scheduler
 from tests.simulation.faults.ledger import Held, Identity, Name, home_of
+from tests.simulation.faults.members import Members
 
 # Applications in these states count as running (QUE-22).
 RUNNING: Final = ("Starting", "Running")
@@ -73,6 +74,7 @@ class Bounds:
         self.before: dict[tuple[str, str], str] = {}
         self.configs: dict[str, Configuration] = {}
         self.predicates: set[str] = set()
+        self.members = Members(counts)
 
     # ------------------------------------------------------------------- what is known
 
@@ -99,6 +101,7 @@ class Bounds:
         self.gangs = {name: gang for name, gang in self.gangs.items() if name[0] != rm_id}
         self.states = {name: state for name, state in self.states.items() if name[0] != rm_id}
         self.predicates.discard(rm_id)
+        self.members.forget(rm_id)
 
     def created(self, name: Name, update: c.NodeUpdate) -> None:
         """A node was accepted."""
@@ -128,6 +131,7 @@ class Bounds:
     def app_ended(self, rm_id: str, application_id: str) -> None:
         """An application is no more; another one may have its name."""
         self.states.pop((rm_id, application_id), None)
+        self.members.forget(rm_id, application_id)
         for name in [n for n in self.apps if (n[0], n[2]) == (rm_id, application_id)]:
             del self.apps[name]
 
@@ -271,13 +275,16 @@ class Decision:
                 assert len(own) < limit.max_applications, f"{self.what}: {own} run (I9)"
 
     def check_gang(self) -> None:
-        """No real ask is placed before the placeholders are complete (I32)."""
+        """No real ask is placed before the placeholders are complete, nor too many (I32, I33)."""
         own = [held for _, name, held in self.others if name == self.ask.application_id]
         holds: Counter[str] = Counter()
         for held in own:
             if held.placeholder:
                 holds.update(held.resource)
-        if self.ask.placeholder or not self.app.gang:
+        if self.ask.placeholder:
+            self.bounds.members.check_placed(self.rm_id, self.ask, own)
+            return
+        if not self.app.gang:
             return
         self.counts["real ask of a gang placed"] += 1
         if not holds or self.state != "Accepted":

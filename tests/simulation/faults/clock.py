@@ -16,10 +16,11 @@ EVENT_LIMIT: Final = 100_000
 
 
 class Clock:
-    """The only time there is; ``now`` is Unix nanoseconds."""
+    """The only time there is; ``now`` is Unix nanoseconds. ``limit``: of events."""
 
     def __init__(self) -> None:
         self.now = START
+        self.limit = EVENT_LIMIT
         self._heap: list[tuple[int, int, Callable[[], None]]] = []
         self._number = 0
 
@@ -45,7 +46,7 @@ class Clock:
         """Let everything happen that is due by then, and let it be then."""
         while self._heap and self._heap[0][0] <= until:
             when, number, what = heappop(self._heap)
-            assert number < EVENT_LIMIT, "the simulation does not come to rest"
+            assert number < self.limit, "the simulation does not come to rest"
             self.now = when
             what()
         self.now = max(self.now, until)

@@ -29,6 +29,9 @@ from tests.simulation.faults.witness import Witness, applications, node_views
 # In plain Python a check takes ten times as long as what it checks.
 CHECKED: Final = 0 if core_build() == "compiled" else 12
 
+# Of so many times at which the core has nothing to do, one is looked at for what could be placed.
+IDLE: Final = 16
+
 # Lines of history that a failure shows.
 SHOWN: Final = 60
 
@@ -79,6 +82,8 @@ class Host:
         self.left = 0
         self.ahead = 0
         self.ordered: Exception | None = None
+        self.idle = 0
+        self.on_idle: Callable[[], None] = lambda: None
         self.on_fault: Callable[[str], None] = lambda rm_id: None
         self.crash()
 
@@ -215,6 +220,9 @@ class Host:
         if self.scheduler.has_work():
             self._wake(self.clock.now + self.dice.randrange(20 * MILLI))
             return
+        self.idle += 1
+        if self.idle % IDLE == 0:
+            self.on_idle()
         deadline = self.scheduler.next_deadline()
         if deadline is not None:
             self._wake(deadline)

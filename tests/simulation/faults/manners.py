@@ -14,6 +14,9 @@ from tests.simulation.faults.clock import SECOND
 # An application in one of these states has left the active list.
 ENDED: Final = ("Completed", "Failed")
 
+# Said of an application that ended some days ago and is forgotten now (APP-18).
+EXPIRED: Final = "Expired"
+
 # Which states follow which (chapter 80, section 1).
 FOLLOWING: Final = {
     "New": ("Accepted", "Failing", "Resuming"),
@@ -72,6 +75,9 @@ class Manners:
 
     def _updated(self, effect: e.ApplicationUpdated) -> None:
         name = (effect.rm_id, effect.application_id)
+        if effect.state == EXPIRED:
+            assert name not in self.states, f"{name} expires and is {self.states[name]} (APP-18)"
+            return
         before = self.states.pop(name, "New")
         self.counts[f"{before} -> {effect.state}"] += 1
         assert effect.state in FOLLOWING[before], f"{name}: {before} -> {effect.state}"

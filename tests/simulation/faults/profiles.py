@@ -7,8 +7,7 @@ to a resynchronisation: the sides must agree in the end without one.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from tests.simulation.faults.clock import SECOND
@@ -104,19 +103,6 @@ def draw(seed: int, *, gangs: bool) -> Profile:
         jumps=dice.choice((0, 0, 1)),
         absurd=dice.choice((0, 1)),
     )
-
-
-def milder(profile: Profile) -> Iterator[Profile]:
-    """The same without one of the things that may go wrong, or half as long."""
-    rates = ("lost", "doubled", "echoed", "stale", "twins", "preempts", "predicates", "streams")
-    weights = ("churn", "restarts", "reloads", "pauses", "floods", "jumps", "absurd")
-    for field in (*rates, *weights):
-        value = getattr(profile, field)
-        if value:
-            yield replace(profile, **{field: type(value)()})
-    for share in (2, 1.3):
-        if profile.actions > 5:
-            yield replace(profile, actions=int(profile.actions / share))
 
 
 def stream(seed: int, name: str) -> random.Random:

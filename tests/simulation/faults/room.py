@@ -1,4 +1,4 @@
-"""Whether something waits in the end although there is room for it.
+"""Whether something waits although there is room for it and the core has nothing to do (I37, I40).
 
 The gates are read from the specification and kept simple: what this finds could clearly be placed.
 Asks that wait for a reason that is hard to see from outside are let pass.
@@ -10,6 +10,7 @@ from remuda.core.messages import queries as q
 from remuda.core.messages.application_views import ApplicationView
 from remuda.core.messages.ask_views import RequestView
 from remuda.core.messages.tags import REQUIRED_NODE
+from remuda.core.model.preemption.live import WAITING
 from remuda.core.scheduler import Scheduler
 from tests.simulation.faults.shim import Shim
 from tests.simulation.faults.taste import picky
@@ -23,6 +24,8 @@ def check_no_room(scheduler: Scheduler, shim: Shim, home: str) -> None:
     """Raise if an ask of an application at work waits beside a node that would take it."""
     root = scheduler.view(q.QueuesQuery(home, shim.rm_id))
     assert isinstance(root, q.QueueView)
+    if not any(root.pending.values()) or _is_promised(scheduler, shim.rm_id, home):
+        return
     nodes = node_views(scheduler, shim.rm_id, home)
     limits = _Limits(scheduler, shim.rm_id, home)
     for app in applications(scheduler, shim.rm_id, home):
@@ -43,6 +46,13 @@ def check_no_room(scheduler: Scheduler, shim: Shim, home: str) -> None:
                     f"{app.application_id} {request.allocation_key} waits, {node.node_id} has room:"
                     f" {request.finding}"
                 )
+
+
+def _is_promised(scheduler: Scheduler, rm_id: str, home: str) -> bool:
+    """Whether room is kept for an ask that others are being ended for (PRE-6)."""
+    partition = scheduler._cluster.partition(rm_id, home)
+    assert partition is not None
+    return any(one.outcome == WAITING for one in partition.preempting.made.values())
 
 
 def _headroom(root: q.QueueView, path: str) -> dict[str, int]:

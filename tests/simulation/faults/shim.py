@@ -46,15 +46,7 @@ class Shim(Telling):
         self.forget()
         self.link.begin_life()
         self.truth.begin_life()
-        effects = self.host.handle(
-            c.RegisterResourceManager(
-                self.rm_id,
-                self.config,
-                extra_config=self.extra,
-                predicates=self.predicates,
-                preemption_predicates=self.judges,
-            )
-        )
+        effects = self.host.handle(self.registration())
         assert e.RegistrationAnswered(self.rm_id, "") in effects
         self.registered = True
         for app in self.truth.live():
@@ -63,6 +55,16 @@ class Shim(Telling):
         self.way = BULK if self.dice.random() < 0.5 else PER_NODE
         self.counts["replayed in bulk" if self.way is BULK else "replayed per node"] += 1
         self._enter(self.way[0])
+
+    def registration(self) -> c.RegisterResourceManager:
+        """What it registers with."""
+        return c.RegisterResourceManager(
+            self.rm_id,
+            self.config,
+            extra_config=self.extra,
+            predicates=self.predicates,
+            preemption_predicates=self.judges,
+        )
 
     def stop(self) -> None:
         """The RM goes down; containers run on."""

@@ -70,6 +70,7 @@ class Witness:
             self._heard(effects, placed=False)
             self._gone(command)
         elif isinstance(command, c.UpdateAllocations):
+            self.bounds.members.note(command.rm_id, command)
             left = self._reported(command.allocations, effects)
             self._asked(command)
             self._confirmed(command)
@@ -174,6 +175,7 @@ class Witness:
             self.bounds.created((command.rm_id, home, update.node_id), update)
             for existing in update.existing:
                 ask = existing.ask
+                self.bounds.members.recovered(command.rm_id, existing)
                 self.keys.add((command.rm_id, ask.application_id, ask.allocation_key))
                 self._take(command.rm_id, home, existing, update.node_id)
                 self.counts["recovered with its node"] += 1
@@ -297,7 +299,9 @@ class Witness:
         if placed:
             self.counts["placed"] += 1
             self.bounds.placed(effect)
-        elif not self.swaps:
+            return
+        self.bounds.members.swapped(effect.rm_id, effect.ask)
+        if not self.swaps:
             self.counts["replacement outlived the node"] += 1
         else:
             where = "same" if effect.node_id in self.swaps else "other"
@@ -339,6 +343,7 @@ class Witness:
             if partition.state == "Draining":
                 continue
             for app in applications(scheduler, partition.rm_id, partition.name):
+                self.bounds.members.check_view(partition.rm_id, app)
                 for each in app.allocations:
                     where = (partition.rm_id, partition.name, app.application_id)
                     found[*where, each.allocation_id] = (each.node_id, each.resource)

@@ -13,7 +13,7 @@ import pytest
 
 import remuda
 from remuda.base.errors import UsageError
-from remuda.bench.clusters.shapes import SHAPES, WIDE, Shape
+from remuda.bench.clusters.shapes import MIXED, SHAPES, WIDE, Shape
 from remuda.bench.suites.compare import Comparison, as_comparison, compared, read_session
 from remuda.bench.suites.session import as_json
 from remuda.bench.throughput.run import Percentiles, Receiver, Result, decisions_digest, measure
@@ -22,8 +22,8 @@ from tests.unit.bench.sessions import session_of
 
 SMALL = [
     replace(shape, nodes=30, queues=3, applications=4, asks=700, backlog=0)
-    for shape in (*SHAPES, *WIDE)
-    if shape.name in {"S1", "S4", "S7", "S9", "S10", "W4", "W5"}
+    for shape in (*SHAPES, *WIDE, *MIXED)
+    if shape.name in {"S1", "S4", "S7", "S9", "S10", "W4", "W5", "M4", "M5"}
 ]
 INTERPRETED = Path(__file__).parents[3] / "src"
 COMPILED = Path(__file__).parents[3] / "build" / "compiled"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from dataclasses import replace
 
+import pytest
+
 from remuda.bench.clusters import variety
-from remuda.bench.clusters.shapes import SHAPES, WIDE
-from remuda.bench.throughput.run import Percentiles, Result, measure, request_of
+from remuda.bench.clusters.shapes import MIXED, SHAPES, WIDE, Shape
+from remuda.bench.throughput.run import Percentiles, Result, configuration, measure, request_of
+from remuda.config.load import load_configuration
 from tests.unit.bench.sessions import session_of, shown
 
 S10 = SHAPES[9]
@@ -28,7 +32,8 @@ def test_there_are_16_kinds_of_asks_of_four_types_and_each_application_has_all()
 
 
 def test_all_asks_fit_in_any_order() -> None:
-    capacities = variety.capacities(S10.nodes, S10.asks, APPLICATIONS)
+    kinds = [variety.kind_of(number, APPLICATIONS) for number in range(S10.asks)]
+    capacities = variety.capacities(S10.nodes, kinds)
     units = [capacity["memory"] // 10 for capacity in capacities]
     assert units == [8, 16, 32, 64]
     # What is on a node never takes more of any type than its sizes, an ask at most its size.
@@ -49,6 +54,31 @@ def test_asks_have_priorities_where_the_shape_says_so() -> None:
     for shape, priorities in ((S10, {0, 1, 2, 3, 4}), (WIDE[3], {0}), (SHAPES[0], {0})):
         asks = request_of(shape, "k", numbers, 10).asks
         assert {ask.priority for ask in asks} == priorities
+
+
+def test_kinds_of_mixed_shapes_come_at_random_and_are_equal_in_every_run() -> None:
+    kinds = variety.drawn_kinds(16_000)
+    assert kinds == variety.drawn_kinds(16_000)
+    counts = Counter(kinds)
+    assert len(counts) == 16
+    assert all(900 < count < 1_100 for count in counts.values())
+    pairs = Counter(itertools.pairwise(kinds))
+    assert len(pairs) == 256
+    mixed = replace(MIXED[0], asks=400)
+    asks = request_of(mixed, "k", range(100, 200), 10).asks
+    assert [dict(ask.resourceAsk.resources.items())["memory"].value for ask in asks] == [
+        variety.wanted(kind)["memory"] for kind in variety.drawn_kinds(400)[100:200]
+    ]
+
+
+@pytest.mark.parametrize("shape", MIXED, ids=lambda shape: shape.name)
+def test_every_mixed_shape_has_a_maximum_for_each_queue_and_places_all(shape: Shape) -> None:
+    small = replace(shape, nodes=30, queues=5, applications=3, asks=300)
+    queues = load_configuration(configuration(small)).partitions[0].root.queues
+    assert len(queues) == 5
+    assert all(queue.maximum for queue in queues)
+    assert bool(queues[0].guaranteed) == shape.guarantees
+    assert measure(small).allocations_per_second > 0
 
 
 def test_a_small_cluster_of_unequal_nodes_holds_everything() -> None:

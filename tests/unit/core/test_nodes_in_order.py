@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from remuda.core.model.nodes.first_fits import AMOUNTS_LIMIT, MOVES_LIMIT, NODES_LIMIT
 from remuda.core.model.nodes.node import Node
 from remuda.core.model.nodes.node_blocks import CREDIT, CREDIT_EARNED, REFUSED_LIMIT, Part
 from remuda.core.model.nodes.node_order import NodeOrder
@@ -165,7 +166,7 @@ def test_unequal_asks_on_packed_nodes_go_where_plain_sorting_says(kinds: int, la
         nodes.types.amounts({name: draw.randint(1, largest) for name in ("memory", "vcore")})
         for _ in range(kinds)
     ]
-    refused = fullest = 0
+    refused = fullest = known = 0
     for turn in range(6_000):
         amounts = draw.choice(wanted)
         found = nodes.order.first_fit(amounts)
@@ -176,14 +177,66 @@ def test_unequal_asks_on_packed_nodes_go_where_plain_sorting_says(kinds: int, la
             remembered = refusals(nodes.order)
             refused += sum(remembered)
             fullest = max(fullest, *remembered)
+            known = max(known, len(nodes.order._first_fits.known))
         if found is not None:
             nodes.place(found, amounts)
         if nodes.placed and draw.random() < 0.2:
             nodes.release()
         if draw.random() < 0.1:
             nodes.come_or_go(draw.choice(nodes.nodes))
+    if kinds <= AMOUNTS_LIMIT:
+        assert known == len({amounts.number for amounts in wanted})
+        return  # each search begins where the last one for its amounts ended, past the full nodes
+    assert AMOUNTS_LIMIT / 2 < known <= AMOUNTS_LIMIT
     assert refused > 1_000
-    assert min(kinds, REFUSED_LIMIT) / 2 < fullest <= REFUSED_LIMIT
+    assert REFUSED_LIMIT / 2 < fullest <= REFUSED_LIMIT
+
+
+@pytest.mark.remuda_rule("NOD-15", "NOD-20", "CYC-15")
+def test_many_nodes_that_gained_room_are_found_in_order() -> None:
+    nodes = Nodes(10, "binpacking", 1)
+    amounts = nodes.wanted[1]
+    while (found := nodes.order.first_fit(amounts)) is not None:
+        nodes.place(found, amounts)
+    nodes.come_or_go(nodes.nodes[0])
+    nodes.come_or_go(nodes.nodes[0])
+    # The search ends at the last node; then most nodes before it gain room.
+    last = nodes.sorted()[-1]
+    for node, placed in [each for each in nodes.placed if each[0] is last]:
+        nodes.placed.remove((node, placed))
+        move(node.allocated, node.available, placed)
+        nodes.put(node)
+    assert nodes.order.first_fit(amounts) is last
+    most = 0
+    for _ in range(2 * NODES_LIMIT):
+        nodes.release()
+        known = nodes.order._first_fits.known[amounts.number]
+        most = max(most, len(known.entries))
+    assert most == NODES_LIMIT
+    nodes.check()
+    for turn in range(2 * NODES_LIMIT):
+        found = nodes.order.first_fit(amounts)
+        assert found is not None
+        if turn % 32 == 0:
+            assert found is nodes.fitting(amounts)[0]
+            nodes.check()
+        nodes.place(found, amounts)
+
+
+def test_amounts_that_nobody_asks_for_are_forgotten() -> None:
+    nodes = Nodes(11, "binpacking", 1)
+    full = nodes.order.first_fit(nodes.wanted[1])
+    assert full is not None
+    nodes.place(full, nodes.types.amounts(SIZES[0]))
+    assert nodes.order.first_fit(nodes.wanted[1]) is not full
+    known = nodes.order._first_fits.known
+    assert list(known) == [nodes.wanted[1].number]
+    for _ in range(MOVES_LIMIT):
+        assert known
+        nodes.put(full)
+    nodes.put(full)
+    assert not known
+    assert nodes.order.first_fit(nodes.wanted[1]) is nodes.fitting(nodes.wanted[1])[0]
 
 
 def refusals(order: NodeOrder) -> list[int]:

@@ -14,6 +14,7 @@ from remuda.config.process_limits import (
     DEFAULT_LIMITS,
     LIMITS,
     MANAGERS,
+    MEMORY,
     NODES,
     QUEUES,
     TAG_CHARACTERS,
@@ -131,7 +132,7 @@ def test_one_more_than_a_limit_is_refused_until_something_ended(limit: Limit) ->
         text = f"the limit '{limit.name}' is reached, at most {case.most} {limit.bounds}; "
         assert text + limit.remedy in refused.reason
         assert refused.rule == "SI-14"
-        assert caller.hits() == {**dict.fromkeys(NAMES, 0), limit.name: times}
+        assert caller.hits() == {**dict.fromkeys([*NAMES, MEMORY], 0), limit.name: times}
         caller.scheduler.check()
     case.end(caller)
     assert rejections(case.add(caller, 2)) == []

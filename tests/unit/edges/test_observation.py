@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from remuda.edges.observation import Observation, ObservationSettings
+from remuda.runtime import snapshots
 from remuda.runtime.loop import SchedulerLoop
+from tests.audited import violations
+from tests.unit.runtime.reports import named
 from tests.waiting import wait
 
 ROUNDS = "yunikorn_scheduler_self_audit_rounds_total"
@@ -37,3 +42,19 @@ def test_without_the_self_audit_there_are_no_metrics_of_it() -> None:
     assert ROUNDS not in values(observed)
     core.stop()
     observed.stop()
+
+
+@pytest.mark.remuda_rule("EXT-148")
+def test_a_violation_that_the_audit_finds_leaves_a_report_where_reports_go(tmp_path: Path) -> None:
+    scheduler = named.worked()
+    named.break_amounts(scheduler)
+    core = SchedulerLoop(lambda *_, **__: scheduler)
+    observed = Observation(core, ObservationSettings(fault_reports=tmp_path))
+    core.start()
+    observed.start()
+    wait(lambda: list(tmp_path.glob("audit-*/report.json")) != [])
+    core.stop()
+    observed.stop()
+    (snapshot,) = tmp_path.glob("audit-*/state.snapshot")
+    _, copy = snapshots.read_unchecked(snapshot)
+    assert violations(copy) == violations(scheduler)

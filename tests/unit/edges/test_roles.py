@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from remuda.base.errors import UsageError
+from remuda.base.scopes import Scope
 from remuda.edges.identities import read_access_rules
 from remuda.edges.rights import Identity
-from remuda.edges.roles import Scope
 
 TOKEN = "00" * 32
 
@@ -37,8 +37,9 @@ def test_a_role_stands_for_the_rights_of_the_older_keys(tmp_path: Path) -> None:
     [
         ("role = 'root'", "role 'root' is none of reader, operator, administrator, rm"),
         ("role = 'rm'", "no rm-ids"),
-        ("role = 'reader'\nqueues = ['root.a']", "are for the role of an operator"),
-        ("admin = true\npartitions = ['p']", "are for the role of an operator"),
+        ("role = 'administrator'\nqueues = ['root.a']", "are for the roles reader, operator, rm"),
+        ("admin = true\npartitions = ['p']", "are for the roles reader, operator, rm"),
+        ("role = 'reader'\nqueues = ['a']", "'a' does not begin with root"),
         ("role = 'operator'\nqueues = ['a']", "'a' does not begin with root"),
     ],
 )
@@ -46,6 +47,46 @@ def test_a_mistake_in_a_role_is_one_line(tmp_path: Path, rights: str, words: str
     with pytest.raises(UsageError, match=words) as caught:
         read(tmp_path, rights)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.remuda_rule("EXT-32")
+def test_a_reader_may_have_a_scope(tmp_path: Path) -> None:
+    reader = read(tmp_path, "role = 'reader'\nqueues = ['root.A']\npartitions = ['p']")
+    assert (reader.read, reader.admin, reader.operates) == (True, False, None)
+    assert reader.reads == Scope(("p",), ("root.a",))
+    assert read(tmp_path, "role = 'operator'\nqueues = ['root.a']").reads is None
+
+
+@pytest.mark.remuda_rule("EXT-33")
+def test_one_that_acts_for_resource_managers_may_have_a_scope(tmp_path: Path) -> None:
+    rm = read(tmp_path, "role = 'rm'\nrm-ids = ['x']\nqueues = ['root.A']\npartitions = ['p']")
+    assert (rm.rm_ids, rm.read, rm.reads, rm.operates) == (("x",), False, None, None)
+    assert rm.places == Scope(("p",), ("root.a",))
+
+
+@pytest.mark.remuda_rule("EXT-32", "EXT-33")
+@pytest.mark.parametrize(
+    "rights",
+    [
+        "role = 'reader'\nread = true",
+        "role = 'reader'\nadmin = true",
+        "role = 'reader'\nrm-ids = ['x']",
+        "role = 'rm'\nrm-ids = ['x']\nread = true",
+        "role = 'rm'\nrm-ids = ['x']\nadmin = true",
+    ],
+)
+def test_a_scope_beside_a_right_without_one_is_a_mistake(tmp_path: Path, rights: str) -> None:
+    with pytest.raises(UsageError, match="make two identities of it") as caught:
+        read(tmp_path, f"{rights}\nqueues = ['root.a']")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.remuda_rule("EXT-30", "EXT-32", "EXT-33")
+@pytest.mark.parametrize("role", ["reader", "operator", "rm"])
+@pytest.mark.parametrize("name", ["partitions", "queues"])
+def test_a_list_without_elements_is_not_taken_for_all(tmp_path: Path, role: str, name: str) -> None:
+    with pytest.raises(UsageError, match=f"{name} has no elements; leave it out for all"):
+        read(tmp_path, f"role = '{role}'\n{name} = []")
 
 
 @pytest.mark.remuda_rule("EXT-30")

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from remuda.base.amount_text import amounts_text, quantity_text
 from remuda.base.quantity import parse_quantity
 from remuda.base.resources import MAX
-from remuda.library.amounts import amounts_text, base_units, quantity_text
+from remuda.library.amounts import base_units
 
 
 @pytest.mark.remuda_rule("RES-4", "RES-5")

@@ -6,7 +6,7 @@ import pytest
 
 from remuda import Ask, Explanation, NodeCounts, Queue, Scheduler, TaskGroup
 from remuda.core.messages import gates
-from remuda.library.explanation import _OTHER, _SENTENCES
+from remuda.insight.explanation import _OTHER, _SENTENCES
 
 LIMITED = """
 partitions:

@@ -200,3 +200,18 @@ def test_groups_of_a_gang_have_their_own_sizes() -> None:
     kept = [each for each in scheduler.step() if isinstance(each, Allocation)]
     assert [each.task_group for each in kept] == ["driver", "worker", "worker", "worker"]
     assert (kept[0].priority, kept[0].tags) == (5, {"role": "driver"})
+
+
+@pytest.mark.remuda_rule("EXT-60")
+def test_fair_shares_say_what_each_queue_is_owed() -> None:
+    scheduler = Scheduler((Queue("a", guaranteed={"vcore": "3"}), Queue("b")))
+    scheduler.add_node("n1", {"vcore": "4"})
+    for name in "ba":
+        scheduler.submit(name, queue=f"root.{name}")
+        scheduler.ask(name, "task", {"vcore": "1"}, max_allocations=4)
+        scheduler.step()
+    found = {each.queue: each for each in scheduler.fair_shares()}
+    assert list(found) == ["root", "root.a", "root.b"]
+    assert (found["root.a"].owed, found["root.a"].share) == ({"vcore": 3000}, 0.0)
+    assert found["root.a"].guaranteed == {"vcore": 3000}
+    assert (found["root.b"].owed, found["root.b"].share) == ({}, 1.0)

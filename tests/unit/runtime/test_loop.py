@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import pytest
 
 from remuda.base.errors import ProtocolError
+from remuda.core.messages import commands as c
 from remuda.core.messages.commands import (
     NewApplication,
     UpdateAllocations,
@@ -24,7 +25,7 @@ from remuda.runtime.errors import LoopStoppedError
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.requests import PART
 from tests.port import one_by_one
-from tests.unit.runtime.fakes import Factory, Sink, asks, registration
+from tests.unit.runtime.fakes import Factory, FakeScheduler, Sink, asks, registration
 from tests.waiting import wait
 
 CORE_THREAD = "remuda-core"
@@ -366,3 +367,22 @@ def test_a_fault_of_the_core_stops_the_loop_with_one_line(
     assert [record.levelname for record in caplog.records] == ["CRITICAL"]
     with pytest.raises(LoopStoppedError, match="the scheduler failed"):
         loop.submit(asks("k"))
+
+
+@pytest.mark.remuda_rule("EXT-39")
+def test_the_core_learns_of_a_shortage_before_the_requests_that_wait() -> None:
+    core = FakeScheduler()
+    loop = SchedulerLoop(lambda *_, **__: core)
+    for number in range(3):
+        loop.submit(c.UpdateApplications("rm", (c.NewApplication(f"a{number}"),)))
+    loop.limit_growth("full")
+    loop.limit_growth("full")
+    loop.start()
+    loop.barrier().result(10)
+    loop.limit_growth("")
+    loop.barrier().result(10)
+    loop.stop()
+    kinds = [each for each in core.handled if not isinstance(each, c.MoveWallClock)]
+    assert kinds[0] == c.LimitGrowth("full")
+    assert len(kinds) == 5
+    assert kinds[4] == c.LimitGrowth("")

@@ -1,4 +1,4 @@
-"""Unequal nodes and asks that nevertheless all fit, for S10, W4 and W5.
+"""Unequal nodes and asks that nevertheless all fit, for S10, W4, W5 and M1 to M9.
 
 An ask has a size of 1 to 4 units and prefers one of four types: it wants its size of that type and
 half of it of the others. That makes 16 kinds. Nodes have four sizes; a node has the same number of
@@ -7,10 +7,16 @@ its size of any type. So an ask finds no node only if every node has less free t
 ask, that is at most 3 units. Therefore all asks fit in any order if the nodes together have the
 sizes of all asks and 3 units more for each node. The nodes have that, rounded up to whole units of
 the smallest node: with S10's numbers 8, 16, 32 and 64 units, 300,000 together for asks of 250,000.
+
+In S10, W4 and W5 the kinds come in turn. In mixed shapes (M1 to M9) each ask has a kind drawn at
+random, all 16 with the same chance, by one seed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
+from random import Random
 from typing import Final
 
 from remuda.base.resources import Resource
@@ -26,9 +32,19 @@ KINDS: Final = len(ASK_SIZES) * len(UNITS)
 PRIORITIES: Final = 5
 
 
+# By which the kinds of mixed shapes are drawn.
+_SEED: Final = 20
+
+
 def kind_of(number: int, applications: int) -> int:
     """Return the kind of an ask; each application has all kinds in turn."""
     return (number // applications + number % applications) % KINDS
+
+
+@cache
+def drawn_kinds(asks: int) -> Sequence[int]:
+    """Return the kind of each ask of a mixed shape, drawn at random; equal in every run."""
+    return Random(_SEED).choices(range(KINDS), k=asks)  # noqa: S311 - no secret
 
 
 def priority_of(number: int, applications: int) -> int:
@@ -45,12 +61,12 @@ def wanted(kind: int) -> Resource:
     }
 
 
-def capacities(nodes: int, asks: int, applications: int) -> list[Resource]:
+def capacities(nodes: int, kinds: Sequence[int]) -> list[Resource]:
     """Return the capacity of each of the four kinds of nodes, so that all asks fit in any order.
 
-    Node *i* is of kind *i* modulo 4.
+    Node *i* is of kind *i* modulo 4. ``kinds``: the kind of each ask.
     """
-    sizes = sum(ASK_SIZES[kind_of(number, applications) % len(ASK_SIZES)] for number in range(asks))
+    sizes = sum(ASK_SIZES[kind % len(ASK_SIZES)] for kind in kinds)
     needed = sizes + nodes * (max(ASK_SIZES) - 1)
     parts = sum(NODE_SIZES[number % len(NODE_SIZES)] for number in range(nodes))
     smallest = max(-(-needed // parts), *ASK_SIZES)

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from remuda.base.errors import UsageError
 from remuda.base.message import message
-from remuda.bench.clusters.shapes import IDLE, SHAPES, WIDE, Shape
+from remuda.bench.clusters.shapes import IDLE, MIXED, SHAPES, WIDE, Shape
 from remuda.bench.preemption.attempts import AttemptResult, AttemptShape, measure_attempts
 from remuda.bench.preemption.crowd import CrowdResult, CrowdShape, measure_crowd
 from remuda.bench.preemption.repeats import RepeatResult, RepeatShape, measure_repeats
@@ -150,6 +150,7 @@ def _busy(name: str, shapes: tuple[Shape, ...]) -> Suite[Shape, Result]:
 
 CORE: Final = _busy("core", SHAPES)
 WIDE_SUITE: Final = _busy("wide", WIDE)
+MIXED_SUITE: Final = _busy("mixed", MIXED)
 
 
 def _curve(name: str) -> Suite[CurvePoint, CurveResult]:
@@ -301,6 +302,7 @@ RECOVERED: Final = Suite(
 SUITES: Final[tuple[AnySuite, ...]] = (
     CORE,
     WIDE_SUITE,
+    MIXED_SUITE,
     *(_curve(name) for name in dict.fromkeys(point.curve for point in CURVES)),
     IDLE_SUITE,
     ATTEMPTS,

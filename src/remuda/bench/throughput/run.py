@@ -14,6 +14,7 @@ import resource
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -163,17 +164,44 @@ def configuration(shape: Shape) -> str:
         *_limits(shape, "    "),
         "    queues:",
     ]
-    for number in range(shape.queues):
-        due = 1_000 * (number + 1)
+    for number, resources in enumerate(_queue_resources(shape)):
         lines.append(f"    - name: q{number}")
-        if not shape.guarantees:
-            continue
-        lines += [
-            f"      properties: {{application.sort.policy: {shape.application_sort}}}",
-            f"      resources: {{guaranteed: {{memory: {due}, vcore: {due}m}}}}",
-            *_limits(shape, "      "),
-        ]
+        if resources:
+            lines.append(f"      resources: {{{resources}}}")
+        if shape.guarantees:
+            order = f"{{application.sort.policy: {shape.application_sort}}}"
+            lines += [f"      properties: {order}", *_limits(shape, "      ")]
     return "\n".join(lines) + "\n"
+
+
+def _queue_resources(shape: Shape) -> list[str]:
+    """Return the resources of each queue as they stand in the configuration.
+
+    In mixed shapes the maximum is half as large again as what the asks of the queue want, and a
+    quarter, a half, three quarters or all of what they want is guaranteed, if anything is.
+    """
+    if not shape.mixed:
+        return [
+            f"guaranteed: {{memory: {due}, vcore: {due}m}}" if shape.guarantees else ""
+            for due in range(1_000, 1_000 * (shape.queues + 1), 1_000)
+        ]
+    sums = [{"memory": 0, "vcore": 0} for _ in range(shape.queues)]
+    applications = shape.queues * shape.applications
+    for number, kind in enumerate(_ask_kinds(shape, range(shape.asks))):
+        queue, wanted = sums[number % applications % shape.queues], variety.wanted(kind)
+        for name in queue:
+            queue[name] += wanted[name]
+    return [
+        f"guaranteed: {_some(queue, number % 4 + 1)}, max: {_some(queue, 6)}"
+        if shape.guarantees
+        else f"max: {_some(queue, 6)}"
+        for number, queue in enumerate(sums)
+    ]
+
+
+def _some(queue: Resource, quarters: int) -> str:
+    memory, vcore = queue["memory"] * quarters // 4, queue["vcore"] * quarters // 4
+    return f"{{memory: {memory}, vcore: {vcore}m}}"
 
 
 def _limits(shape: Shape, indent: str) -> list[str]:
@@ -216,10 +244,18 @@ def nodes_of(shape: Shape, numbers: range) -> si.NodeRequest:
 
 def _node_kinds(shape: Shape) -> list[Resource]:
     """Return the capacities of the kinds of nodes; node *i* is of kind *i* modulo their number."""
-    if shape.varied:
-        return variety.capacities(shape.nodes, shape.asks, shape.queues * shape.applications)
+    if shape.varied or shape.mixed:
+        return variety.capacities(shape.nodes, _ask_kinds(shape, range(shape.asks)))
     share = shape.node_share()
     return [{name: amount * share for name, amount in _one_ask(shape, MEMORY).items()}]
+
+
+def _ask_kinds(shape: Shape, numbers: range) -> Sequence[int]:
+    """Return the kinds of some asks of a shape whose asks differ."""
+    if shape.mixed:
+        return variety.drawn_kinds(shape.asks)[numbers.start : numbers.stop]
+    applications = shape.queues * shape.applications
+    return [variety.kind_of(number, applications) for number in numbers]
 
 
 def _one_ask(shape: Shape, memory: int) -> Resource:
@@ -258,9 +294,11 @@ def request_of(shape: Shape, prefix: str, numbers: range, memory: int) -> si.All
     ``memory``: the amount that each wants if all asks are equal.
     """
     applications = _applications(shape)
+    kinds = [variety.wanted(kind) for kind in range(variety.KINDS)]
+    own = _ask_kinds(shape, numbers) if shape.varied or shape.mixed else ()
     equal = _one_ask(shape, memory)
     request = si.AllocationRequest(rmID=RM_ID)
-    for number in numbers:
+    for place, number in enumerate(numbers):
         ask = request.asks.add(
             allocationKey=f"{prefix}-{number}",
             applicationID=applications[number % len(applications)][0],
@@ -268,11 +306,7 @@ def request_of(shape: Shape, prefix: str, numbers: range, memory: int) -> si.All
         )
         if shape.priorities:
             ask.priority = variety.priority_of(number, len(applications))
-        if shape.varied:
-            kind = variety.kind_of(number, len(applications))
-            _set_amounts(ask.resourceAsk, variety.wanted(kind))
-        else:
-            _set_amounts(ask.resourceAsk, equal)
+        _set_amounts(ask.resourceAsk, kinds[own[place]] if own else equal)
     return request
 
 

@@ -94,6 +94,14 @@ def lose(partition: Partition, application: Application, task_group: str, member
     _renew_group(partition, application, task_group)
 
 
+def lose_placeholder(partition: Partition, placeholder: Allocation) -> None:
+    """Count a placeholder that ended without being replaced. Rules: GANG-23, GANG-35, SI-60."""
+    application = placeholder.application
+    group = gang_of(application).group(placeholder.ask.task_group)
+    group.lose_placeholder(ordered=placeholder.release_type != 0)
+    _renew_group(partition, application, group.name)
+
+
 def count_replaced(partition: Partition, placeholder: Allocation) -> None:
     """Count a member that replaced its placeholder. Rules: GANG-17, GANG-35."""
     application = placeholder.application
@@ -106,8 +114,10 @@ def give_up_members(partition: Partition, application: Application) -> None:
     """Count as lost all members that are neither replaced nor in flight. Rules: GANG-23."""
     gang = gang_of(application)
     coming = Counter([real.ask.task_group for real in gang.replacing.values()])
+    running = Counter([each.ask.task_group for each in gang.placeholders.values()])
     for group in list(gang.groups.values()):
-        group.give_up(coming[group.name])
+        swaps = coming[group.name]
+        group.give_up(swaps, running[group.name] - swaps)
         _renew_group(partition, application, group.name)
 
 

@@ -19,6 +19,7 @@ from remuda.config.process_limits import (
 from remuda.core.accounting.tags import characters
 from remuda.core.messages.commands import Ask, NewApplication
 from remuda.core.model.applications.application import Application
+from remuda.core.model.asks.request import Request
 from remuda.core.model.cluster import Cluster
 from remuda.core.model.partition import Partition
 from remuda.core.model.refusal import NO_REFUSAL, Refusal
@@ -73,7 +74,7 @@ def ask_limits(partition: Partition, application: Application, ask: Ask) -> Refu
     """
     limits = partition.settings.limits
     known = application.requests.get(ask.allocation_key)
-    if known is None or (known.pending == 0 and ask.max_allocations > known.made):
+    if waits_anew(known, ask):
         if application.waiting_asks >= limits[APPLICATION_ASKS.name]:
             return _exceeded(partition, APPLICATION_ASKS, _cannot_wait(ask))
         if partition.ask_count >= limits[ASKS.name]:
@@ -83,6 +84,11 @@ def ask_limits(partition: Partition, application: Application, ask: Ask) -> Refu
         if more > 0 and partition.tag_characters + more > limits[TAG_CHARACTERS.name]:
             return _exceeded(partition, TAG_CHARACTERS, _cannot_wait(ask))
     return NO_REFUSAL
+
+
+def waits_anew(known: Request | None, ask: Ask) -> bool:
+    """Whether an ask will wait that does not wait now. ``known``: that of its key. Rules: SI-33."""
+    return known is None or (known.pending == 0 and ask.max_allocations > known.made)
 
 
 def _cannot_wait(ask: Ask) -> str:

@@ -9,8 +9,10 @@ from remuda.core.messages import events
 from remuda.core.messages.effects import Effect, EventRecord
 from remuda.core.model.allocation import Allocation
 from remuda.core.model.applications.application import Application
+from remuda.core.model.asks.request import Request
 from remuda.core.model.cluster import Cluster
 from remuda.core.model.deadlines import Deadline
+from remuda.core.model.finding import LogEntry, noted
 from remuda.core.model.partition import Partition
 
 
@@ -20,12 +22,13 @@ class Turn:
 
     ``now_ns``: the scheduler's time; ``wall_ns``: the same moment by the wall clock (CYC-34).
     ``rm_id``: the RM whose objects are being changed, "" between two; a fault is held against it
-    (SI-15). ``fault_point``: called before each report, None outside of tests.
+    (SI-15). ``fault_point``: called before each report, None outside of tests. ``one_message``: the
+    last log of an ask that was made of one message, shared by the next ones.
 
     Rules: CYC-34, SI-15.
     """
 
-    __slots__ = ("cluster", "effects", "fault_point", "now_ns", "rm_id", "wall_ns")
+    __slots__ = ("cluster", "effects", "fault_point", "now_ns", "one_message", "rm_id", "wall_ns")
 
     def __init__(self, cluster: Cluster, now_ns: int, rm_id: str = "") -> None:
         self.cluster = cluster
@@ -34,6 +37,7 @@ class Turn:
         self.now_ns = now_ns
         self.wall_ns: int = now_ns + cluster.calendar.ahead_ns()
         self.effects: list[Effect] = []
+        self.one_message: tuple[LogEntry, ...] = ()
 
     def emit(self, effect: Effect) -> None:
         """Add an effect."""
@@ -75,6 +79,18 @@ class Turn:
             queue,
         )
         self.effects.append(record)
+
+    def log(self, request: Request, message: str) -> None:
+        """Add a message to the log of an ask; asks with one equal message share their log.
+
+        A decision may block 100,000 asks, all with the same message. Rules: CYC-24.
+        """
+        if request.log:
+            request.log = noted(request.log, message, 1, self.now_ns)
+            return
+        if not self.one_message or self.one_message[0][0] != message:
+            self.one_message = noted((), message, 1, self.now_ns)
+        request.log = self.one_message
 
     def application_event(
         self,

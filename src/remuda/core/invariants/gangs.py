@@ -130,6 +130,8 @@ def _group(
         require(group.order.first() is first, partition, "{} orders wrong asks", name)
     fair = group.timed_out >= 0 and group.replaced + group.timed_out <= group.count
     require(fair, partition, "{} counts more than it has", name)
+    given_up = 0 <= group.given_up <= len(mine) - len(free)
+    require(given_up, partition, "{} has given up more than it has", name)
     right = (group.name in gang.able) == bool(group.free and asks)
     require(right, partition, "{} has the wrong list of possible swaps", name)
     right = (group.name in gang.expecting) == group.expects()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final, TypeAlias
 
 from remuda.base.message import message
+from remuda.core.messages.commands import NewApplication
 
 # Which applications an index lists (REST-82, REST-121).
 ACTIVE: Final = "active"
@@ -54,6 +55,24 @@ class LiveIds:
     """Application IDs, oldest application first."""
 
     ids: tuple[str, ...]
+
+
+@message
+class SubmissionsQuery:
+    """The live applications as their RM submitted them -> Submissions.
+
+    None: no such partition. Rules: EXT-68.
+    """
+
+    partition: str
+    rm_id: str = ""
+
+
+@message
+class Submissions:
+    """Submitted applications, oldest first, with the groups that were looked up for them."""
+
+    records: tuple[NewApplication, ...]
 
 
 @message
@@ -146,6 +165,7 @@ class AskOrder:
 ApplicationQueries: TypeAlias = (
     ApplicationQuery
     | LiveIdsQuery
+    | SubmissionsQuery
     | ApplicationIndexQuery
     | ApplicationPortionQuery
     | PendingPortionQuery

@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 
 from remuda.base.message import message
 from remuda.base.resources import Resource
+from remuda.base.scopes import Scope
 from remuda.config.schema import Configuration
 from remuda.core.messages.ask import Ask as Ask  # noqa: PLC0414 - offered here, with the rest
 from remuda.core.messages.ask import Tags as Tags  # noqa: PLC0414
@@ -117,7 +118,8 @@ class NewApplication:
     """One application to add (SI-20). ``queue`` is what the RM asks for, input to placement.
 
     ``groups``: the RM's, or else those looked up before this command was built. ``user_fault``: why
-    the lookup failed, "" if it did not (UGR-2, UGR-6).
+    the lookup failed, "" if it did not (UGR-2, UGR-6). ``within``: only a queue in this scope may
+    take it (EXT-33); None: any.
     """
 
     application_id: str
@@ -130,6 +132,7 @@ class NewApplication:
     placeholder_ask: Resource = field(default_factory=dict)
     gang_scheduling_style: str = ""
     user_fault: str = ""
+    within: Scope | None = None
 
 
 @message
@@ -243,7 +246,8 @@ class NodeUpdate:
     """One action on one node (chapter 70 section 9).
 
     ``capacity`` and ``occupied`` None: not in the message. The partition comes from the
-    attribute ``si/node-partition``.
+    attribute ``si/node-partition``. ``within``: only a partition in this scope may get a new node
+    (EXT-33); None: any.
     """
 
     node_id: str
@@ -252,6 +256,7 @@ class NodeUpdate:
     occupied: Resource | None = None
     attributes: Mapping[str, str] = field(default_factory=dict)
     existing: tuple[ExistingAllocation, ...] = ()
+    within: Scope | None = None
 
 
 @message
@@ -320,6 +325,17 @@ class PreemptionVerdicts:
 
 
 @message
+class LimitGrowth:
+    """The process runs short of memory: refuse what is new for ``reason`` (EXT-39). No answer.
+
+    ``reason`` "": there is enough again. No RM sends this.
+    """
+
+    reason: str = ""
+    rm_id: str = ""
+
+
+@message
 class MoveWallClock:
     """The wall clock is ahead of the scheduler's time by another amount from now on (CYC-34).
 
@@ -343,5 +359,6 @@ Command: TypeAlias = (
     | PredicateVerdicts
     | PreemptionVerdicts
     | BindPredicates
+    | LimitGrowth
     | MoveWallClock
 )

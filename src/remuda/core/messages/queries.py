@@ -12,13 +12,14 @@ from typing import TypeAlias
 
 from remuda.base.message import message
 from remuda.base.resources import Resource
-from remuda.config.schema import PlacementRuleConfig, TemplateConfig
+from remuda.config.schema import Configuration, PlacementRuleConfig, TemplateConfig
 from remuda.core.messages.application_queries import (
     ApplicationIndex,
     ApplicationQueries,
     AskOrder,
     LiveIds,
     PendingView,
+    Submissions,
 )
 from remuda.core.messages.application_views import AllocationView, ApplicationView
 from remuda.core.messages.ask_views import RequestView
@@ -53,6 +54,12 @@ from remuda.core.messages.rows import (
     WaitingAsks,
 )
 from remuda.core.messages.self_audit import SelfAuditQuery, SelfAuditView
+from remuda.core.messages.share_queries import FairSharesQuery, FairShareView
+from remuda.core.messages.trace_queries import (
+    AskTraceQuery,
+    AskTraceView,
+    ConfigurationInForceQuery,
+)
 
 
 @message
@@ -162,6 +169,8 @@ PartitionQuery: TypeAlias = (
     | EvictionsQuery
     | NodeQuery
     | NodeLoadsQuery
+    | AskTraceQuery
+    | FairSharesQuery
     | ApplicationQueries
 )
 
@@ -171,6 +180,7 @@ MeasuresQuery: TypeAlias = TotalsQuery | QueueMeasuresQuery | NodeMeasuresQuery
 Query: TypeAlias = (
     PartitionsQuery
     | ConfigurationsQuery
+    | ConfigurationInForceQuery
     | PartitionQuery
     | AskPortionQuery
     | HoldingsQuery
@@ -349,13 +359,17 @@ View: TypeAlias = (
     | tuple[PlacementRuleConfig, ...]
     | tuple[UsageView, ...]
     | tuple[ConfigurationView, ...]
+    | Configuration
     | AccessView
     | UtilisationView
     | NodeLoadsView
     | ApplicationIndex
     | LiveIds
+    | Submissions
     | tuple[PendingView, ...]
     | AskOrder
+    | AskTraceView
+    | tuple[FairShareView, ...]
     | TotalsView
     | QueueMeasuresPage
     | NodeMeasures

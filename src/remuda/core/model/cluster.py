@@ -23,12 +23,14 @@ class ResourceManager:
     when its connection was lost, None while it is connected (RM-15); ``stop_ns``: when it is
     stopped, None: never (RM-18). ``held``: it accepts no effects at the moment (EXT-6).
     ``continued``: a request of which only a part was handled (SI-2).
+    ``asked``: an ask of it was handled, so it reports no more what ran before (EXT-39).
     ``predicates``: it is asked which nodes are acceptable. ``asked_until_ns``: until when it may
     not be asked again about refused nodes (EXT-15).
-    Rules: RM-10, OBJ-9, RM-15, RM-18, EXT-6, EXT-15.
+    Rules: RM-10, OBJ-9, RM-15, RM-18, EXT-6, EXT-15, EXT-39.
     """
 
     __slots__ = (
+        "asked",
         "asked_until_ns",
         "away_since_ns",
         "config",
@@ -55,6 +57,7 @@ class ResourceManager:
         self.stop_ns: int | None = None
         self.held: bool = False
         self.continued: bool = False
+        self.asked: bool = False
         self.asked_until_ns: int = 0
 
     def own(self) -> list[Partition]:
@@ -76,8 +79,9 @@ class Cluster:
 
     ``tracking``: whether event records are made (EVT-12); the latest extra map decides. ``counts``:
     counts of what happened so far; they survive the objects. ``limits``: of each partition (SI-14).
+    ``shortage``: why nothing new is taken at the moment, "" if it is (EXT-39).
     ``fault_point``: called wherever something is reported; None outside of tests.
-    Rules: RSV-3, EVT-12, SI-14.
+    Rules: RSV-3, EVT-12, SI-14, EXT-39.
     """
 
     __slots__ = (
@@ -88,6 +92,7 @@ class Cluster:
         "limits",
         "managers",
         "reservation_delay_ns",
+        "shortage",
         "tracking",
     )
 
@@ -98,6 +103,7 @@ class Cluster:
         self.deadlines = Deadlines()
         self.managers: dict[str, ResourceManager] = {}
         self.tracking: bool = True
+        self.shortage = ""
         self.counts = KeptCounts()
         self.fault_point: FaultPoint | None = None
 

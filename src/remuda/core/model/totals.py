@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias, final
 
-from remuda.config.process_limits import LIMITS
+from remuda.config.process_limits import LIMITS, MEMORY
 
 # RM ID, partition, path.
 CountsKey: TypeAlias = tuple[str, str, str]
@@ -55,7 +55,8 @@ class Totals:
         self.errors: int = 0
         self.bad_nodes: int = 0
         self.decommissioned: int = 0
-        self.limit_hits: dict[str, int] = {limit.name: 0 for limit in LIMITS}
+        self.limit_hits: dict[str, int] = dict.fromkeys([limit.name for limit in LIMITS], 0)
+        self.limit_hits[MEMORY] = 0
 
 
 @final

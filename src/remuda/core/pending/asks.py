@@ -268,6 +268,7 @@ def _part(partition: Partition, group: Group) -> None:
     pass_on(partition, limit_group)
     if not class_queue.limit_groups:
         del class_queue.leaf.class_queues[class_queue.ask_class.number]
+        partition.preempting.attempts.unlist(class_queue)
 
 
 def _end(partition: Partition, limit_group: LimitGroup) -> None:

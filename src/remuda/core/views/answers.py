@@ -13,6 +13,7 @@ from remuda.core.messages.application_queries import (
     AskOrderQuery,
     LiveIdsQuery,
     PendingPortionQuery,
+    SubmissionsQuery,
 )
 from remuda.core.messages.health_queries import (
     ApplicationAuditQuery,
@@ -50,6 +51,8 @@ from remuda.core.messages.queries import (
 )
 from remuda.core.messages.rows import ApplicationRowsQuery, NodeRowsQuery, PartitionRowsQuery
 from remuda.core.messages.self_audit import SelfAuditQuery
+from remuda.core.messages.share_queries import FairSharesQuery
+from remuda.core.messages.trace_queries import AskTraceQuery, ConfigurationInForceQuery
 from remuda.core.model.cluster import Cluster
 from remuda.core.model.partition import Partition
 from remuda.core.policy.access import may_administer, may_submit
@@ -57,8 +60,15 @@ from remuda.core.policy.placement import nearest
 from remuda.core.views.applications import application_rows, application_views, rows_beside
 from remuda.core.views.audits import audit
 from remuda.core.views.chosen_applications import application_portion, one_application
+from remuda.core.views.fair_shares import fair_share_views
 from remuda.core.views.holdings import holding_views
-from remuda.core.views.indexes import application_index, ask_order, live_ids, pending_portion
+from remuda.core.views.indexes import (
+    application_index,
+    ask_order,
+    live_ids,
+    pending_portion,
+    submissions,
+)
 from remuda.core.views.measures import node_measures, queue_measures, totals_view
 from remuda.core.views.nodes import (
     NotedNodes,
@@ -76,6 +86,7 @@ from remuda.core.views.partitions import (
 from remuda.core.views.preemptions import eviction_views, preemption_views
 from remuda.core.views.queues import queue_rows, queue_view
 from remuda.core.views.self_audit.answers import self_audit
+from remuda.core.views.traces.trace import ask_trace
 from remuda.core.views.usage import usage_views
 
 
@@ -88,6 +99,9 @@ def answer(cluster: Cluster, query: Query) -> View:
         return partition_views(cluster)
     if isinstance(query, ConfigurationsQuery):
         return _configurations(cluster)
+    if isinstance(query, ConfigurationInForceQuery):
+        manager = cluster.managers.get(query.rm_id)
+        return None if manager is None else manager.config
     if isinstance(
         query, PartitionCountsQuery | BalanceQuery | NodeAuditQuery | ApplicationAuditQuery
     ):
@@ -119,7 +133,9 @@ def _measures(
 def _answer(partition: Partition, query: PartitionQuery) -> View:
     if isinstance(query, QueuesQuery):
         return queue_view(partition)
-    if isinstance(query, NodesQuery | NodeRowsQuery | PartitionRowsQuery):
+    if isinstance(
+        query, NodesQuery | NodeRowsQuery | PartitionRowsQuery | NodeQuery | NodeLoadsQuery
+    ):
         return _nodes(partition, query)
     if isinstance(query, ApplicationsQuery | ApplicationRowsQuery):
         return _applications(partition, query)
@@ -139,16 +155,19 @@ def _answer(partition: Partition, query: PartitionQuery) -> View:
 
 
 def _answer_more(
-    partition: Partition, query: NodeQuery | NodeLoadsQuery | ApplicationQueries
+    partition: Partition,
+    query: AskTraceQuery | FairSharesQuery | ApplicationQueries,
 ) -> View:
-    if isinstance(query, NodeQuery):
-        return one_node(partition, query.node_id)
-    if isinstance(query, NodeLoadsQuery):
-        return node_loads(partition)
+    if isinstance(query, AskTraceQuery):
+        return ask_trace(partition, query)
+    if isinstance(query, FairSharesQuery):
+        return fair_share_views(partition, query)
     if isinstance(query, ApplicationQuery):
         return one_application(partition, query)
     if isinstance(query, LiveIdsQuery):
         return live_ids(partition, query.queue)
+    if isinstance(query, SubmissionsQuery):
+        return submissions(partition)
     if isinstance(query, ApplicationIndexQuery):
         return application_index(partition, query)
     if isinstance(query, ApplicationPortionQuery):
@@ -172,7 +191,14 @@ def _all(partition: Partition) -> PartitionRows:
     )
 
 
-def _nodes(partition: Partition, query: NodesQuery | NodeRowsQuery | PartitionRowsQuery) -> View:
+def _nodes(
+    partition: Partition,
+    query: NodesQuery | NodeRowsQuery | PartitionRowsQuery | NodeQuery | NodeLoadsQuery,
+) -> View:
+    if isinstance(query, NodeQuery):
+        return one_node(partition, query.node_id)
+    if isinstance(query, NodeLoadsQuery):
+        return node_loads(partition)
     if isinstance(query, PartitionRowsQuery):
         return _all(partition)
     return node_views(partition) if isinstance(query, NodesQuery) else node_rows(partition)

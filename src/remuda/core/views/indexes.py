@@ -13,6 +13,7 @@ from remuda.core.messages.application_queries import (
     LiveIds,
     PendingPortionQuery,
     PendingView,
+    Submissions,
 )
 from remuda.core.messages.queries import UnknownQueue
 from remuda.core.model.applications.application import Application
@@ -27,6 +28,11 @@ def live_ids(partition: Partition, path: str) -> LiveIds | UnknownQueue:
         return LiveIds(tuple(partition.applications))
     queue = partition.queue(path)
     return UnknownQueue() if queue is None else LiveIds(tuple(queue.applications))
+
+
+def submissions(partition: Partition) -> Submissions:
+    """Return the live applications as their RM submitted them. Rules: EXT-68."""
+    return Submissions(tuple([each.record for each in partition.applications.values()]))
 
 
 def application_index(partition: Partition, query: ApplicationIndexQuery) -> ApplicationIndex:

@@ -21,6 +21,7 @@ from urllib.parse import unquote
 import grpc
 
 from remuda.base.message import message
+from remuda.base.scopes import Scope
 from remuda.edges.addresses import source_of_peer
 from remuda.edges.callers import Found, KnownCallers, Proof
 from remuda.edges.grpc.refusals import Context, RefusalError, abort
@@ -52,6 +53,12 @@ _FOR_OPERATORS: Final = (
     "/remuda.v1.Admin/ListResourceManagers",
     "/remuda.v1.Admin/ListPartitions",
     "/remuda.v1.Admin/ChangeObjectState",
+)
+
+# What a reader with a scope may call: this tells nothing about partitions or queues.
+_FOR_SCOPED_READERS: Final = (
+    "/remuda.v1.SchedulerExtension/GetCapabilities",
+    "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 )
 
 
@@ -115,6 +122,30 @@ class Caller:
             text = f"{known.name!r} may not act for resource manager {rm_id[:300]!r}"
             raise RefusalError(grpc.StatusCode.PERMISSION_DENIED, text)
 
+    def configuring_fault(self, config: str) -> str:
+        """Return why the caller's RM may not have this configuration text, "" if it may.
+
+        Without a text of its own an RM has what administrators wrote. Rules: EXT-33.
+        """
+        known = self.identity
+        if known is None or known.places is None or not config:
+            return ""
+        text = f"{known.name!r} has a scope, so its resource managers may not bring configurations"
+        return f"{text}; leave it empty, to have that of the policy group"
+
+    def require_registration(self, rm_id: str, config: str) -> None:
+        """Raise RefusalError unless the caller may register an RM so. Rules: EXT-23, EXT-33."""
+        self.require_rm(rm_id)
+        fault = self.configuring_fault(config)
+        if fault:
+            self.record(AUTHORIZE, REFUSED, rm_id=rm_id, reason="may not bring configurations")
+            raise RefusalError(grpc.StatusCode.PERMISSION_DENIED, fault)
+
+    @property
+    def places(self) -> Scope | None:
+        """The scope in which its RMs may have applications and new nodes; None: everywhere."""
+        return None if self.identity is None else self.identity.places
+
     def sees(self, rm_id: str) -> bool:
         """Whether the caller may look at what belongs to an RM. Rules: EXT-23."""
         known = self.identity
@@ -126,6 +157,15 @@ class Caller:
         """Raise RefusalError unless the caller may look at an RM. Rules: EXT-23."""
         if not self.sees(rm_id):
             self.require_rm(rm_id)
+
+    def require_method(self) -> None:
+        """Raise RefusalError unless the caller may call this method. Rules: EXT-23, EXT-30."""
+        if self.method not in _FOR_SCOPED_READERS:
+            self.require_whole_view()
+        if self.method in _FOR_OPERATORS:
+            self.require_operator()
+        elif self.method.startswith(_FOR_ADMINS):
+            self.require_admin()
 
     def require_operator(self) -> None:
         """Raise RefusalError unless the caller is an operator or an administrator.
@@ -145,6 +185,14 @@ class Caller:
             return
         if not known.operates.includes(rm_id, partition, queue):
             text = f"{known.name!r} may not start or stop that"
+            raise RefusalError(grpc.StatusCode.PERMISSION_DENIED, text)
+
+    def require_whole_view(self) -> None:
+        """Raise RefusalError if what the caller may read has a scope: calls have none. EXT-32."""
+        known = self.identity
+        if known is not None and known.reads is not None:
+            self.record(AUTHORIZE, REFUSED, reason="reads within a scope")
+            text = f"{known.name!r} may read within its scope only, and over HTTP"
             raise RefusalError(grpc.StatusCode.PERMISSION_DENIED, text)
 
     def require_admin(self) -> None:
@@ -187,10 +235,7 @@ class Access(Wrapping):
         async def enter(context: Context) -> tuple[Caller, Proof]:
             try:
                 found, proof = await self._identify(context, method)
-                if method in _FOR_OPERATORS:
-                    found.require_operator()
-                elif method.startswith(_FOR_ADMINS):
-                    found.require_admin()
+                found.require_method()
             except RefusalError as refusal:
                 await abort(context, refusal)
             _caller.set(found)

@@ -100,7 +100,7 @@ class ExtensionService:
     ) -> ext.UpdateConfigurationResponse:
         """Replace the configuration of an RM; answered when all of it is in force.
 
-        Rules: SI-88, EXT-23, EXT-26.
+        Rules: SI-88, EXT-23, EXT-26, EXT-33.
         """
         caller().require_rm(request.rmID)
         with recorded(CONFIGURE, rm_id=request.rmID) as deed:
@@ -111,6 +111,9 @@ class ExtensionService:
     ) -> ext.UpdateConfigurationResponse:
         if not self._core.registered(request.rmID):
             raise NotRegisteredError(request.rmID)
+        deed.refusal = caller().configuring_fault(request.config)
+        if deed.refusal:
+            return await self._refused(request, deed)
         try:
             command = await asyncio.to_thread(configuration_update, request, self._load)
             update = self._core.configurations.update(
@@ -120,12 +123,17 @@ class ExtensionService:
             change.raise_if_refused()
         except ConfigError as error:
             deed.refusal = one_line(error)
-            return ext.UpdateConfigurationResponse(
-                success=False, reason=deed.refusal, checksum=await self._checksum(request.rmID)
-            )
+            return await self._refused(request, deed)
         deed.target = f"checksum {change.after.checksum}"
         return ext.UpdateConfigurationResponse(
             success=True, changed=change.changed, checksum=change.after.checksum
+        )
+
+    async def _refused(
+        self, request: si.UpdateConfigurationRequest, deed: Deed
+    ) -> ext.UpdateConfigurationResponse:
+        return ext.UpdateConfigurationResponse(
+            success=False, reason=deed.refusal, checksum=await self._checksum(request.rmID)
         )
 
     async def _checksum(self, rm_id: str) -> str:

@@ -191,7 +191,7 @@ class GrpcServer:
         self, request: si.RegisterResourceManagerRequest
     ) -> si.RegisterResourceManagerResponse:
         """Serve RegisterResourceManager. Implements: SI-100. Rules: RM-2, RM-11, EXT-23."""
-        caller().require_rm(request.rmID)
+        caller().require_registration(request.rmID, request.config)
         async with self._registering:
             with (
                 self._lives.registering(request.rmID, STREAMS),

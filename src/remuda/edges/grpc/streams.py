@@ -15,6 +15,8 @@ from typing import Any, Final, TypeAlias
 import grpc
 
 from remuda.base.errors import ProtocolError
+from remuda.base.scopes import Scope
+from remuda.edges.grpc.access import caller
 from remuda.edges.grpc.long_messages import LONG_BYTES, UnpackThread
 from remuda.edges.grpc.outbound import Kind
 from remuda.edges.grpc.refusals import Context, RefusalError, refusing
@@ -94,11 +96,21 @@ class Stream:
                 f"no resource manager named: set rmID in the first message or {RM_ID_METADATA}",
             )
         registration = self._find(rm_id)
+        self._limit(caller().places)
         end = registration.attach(self._kind)
         try:
             await self._serve(registration, end, first)
         finally:
             registration.detach(self._kind, end)
+
+    def _limit(self, scope: Scope | None) -> None:
+        """Let requests come into a scope only; without one they take no step more.
+
+        Rules: EXT-33.
+        """
+        if scope is not None:
+            read = self._read
+            self._read = lambda reader, request: requests.limited(read(reader, request), scope)
 
     async def _serve(
         self, registration: Registration, end: asyncio.Future[RefusalError], first: bytes

@@ -58,6 +58,22 @@ def read_stdin() -> bytes:
         raise UsageError(f"cannot read standard input: {error.strerror}") from None
 
 
+def read_text(path: Path) -> str:
+    """Return the text of a file, whatever it says.
+
+    Raises: UsageError, one line, if it cannot be read; ConfigError if it is no text or too long.
+    """
+    return text_of(read_file(path), str(path))
+
+
+def text_of(data: bytes, source: str) -> str:
+    """Return bytes of a source as text. Raises: ConfigError if they are none, or too many."""
+    text = _decoded(data)
+    if isinstance(text, Problem):
+        raise ConfigError([text], source)
+    return text
+
+
 def judge(data: bytes, source: str) -> Verdict:
     """Return the verdict on a configuration as it was read. Rules: CFG-5, TOOL-1, TOOL-2.
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from remuda.base.message import message
+from remuda.base.scopes import Scope
 from remuda.core.messages.effects import EventRecord
-from remuda.core.messages.events import REQUEST
+from remuda.core.messages.events import QUEUE, REQUEST
 from remuda.telemetry.events.pipeline import EventSystem
 
 # Records looked at between two looks at the ring.
@@ -18,7 +19,8 @@ _PAGE: Final = 1_000
 class Selection:
     """A filter of records; None and "" accept any value of a field. Implements: EVT-131.
 
-    ``since_ns``: the earliest time of a record.
+    ``since_ns``: the earliest time of a record. ``scope``: records about other partitions and
+    queues are not wanted; None: all are.
     """
 
     kind: int | None = None
@@ -26,6 +28,7 @@ class Selection:
     object_id: str = ""
     reference_id: str = ""
     since_ns: int = 0
+    scope: Scope | None = None
 
     def takes_all(self) -> bool:
         """Whether every record is wanted."""
@@ -33,6 +36,7 @@ class Selection:
             self.kind is None
             and self.detail is None
             and not (self.object_id or self.reference_id or self.since_ns)
+            and self.scope is None
         )
 
     def takes(self, record: EventRecord) -> bool:
@@ -43,6 +47,7 @@ class Selection:
             and (not self.object_id or record.object_id == self.object_id)
             and (not self.reference_id or record.reference_id == self.reference_id)
             and record.timestamp_ns >= self.since_ns
+            and (self.scope is None or _is_within(record, self.scope))
         )
 
     def of(
@@ -56,6 +61,16 @@ class Selection:
 
 
 EVERYTHING: Final = Selection()
+
+
+def _is_within(record: EventRecord, scope: Scope) -> bool:
+    """Whether a record is about something in a scope. Rules: EXT-32.
+
+    One about a queue is about no application, so its object is the queue. A record without a
+    partition, which stands for a lost one, is in no scope.
+    """
+    queue = record.object_id if record.kind == QUEUE else record.queue
+    return bool(record.partition) and scope.includes(record.rm_id, record.partition, queue)
 
 
 @message

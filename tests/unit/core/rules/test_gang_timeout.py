@@ -257,6 +257,30 @@ def test_a_soft_timeout_lets_a_replacement_under_way_go_on() -> None:
     assert gang.data() == (3, 1, 2)
 
 
+@pytest.mark.remuda_rule("GANG-23", "GANG-35")
+@pytest.mark.parametrize("first", ["p1-0", "p2-0"])
+def test_a_member_that_timed_out_counts_once_when_others_are_asked_for_meanwhile(
+    first: str,
+) -> None:
+    gang = Gang()
+    gang.nodes(n1=2)
+    gang.submit("app", {"vcore": 3}, "Soft")
+    gang.hold("p1", "p2", "p3")
+    gang.run()
+    gang.run(TIMEOUT)
+    assert gang.data() == (3, 0, 3)
+    gang.hold("p4", "p5")
+    assert gang.data() == (5, 0, 3)
+    last = {"p1-0": "p2-0", "p2-0": "p1-0"}[first]
+    gang.timed_out(first)
+    assert gang.data() == (5, 0, 3)
+    gang.timed_out(last)
+    assert gang.data() == (5, 0, 3)
+    gang.run()
+    assert gang.holds() == ["p4-0", "p5-0"]
+    assert gang.data() == (5, 0, 3)
+
+
 @pytest.mark.remuda_rule("GANG-23", "APP-12", "RSV-6")
 def test_a_soft_timeout_ends_the_reservations_of_what_it_keeps() -> None:
     gang = Gang()

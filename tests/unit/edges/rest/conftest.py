@@ -37,6 +37,7 @@ from remuda.core.messages.queries import (
     View,
 )
 from remuda.core.messages.rows import ApplicationRowsQuery, NodeRowsQuery, Rows
+from remuda.core.messages.trace_queries import ConfigurationInForceQuery
 from remuda.edges.rest.transport.app import build_app
 
 T = TypeVar("T")
@@ -75,6 +76,7 @@ class FakeViews:
             return tuple(sorted(self.partitions, key=lambda view: (view.name, view.rm_id)))
         if isinstance(query, ConfigurationsQuery):
             return tuple(sorted(self.configurations, key=lambda view: view.rm_id))
+        assert not isinstance(query, ConfigurationInForceQuery)
         assert not isinstance(query, PartitionCountsQuery | MeasuresQuery | AskPortionQuery)
         owners = sorted(v.rm_id for v in self.partitions if v.name == query.partition)
         chosen = [rm_id for rm_id in owners if query.rm_id in ("", rm_id)]

@@ -274,3 +274,45 @@ def test_an_answer_that_fails_half_way_has_no_proper_end(
     assert not answer.endswith(b"0\r\n\r\n")
     assert b"Traceback" not in answer
     assert [each for each in caplog.messages if each.startswith(told)]
+
+
+@pytest.mark.remuda_rule("EXT-39", "REST-13")
+def test_large_answers_are_refused_while_memory_is_scarce(views: FakeViews) -> None:
+    scarce = True
+    views.applications["rm-a", "default"] = {"root.etl": (large(),) * 2, "root.a": (APPLICATION,)}
+    app = build_app(views, scarce=lambda: scarce)
+    with TestClient(app, "http://remuda") as client:
+        path = f"{HOME}/queue/root.etl/applications"
+        refused = client.get(path, headers=HOT)
+        assert refused.status_code == 503
+        assert int(refused.headers["retry-after"]) > 0
+        message = "The scheduler runs short of memory; ask for less, or try again later"
+        told = {"status_code": 503, "message": message, "description": message}
+        assert refused.json() == told
+        assert client.get(f"{HOME}/queue/root.a/applications").status_code == 200
+        assert client.get(f"{path}?limit=1&fields=applicationID", headers=HOT).status_code == 200
+        scarce = False
+        assert client.get(path, headers=HOT).status_code == 200
+
+
+@pytest.mark.remuda_rule("EXT-39")
+def test_nothing_is_asked_for_an_answer_that_is_always_large(views: FakeViews) -> None:
+    async def handler(_views: object, _asked: object) -> object:
+        raise AssertionError("it was asked")
+
+    more = {"/ws/v1/whole": Endpoint(handler, large=True)}
+    with TestClient(build_app(views, more=more, scarce=lambda: True), "http://remuda") as client:
+        assert client.get("/ws/v1/whole").status_code == 503
+
+
+@pytest.mark.remuda_rule("EXT-39")
+def test_metrics_and_events_are_shown_while_memory_is_scarce(views: FakeViews) -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b"x"
+
+    async def handler(_views: object, _asked: object) -> object:
+        return Stream(pieces(), "text/plain")
+
+    more = {"/ws/v1/following": Endpoint(handler)}
+    with TestClient(build_app(views, more=more, scarce=lambda: True), "http://remuda") as client:
+        assert client.get("/ws/v1/following").text == "x"

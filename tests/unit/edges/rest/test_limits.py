@@ -7,7 +7,7 @@ import logging
 import shutil
 import socket
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from remuda.base.errors import UsageError
 from remuda.edges.certificates import TlsFiles, following_context
+from remuda.edges.event_loop import event_loop
 from remuda.edges.rest.transport import server as server_module
 from remuda.edges.rest.transport.app import build_app
 from remuda.edges.rest.transport.server import RestServer, TimedProtocol
@@ -270,6 +271,33 @@ def test_a_handshake_that_does_not_come_ends_the_connection(
             writer.close()
 
     asyncio.run(run())
+
+
+@pytest.mark.remuda_rule("REST-1", "REST-3")
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, event_loop], ids=["plain", "ours"])
+def test_handshakes_that_never_end_keep_nobody_out(
+    views: object,
+    monkeypatch: pytest.MonkeyPatch,
+    new_loop: Callable[[], asyncio.AbstractEventLoop],
+) -> None:
+    monkeypatch.setattr(server_module, "HANDSHAKES_LIMIT", 8)
+
+    async def run() -> None:
+        context = following_context(tls_files())
+        async with serving(build_app(views), context) as port:  # type: ignore[arg-type]
+            silent = [await connected(port) for _ in range(24)]
+            ended = [asyncio.ensure_future(reader.read()) for reader, _ in silent]
+            assert await certificate(port, "localhost") == pem("server")
+            # The oldest ones made room for the others.
+            done, left = await asyncio.wait(ended[:16], timeout=60)
+            assert (len(done), len(left)) == (16, 0)
+            assert [each for each in ended[17:] if each.done()] == []
+            for _, writer in silent:
+                writer.close()
+            await asyncio.gather(*ended, return_exceptions=True)
+
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(run())
 
 
 @pytest.mark.remuda_rule("KV-6")

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Mapping
 
 import pytest
 
 from remuda.config.schema import PartitionConfig
 from remuda.core.messages import commands as c
 from remuda.core.messages import queries as q
-from remuda.core.messages.application_views import AllocationView
+from remuda.core.messages.application_views import AllocationView, ApplicationView
 from remuda.core.messages.effects import Effect
 from remuda.telemetry.metrics.settings import ALL, MetricsSettings
+from tests.exposition import Series, samples, types
 from tests.unit.core.door import (
     CREATING,
     MINUTE,
@@ -67,7 +69,17 @@ class Workload:
         )
         self.caller = Recorded(tree)
         self.scraper = Scraper(self.caller, MetricsSettings(queue_names=ALL, users=2))
-        self.submitted: Counter[str] = Counter()
+        self.counted: dict[Series, float] = {}
+
+    def check_never_less(self, text: str, found: Mapping[Series, float]) -> None:
+        """No counter is lower than it was, also if its queue was away meanwhile (MET-27)."""
+        kinds = types(text)
+        counters = {name for name, kind in kinds.items() if kind == "counter"}
+        parts = ("_bucket", "_count", "_sum")
+        counters |= {n + part for n, kind in kinds.items() for part in parts if kind == "histogram"}
+        for key, before in self.counted.items():
+            assert found.get(key, before) >= before, key
+        self.counted.update({key: each for key, each in found.items() if key[0] in counters})
 
     def number(self) -> int:
         self.numbers += 1
@@ -162,7 +174,9 @@ class Workload:
 
 def compare(workload: Workload) -> None:
     """Compare the metrics with the views that REST shows."""
-    found = workload.scraper.samples()  # fails if a series is there twice
+    text = workload.scraper.text()
+    found = samples(text)  # fails if a series is there twice
+    workload.check_never_less(text, found)
     apps = workload.caller.apps()
     states = Counter(each.state for each in apps.values())
     applications = chosen(found, S + "application_total")
@@ -192,8 +206,46 @@ def compare(workload: Workload) -> None:
     assert isinstance(views, tuple)
     (view,) = [each for each in views if isinstance(each, q.PartitionView)]
     assert submissions.get("rejected", 0) >= view.applications.get("Rejected", 0)
+    for queue in queues(workload):
+        compare_queue(found, queue, [app for app in apps.values() if app.queue == queue.path])
     ranges = chosen(found, S + "vcore_node_usage_total", "range")
     assert sum(ranges.values()) == view.total_nodes == chosen(found, S + "node")["active"]
+
+
+def queues(workload: Workload) -> list[q.QueueView]:
+    """All queues, parents first."""
+    root = workload.caller.scheduler.view(q.QueuesQuery("default", "rm"))
+    assert isinstance(root, q.QueueView)
+    found = [root]
+    for queue in found:
+        found += queue.children
+    return found
+
+
+def compare_queue(
+    found: Mapping[Series, float], queue: q.QueueView, apps: list[ApplicationView]
+) -> None:
+    """Compare the gauges of a queue with the queue and its live applications."""
+    amounts = {"allocated": queue.allocated, "pending": queue.pending}
+    amounts |= {"preempting": queue.preempting, "guaranteed": queue.guaranteed or {}}
+    amounts["max"] = queue.maximum or {}
+    for state, expected in amounts.items():
+        told = chosen(found, Q + "resource", "resource", state=state, queue=queue.path)
+        assert positive(told) == positive(expected), (queue.path, state)
+    if queue.leaf:
+        wanted = sum(ask.pending_count for app in apps for ask in app.requests)
+        assert value(found, Q + "pending_asks", queue=queue.path) == wanted
+        states = Counter(app.state for app in apps)
+        told = chosen(found, Q + "app", queue=queue.path)
+        live = {"new": states["New"], "accepted": states["Accepted"]}
+        live |= {"running": states["Starting"] + states["Running"]}
+        live |= {name.lower(): states[name] for name in ("Completing", "Failing", "Resuming")}
+        assert {name: told.get(name, 0) for name in live} == live
+
+
+def positive(amounts: Mapping[str, float]) -> dict[str, float]:
+    """The amounts that are not zero."""
+    return {name: float(amount) for name, amount in amounts.items() if amount}
 
 
 @pytest.mark.remuda_rule("MET-16", "MET-17", "MET-18", "MET-34", "MET-20", "MET-21")

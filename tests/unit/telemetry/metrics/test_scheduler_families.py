@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from remuda.base.duration import MICROSECOND, MILLISECOND
-from remuda.config.process_limits import DEFAULT_LIMITS
+from remuda.config.process_limits import DEFAULT_LIMITS, MEMORY
 from remuda.core.messages import commands as c
 from remuda.core.messages.effects import AllocationNew
 from remuda.core.ports import NodesAnswer, NodesQuestion, PreemptionQuestion, first_will_do
@@ -292,10 +292,10 @@ def test_refusals_by_limits_are_counted_under_the_names_of_the_table() -> None:
     caller = Caller(leaf("a"), limits={**DEFAULT_LIMITS, "nodes": 1})
     scraper = Scraper(caller)
     name = S + "limit_hits_total"
-    assert chosen(scraper.samples(), name, "limit") == dict.fromkeys(DEFAULT_LIMITS, 0)
+    assert chosen(scraper.samples(), name, "limit") == dict.fromkeys([*DEFAULT_LIMITS, MEMORY], 0)
     for number in range(3):
         caller.node(f"n{number}", {"vcore": 1})
-    counts = {**dict.fromkeys(DEFAULT_LIMITS, 0), "nodes": 2}
+    counts = {**dict.fromkeys([*DEFAULT_LIMITS, MEMORY], 0), "nodes": 2}
     assert chosen(scraper.samples(), name, "limit") == counts
 
 

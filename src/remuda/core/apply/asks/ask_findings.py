@@ -19,7 +19,7 @@ from remuda.core.model.asks.class_queue import ClassQueue, LimitGroup
 from remuda.core.model.asks.request import Request
 from remuda.core.model.deadlines import SECOND_NS
 from remuda.core.model.decision import ApplicationLimitReached, NoRoom, Refusals, UserQuotaReached
-from remuda.core.model.finding import Finding, noted
+from remuda.core.model.finding import Finding
 from remuda.core.model.partition import Partition
 from remuda.core.model.queues.trackers import QueueTracker
 from remuda.core.model.vectors import Vector
@@ -83,7 +83,7 @@ def note_blocked(turn: Turn, partition: Partition, decision: NoRoom) -> None:
         _look_at(turn, partition, request, None)
         _waits(turn, request)
         if gate == gates.GANG:
-            request.log = noted(request.log, NO_GANG_QUOTA, 1, turn.now_ns)
+            turn.log(request, NO_GANG_QUOTA)
             continue
         _note_attempt(partition, request)
         if not class_queue.ask_class.urgent:
@@ -146,7 +146,7 @@ def _over_queue_quota(turn: Turn, partition: Partition, request: Request, left: 
     Implements: EVT-36. Rules: CYC-24, EVT-39.
     """
     _report_user_fits(turn, partition, request)
-    request.log = noted(request.log, NO_QUEUE_QUOTA, 1, turn.now_ns)
+    turn.log(request, NO_QUEUE_QUOTA)
     if request.fits_queue:
         request.fits_queue = False
         key, path = request.ask.allocation_key, request.application.queue_path
@@ -160,7 +160,7 @@ def _over_user_quota(turn: Turn, partition: Partition, request: Request, left: s
 
     Implements: EVT-38. Rules: CYC-24.
     """
-    request.log = noted(request.log, NO_USER_QUOTA, 1, turn.now_ns)
+    turn.log(request, NO_USER_QUOTA)
     if request.fits_user:
         request.fits_user = False
         key = request.ask.allocation_key
@@ -175,7 +175,7 @@ def note_refusals(turn: Turn, partition: Partition, request: Request, refusals: 
     Implements: SI-80. Rules: CYC-24, NOD-13, decision 3 of docs/spec.
     """
     for _, reason in refusals.now:
-        request.log = noted(request.log, reason, 1, turn.now_ns)
+        turn.log(request, reason)
     group = request.group
     if (
         group is not None
@@ -190,7 +190,7 @@ def note_refusals(turn: Turn, partition: Partition, request: Request, refusals: 
 
 def note_reason(turn: Turn, request: Request, reason: str) -> None:
     """Log why an ask cannot replace a placeholder. Rules: SI-80, CYC-24."""
-    request.log = noted(request.log, reason, 1, turn.now_ns)
+    turn.log(request, reason)
 
 
 def report_mismatch(
@@ -255,10 +255,10 @@ def _note_no_node(turn: Turn, partition: Partition, request: Request, decision: 
         node = partition.nodes.get(subject)
         if node is None:
             text = f"required node '{subject}' is not known"
-            request.log = noted(request.log, text, 1, turn.now_ns)
+            turn.log(request, text)
         elif not node.holds(ask_class.amounts):
             text = f"required node '{subject}' is too small"
-            request.log = noted(request.log, text, 1, turn.now_ns)
+            turn.log(request, text)
     _keep_finding(class_queue, decision, Finding(gate, subject, None, nodes, turn.now_ns))
 
 
@@ -284,11 +284,11 @@ def _note_preemption(turn: Turn, partition: Partition, request: Request, decisio
             and not request.preempt_due
             and partition.settings.config.preemption
         ):
-            request.log = noted(request.log, NOT_YET, 1, turn.now_ns)
+            turn.log(request, NOT_YET)
         return
     if attempt.ticket:
         return
-    request.log = noted(request.log, attempt.reason, 1, turn.now_ns)
+    turn.log(request, attempt.reason)
     node_id = request.required_node()
     tried_ns = request.tried_ns
     if node_id and (tried_ns is None or turn.now_ns >= tried_ns + PREDICATE_PAUSE_NS):

@@ -202,6 +202,7 @@ def remove_empty_queues(turn: Turn, partition: Partition) -> None:
         if kept or parent is None or queue.children or queue.applications:
             continue
         del parent.children[queue.name]
+        partition.waiting.shares_stale.pop(queue.path, None)
         partition.queue_count -= 1
         queue.path_up = ()  # it refers to the queue itself
         turn.cluster.counts.leave(counts_key(partition, queue), queue.counts)

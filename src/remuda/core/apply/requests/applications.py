@@ -19,6 +19,7 @@ from remuda.core.apply.queues.creation import creation_fault, make_queues
 from remuda.core.apply.queues.settings import apply_quota
 from remuda.core.apply.requests.partitions import use_node_order
 from remuda.core.apply.requests.releases import node_returns, note_removal, released_by_rm
+from remuda.core.apply.shortage import application_shortage
 from remuda.core.apply.tracking import usage_shrank
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
@@ -72,7 +73,7 @@ def update_applications(turn: Turn, command: UpdateApplications) -> None:
 def _add(turn: Turn, rm_id: str, record: NewApplication) -> Rejection | None:
     """Add one application; the first check that fails gives the verdict.
 
-    Implements: SI-20, SI-22, PLC-1, EVT-25. Rules: SI-21.
+    Implements: SI-20, SI-22, PLC-1, EVT-25. Rules: SI-21, EXT-39.
     """
     application_id = record.application_id
     partition = turn.cluster.partition(rm_id, record.partition)
@@ -88,7 +89,11 @@ def _add(turn: Turn, rm_id: str, record: NewApplication) -> Rejection | None:
         events.DETAILS_NONE,
         queue=submitted.queue_path,
     )
-    refusal = _refusal(partition, submitted) or _admit(turn, partition, submitted)
+    refusal = (
+        _refusal(partition, submitted)
+        or application_shortage(turn, partition, submitted)
+        or _admit(turn, partition, submitted)
+    )
     if refusal is None:
         return None
     reason, rule = refusal
@@ -148,11 +153,11 @@ def _admit(turn: Turn, partition: Partition, submitted: Submission) -> Refusal |
     """Put an application into a queue, or return why no queue takes it.
 
     An application that must be accepted goes to the recovery queue if no other takes it.
-    Implements: SI-25, PLC-35, PLC-60, PLC-71 (Ours), PLC-10, REC-4. Rules: SI-20.
+    Implements: SI-25, PLC-35, PLC-60, PLC-71 (Ours), PLC-10, REC-4. Rules: SI-20, EXT-33.
     """
-    tags = submitted.record.tags
+    record = submitted.record
     refusal = _find_leaf(turn, partition, submitted, place(partition, submitted))
-    if refusal is not None and forced(tags):
+    if refusal is not None and forced(record.tags) and _within(partition, record, RECOVERY_QUEUE):
         refusal = _find_leaf(turn, partition, submitted, Placement(RECOVERY_QUEUE))
     if refusal is not None:
         return refusal
@@ -171,7 +176,7 @@ def _find_leaf(
 ) -> Refusal | None:
     """Note the leaf that placement found, and make it if needed; or return why it cannot be used.
 
-    Implements: PLC-3, PLC-4, PLC-5. Rules: SI-14, SI-20 (5 to 9), SI-22.
+    Implements: PLC-3, PLC-4, PLC-5, EXT-33. Rules: SI-14, SI-20 (5 to 9), SI-22.
     """
     application_id = submitted.application_id
     path = placement.path
@@ -179,6 +184,10 @@ def _find_leaf(
     if not path:
         reason = f"failed to place application {application_id}: {placement.reason}"
         return Refusal(reason, placement.rule)
+    scope = submitted.record.within
+    if scope is not None and not _within(partition, submitted.record, path):
+        reason = f"queue {path} of partition {partition.name} is beyond the scope of its RM"
+        return Refusal(f"application {application_id}: {reason} ({scope.text()})", "EXT-33")
     fault = creation_fault(partition, path)
     if fault:
         reason = f"failed to create rule based queue {path} for application {application_id}"
@@ -197,6 +206,12 @@ def _find_leaf(
         _leave_unused(turn, partition, leaf)
         return Refusal(reason, rule)
     return None
+
+
+def _within(partition: Partition, record: NewApplication, path: str) -> bool:
+    """Whether a queue is in the scope that limits an application, if one does. Rules: EXT-33."""
+    scope = record.within
+    return scope is None or scope.includes(partition.rm_id, partition.name, path)
 
 
 def _order_refusal(submitted: Submission) -> Refusal | None:

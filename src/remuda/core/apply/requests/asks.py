@@ -17,6 +17,7 @@ from remuda.core.apply.asks.reservations import (
 )
 from remuda.core.apply.asks.retries import look_again_at_ask
 from remuda.core.apply.process_limits import ask_limits
+from remuda.core.apply.shortage import ask_shortage
 from remuda.core.apply.tracking import end_if_idle
 from remuda.core.apply.turn import Turn
 from remuda.core.messages import events
@@ -32,14 +33,20 @@ from remuda.core.model.vectors import TYPES_LIMIT
 
 
 def add_asks(turn: Turn, rm_id: str, asks: tuple[Ask, ...]) -> None:
-    """Add asks; the refused ones are answered together. Rules: SI-4, SI-31.
+    """Add asks; the refused ones are answered together. Rules: SI-4, SI-31, EXT-39.
 
     Emits: AsksRejected, EventRecord, ApplicationUpdated.
     """
+    if asks:
+        turn.cluster.managers[rm_id].asked = True
+    shortage = turn.cluster.shortage
     rejected: list[Rejection] = []
     for ask in asks:
         partition = turn.cluster.partition(rm_id, ask.partition)
         reason, rule = refusal(partition, ask)
+        if shortage and partition is not None and not reason:
+            application = partition.applications[ask.application_id]
+            reason, rule = ask_shortage(partition, application, ask, shortage)
         if partition is None or reason:
             rejected.append(Rejection(ask.allocation_key, reason, rule, ask.application_id))
         else:

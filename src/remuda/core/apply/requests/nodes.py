@@ -156,10 +156,14 @@ def _create(turn: Turn, partition: Partition, update: NodeUpdate) -> Refusal:
 def _create_refusal(partition: Partition, update: NodeUpdate) -> Refusal:
     """Return why a node is refused, apart from the allocations on it.
 
-    Implements: NODE-1. Rules: SI-12, SI-14, OBJ-8.
+    Implements: NODE-1. Rules: SI-12, SI-14, OBJ-8, EXT-33.
     """
     if not update.node_id:
         return Refusal("node ID is empty", "SI-12")
+    within = update.within
+    if within is not None and not within.has_partition(partition.rm_id, partition.name):
+        reason = f"partition {partition.name} is beyond the scope of its RM ({within.text()})"
+        return Refusal(f"node '{update.node_id}': {reason}", "EXT-33")
     if partition.state != states.ACTIVE:
         reason = f"partition {partition.name} is {partition.state}"
         return Refusal(f"{reason}: node '{update.node_id}' cannot be added", "OBJ-8")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from remuda.core.accounting.gangs import lose
+from remuda.core.accounting.gangs import lose_placeholder
 from remuda.core.accounting.history import book_history
 from remuda.core.accounting.usage import count_early, refund
 from remuda.core.apply.allocations.cancelled_swaps import cancel_swap, cancel_swaps
@@ -241,7 +241,7 @@ def _end(turn: Turn, partition: Partition, allocation: Allocation, detail: int) 
     _refund(turn, partition, allocation)
     usage_shrank(turn, partition, application, allocation.amounts.resource)
     if ask.placeholder:
-        lose(partition, application, ask.task_group, 1)
+        lose_placeholder(partition, allocation)
         count_early(partition, application)
     allocation_left(turn, partition, application, placeholder=ask.placeholder)
     turn.allocation_event(partition, allocation, events.REMOVE, detail)

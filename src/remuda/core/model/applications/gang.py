@@ -29,12 +29,13 @@ class TaskGroup:
 
     ``minimum``: the amounts of the first placeholder seen. ``count``: members asked for or
     recovered; ``replaced``: members that replaced their placeholders; ``timed_out``: members that
-    ended otherwise. ``free``: its placeholders without a release request, oldest first. ``order``:
-    its pending real asks.
+    ended otherwise; ``given_up``: how many of those still run, until the RM ended them (GANG-23).
+    ``free``: its placeholders without a release request, oldest first. ``order``: its pending real
+    asks.
     Implements: GANG-35.
     """
 
-    __slots__ = ("count", "free", "minimum", "name", "order", "replaced", "timed_out")
+    __slots__ = ("count", "free", "given_up", "minimum", "name", "order", "replaced", "timed_out")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -42,6 +43,7 @@ class TaskGroup:
         self.count: int = 0
         self.replaced: int = 0
         self.timed_out: int = 0
+        self.given_up: int = 0
         self.free: dict[str, Allocation] = {}
         self.order = AskOrder()
 
@@ -73,9 +75,23 @@ class TaskGroup:
         self.replaced += 1
         self.timed_out = min(self.timed_out, self.count - self.replaced)
 
-    def give_up(self, coming: int) -> None:
-        """Count as lost all members that are neither replaced nor in flight. Rules: GANG-23."""
+    def lose_placeholder(self, *, ordered: bool) -> None:
+        """Count a placeholder that ended, unless it was given up; ``ordered``: it was ordered out.
+
+        Rules: GANG-23, GANG-35.
+        """
+        if ordered and self.given_up:
+            self.given_up -= 1
+        else:
+            self.lose(1)
+
+    def give_up(self, coming: int, running: int) -> None:
+        """Count as lost all members that are neither replaced nor in flight.
+
+        ``running``: how many of them have a placeholder that still runs. Rules: GANG-23.
+        """
         self.timed_out = max(self.timed_out, self.count - self.replaced - coming)
+        self.given_up = running
 
 
 @final

@@ -65,12 +65,13 @@ class PastAsk:
 
 
 @final
-class _Table:
+class Table:
     """Rows in the order in which they were added, with a hash index.
 
     ``base``: how many rows were added to earlier tables. ``slots``: the hash index, with the number
     of a row plus 1, 0 for an empty slot. ``highest``: the highest next identity in the table.
     ``newest``: the arrival number of the newest application when the table was closed.
+    Rules: SI-34.
     """
 
     __slots__ = ("base", "count", "highest", "newest", "pieces", "slots")
@@ -148,8 +149,8 @@ class PastAsks:
         self.total: int = 0
         self.floor: int = 0
         self.newest: int = 0
-        self._old = _Table(0)
-        self._young = _Table(0)
+        self._old = Table(0)
+        self._young = Table(0)
 
     def put(self, application: int, key: str, past: PastAsk, newest: int) -> int:
         """Add an ask that ended, and return its place among all that ever ended.
@@ -205,7 +206,7 @@ class PastAsks:
         self.newest = max(self.newest, gone.newest)
         self._young.newest = newest
         self._old = self._young
-        self._young = _Table(self.total)
+        self._young = Table(self.total)
 
 
 def _mark(application: int, key: str) -> int:

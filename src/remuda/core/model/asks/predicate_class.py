@@ -23,7 +23,7 @@ _REACH_GROWTH: Final = 4
 _REACH_LIMIT: Final = 1_024
 
 # Shared by classes without questions, to save memory; never changed.
-_NO_NODES: Final[dict[str, Node]] = {}
+NO_NODES: Final[dict[str, Node]] = {}
 
 
 @final
@@ -62,7 +62,7 @@ class PredicateClass:
         self.lasting = lasting
         self.ask_classes: dict[int, AskClass] = {}
         self.ticket: int = 0
-        self.judged: dict[str, Node] = _NO_NODES
+        self.judged: dict[str, Node] = NO_NODES
         self.wanted: int = 0
         self.used: int = 0
         self.spread: int = 1
@@ -139,7 +139,7 @@ class PredicateClass:
             for node in self.judged.values():
                 node.verdicts.pop(run, None)
                 node.verdicts.pop(reserve, None)
-            self.judged = _NO_NODES
+            self.judged = NO_NODES
 
     def renew(self, number: int) -> None:
         """Make all verdicts so far void; ``number`` is the new number of the class.

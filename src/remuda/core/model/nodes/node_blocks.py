@@ -154,8 +154,9 @@ class Block(Part):
         Rules: NOD-20.
         """
         before = len(found)
-        for at, node in enumerate(self.nodes):
-            if fits(node.available, amounts) and self.entries[at] > low:
+        behind = bisect_right(self.entries, low) if low else 0
+        for node in self.nodes[behind:] if behind else self.nodes:
+            if fits(node.available, amounts):
                 found.append(node)
                 if len(found) == limit:
                     return

@@ -11,6 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from typing import Final, final
 
+from remuda.core.model.nodes.first_fits import FirstFits
 from remuda.core.model.nodes.node import Node
 from remuda.core.model.nodes.node_blocks import Block, Entry, Shelf
 from remuda.core.model.vectors import Amounts, fits, shortage
@@ -25,7 +26,7 @@ _END: Final[Entry] = (float("inf"), "")
 
 
 @final
-class _Position:
+class Position:
     """The block and entry of a node, and the capacity it is counted with."""
 
     __slots__ = ("block", "entry", "size")
@@ -57,22 +58,19 @@ class Extent:
 class NodeOrder:
     """The schedulable nodes of a partition by (score, node ID). Implements: NOD-15.
 
-    ``_found``: the result of the last search, for ``_wanted``. As long as no other node was put or
-    dropped, and the found node moved only forward, no node before it fits. So the next search for
-    the same amounts starts there. Any other change sets it to None. ``_recent`` and ``_at``: the
-    block and the index where a node was put last; similar nodes usually go to the same place, so it
-    is tried first. ``sizes``: the different capacities with the number of nodes, by the number of
-    the amounts; ``largest`` and ``smallest``: upper and lower bounds of the capacities.
+    ``_first_fits``: where searches for the amounts asked for last begin. ``_recent`` and ``_at``:
+    the block and the index where a node was put last; similar nodes usually go to the same place,
+    so it is tried first. ``sizes``: the different capacities with the number of nodes, by the
+    number of the amounts; ``largest`` and ``smallest``: upper and lower bounds of the capacities.
     """
 
     __slots__ = (
         "_at",
-        "_found",
+        "_first_fits",
         "_lows",
         "_positions",
         "_recent",
         "_shelves",
-        "_wanted",
         "largest",
         "score",
         "sizes",
@@ -88,9 +86,8 @@ class NodeOrder:
         shelf.lows.append(())
         self._shelves: list[Shelf] = [shelf]
         self._lows: list[Entry] = [()]
-        self._positions: dict[str, _Position] = {}
-        self._found: Node | None = None
-        self._wanted: Amounts | None = None
+        self._positions: dict[str, Position] = {}
+        self._first_fits = FirstFits()
         self.sizes: dict[int, tuple[Amounts, int]] = {}
         self.largest = Extent()
         self.smallest = Extent()
@@ -102,10 +99,11 @@ class NodeOrder:
         """Add a node or move it to where its score belongs. Implements: NOD-14."""
         entry: Entry = (self.score(node), node.node_id)
         place = self._positions.get(node.node_id)
+        if self._first_fits.known:
+            self._first_fits.moved(node, () if place is None else place.entry, entry)
         if place is None:
-            self._found = None
             self._count(node.total)
-            place = _Position(self._recent, entry, node.total)
+            place = Position(self._recent, entry, node.total)
             self._positions[node.node_id] = place
             self._insert(place, entry, node)
             return
@@ -123,12 +121,8 @@ class NodeOrder:
             # Its position stays the same, as usual for the node that is being packed.
             entries[at] = place.entry = entry
             self._at = at
-            if node is not self._found:
-                self._found = None
             block.cover(node)
             return
-        if node is not self._found or entry > old:
-            self._found = None
         del entries[at]
         del block.nodes[at]
         if not entries:
@@ -138,21 +132,24 @@ class NodeOrder:
     def end(self) -> None:
         """Break the references between shelves and blocks; the order has no nodes any more."""
         self._positions.clear()
+        self._first_fits.known.clear()
         for shelf in self._shelves:
             shelf.blocks = []
 
     def drop(self, node_id: str) -> None:
         """Remove a node; unknown IDs are ignored."""
-        self._found = None
         place = self._positions.pop(node_id, None)
         if place is not None:
             block = place.block
             at = bisect_left(block.entries, place.entry)
+            self._first_fits.dropped(block.nodes[at], place.entry)
             del block.entries[at]
             del block.nodes[at]
             block.tight = block.shelf.tight = False
             if not block.entries:
                 self._remove(block)
+            if not self._positions:
+                self._first_fits.known.clear()
             self._uncount(place.size)
 
     def has(self, node: Node) -> bool:
@@ -161,22 +158,26 @@ class NodeOrder:
 
     def first_fit(self, amounts: Amounts) -> Node | None:
         """Return the first node in order that fits. Implements: CYC-15, NOD-20."""
-        found = self._found
-        after: Node | None = None
-        if found is not None and self._wanted is amounts:
-            if fits(found.available, amounts):
-                return found
-            after = found
-            found = None
+        known = self._first_fits.known.get(amounts.number)
+        low: Entry = ()
+        if known is not None:
+            first = known.first()
+            if first is not None:
+                return first
+            low = known.low
         elif self._positions:
             # Usually the first node in order fits, and no search is needed.
-            found = self._shelves[0].blocks[0].nodes[0]
-        if found is None or not fits(found.available, amounts):
-            fitting = self.fitting(amounts, after, 1)
-            found = fitting[0] if fitting else None
-        self._found = found
-        self._wanted = amounts
-        return found
+            first = self._shelves[0].blocks[0].nodes[0]
+            if fits(first.available, amounts):
+                return first
+        fitting = self.fitting_behind(amounts, low, 1)
+        if fitting:
+            found = fitting[0]
+            self._first_fits.found(amounts, self._positions[found.node_id].entry, found)
+            return found
+        if known is not None:
+            del self._first_fits.known[amounts.number]
+        return None
 
     def fitting(self, amounts: Amounts, after: Node | None, limit: int) -> list[Node]:
         """Return the first nodes in order behind ``after`` that fit, at most ``limit``.
@@ -242,15 +243,20 @@ class NodeOrder:
         ]
 
     def missed(self) -> list[str]:
-        """Return the IDs of nodes that a search would wrongly skip, for checks."""
-        return [
-            node.node_id
+        """Return the IDs of nodes that a search would wrongly find or skip, for checks."""
+        nodes = [
+            (entry, node, block)
             for shelf in self._shelves
             for block in shelf.blocks
-            for node in block.nodes
-            for above in (shelf, block)
+            for entry, node in zip(block.entries, block.nodes, strict=True)
+        ]
+        skipped = [
+            node.node_id
+            for _, node, block in nodes
+            for above in (block.shelf, block)
             if above.misses(node)
         ]
+        return skipped + self._first_fits.missed([(entry, node) for entry, node, _ in nodes])
 
     def _count(self, size: Amounts) -> None:
         """Count a node among those of its size."""
@@ -280,7 +286,7 @@ class NodeOrder:
         for index in low:
             low[index] = min(low[index], have.get(index, 0))
 
-    def _insert(self, place: _Position, entry: Entry, node: Node) -> None:
+    def _insert(self, place: Position, entry: Entry, node: Node) -> None:
         """Insert a node into the block for its entry."""
         block = self._recent
         entries = block.entries

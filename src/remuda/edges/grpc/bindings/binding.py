@@ -144,6 +144,7 @@ class Binding:
         self.requests = Requests(
             core, self, reader, configure, limit, unpack_thread=surroundings.unpack_thread
         )
+        self.requests.scope = self._caller.places
         self._pump = asyncio.create_task(self.requests.run())
         self._pump.add_done_callback(partial(_mourn, self))
 
@@ -273,6 +274,7 @@ class Binding:
         self.dismiss(superseded(), None)
         self._carrier = carrier
         self._caller = caller()
+        self.requests.scope = self._caller.places
         self.parting = False
         self.conversation.retune(terms.limits)
         self.conversation.resume(received, now_ns())

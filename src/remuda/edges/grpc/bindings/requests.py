@@ -15,6 +15,7 @@ from functools import partial
 from typing import Final, Protocol, TypeAlias
 
 from remuda.base.errors import ProtocolError
+from remuda.base.scopes import Scope
 from remuda.edges.grpc.long_messages import LONG_BYTES, UnpackThread
 from remuda.runtime import requests
 from remuda.runtime.errors import LoopStoppedError, NotRegisteredError
@@ -87,7 +88,9 @@ class Requests:
         bytes_limit: of frames that may wait here before nothing more is read.
         unpack_thread: where long frames are translated.
 
-    Rules: EXT-3, EXT-4, EXT-20, EXT-21, SI-2, SI-6.
+    ``scope``: that of the caller whose stream carries the session: requests in frames that come now
+    reach nothing else; None: everything.
+    Rules: EXT-3, EXT-4, EXT-20, EXT-21, EXT-33, SI-2, SI-6.
     """
 
     def __init__(
@@ -109,7 +112,8 @@ class Requests:
         self._configure = configure
         self._bytes_limit = bytes_limit
         self._reader = reader
-        self._waiting: deque[tuple[RmArrival, int]] = deque()
+        self.scope: Scope | None = None
+        self._waiting: deque[tuple[RmArrival, int, Scope | None]] = deque()
         self._bytes = 0
         self._changed = asyncio.Event()
         # The request in front, if it was translated already and there was no room for it.
@@ -121,7 +125,7 @@ class Requests:
         if at_once and self._done_at_once(arrival):
             return
         size += _FRAME_BYTES
-        self._waiting.append((arrival, size))
+        self._waiting.append((arrival, size, self.scope))
         self._bytes += size
         self._changed.set()
 
@@ -142,8 +146,8 @@ class Requests:
             while not self._waiting:
                 self._changed.clear()
                 await self._changed.wait()
-            arrival, size = self._waiting[0]
-            await self._deal(arrival, size)
+            arrival, size, scope = self._waiting[0]
+            await self._deal(arrival, size, scope)
             self._waiting.popleft()
             self._bytes -= size
             self._changed.set()
@@ -163,7 +167,7 @@ class Requests:
         if name is None:
             return False
         try:
-            command = self._command(frame, name)
+            command = self._command(frame, name, self.scope)
             if not self._core.try_submit(command, self._owner.check_current):
                 self._translated = command
                 return False
@@ -176,13 +180,13 @@ class Requests:
         self._owner.applied(arrival.number)
         return True
 
-    async def _deal(self, arrival: RmArrival, size: int) -> None:
+    async def _deal(self, arrival: RmArrival, size: int, scope: Scope | None) -> None:
         try:
             if arrival.number == 0:
                 assert arrival.frame is not None
                 await self._owner.leave(arrival.frame.goodbye)
                 return
-            await self._carry_out(arrival, size)
+            await self._carry_out(arrival, size, scope)
         except LoopStoppedError:
             return
         except RefusedError as refusal:
@@ -195,7 +199,7 @@ class Requests:
         )
         self._owner.reply("request_error", error.SerializeToString())
 
-    async def _carry_out(self, arrival: RmArrival, size: int) -> None:
+    async def _carry_out(self, arrival: RmArrival, size: int, scope: Scope | None) -> None:
         """Do what a frame asks for. Raises: RefusedError, LoopStoppedError."""
         if arrival.fault:
             if arrival.field in frames.REQUESTS:
@@ -213,13 +217,14 @@ class Requests:
         elif arrival.field in frames.REQUESTS:
             command, self._translated = self._translated, None
             if command is None and size >= LONG_BYTES:
-                command = await self._unpack_thread.run(partial(self._command, frame, name))
-            await self._submit(command or self._command(frame, name))
+                translate = partial(self._command, frame, name, scope)
+                command = await self._unpack_thread.run(translate)
+            await self._submit(command or self._command(frame, name, scope))
         else:
             self._owner.answered(frame)
 
-    def _command(self, frame: ext.RMFrame, name: str) -> requests.Request:
-        """Translate a request. Raises: RefusedError."""
+    def _command(self, frame: ext.RMFrame, name: str, scope: Scope | None) -> requests.Request:
+        """Translate a request of a caller with this scope. Raises: RefusedError."""
         classed = frame.classed_allocation if name == "classed_allocation" else None
         request = getattr(frame, name) if classed is None else classed.request
         self._refuse_other_rm(request.rmID)
@@ -228,9 +233,11 @@ class Requests:
                 return self._reader.allocations(classed.request, classed.classes)
             if name == "allocation":
                 return self._reader.allocations(frame.allocation)
-            if name == "node":
-                return self._reader.nodes(frame.node)
-            return self._reader.applications(frame.application)
+            read = self._reader
+            found = (
+                read.nodes(frame.node) if name == "node" else read.applications(frame.application)
+            )
+            return found if scope is None else requests.limited(found, scope)
         except MessageTooLargeError as error:
             raise RefusedError(ext.RequestError.TOO_LARGE, str(error)) from None
         except ProtocolError as error:

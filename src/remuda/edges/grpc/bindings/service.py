@@ -111,7 +111,7 @@ class SessionService:
         if hello is None:
             return
         try:
-            caller().require_rm(_rm_id(hello))
+            caller().require_registration(_rm_id(hello), hello.register.config)
         except RefusalError as refusal:
             await abort(context, refusal)
         carrier = StreamCarrier(context, self._around.unpack_thread)

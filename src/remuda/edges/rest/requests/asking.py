@@ -12,6 +12,7 @@ from dataclasses import field
 from typing import Protocol, TypeVar, cast
 
 from remuda.base.message import message
+from remuda.base.scopes import Scope
 from remuda.core.messages.queries import (
     PartitionsQuery,
     PartitionView,
@@ -21,6 +22,7 @@ from remuda.core.messages.queries import (
 )
 from remuda.core.messages.rows import Rows
 from remuda.edges.rest.requests.errors import PARTITION_NOT_FOUND, QUEUE_NOT_FOUND, ApiError
+from remuda.edges.rights import Identity
 from remuda.runtime.rows import rows
 
 T = TypeVar("T")
@@ -45,7 +47,10 @@ class Asked:
 
     ``accept``: the header of that name; ``known``: ``If-None-Match``, the tags of what the client
     has already (REST-124); ``body``: only that of a POST is read. ``peer``: whose connection it
-    is, without the port (EVT-118).
+    is, without the port (EVT-118). ``caller``: the name of a known caller, else the peer.
+    ``scope``: of what the caller may read; None: everything. ``identity``: of a known caller.
+    ``headers``: those that say who calls and from where, by name in small letters, as far as they
+    were sent.
     Implements: REST-10.
     """
 
@@ -55,6 +60,10 @@ class Asked:
     body: bytes = b""
     known: str = ""
     peer: str = ""
+    caller: str = ""
+    scope: Scope | None = None
+    identity: Identity | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def partition(self) -> str:
@@ -65,6 +74,10 @@ class Asked:
     def rm_id(self) -> str:
         """Which RM's partition is meant; empty: the first by RM ID. Implements: REST-21."""
         return self.options.get("rm", "")
+
+    def sees(self, partition: str, queue: str = "") -> bool:
+        """Whether the caller may read about a queue; "": about its partition. Rules: EXT-32."""
+        return self.scope is None or self.scope.includes(self.rm_id, partition, queue)
 
 
 async def ask(views: Views, query: Query) -> View:
@@ -98,11 +111,11 @@ async def ask_partitions(views: Views) -> list[PartitionView]:
     return await ask_rows(views, PartitionsQuery(), PartitionView)
 
 
-async def require_partition(views: Views, asked: Asked) -> None:
-    """Go on only if the partition exists. Raises: ApiError."""
+async def require_partition(views: Views, asked: Asked) -> PartitionView:
+    """Return the partition that is meant. Raises: ApiError if it does not exist."""
     for view in await ask_partitions(views):
         if view.name == asked.partition and asked.rm_id in ("", view.rm_id):
-            return
+            return view
     raise ApiError(404, PARTITION_NOT_FOUND)
 
 

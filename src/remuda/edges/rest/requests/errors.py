@@ -6,6 +6,8 @@ Implements: REST-13.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -19,6 +21,7 @@ NODE_NOT_FOUND: Final = "Node not found"
 USER_NOT_FOUND: Final = "User not found"
 GROUP_NOT_FOUND: Final = "Group not found"
 PREEMPTION_NOT_FOUND: Final = "Preemption not found"
+FILE_NOT_FOUND: Final = "There is no such file of the web interface"
 HEALTH_NOT_FOUND: Final = "Health check is not available"
 MANAGER_NOT_FOUND: Final = "Resource manager not found"
 BAD_USER_NAME: Final = "Invalid user name"
@@ -37,6 +40,10 @@ BODY_TOO_SLOW: Final = "Request body did not arrive in time"
 NOBODY_KNOWN: Final = "Unknown caller: a token of an identity is needed"
 ADMIN_NEEDED: Final = "The role of an administrator is needed"
 PROFILE_RUNNING: Final = "A profile is being taken; try again when it is done"
+SCARCE_MEMORY: Final = "The scheduler runs short of memory; ask for less, or try again later"
+ASK_NOT_FOUND: Final = "Ask not found"
+CALLER_BUSY: Final = "Another question of the caller is being answered; try again when it is done"
+NO_COPIES: Final = "The scheduler cannot be copied on this machine, so nothing can be tried out"
 LOOKED_JUST_NOW: Final = "All objects were looked at less than a minute ago; try again later"
 
 # What the query option ``status`` may ask for, in the order in which it is listed (REST-13).
@@ -61,13 +68,23 @@ class ErrorBody(msgspec.Struct):
 
 
 class ApiError(Exception):
-    """A request that cannot be answered: HTTP status, text of the catalogue, cause if known."""
+    """A request that cannot be answered: HTTP status, text of the catalogue, cause if known.
 
-    def __init__(self, status: int, text: str, cause: str = "") -> None:
+    ``headers``: of the answer.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        text: str,
+        cause: str = "",
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         super().__init__(text)
         self.status = status
         self.text = text
         self.cause = cause
+        self.headers = headers
 
     def body(self) -> ErrorBody:
         """Return the JSON body; ``description`` names the cause when there is one."""

@@ -44,6 +44,7 @@ from remuda.edges.rest.requests.errors import (
     check_queue_path,
 )
 from remuda.edges.rest.requests.paging import Page, counted, page_of
+from remuda.edges.rest.requests.reach import Reach
 from remuda.edges.rest.shapes import dao
 from remuda.edges.rest.text import units as unit_text
 from remuda.edges.rest.text.long_lists import ONE_LINE, Items, long_text, pieces
@@ -90,7 +91,8 @@ async def applications_by_state(views: Views, asked: Asked) -> object:
     chosen = wanted.page.cut(keys)
     headers = counted(len(keys))
     if len(chosen) > PORTION:
-        return Stream(_pieces(views, asked, wanted, chosen), dao.JSON_TYPE, headers=headers)
+        text = _pieces(views, asked, wanted, chosen)
+        return Stream(text, dao.JSON_TYPE, headers=headers, large=True)
     found = await _portion(views, asked, wanted, chosen)
     units = array(ONE_LINE, unit_text.applications(ONE_LINE, found, views, wanted.page))
     return await long_text(views, units, headers)
@@ -148,12 +150,18 @@ PENDING_PATH: Final = "/ws/v1/partition/{partition}/application/{application}/pe
 
 APPLICATION_ROUTES: Final[Mapping[str, Endpoint]] = {
     "/ws/v1/partition/{partition}/queue/{queue}/application/{application}": Endpoint(
-        queue_application
+        queue_application, reach=Reach.QUEUE
     ),
-    "/ws/v1/partition/{partition}/queue/{queue}/pending": Endpoint(queue_pending),
-    "/ws/v1/partition/{partition}/application/{application}": Endpoint(application),
-    PENDING_PATH: Endpoint(application_pending),
-    "/ws/v1/partition/{partition}/applications/{state}": Endpoint(applications_by_state),
+    "/ws/v1/partition/{partition}/queue/{queue}/pending": Endpoint(
+        queue_pending, reach=Reach.QUEUE
+    ),
+    "/ws/v1/partition/{partition}/application/{application}": Endpoint(
+        application, reach=Reach.APPLICATION
+    ),
+    PENDING_PATH: Endpoint(application_pending, reach=Reach.APPLICATION),
+    "/ws/v1/partition/{partition}/applications/{state}": Endpoint(
+        applications_by_state, reach=Reach.PARTITION
+    ),
 }
 
 
@@ -191,7 +199,10 @@ def _include(asked: Asked) -> tuple[str, ...]:
 
 
 async def _find(views: Views, asked: Asked, include: Sequence[str], queue: str) -> ApplicationView:
-    """Return the application that the path names. Raises: ApiError if there is none."""
+    """Return the application that the path names. Raises: ApiError if there is none.
+
+    There is none for a caller whose scope does not include its queue. Rules: EXT-32.
+    """
     query = ApplicationQuery(
         asked.partition,
         asked.path["application"],
@@ -201,7 +212,8 @@ async def _find(views: Views, asked: Asked, include: Sequence[str], queue: str) 
         rm_id=asked.rm_id,
     )
     for view in await ask_rows(views, query, ApplicationView):
-        return view
+        if asked.sees(asked.partition, view.queue):
+            return view
     raise ApiError(404, APPLICATION_NOT_FOUND)
 
 

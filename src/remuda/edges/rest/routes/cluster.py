@@ -9,6 +9,7 @@ from remuda.core.messages.health_queries import PartitionCountsQuery, PartitionC
 from remuda.edges.rest.requests.asking import Asked, Views
 from remuda.edges.rest.requests.endpoint import Endpoint, Routes
 from remuda.edges.rest.requests.paging import paged
+from remuda.edges.rest.requests.reach import Reach
 from remuda.edges.rest.shapes.objects import Shape
 from remuda.runtime.roster import RmStatus, Roster
 from remuda.runtime.rows import rows
@@ -57,13 +58,13 @@ class Clusters:
             for each in partitions
         ]
 
-    async def answer(self, views: Views, _: Asked) -> object:
-        """One element for each partition. Implements: REST-23."""
-        return await self.shown(views)
+    async def answer(self, views: Views, asked: Asked) -> object:
+        """One element for each partition the caller may see. Implements: REST-23. Rules: EXT-32."""
+        return [each for each in await self.shown(views) if asked.sees(each.partition)]
 
     def routes(self) -> Routes:
         """Return the route."""
-        return {"/ws/v1/clusters": Endpoint(paged(self.answer))}
+        return {"/ws/v1/clusters": Endpoint(paged(self.answer), reach=Reach.PARTITIONS)}
 
 
 def _build(status: RmStatus) -> dict[str, str]:

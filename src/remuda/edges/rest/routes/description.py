@@ -1,7 +1,7 @@
 """The description of the HTTP API: a document, a page to try it, and a first page.
 
 The pages and their files are part of the package. They load nothing from elsewhere, and their
-content security policy makes browsers enforce that. Rules: REST-123, WEB-3.
+content security policy makes browsers enforce that. Rules: REST-123.
 """
 
 from __future__ import annotations
@@ -46,15 +46,8 @@ def _part(name: str, media_type: str) -> Handler:
     return part
 
 
-async def to_start(_views: Views, _asked: Asked) -> object:
-    """Where the web interface will be: the first page meanwhile. Implements: WEB-3."""
-    headers = {**_PAGE_HEADERS, "Location": "../"}
-    return Body(b"", "text/html; charset=utf-8", cors=False, headers=headers, status=302)
-
-
 DESCRIPTION_ROUTES: Final[Mapping[str, Endpoint]] = {
     "/": Endpoint(_part("start.html", "text/html; charset=utf-8")),
-    "/ui/": Endpoint(to_start),
     "/ws/v1/openapi.json": Endpoint(document),
     "/ws/v1/docs": Endpoint(_part("page.html", "text/html; charset=utf-8")),
     "/ws/v1/docs/page.css": Endpoint(_part("page.css", "text/css; charset=utf-8")),

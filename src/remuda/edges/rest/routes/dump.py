@@ -223,7 +223,7 @@ def dump_routes(dump: StateDump) -> Routes:
         first = await anext(pieces)
         return Stream(_after(first, pieces), dao.JSON_TYPE)
 
-    endpoint = Endpoint(state_dump)
+    endpoint = Endpoint(state_dump, large=True)
     return {"/ws/v1/fullstatedump": endpoint, "/debug/fullstatedump": endpoint}
 
 

@@ -22,6 +22,7 @@ from remuda.edges.rest.requests.errors import (
     ApiError,
 )
 from remuda.edges.rest.requests.numbers import count_option, whole_number, wrong
+from remuda.edges.rest.requests.reach import Reach
 from remuda.edges.rest.routes.applications import PENDING_PATH, application_pending
 from remuda.edges.rest.shapes import dao
 from remuda.si.pb import si_pb2 as si
@@ -53,9 +54,9 @@ def event_routes(events: EventSystem) -> Routes:
     Implements: REST-41, REST-42, REST-89.
     """
     return {
-        "/ws/v1/events/batch": Endpoint(partial(_batch, events)),
-        "/ws/v1/events/stream": Endpoint(partial(_stream, events), plain=True),
-        PENDING_PATH: Endpoint(partial(_pending, events)),
+        "/ws/v1/events/batch": Endpoint(partial(_batch, events), reach=Reach.RECORDS),
+        "/ws/v1/events/stream": Endpoint(partial(_stream, events), plain=True, reach=Reach.RECORDS),
+        PENDING_PATH: Endpoint(partial(_pending, events), reach=Reach.APPLICATION),
     }
 
 
@@ -239,7 +240,10 @@ def _enveloped(asked: Asked) -> bool:
 
 
 def _selection(asked: Asked) -> Selection:
-    """Return what records are wanted. Raises: ApiError 400. Rules: EVT-131."""
+    """Return what records are wanted and may be seen.
+
+    Raises: ApiError 400. Rules: EVT-131, EXT-32.
+    """
     options = asked.options
     return Selection(
         kind=_choice(options.get("type", ""), "type", _KINDS),
@@ -247,6 +251,7 @@ def _selection(asked: Asked) -> Selection:
         object_id=options.get("objectID", ""),
         reference_id=options.get("referenceID", ""),
         since_ns=whole_number(options.get("since", "") or "0", "since"),
+        scope=asked.scope,
     )
 
 

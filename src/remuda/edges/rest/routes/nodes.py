@@ -12,11 +12,9 @@ from remuda.edges.rest.requests.asking import Asked, Views, ask_partitions, ask_
 from remuda.edges.rest.requests.endpoint import Endpoint
 from remuda.edges.rest.requests.errors import NODE_NOT_FOUND, PARTITION_NOT_FOUND, ApiError
 from remuda.edges.rest.requests.paging import paged
+from remuda.edges.rest.requests.reach import DEFAULT_PARTITION, Reach
 from remuda.edges.rest.shapes import dao
 from remuda.edges.rest.shapes.utilisation import dominant_utilization, partition_utilization
-
-# The partition that the route without one is about (REST-86).
-_DEFAULT: Final = "default"
 
 
 async def node(views: Views, asked: Asked) -> object:
@@ -32,16 +30,18 @@ async def node_utilization(views: Views, asked: Asked) -> object:
 
     Implements: REST-44.
     """
-    found = await _loads(views, NodeLoadsQuery(_DEFAULT, asked.rm_id))
+    found = await _loads(views, NodeLoadsQuery(DEFAULT_PARTITION, asked.rm_id))
     if found is None:
         raise ApiError(500, PARTITION_NOT_FOUND)
     return await asyncio.to_thread(dominant_utilization, found)
 
 
-async def node_utilizations(views: Views, _: Asked) -> object:
-    """How full the nodes of all partitions are of each type. Implements: REST-45."""
+async def node_utilizations(views: Views, asked: Asked) -> object:
+    """How full the nodes of partitions are of each type. Implements: REST-45. Rules: EXT-32."""
     utilizations: list[object] = []
     for view in await ask_partitions(views):
+        if not asked.sees(view.name):
+            continue
         found = await _loads(views, NodeLoadsQuery(view.name, view.rm_id))
         if found is not None:
             dressed = asyncio.to_thread(partition_utilization, view.rm_id, view.name, found)
@@ -56,7 +56,9 @@ async def _loads(views: Views, query: NodeLoadsQuery) -> NodeLoadsView | None:
 
 
 NODE_ROUTES: Final[Mapping[str, Endpoint]] = {
-    "/ws/v1/partition/{partition}/node/{node}": Endpoint(node),
-    "/ws/v1/scheduler/node-utilization": Endpoint(node_utilization),
-    "/ws/v1/scheduler/node-utilizations": Endpoint(paged(node_utilizations)),
+    "/ws/v1/partition/{partition}/node/{node}": Endpoint(node, reach=Reach.PARTITION),
+    "/ws/v1/scheduler/node-utilization": Endpoint(node_utilization, reach=Reach.PARTITION),
+    "/ws/v1/scheduler/node-utilizations": Endpoint(
+        paged(node_utilizations), reach=Reach.PARTITIONS
+    ),
 }

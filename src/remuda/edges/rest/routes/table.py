@@ -12,6 +12,7 @@ import asyncio
 import os
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from remuda.base.errors import ERROR
@@ -64,6 +65,7 @@ from remuda.edges.rest.requests.errors import (
 from remuda.edges.rest.requests.negotiation import prefers_json
 from remuda.edges.rest.requests.numbers import count_option, whole_number
 from remuda.edges.rest.requests.paging import page_of, paged
+from remuda.edges.rest.requests.reach import Reach
 from remuda.edges.rest.routes.applications import APPLICATION_ROUTES, application_items
 from remuda.edges.rest.routes.nodes import NODE_ROUTES
 from remuda.edges.rest.shapes import configuration as config_shapes
@@ -83,9 +85,9 @@ _USUAL: Final = 100
 _MOST: Final = 1_000
 
 
-async def partitions(views: Views, _: Asked) -> object:
-    """All partitions. Implements: REST-28."""
-    return [dao.partition(view) for view in await ask_partitions(views)]
+async def partitions(views: Views, asked: Asked) -> object:
+    """All partitions that the caller may see. Implements: REST-28. Rules: EXT-32."""
+    return [dao.partition(view) for view in await ask_partitions(views) if asked.sees(view.name)]
 
 
 async def queues(views: Views, asked: Asked) -> object:
@@ -213,26 +215,29 @@ async def validate(views: Views, asked: Asked) -> object:
     return ValidateConfResponse(allowed=True)
 
 
+_of_partition = partial(Endpoint, reach=Reach.PARTITION)
+_of_queue = partial(Endpoint, reach=Reach.QUEUE)
+
 ROUTES: Final[Mapping[str, Endpoint]] = {
     **APPLICATION_ROUTES,
     **NODE_ROUTES,
     "/ws/v1/config": Endpoint(conditional(configuration)),
     "/ws/v1/validate-conf": Endpoint(validate, body_limit=VALIDATION_LIMIT),
-    "/ws/v1/partitions": Endpoint(paged(partitions)),
-    "/ws/v1/partition/{partition}/placementrules": Endpoint(paged(placement_rules)),
-    "/ws/v1/partition/{partition}/queues": Endpoint(conditional(queues)),
-    "/ws/v1/partition/{partition}/queue/{queue}": Endpoint(conditional(queue)),
-    "/ws/v1/partition/{partition}/nodes": Endpoint(nodes),
-    "/ws/v1/partition/{partition}/queue/{queue}/applications": Endpoint(applications),
-    "/ws/v1/partition/{partition}/queue/{queue}/applications/{state}": Endpoint(
+    "/ws/v1/partitions": Endpoint(paged(partitions), reach=Reach.PARTITIONS),
+    "/ws/v1/partition/{partition}/placementrules": _of_partition(paged(placement_rules)),
+    "/ws/v1/partition/{partition}/queues": _of_partition(conditional(queues)),
+    "/ws/v1/partition/{partition}/queue/{queue}": _of_queue(conditional(queue)),
+    "/ws/v1/partition/{partition}/nodes": _of_partition(nodes),
+    "/ws/v1/partition/{partition}/queue/{queue}/applications": _of_queue(applications),
+    "/ws/v1/partition/{partition}/queue/{queue}/applications/{state}": _of_queue(
         applications_by_state
     ),
-    "/ws/v1/partition/{partition}/preemptions": Endpoint(preemptions),
-    "/ws/v1/partition/{partition}/preemption/{number}": Endpoint(preemption),
-    "/ws/v1/partition/{partition}/usage/users": Endpoint(paged(users)),
-    "/ws/v1/partition/{partition}/usage/user/{name}": Endpoint(user),
-    "/ws/v1/partition/{partition}/usage/groups": Endpoint(paged(groups)),
-    "/ws/v1/partition/{partition}/usage/group/{name}": Endpoint(group),
+    "/ws/v1/partition/{partition}/preemptions": _of_partition(preemptions),
+    "/ws/v1/partition/{partition}/preemption/{number}": _of_partition(preemption),
+    "/ws/v1/partition/{partition}/usage/users": _of_partition(paged(users)),
+    "/ws/v1/partition/{partition}/usage/user/{name}": _of_partition(user),
+    "/ws/v1/partition/{partition}/usage/groups": _of_partition(paged(groups)),
+    "/ws/v1/partition/{partition}/usage/group/{name}": _of_partition(group),
 }
 
 

@@ -41,6 +41,7 @@ from remuda.edges.rest.shapes.objects import (
     ResourceHistory,
     StateLogEntry,
 )
+from remuda.insight.explanation import NodeCounts
 
 # From here on not every whole number is a float of its own.
 _EXACT: Final = 2**53
@@ -288,7 +289,7 @@ def finding(view: RequestView) -> Finding | None:
         subject=found.subject,
         requested={} if found.requested == view.resource else plain(found.requested),
         available=None if found.available is None else plain(found.available),
-        nodes=None if found.nodes is None else _tally(found.nodes),
+        nodes=None if found.nodes is None else node_summary(found.nodes),
         since=found.since_ns,
         last_occurrence=found.last_ns,
         count=found.looks,
@@ -297,7 +298,8 @@ def finding(view: RequestView) -> Finding | None:
     )
 
 
-def _tally(view: NodeSummaryView) -> NodeSummary:
+def node_summary(view: NodeSummaryView | NodeCounts) -> NodeSummary:
+    """Return why how many nodes did not take an ask. Rules: REST-127."""
     return NodeSummary(
         total=view.total,
         draining=view.draining,

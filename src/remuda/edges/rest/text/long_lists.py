@@ -44,7 +44,8 @@ async def long_text(
     headers = headers or {}
     if begun.endswith(b"\n"):
         return Body(begun, dao.JSON_TYPE, headers=headers, by_accept=False)
-    return Stream(_going_on(begun, ended, core), dao.JSON_TYPE, headers=headers)
+    rest = _going_on(begun, ended, core)
+    return Stream(rest, dao.JSON_TYPE, headers=headers, large=True)
 
 
 async def pieces(core: Views, units: Iterator[bytes]) -> AsyncIterator[bytes]:

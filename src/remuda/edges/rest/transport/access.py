@@ -36,16 +36,20 @@ from remuda.telemetry.audit.records import (
     no_audit,
 )
 
-# Probes have no token. The description of the API and the first page show nothing of the cluster,
-# and a browser must get the page before anybody can type a token into it.
-_OPEN: Final = frozenset({"/", "/ui/", "/livez", "/readyz", "/healthz", "/ws/v1/openapi.json"})
-_OPEN_BELOW: Final = "/ws/v1/docs"
+# Probes have no token. The description of the API, the first page and the files of the web
+# interface show nothing of the cluster, and a browser must get a page before anybody can type a
+# token into it.
+_OPEN: Final = frozenset({"/", "/livez", "/readyz", "/healthz", "/ws/v1/openapi.json"})
+_OPEN_BELOW: Final = ("/ws/v1/docs", "/ui")
 
 # Stacks, profiles and dumps (REST-55).
 _FOR_ADMINS: Final = frozenset({"/ws/v1/stack", "/ws/v1/fullstatedump"})
 _FOR_ADMINS_BELOW: Final = "/debug/"
 
 _SCHEME: Final = "bearer"
+
+# Where a request has the identity of its caller, once that is known.
+_CALLER: Final = "remuda.caller"
 
 # How the paths of state dumps end, and the statuses of answers to what is no path or no request.
 _DUMP_END: Final = "/fullstatedump"
@@ -59,7 +63,7 @@ def is_for_admins(path: str) -> bool:
 
 def is_open(path: str) -> bool:
     """Whether a path is open to everybody, for all settings."""
-    return path in _OPEN or path == _OPEN_BELOW or path.startswith(_OPEN_BELOW + "/")
+    return path in _OPEN or any(path == top or path.startswith(top + "/") for top in _OPEN_BELOW)
 
 
 def read_readers(path: Path | None, *, again: bool = False) -> AccessRules:
@@ -83,6 +87,30 @@ def read_readers(path: Path | None, *, again: bool = False) -> AccessRules:
 def may_read(identity: Identity) -> bool:
     """Whether an identity may use the HTTP API at all."""
     return identity.read or identity.admin
+
+
+def caller_of(request: Request) -> Identity | None:
+    """Return the known caller of a request; None: callers are not checked."""
+    found = request.scope.get(_CALLER)
+    assert found is None or isinstance(found, Identity)
+    return found
+
+
+def record_request(
+    audit: Audit, what: str, request: Request, caller: Identity | None, refusal: str = ""
+) -> None:
+    """Put a request into the audit log. Rules: EXT-26."""
+    client = request.client
+    audit(
+        Record(
+            what,
+            REFUSED if refusal else DONE,
+            "" if caller is None else caller.name,
+            origin="" if client is None else address_text((client.host, client.port)),
+            target=request.scope["path"],
+            reason=refusal,
+        )
+    )
 
 
 class Guard:
@@ -125,7 +153,7 @@ class Guard:
     ) -> None:
         if request.method != "OPTIONS" and is_for_admins(request.scope["path"]):
             send = self._watched(request, caller, send)
-        await self._app(request.scope, receive, send)
+        await self._app({**request.scope, _CALLER: caller}, receive, send)
 
     async def _caller(self, request: Request) -> tuple[Found | None, str]:
         """Return who calls, and what to add to the challenge if nobody known does.
@@ -146,7 +174,7 @@ class Guard:
 
     def _not_accepted(self, request: Request, error: RefusedTokenError) -> Response:
         """Return the refusal of a token that is not accepted, for now or at all. Rules: EXT-29."""
-        self._record(AUTHENTICATE, request, None, error.text)
+        record_request(self._audit, AUTHENTICATE, request, None, error.text)
         headers = {"WWW-Authenticate": 'Bearer realm="remuda"'}
         if isinstance(error, LockedOutError):
             headers["Retry-After"] = str(max(1, math.ceil(error.seconds)))
@@ -156,11 +184,11 @@ class Guard:
 
     def _refusal(self, request: Request, caller: Identity | None, wrong: str) -> Response | None:
         if caller is None:
-            self._record(AUTHENTICATE, request, None, "nobody known calls")
+            record_request(self._audit, AUTHENTICATE, request, None, "nobody known calls")
             challenge = f'Bearer realm="remuda"{wrong}'
             return _response(ApiError(401, NOBODY_KNOWN), {"WWW-Authenticate": challenge})
         if not caller.admin and is_for_admins(request.scope["path"]):
-            self._record(AUTHORIZE, request, caller, "is no administrator")
+            record_request(self._audit, AUTHORIZE, request, caller, "is no administrator")
             return _response(ApiError(403, ADMIN_NEEDED), {})
         return None
 
@@ -176,28 +204,12 @@ class Guard:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 if status < 300:
-                    self._record(what, request, caller)
+                    record_request(self._audit, what, request, caller)
                 elif status not in _NO_ANSWERS:
-                    self._record(what, request, caller, f"HTTP status {status}")
+                    record_request(self._audit, what, request, caller, f"HTTP status {status}")
             await send(message)
 
         return watched
-
-    def _record(
-        self, what: str, request: Request, caller: Identity | None, refusal: str = ""
-    ) -> None:
-        """Put a request into the audit log. Rules: EXT-26."""
-        client = request.client
-        self._audit(
-            Record(
-                what,
-                REFUSED if refusal else DONE,
-                "" if caller is None else caller.name,
-                origin="" if client is None else address_text((client.host, client.port)),
-                target=request.scope["path"],
-                reason=refusal,
-            )
-        )
 
 
 def _nothing_to_end() -> None:

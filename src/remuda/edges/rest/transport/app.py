@@ -11,6 +11,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from functools import partial
 from time import perf_counter_ns
 from typing import Final, TypeAlias
@@ -28,18 +29,31 @@ from remuda.edges.addresses import source
 from remuda.edges.callers import KnownCallers
 from remuda.edges.rest.requests.asking import Asked, Views
 from remuda.edges.rest.requests.endpoint import Body, Endpoint, Routes, Shown, Stream
-from remuda.edges.rest.requests.errors import BODY_TOO_LARGE, NOT_RUNNING, UNEXPECTED, ApiError
+from remuda.edges.rest.requests.errors import (
+    BODY_TOO_LARGE,
+    NOT_RUNNING,
+    SCARCE_MEMORY,
+    UNEXPECTED,
+    ApiError,
+)
+from remuda.edges.rest.requests.reach import require_scope
 from remuda.edges.rest.routes.description import DESCRIPTION_ROUTES
+from remuda.edges.rest.routes.interface import INTERFACE_ROUTES
 from remuda.edges.rest.routes.table import ROUTES
 from remuda.edges.rest.shapes import dao
-from remuda.edges.rest.transport.access import Guard, is_for_admins
+from remuda.edges.rest.transport.access import (
+    Guard,
+    caller_of,
+    is_for_admins,
+    record_request,
+)
 from remuda.edges.rest.transport.bodies import BODY_LIMIT, Room, drop_body, read_body
 from remuda.edges.rest.transport.hosts import KnownHosts
 from remuda.edges.rest.transport.paths import corrected, decode
 from remuda.edges.rest.transport.streaming import PieceByPiece
 from remuda.edges.rest.transport.tracing import TracedRoute
 from remuda.runtime.errors import LoopStoppedError
-from remuda.telemetry.audit.records import Audit, no_audit
+from remuda.telemetry.audit.records import AUTHORIZE, Audit, no_audit
 from remuda.telemetry.tracing import Tracing
 
 _log = logging.getLogger("remuda.rest")
@@ -75,17 +89,22 @@ _GZIP_FROM: Final = 1_400
 # Speed over size: 5 MB of JSON shrink 10 times within 50 ms.
 _GZIP_LEVEL: Final = 3
 
-# Bodies of a route that are checked at a time, and large ones that are held at a time; others wait.
-_CHECKED: Final = 2
+# Large bodies of a route that are held at a time; others wait.
 _BODIES: Final = 4
 
 # What stands before the path if a client sends the whole address, as clients of proxies do.
 _AUTHORITY: Final = re.compile(r"\Ahttps?://[^/]*", re.IGNORECASE)
 
+# Headers that say who calls, from which page, and what the body is.
+_WHO: Final = ("authorization", "content-type", "origin")
+
 _NO_PAGE: Final = "404 page not found\n"
 
 # Methods that a path had in releases before 1.5. Implements: REST-53.
 _REMOVED: Final[Mapping[str, tuple[str, ...]]] = {"/ws/v1/config": ("POST", "PUT")}
+
+# When a client may ask again for a large answer that was refused for want of memory.
+_RETRY: Final[Mapping[str, str]] = {"Retry-After": "10"}
 
 # Answers after which a connection is of no more use: something is left in it.
 _CLOSING: Final = (408, 413)
@@ -97,6 +116,11 @@ Observer: TypeAlias = Callable[[str, str, int, int], None]
 
 def nobody(route: str, method: str, status: int, took_ns: int) -> None:
     """Ignore an answer: the default observer."""
+
+
+def never() -> bool:
+    """Return that memory is not scarce: the default."""
+    return False
 
 
 def build_app(
@@ -111,6 +135,7 @@ def build_app(
     tracing: Tracing | None = None,
     hosts: Collection[str] | None = None,
     audit: Audit = no_audit,
+    scarce: Callable[[], bool] = never,
 ) -> ASGIApp:
     """Return the REST application over ``views``; ``cors`` off leaves its headers out.
 
@@ -122,13 +147,13 @@ def build_app(
     with a token CORS is off. ``debug`` off: no dumps and profiles (REST-55). ``tracing``: what
     makes spans of requests; None: there are none. ``hosts``: the names by which clients may call
     this server; None: any. With a token the name does not matter. ``audit``: takes records of what
-    matters for security (EXT-26).
+    matters for security (EXT-26). ``scarce``: whether the process runs short of memory (EXT-39).
     Implements: REST-4, REST-8.
     """
     callers = callers or KnownCallers()
     hosts = hosts if callers.everybody else None
     cors = cors and callers.everybody
-    table = {**ROUTES, **DESCRIPTION_ROUTES, **(more or {})}
+    table = {**ROUTES, **DESCRIPTION_ROUTES, **INTERFACE_ROUTES, **(more or {})}
     table = {path: each for path, each in table.items() if debug or not is_for_admins(path)}
     routes = [
         Route(
@@ -142,6 +167,8 @@ def build_app(
                     cors=cors and path in _SHARED,
                     trust_forwarded=trust_forwarded,
                     observed=partial(observer, path),
+                    audit=audit,
+                    scarce=scarce,
                 ),
             ),
             methods=["POST" if endpoint.body_limit else "GET", "OPTIONS"],
@@ -180,15 +207,19 @@ class _Answerer:
         cors: bool,
         trust_forwarded: bool,
         observed: Callable[[str, int, int], None],
+        audit: Audit,
+        scarce: Callable[[], bool],
     ) -> None:
+        self._audit = audit
         self._views = views
         self._trust_forwarded = trust_forwarded
         self._observed = observed
+        self._scarce = scarce
         self._endpoint = endpoint
         self._allow = _ALLOW_POST if endpoint.body_limit else _ALLOW
         self._headers = _cors(self._allow) if cors else {}
         self._room = Room(_BODIES)
-        self._checked = asyncio.Semaphore(_CHECKED)
+        self._checked = asyncio.Semaphore(endpoint.at_once)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         began = perf_counter_ns()
@@ -201,7 +232,9 @@ class _Answerer:
         if request.method == "OPTIONS":
             return Response(headers={**self._headers, "Allow": self._allow})
         try:
-            return _response(await self._found(request), self._headers)
+            found = await self._found(request)
+            self._admit(large=isinstance(found, Stream) and found.large)
+            return _response(found, self._headers)
         except ApiError as error:
             return _refusal(error, self._headers)
         except ClientDisconnect:
@@ -214,17 +247,38 @@ class _Answerer:
 
     async def _found(self, request: Request) -> object:
         """Return what the handler answers. Raises: ApiError, ClientDisconnect, LoopStoppedError."""
+        asked = _asked(request, trust_forwarded=self._trust_forwarded)
+        self._require_right(request, asked)
+        self._admit(large=self._endpoint.large)
         limit = self._endpoint.body_limit
         if not limit:
-            return await self._endpoint.handler(self._views, self._asked(request, b""))
+            return await self._endpoint.handler(self._views, asked)
         origin = "" if request.client is None else source(request.client.host)
         with self._room.share(origin) as share:
-            asked = self._asked(request, await read_body(request, limit, share))
+            asked = replace(asked, body=await read_body(request, limit, share))
             async with self._checked:
                 return await self._endpoint.handler(self._views, asked)
 
-    def _asked(self, request: Request, body: bytes) -> Asked:
-        return _asked(request, body, trust_forwarded=self._trust_forwarded)
+    def _require_right(self, request: Request, asked: Asked) -> None:
+        """Go on only if the caller may have the answer. Raises: ApiError.
+
+        Rules: EXT-26, EXT-32, EXT-111.
+        """
+        try:
+            require_scope(self._endpoint.reach, asked)
+            if self._endpoint.admit is not None:
+                self._endpoint.admit(asked)
+        except ApiError as error:
+            record_request(self._audit, AUTHORIZE, request, caller_of(request), error.text)
+            raise
+
+    def _admit(self, *, large: bool) -> None:
+        """Let an answer be given, unless it is large and memory is scarce. Rules: EXT-39.
+
+        Raises: ApiError 503.
+        """
+        if large and self._scarce():
+            raise ApiError(503, SCARCE_MEMORY, headers=_RETRY)
 
 
 def _cors(allow: str) -> dict[str, str]:
@@ -232,7 +286,8 @@ def _cors(allow: str) -> dict[str, str]:
     return {**_CORS, _METHODS_HEADER: allow}
 
 
-def _asked(request: Request, body: bytes, *, trust_forwarded: bool) -> Asked:
+def _asked(request: Request, *, trust_forwarded: bool) -> Asked:
+    """Return what a request asks for, without its body."""
     options: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
         options.setdefault(name, value)
@@ -240,7 +295,18 @@ def _asked(request: Request, body: bytes, *, trust_forwarded: bool) -> Asked:
     accept = ",".join(request.headers.getlist("accept"))
     known = ",".join(request.headers.getlist("if-none-match"))
     peer = _peer(request, trust_forwarded=trust_forwarded)
-    return Asked(path=path, options=options, accept=accept, body=body, known=known, peer=peer)
+    caller = caller_of(request)
+    return Asked(
+        path=path,
+        options=options,
+        accept=accept,
+        known=known,
+        peer=peer,
+        caller=peer if caller is None else caller.name,
+        scope=None if caller is None else caller.reads,
+        identity=caller,
+        headers={name: request.headers[name] for name in _WHO if name in request.headers},
+    )
 
 
 def _peer(request: Request, *, trust_forwarded: bool) -> str:
@@ -271,8 +337,9 @@ def _json(shape: object, status: int, headers: Mapping[str, str]) -> Response:
 
 
 def _refusal(error: ApiError, headers: Mapping[str, str]) -> Response:
+    headers = {**headers, **error.headers}
     if error.status in _CLOSING:
-        headers = {**headers, "Connection": "close"}
+        headers["Connection"] = "close"
     return _json(error.body(), error.status, headers)
 
 

@@ -21,6 +21,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from remuda.edges.addresses import source
+from remuda.edges.rest.transport.handshakes import HANDSHAKES_LIMIT, Handshakes
 from remuda.edges.rest.transport.streaming import ABORT
 
 # Seconds from the first moment a request could come to the end of its header (REST-3), and for
@@ -211,6 +212,7 @@ class _Embedded(uvicorn.Server):
         super().__init__(config)
         self._tls = tls
         self._address_limit = address_limit
+        self._handshakes: list[Handshakes] = []
         self.listening = asyncio.Event()
 
     @contextlib.contextmanager
@@ -227,20 +229,30 @@ class _Embedded(uvicorn.Server):
             made.address_limit = self._address_limit
             return made
 
-        loop = asyncio.get_running_loop()
-        seconds = None if self._tls is None else TimedProtocol.header_seconds
-        self.servers = [
-            await loop.create_server(
-                protocol,
-                sock=each,
-                ssl=self._tls,
-                ssl_handshake_timeout=seconds,
-                backlog=self.config.backlog,
-            )
-            for each in sockets
-        ]
+        self.servers = []
+        if self._tls is None:
+            loop = asyncio.get_running_loop()
+            self.servers = [
+                await loop.create_server(protocol, sock=each, backlog=self.config.backlog)
+                for each in sockets
+            ]
+        else:
+            seconds = TimedProtocol.header_seconds
+            for each in sockets:
+                each.listen(self.config.backlog)
+                self._handshakes.append(
+                    Handshakes(each, protocol, self._tls, seconds=seconds, limit=HANDSHAKES_LIMIT)
+                )
         self.started = True
         self.listening.set()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept nothing more, and let running requests end."""
+        for each in self._handshakes:
+            each.close()
+        for each in self._handshakes:
+            await each.wait_closed()
+        await super().shutdown(sockets)
 
 
 class RestServer:

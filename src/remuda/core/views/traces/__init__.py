@@ -1,0 +1,1 @@
+"""Everything that decides when one ask is placed: its gates, its place in the order, its nodes."""

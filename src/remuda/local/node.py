@@ -1,0 +1,77 @@
+"""Puts the local node together: directory, agent, routes; for the service that it is part of."""
+
+from __future__ import annotations
+
+import asyncio
+from importlib.resources import files
+from types import TracebackType
+from typing import Self
+
+from remuda.edges.inproc import InProcessScheduler
+from remuda.edges.rest.requests.endpoint import Routes
+from remuda.local.agent import LocalAgent
+from remuda.local.directory import StateDirectory
+from remuda.local.http import LocalRoutes
+from remuda.local.machine import this_machine
+from remuda.local.settings import LocalSettings
+from remuda.runtime.loop import SchedulerLoop
+
+
+class LocalNode:
+    """This machine as a node of a scheduler in this process.
+
+    Enter it before the scheduler starts, ``start`` when the HTTP API listens, and ``keep`` it until
+    the end. ``known_callers``: the HTTP API knows its callers by tokens; else a secret of this
+    process lets them in, which its owner can read in the directory.
+
+    Raises: UsageError if the directory cannot be used.
+    """
+
+    def __init__(
+        self, settings: LocalSettings, core: SchedulerLoop, *, known_callers: bool
+    ) -> None:
+        self._settings = settings
+        self._directory = StateDirectory(settings.directory)
+        config = "" if settings.stored else local_configuration()
+        self._scheduler = InProcessScheduler(core=core)
+        self._agent = LocalAgent(self._scheduler, self._directory, this_machine(), config)
+        self._routes = LocalRoutes(self._agent, self._directory, known_callers=known_callers)
+
+    @property
+    def routes(self) -> Routes:
+        """The routes by which commands come."""
+        return self._routes.routes()
+
+    def start(self, address: str, *, tls: bool) -> None:
+        """Register, report what runs, and let people in. ``address``: that of the HTTP API.
+
+        Waits for the scheduler, so not on the event loop. Raises: ConfigError, ProtocolError.
+        """
+        self._agent.start()
+        scheme = "https" if tls else "http"
+        self._directory.write_door(f"{scheme}://{address}", self._routes.secret)
+
+    async def keep(self) -> None:
+        """Run until cancelled. Raises: what made the agent fail."""
+        try:
+            await asyncio.wrap_future(self._agent.failure)
+        finally:
+            await asyncio.to_thread(self._agent.stop)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._agent.stop()
+        self._scheduler.stop()
+        self._directory.close()
+
+
+def local_configuration() -> str:
+    """Return the queues of a local node whose service has no queue file."""
+    return files("remuda.local").joinpath("queues.yaml").read_text("utf-8")

@@ -1,0 +1,1 @@
+"""Schedulers as a notebook shows them."""

@@ -1,0 +1,111 @@
+"""Runs a study: from its file to the files in the output folder.
+
+``run_study`` is the Python API of the laboratory, and what ``remuda study`` calls.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from remuda.base.errors import UsageError
+from remuda.base.message import message
+from remuda.study import report, tables
+from remuda.study.comparison import Comparison, compare, values_of
+from remuda.study.figures import Content
+from remuda.study.folder import Folder
+from remuda.study.plan import Run, Study, runs_of
+from remuda.study.reading import read_study
+from remuda.study.scenes import scenario_of
+from remuda.study.workers import play_all
+
+
+@message
+class StudyResult:
+    """A finished study.
+
+    ``results``: what each run's file has, in the order of the runs. ``played``: the runs that were
+    played now; the others had been finished before.
+    """
+
+    study: Study
+    directory: Path
+    results: tuple[Content, ...]
+    comparisons: tuple[Comparison, ...]
+    played: int
+
+
+def run_study(
+    file: Path | str,
+    output: Path | str,
+    *,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> StudyResult:
+    """Play the runs of a study that are not finished, compare all and write the files.
+
+    ``workers``: processes, None for as many as this process may use cores. ``progress`` is told
+    how many of the runs to be played now are finished, first that none is.
+
+    Raises: UsageError, ConfigError, before anything is played if a file is wrong; RemudaError, if
+    a process dies.
+    """
+    study = read_study(Path(file))
+    runs = runs_of(study)
+    folder = Folder(Path(output))
+    missing = [run for run in runs if folder.result(run) is None]
+    check(missing)
+    folder.claim()
+    if progress is not None:
+        progress(0, len(missing))
+    finished = play_all(missing, folder, core_count() if workers is None else workers)
+    for number, _ in enumerate(finished, 1):
+        if progress is not None:
+            progress(number, len(missing))
+    results = [_result(folder, run) for run in runs]
+    comparisons = compare(study, values_of(results))
+    _write(folder, results, comparisons)
+    folder.write(report.REPORT, report.page(study, results, comparisons))
+    return StudyResult(study, folder.directory, tuple(results), tuple(comparisons), len(missing))
+
+
+def list_runs(file: Path | str, output: Path | str) -> list[tuple[str, bool]]:
+    """Return the IDs of a study's runs, and whether each is finished in an output folder.
+
+    Raises: UsageError, ConfigError.
+    """
+    runs = runs_of(read_study(Path(file)))
+    check(runs)
+    folder = Folder(Path(output))
+    return [(run.run_id, folder.result(run) is not None) for run in runs]
+
+
+def check(runs: Sequence[Run]) -> None:
+    """See that the scenario of each run can be made. Raises: UsageError."""
+    checked: set[tuple[str, str, str]] = set()
+    for run in runs:
+        key = (run.trace.name, run.configuration.name, run.variant.name)
+        if key not in checked:
+            checked.add(key)
+            scenario_of(run)
+
+
+def core_count() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _result(folder: Folder, run: Run) -> Content:
+    result = folder.result(run)
+    if result is None:
+        raise UsageError(f"--output: the result of run {run.run_id} is gone; start the study again")
+    return result
+
+
+def _write(folder: Folder, results: Sequence[Content], comparisons: Sequence[Comparison]) -> None:
+    folder.write(tables.RUNS, tables.runs_text(results))
+    folder.write(tables.QUEUES, tables.queues_text(results))
+    folder.write(tables.COMPARISONS, tables.comparisons_text(comparisons))

@@ -1,0 +1,1 @@
+"""A small study of the bundled trace, to begin with and for tests."""

@@ -1,0 +1,139 @@
+"""The results of a study as tables: CSV files, and the one on the terminal."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from remuda.sim.results import plain_cell
+from remuda.sim.wording import Table
+from remuda.study.comparison import Comparison, Estimate, values_of
+from remuda.study.figures import Content
+from remuda.study.measures import COUNT, MEASURES, PART, Measure
+from remuda.study.plan import Study
+
+RUNS: Final = "runs.csv"
+QUEUES: Final = "queues.csv"
+COMPARISONS: Final = "comparisons.csv"
+
+_NAMES: Final = ("trace", "configuration", "variant", "seed")
+_QUEUE_COLUMNS: Final = ("tasks", "placed", "wait_mean", "share", "shortfall")
+# From here on people read no fractions.
+_WHOLE: Final = 1_000
+# What the terminal shows.
+_SHOWN: Final = ("wait_mean", "wait_p95", "slowdown_mean", "utilisation", "shortfall")
+
+
+def runs_text(results: Sequence[Content]) -> str:
+    """Return a row for each run."""
+    keys = [measure.key for measure in MEASURES]
+    head = (*_NAMES, "run", "resource", "tasks", "placed", "node_failures", *keys, "decisions")
+    rows = []
+    for result in results:
+        measures = _mapping(result["measures"])
+        names = [result[name] for name in (*_NAMES, "id", "resource")]
+        counts = [result[name] for name in ("tasks", "placed", "node_failures")]
+        rows.append([*names, *counts, *(measures[key] for key in keys), result["decisions"]])
+    return _text(head, rows)
+
+
+def queues_text(results: Sequence[Content]) -> str:
+    """Return a row for each queue of each run."""
+    rows = [
+        [*(result[name] for name in _NAMES), path, *(_mapping(queue)[k] for k in _QUEUE_COLUMNS)]
+        for result in results
+        for path, queue in _mapping(result["queues"]).items()
+    ]
+    return _text((*_NAMES, "queue", *_QUEUE_COLUMNS), rows)
+
+
+def comparisons_text(comparisons: Sequence[Comparison]) -> str:
+    """Return a row for each measure of each alternative, compared with the baseline."""
+    head = (
+        *("trace", "configuration", "variant", "measure", "unit", "seeds"),
+        *("baseline", "value", "difference", "low", "high"),
+        *("better", "worse", "sign_p", "verdict"),
+    )
+    return _text(head, [_comparison(each) for each in comparisons])
+
+
+def _comparison(each: Comparison) -> list[object]:
+    difference = each.difference
+    half = difference.half
+    low, high = ("", "") if half is None else (difference.mean - half, difference.mean + half)
+    names = [each.trace, each.alternative.configuration, each.alternative.variant]
+    what = [each.measure.key, each.measure.unit, difference.seeds]
+    values = [each.baseline.mean, each.value.mean, difference.mean, low, high]
+    return [*names, *what, *values, each.better, each.worse, each.sign_p, each.verdict()]
+
+
+def summary(
+    study: Study, results: Sequence[Content], comparisons: Sequence[Comparison]
+) -> list[Table]:
+    """Return a table for each trace: the alternatives by their main measures.
+
+    A sign after a value compares it with the baseline: better (+), worse (-), equal (=), or not
+    clear beyond chance (~).
+    """
+    table = values_of(results)
+    verdicts = {
+        (each.trace, each.alternative.label(), each.measure.key): each.verdict()
+        for each in comparisons
+    }
+    signs = {"better": " +", "worse": " -", "equal": " =", "unclear": " ~"}
+    shown = [measure for measure in MEASURES if measure.key in _SHOWN]
+    found = []
+    for trace in study.traces:
+        rows = []
+        for alternative in study.alternatives():
+            own = table[trace.name, alternative.configuration, alternative.variant]
+            cells = []
+            for measure in shown:
+                values = list(own.get(measure.key, {}).values())
+                verdict = verdicts.get((trace.name, alternative.label(), measure.key), "")
+                text = wording(measure, sum(values) / len(values)) if values else ""
+                cells.append(text + signs.get(verdict, ""))
+            rows.append((alternative.label(), *cells))
+        head = ("alternative", *(measure.title for measure in shown))
+        found.append(Table(trace.name, head, tuple(rows)))
+    return found
+
+
+def wording(measure: Measure, value: float) -> str:
+    """Return a value of a measure for people."""
+    if measure.unit == PART:
+        return f"{value * 100:.1f} %"
+    if measure.unit == COUNT:
+        return f"{value:,.1f}"
+    if abs(value) >= _WHOLE:
+        return f"{value:,.0f} {measure.unit}"
+    return f"{value:,.1f} {measure.unit}"
+
+
+def interval(measure: Measure, estimate: Estimate) -> str:
+    """Return a value with its interval for people."""
+    if estimate.half is None:
+        return wording(measure, estimate.mean)
+    return f"{wording(measure, estimate.mean)} \u00b1 {wording(measure, estimate.half)}"
+
+
+def _text(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows([_cell(value) for value in row] for row in rows)
+    return text.getvalue()
+
+
+def _cell(value: object) -> str:
+    """Return a value as text; numbers with so many digits that they are read as they were."""
+    if value is None:
+        return ""
+    return plain_cell(value) if isinstance(value, str) else str(value)
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    assert isinstance(value, dict)
+    return value

@@ -1,0 +1,177 @@
+"""``remuda describe``, ``tree``, ``top`` and ``events`` against a served demo."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from queue import Queue
+from typing import Self
+
+import pytest
+
+from remuda.cli.viewing.kinds import KINDS
+from tests.e2e.serving import FREE_PORTS, PARTITION, Served, environment, run_remuda
+from tests.waiting import wait
+
+
+@pytest.fixture(scope="module")
+def demo() -> Iterator[Served]:
+    with Served("--demo", *FREE_PORTS) as served:
+        wait(lambda: served.client.get(f"{PARTITION}/applications/active").json() != [])
+        yield served
+
+
+def said(demo: Served, *arguments: str) -> str:
+    done = run_remuda(*arguments, "--server", demo.rest)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_an_object_of_every_kind_can_be_described(demo: Served) -> None:
+    described = 0
+    for kind in KINDS:
+        if kind.name == "events":
+            name = "root"
+        else:
+            listed = run_remuda("get", kind.name, "-o", "name", "--server", demo.rest)
+            # The last ones live longest; some kinds have none at the moment.
+            name = listed.stdout.splitlines()[-1] if listed.stdout else ""
+        if name:
+            done = run_remuda("describe", kind.singular, name, "--server", demo.rest)
+            # It may have ended since.
+            assert done.returncode in (0, 3), done.stderr
+            described += done.returncode == 0 and name.split("/")[0] in done.stdout
+    assert described >= 4
+
+
+def test_the_tree_has_all_queues(demo: Served) -> None:
+    names = [line.split()[-1] for line in said(demo, "get", "queues", "-o", "name").splitlines()]
+    lines = said(demo, "tree").splitlines()[1:]
+    assert len(lines) == len(names)
+    assert lines[0].startswith("root ")
+    assert all(name.rpartition(".")[2] in line for name, line in zip(names, lines, strict=True))
+
+
+def read_all(process: subprocess.Popen[str]) -> Queue[str]:
+    """Return the lines of a process as they come: one whose pipe is full would stand still."""
+    lines: Queue[str] = Queue()
+
+    def read() -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.put(line)
+
+    threading.Thread(target=read, daemon=True).start()
+    return lines
+
+
+def test_events_follow_a_scheduler_that_is_started_again() -> None:
+    with Served("--demo", *FREE_PORTS) as first:
+        address = first.rest
+        follower = subprocess.Popen(
+            [sys.executable, "-m", "remuda", "events", "-f", "-o", "jsonl", "--server", address],
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert follower.stderr is not None
+        records = read_all(follower)
+        numbers = [json.loads(records.get(timeout=60))["id"] for _ in range(50)]
+        assert numbers == list(range(numbers[0], numbers[0] + 50))
+        first.process.kill()
+        assert follower.stderr.readline().endswith("; trying again\n")
+    with follower, Served("--demo", *FREE_PORTS[:3], address):
+        assert follower.stderr.readline() == "remuda: the scheduler was started again\n"
+        number = numbers[-1]
+        while number >= numbers[-1]:
+            number = json.loads(records.get(timeout=60))["id"]
+        assert number == 0
+        follower.kill()
+
+
+class Terminal:
+    """``remuda top`` on a terminal of our own."""
+
+    def __init__(self, *arguments: str) -> None:
+        self._ours, its = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "remuda", "top", *arguments],
+            env=environment(TERM="xterm", COLUMNS="90", LINES="12"),
+            stdin=its,
+            stdout=its,
+            stderr=its,
+        )
+        os.close(its)
+        self.shown = b""
+
+    def press(self, keys: str) -> None:
+        """Forget what was shown, and press keys."""
+        self.shown = b""
+        os.write(self._ours, keys.encode())
+
+    def until(self, *texts: str) -> None:
+        """Wait until one picture has all these texts."""
+        while not any(
+            all(text.encode() in picture for text in texts)
+            for picture in self.shown.split(b"\x1b[H")
+        ):
+            self.shown += os.read(self._ours, 10_000)
+
+    def end(self) -> int:
+        """Wait for the end of the command; return its exit code."""
+        self.until("\x1b[?1049l")
+        return self.process.wait(30)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self._ours)
+
+
+@pytest.mark.remuda_rule("EXT-74")
+def test_top_uses_the_terminal_until_a_key_ends_it(demo: Served) -> None:
+    with Terminal("nodes", "--server", demo.rest) as terminal:
+        terminal.until("default: ", "nodes by share, highest first; 1 to 9 of 100")
+        text = terminal.shown.decode()
+        assert text.startswith("\x1b[?1049h\x1b[?25l\x1b[Hdefault: ")
+        assert "NODE" in text
+        terminal.press("/small-1\r")
+        terminal.until("with 'small-1'", "> small-1")
+        terminal.press("\x1b[B\r")
+        terminal.until("escape leads back to the list", "Node: ", "small-1")
+        terminal.press("q")
+        assert terminal.end() == 0
+    assert terminal.shown.decode().endswith("\x1b[?25h\x1b[?1049l")
+
+
+@pytest.mark.remuda_rule("EXT-74")
+def test_top_outlives_a_server_that_goes_and_comes() -> None:
+    with Served("--demo", *FREE_PORTS) as first:
+        address = first.rest
+        with Terminal("queues", "--server", address, "--every", "0.2") as terminal:
+            terminal.until("queues by share", "root.production")
+            first.process.kill()
+            terminal.until("; trying again", "root.production")
+            first.end()
+            with Served("--demo", *FREE_PORTS[:3], address):
+                terminal.press("2")
+                terminal.until("default: ", "nodes by share", "small-")
+            terminal.press("q")
+            assert terminal.end() == 0
+
+
+@pytest.mark.remuda_rule("EXT-74")
+def test_top_without_a_server_says_so_and_leaves_the_terminal_alone() -> None:
+    with Terminal("queues", "--server", "http://127.0.0.1:1") as terminal:
+        terminal.until("remuda: ")
+        assert terminal.process.wait(60) == 1
+        assert b"\x1b" not in terminal.shown

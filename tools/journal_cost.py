@@ -1,0 +1,117 @@
+"""What a journal costs the core thread.
+
+    python -m tools.journal_cost 100000
+    PYTHONPATH=build/compiled python -m tools.journal_cost 100000 kept
+
+The number is that of the inputs: in turn an ask, or the release of an allocation, and the step
+after it, in a cluster of 1,000 nodes with 1,000 waiting asks. They are given to the core six times,
+in turn without and with a journal; the shortest processor times count. A directory after the number
+keeps the last journal, for ``remuda replay``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+# As the service does, before anything loads gRPC: copies of the process write the states.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+
+from remuda.config.process_limits import DEFAULT_LIMITS
+from remuda.config.schema import AccessList, Configuration, PartitionConfig, QueueConfig
+from remuda.core.messages import commands as c
+from remuda.core.scheduler import Scheduler
+from remuda.runtime.guarded import GuardedScheduler
+from remuda.runtime.journals.writer import Journal
+
+_RM: Final = "rm"
+_QUEUES: Final = 10
+_APPLICATIONS: Final = 100
+_NODES: Final = 1_000
+_PLACES: Final = 10_000
+_WAITING: Final = 1_000
+_STEP: Final = 2_000
+_SECOND: Final = 1_000_000_000
+_TIMES: Final = 3
+
+
+def commands(inputs: int) -> list[c.Command]:
+    """Return the commands that, each with the step after it, are so many inputs."""
+    queues = tuple(QueueConfig(f"q{number}") for number in range(_QUEUES))
+    root = QueueConfig("root", parent=True, queues=queues, submit_acl=AccessList(everybody=True))
+    size = {"vcore": 10_000, "memory": 10_000}
+    nodes = [c.NodeUpdate(f"node-{number}", c.CREATE, size) for number in range(_NODES)]
+    new = [
+        c.NewApplication(f"app-{number}", f"root.q{number % _QUEUES}", user=f"user-{number % 20}")
+        for number in range(_APPLICATIONS)
+    ]
+    first = tuple(_ask(number) for number in range(_PLACES + _WAITING))
+    found: list[c.Command] = [
+        c.RegisterResourceManager(_RM, Configuration((PartitionConfig("default", root),))),
+        c.UpdateNodes(_RM, tuple(nodes)),
+        c.UpdateApplications(_RM, tuple(new)),
+        c.UpdateAllocations(_RM, asks=first),
+    ]
+    for turn in range(inputs // 2 - len(found)):
+        number = turn // 2
+        if turn % 2:
+            ask = _ask(_PLACES + _WAITING + number)
+            found.append(c.UpdateAllocations(_RM, asks=(ask,)))
+        else:
+            name = f"app-{number % _APPLICATIONS}"
+            old = c.AllocationRelease(name, allocation_key=f"ask-{number}")
+            found.append(c.UpdateAllocations(_RM, releases=(old,)))
+    return found
+
+
+def _ask(number: int) -> c.Ask:
+    amount = {"vcore": 1_000, "memory": 1_000}
+    tags = {"kubernetes.io/meta/podName": f"pod-{number}"}
+    return c.Ask(f"app-{number % _APPLICATIONS}", f"ask-{number}", amount, tags=tags)
+
+
+def played(work: list[c.Command], journal: Journal | None) -> float:
+    """Give the commands to a scheduler; return the processor seconds of this thread."""
+    scheduler = Scheduler()
+    if journal is not None:
+        journal.begin(None, DEFAULT_LIMITS)
+        journal.write_states_of(scheduler)
+    guarded = GuardedScheduler(scheduler, journal, None)
+    began = time.time_ns()
+    begin = time.thread_time()
+    for number, command in enumerate(work):
+        now_ns = began + number * _SECOND // 1_000
+        guarded.handle(command, now_ns)
+        guarded.step(now_ns, _STEP, timers=True)
+    return time.thread_time() - begin
+
+
+def main(arguments: list[str]) -> None:
+    """Measure, and print a line."""
+    work = commands(int(arguments[0]))
+    without: list[float] = []
+    written: list[float] = []
+    found = ""
+    for turn in range(_TIMES):
+        without.append(played(work, None))
+        with tempfile.TemporaryDirectory() as scratch:
+            kept = Path(arguments[1] if turn == _TIMES - 1 and len(arguments) > 1 else scratch)
+            kept.mkdir(exist_ok=True)
+            journal = Journal(kept)
+            written.append(played(work, journal))
+            journal.close()
+            found = f"{journal.segments} segments, {journal.lost_inputs} lost"
+    before, after = min(without), min(written)
+    each = (after - before) / (2 * len(work)) * 1e6
+    print(
+        f"{2 * len(work)} inputs: {before:.2f} s without a journal, {after:.2f} s with one "
+        f"({after / before - 1:+.1%}, {each:.1f} us an input), {found}"
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
