@@ -90,8 +90,8 @@ def asked(served: Served, node: Node, identity: str) -> dict[str, Any]:
 
 
 def wait_for_file(path: Path) -> None:
-    """Wait until a task has made a file."""
-    wait(path.exists)
+    """Wait until a task has made a file and closed it; a shell makes it before it writes."""
+    wait(lambda: path.exists() and path.stat().st_size > 0)
 
 
 def wait_until(done: Callable[[], bool]) -> None:

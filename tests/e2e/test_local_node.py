@@ -159,7 +159,7 @@ def test_what_a_command_leaves_behind_ends_with_it(node: Node, tmp_path: Path) -
 @pytest.mark.remuda_rule("EXT-105")
 def test_cancelling_ends_what_runs_and_what_waits(node: Node, tmp_path: Path) -> None:
     began = tmp_path / "began"
-    script = f"trap 'echo told; exit 3' TERM; touch {began}; while :; do sleep 0.05; done"
+    script = f"trap 'echo told; exit 3' TERM; echo > {began}; while :; do sleep 0.05; done"
     (tmp_path / "queues.yaml").write_text(LIMITED)
     with node.served("--config", str(tmp_path / "queues.yaml")):
         queue = ("--queue", "root.narrow")
@@ -177,7 +177,7 @@ def test_cancelling_ends_what_runs_and_what_waits(node: Node, tmp_path: Path) ->
 @pytest.mark.remuda_rule("EXT-113")
 def test_interrupting_run_cancels_its_command(node: Node, tmp_path: Path) -> None:
     began = tmp_path / "began"
-    script = f"trap 'echo told; exit 9' TERM; touch {began}; while :; do sleep 0.05; done"
+    script = f"trap 'echo told; exit 9' TERM; echo > {began}; while :; do sleep 0.05; done"
     with node.served():
         for told in (signal.SIGINT, signal.SIGTERM):
             began.unlink(missing_ok=True)

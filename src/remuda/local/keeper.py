@@ -69,6 +69,8 @@ class Keeper:
         signal.signal(signal.SIGTERM, self._tell)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         _control(_SET_SUBREAPER, 1)
+        # Before the process is there: a task that may have run is not started a second time.
+        write_json(self._directory / BEGUN, {"keeper": os.getpid()})
         try:
             process = self._begin()
         except (OSError, subprocess.SubprocessError) as error:
@@ -76,7 +78,6 @@ class Keeper:
             self._output.write(ERR, f"remuda: {reason}\n".encode())
             self._end(code, reason)
             return
-        write_json(self._directory / BEGUN, {"process": process.pid, "keeper": os.getpid()})
         # The environment of the caller may have secrets; it is not needed any more.
         (self._directory / ORDER).unlink(missing_ok=True)
         self._watch(process)

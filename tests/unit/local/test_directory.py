@@ -56,7 +56,7 @@ def test_the_lock_tells_whether_a_task_runs(directory: StateDirectory) -> None:
     lock = take_lock(own)
     (found,) = directory.load()
     assert (found.tasks[0].stage, found.tasks[0].cores) == (Stage.RUNNING, (1, 2))
-    write_json(own / BEGUN, {"process": 1, "keeper": 1})
+    write_json(own / BEGUN, {"keeper": 1})
     os.close(lock)
     (found,) = directory.load()
     outcome = found.tasks[0].outcome
