@@ -18,7 +18,7 @@ from remuda_kubernetes.testing.binaries import BinariesMissingError, find
 from remuda_kubernetes.testing.kept import KeptProcess, free_ports
 from tests.waiting import wait
 
-_SECONDS = 10.0
+_SECONDS = 60.0
 
 
 def program() -> Path | None:

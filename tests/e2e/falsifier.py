@@ -24,7 +24,7 @@ from remuda.si.pb import si_pb2 as si
 Fault: TypeAlias = Callable[[Any], list[Any]]
 Status: TypeAlias = Callable[[grpc.StatusCode], grpc.StatusCode]
 
-SECONDS: Final = 20.0
+SECONDS: Final = 60.0
 
 _SCHEDULER: Final = "/si.v1.Scheduler/"
 

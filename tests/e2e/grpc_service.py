@@ -32,7 +32,7 @@ from remuda.telemetry.audit.records import Audit, no_audit
 from remuda.telemetry.tracing import Tracing
 
 T = TypeVar("T")
-SECONDS = 10.0
+SECONDS = 60.0
 
 
 def load(text: str) -> Configuration:

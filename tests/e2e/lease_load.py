@@ -38,7 +38,7 @@ class LoadedManager:
 
     def __init__(self, addresses: str) -> None:
         self._client = Client(
-            addresses, "load", on_response=self._hear, on_disconnect=self._lose, timeout=20
+            addresses, "load", on_response=self._hear, on_disconnect=self._lose, timeout=60
         )
         self._lock = threading.Lock()
         self._stopping = threading.Event()

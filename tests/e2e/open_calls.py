@@ -17,7 +17,7 @@ from remuda.si.pb.si_pb2_grpc import SchedulerStub
 from tests.e2e.serving import Served
 from tests.waiting import wait
 
-SECONDS = 10.0
+SECONDS = 60.0
 
 
 def bearer(token: str) -> dict[str, str]:

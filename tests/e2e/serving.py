@@ -67,7 +67,7 @@ class Served:
         for reader in self._readers:
             reader.start()
         self.grpc = self.rest = ""
-        self.client = httpx2.Client(timeout=10)
+        self.client = httpx2.Client(timeout=60)
 
     def __enter__(self) -> Self:
         line = self._stdout.get(timeout=READY_SECONDS)

@@ -14,7 +14,7 @@ from remuda.si.pb import si_pb2 as si
 from remuda.si.pb.extension_pb2_grpc import ResourceManagerSessionStub
 from remuda.si.wire import resource
 
-SECONDS = 10.0
+SECONDS = 60.0
 ALL = (
     "predicates",
     "preemption-predicates",

@@ -90,7 +90,7 @@ def test_a_client_that_is_called_back_hears_of_the_end_and_nothing_is_lost(signa
         first.end(signal)
         # Some may be taken before the end is noticed; then they are among what waits.
         refused(cluster.client, [ask(key) for key in keys[20:30]])
-        reason = str(cluster.lost.get(timeout=20))
+        reason = str(cluster.lost.get(timeout=60))
         assert reason.startswith("connection lost: ")
         assert refused(cluster.client, [ask(key) for key in keys[30:80]]) == 50
         with pytest.raises(ClientError, match="connection lost"):
@@ -129,11 +129,11 @@ def test_a_client_may_start_anew_while_it_is_told_of_the_end() -> None:
         client = Client(first.grpc, "rm", on_response=note, on_disconnect=again, timeout=60)
         begin(client)
         client.ask_many([ask("first")])
-        assert started.get(timeout=20) == "first"
+        assert started.get(timeout=60) == "first"
         first.end(SIGKILL)
     with Served("--grpc-address", first.grpc, "--rest-address", "127.0.0.1:0"):
         assert done.wait(60)
-        assert started.get(timeout=20) == "second"
+        assert started.get(timeout=60) == "second"
         client.close()
 
 

@@ -192,7 +192,7 @@ def test_an_interrupted_run_ends_at_once(served: Served) -> None:
     with process:
         wait(lambda: bool(served.client.get("/ws/v1/partitions").json()))
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
     assert "Traceback" not in err
 

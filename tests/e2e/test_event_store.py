@@ -24,7 +24,7 @@ def batch(served: Served, query: str = "start=oldest") -> Any:
 def register(served: Served, extra: dict[str, str]) -> None:
     with grpc.insecure_channel(served.grpc) as channel:
         request = si.RegisterResourceManagerRequest(rmID="rm", extraConfig=extra)
-        SchedulerStub(channel).RegisterResourceManager(request, timeout=10)
+        SchedulerStub(channel).RegisterResourceManager(request, timeout=60)
     wait(lambda: batch(served)["EventRecords"])
 
 

@@ -91,7 +91,7 @@ def test_without_file_descriptors_open_connections_go_on(listener: str) -> None:
         with Admin(served.grpc) as admin:
             assert [each.rm_id for each in admin.resource_managers()] == ["rm"]
         served.client.close()
-        served.client = httpx2.Client(base_url=f"http://{served.rest}", timeout=10)
+        served.client = httpx2.Client(base_url=f"http://{served.rest}", timeout=60)
         assert shortage(served) >= 1
         # Not for each connection.
         assert served.log.count("file descriptor") <= 3

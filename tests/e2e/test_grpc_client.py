@@ -14,6 +14,7 @@ from remuda.si.pb import si_pb2 as si
 from remuda.si.wire import resource
 from tests.e2e.grpc_service import Service
 from tests.e2e.serving import FREE_PORTS, Served, environment
+from tests.waiting import wait
 
 QUEUES = """
 partitions:
@@ -190,8 +191,7 @@ def test_a_client_can_be_called_back(service: Service) -> None:
         client.add_nodes({"n": {"vcore": 10}})
         client.add_application("app", queue="root.a")
         client.ask_many([ask("k")])
-        service.core.idle().result(10)
-    assert set(seen) == {"NodeResponse", "ApplicationResponse", "AllocationResponse"}
+        wait(lambda: set(seen) == {"NodeResponse", "ApplicationResponse", "AllocationResponse"})
 
 
 @pytest.mark.remuda_rule("RM-9")

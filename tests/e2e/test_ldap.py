@@ -228,7 +228,7 @@ class Rm:
 
     def wait_for(self, key: str) -> bool:
         with self._more:
-            return self._more.wait_for(lambda: key in self.placed, timeout=10)
+            return self._more.wait_for(lambda: key in self.placed, timeout=60)
 
 
 def registration(rm_id: str) -> si.RegisterResourceManagerRequest:

@@ -78,7 +78,7 @@ def test_a_standby_takes_over_on_sigterm_without_waiting_for_the_end_of_the_leas
             named = f"the active one is at {first.grpc}"
             wait(lambda: named in refused(second))
             stub = SchedulerStub(grpc.insecure_channel(first.grpc))
-            stub.RegisterResourceManager(si.RegisterResourceManagerRequest(rmID="rm"), timeout=10)
+            stub.RegisterResourceManager(si.RegisterResourceManagerRequest(rmID="rm"), timeout=60)
             stream: Stream[si.NodeResponse] = Stream(stub.UpdateNode, "rm", seconds=60)
             stream.send(node("n"))
             stream.receive()
@@ -121,7 +121,7 @@ def test_a_process_that_was_stopped_sends_nothing_when_it_goes_on(etcd: Etcd) ->
         wait(lambda: is_active(first))
         with serving(lease) as second:
             stub = SchedulerStub(grpc.insecure_channel(first.grpc))
-            stub.RegisterResourceManager(si.RegisterResourceManagerRequest(rmID="rm"), timeout=10)
+            stub.RegisterResourceManager(si.RegisterResourceManagerRequest(rmID="rm"), timeout=60)
             stream: Stream[si.NodeResponse] = Stream(stub.UpdateNode, "rm", seconds=300)
             stream.send(node("n"))
             stream.receive()

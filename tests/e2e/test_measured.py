@@ -16,7 +16,7 @@ from tests.docs.test_monitoring import all_names, documented
 from tests.e2e.serving import FREE_PORTS, Served
 from tests.waiting import wait
 
-SECONDS = 10.0
+SECONDS = 60.0
 
 QUEUES = """
 partitions:

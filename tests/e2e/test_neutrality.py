@@ -39,7 +39,7 @@ def test_what_was_decided_under_observation_is_decided_again_without_it(tmp_path
                 for path in LOOKED_AT:
                     assert served.client.get(path).status_code == 200, path
                 for kind in (ext.UsageRequest.QUEUE, ext.UsageRequest.APPLICATION):
-                    metrics.GetUsage(ext.UsageRequest(kind=kind), timeout=10)
+                    metrics.GetUsage(ext.UsageRequest(kind=kind), timeout=60)
             assert len(next(iter(events)).records) > 0
             assert len(next(iter(samples)).samples) > 0
             events.cancel()

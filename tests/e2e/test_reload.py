@@ -45,7 +45,7 @@ def file(tmp_path: Path) -> Path:
 
 def start(served: Served, rm_id: str = "rm", config: str = "") -> Client:
     """An RM with a node and an application in root.a that wants 3 and gets 2."""
-    client = Client(served.grpc, rm_id, timeout=20)
+    client = Client(served.grpc, rm_id, timeout=60)
     client.register(config)
     client.add_nodes({"n": {"vcore": 10_000}})
     client.add_application("app", queue="root.a")

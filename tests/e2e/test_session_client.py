@@ -114,7 +114,7 @@ def cut(service: Service) -> None:
     async def dismiss() -> None:
         binding_of(service).dismiss(None, "cut by a test")
 
-    asyncio.run_coroutine_threadsafe(dismiss(), service._loop).result(10)
+    asyncio.run_coroutine_threadsafe(dismiss(), service._loop).result(60)
 
 
 # ---------------------------------------------------------------------- one life, three ways in
@@ -256,7 +256,7 @@ def test_streams_may_break_at_any_time_and_nothing_is_lost_or_doubled(service: S
         wait(lambda: len(heard.placed()) == 200)
         names = [line.split()[1] for line in heard.placed()]
         assert sorted(names) == [f"k{number:03}-0" for number in range(200)]
-    service.core.check().result(10)
+    service.core.check().result(60)
 
 
 @pytest.mark.remuda_rule("EXT-9", "RM-14", "RM-15")
@@ -295,7 +295,7 @@ def test_whoever_lost_his_session_is_told_why(service: Service) -> None:
     lost: list[ClientError] = []
     with SessionClient(service.address, "rm", on_lost=lost.append) as client:
         client.register()
-        service.core.unregister("rm").result(10)
+        service.core.unregister("rm").result(60)
         wait(lambda: len(lost) == 1)
         assert "register" in str(lost[0])
         with pytest.raises(ClientError, match="register"):
@@ -428,7 +428,7 @@ def test_sending_waits_while_too_much_is_not_acknowledged(service: Service) -> N
             binding_of(service).requests.put(Arrival(1, None, 0), 0)
             blocked.set()
 
-        asyncio.run_coroutine_threadsafe(block(), service._loop).result(10)
+        asyncio.run_coroutine_threadsafe(block(), service._loop).result(60)
         assert blocked.is_set()
         client.update_node(nodes("n1"))
         client.update_node(nodes("n2"))

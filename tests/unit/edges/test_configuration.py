@@ -120,13 +120,13 @@ class Cluster:
 
     @property
     def in_force(self) -> ConfigurationView:
-        views = self.scheduler.core.query(ConfigurationsQuery()).result(10)
+        views = self.scheduler.core.query(ConfigurationsQuery()).result(60)
         known = rows(ConfigurationView, views)
         (own,) = [view for view in known if view.rm_id == self.rm_id]
         return own
 
     def partitions(self) -> list[tuple[str, str]]:
-        views = self.scheduler.core.query(PartitionsQuery()).result(10)
+        views = self.scheduler.core.query(PartitionsQuery()).result(60)
         return [
             (view.name, view.state)
             for view in rows(PartitionView, views)
@@ -135,7 +135,7 @@ class Cluster:
 
     def queues(self, partition: str = "default") -> dict[str, str]:
         """Path -> status."""
-        root = self.scheduler.core.query(QueuesQuery(partition, self.rm_id)).result(10)
+        root = self.scheduler.core.query(QueuesQuery(partition, self.rm_id)).result(60)
         assert isinstance(root, QueueView)
         waiting, found = [root], {}
         while waiting:
@@ -148,15 +148,15 @@ class Cluster:
         """All that can be seen, to compare a before with an after."""
         core = self.scheduler.core
         queries = (PartitionsQuery(), ConfigurationsQuery(), QueuesQuery("default", self.rm_id))
-        seen: list[object] = [core.query(query).result(10) for query in queries]
-        return [*seen, core.query(ApplicationsQuery("default", "", self.rm_id)).result(10)]
+        seen: list[object] = [core.query(query).result(60) for query in queries]
+        return [*seen, core.query(ApplicationsQuery("default", "", self.rm_id)).result(60)]
 
 
 @pytest.fixture
 def scheduler() -> Iterator[InProcessScheduler]:
     with InProcessScheduler() as running:
         yield running
-        running.core.check().result(10)
+        running.core.check().result(60)
 
 
 @pytest.fixture
@@ -310,7 +310,7 @@ def test_an_empty_text_means_the_document_of_the_group_the_rm_registered_with() 
     core.start()
     science = FIRST.replace("name: c", "name: science")
     new = NewDocument(load_configuration(science), "science")
-    assert not core.configurations.store(new).result(10).refused
+    assert not core.configurations.store(new).result(60).refused
     with InProcessScheduler(core=core) as scheduler:
         cluster = Cluster(scheduler)
         cluster.register(BUILT_IN_TEXT, "science")
@@ -351,7 +351,7 @@ def test_an_updated_rm_may_register_again(cluster: Cluster) -> None:
     cluster.register()
     assert cluster.in_force.text == FIRST
     assert set(cluster.queues()) == {"root", "root.a", "root.p", "root.p.c"}
-    views = cluster.scheduler.core.query(ApplicationsQuery("default")).result(10)
+    views = cluster.scheduler.core.query(ApplicationsQuery("default")).result(60)
     assert not rows(ApplicationView, views)
 
 

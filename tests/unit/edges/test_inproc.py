@@ -60,7 +60,7 @@ def test_a_callback_without_any_member_is_fine(scheduler: InProcessScheduler) ->
     scheduler.update_application(application())
     scheduler.update_allocation(asks("k1"))
     scheduler.wait_idle()
-    partitions = scheduler.core.query(PartitionsQuery()).result(10)
+    partitions = scheduler.core.query(PartitionsQuery()).result(60)
     assert isinstance(partitions, tuple)
     assert partitions[0].allocated == {"vcore": 1_000}  # type: ignore[union-attr]
 
@@ -91,7 +91,7 @@ def test_a_callback_that_raises_in_every_member_changes_no_decision(
     for kind in ("allocation", "application", "node", "event"):
         assert f"{kind} callback" in caplog.text
     assert not scheduler.core.failed
-    partitions = scheduler.core.query(PartitionsQuery()).result(10)
+    partitions = scheduler.core.query(PartitionsQuery()).result(60)
     assert isinstance(partitions, tuple)
     assert partitions[0].allocated == {"vcore": 1_000}  # type: ignore[union-attr]
 
@@ -138,7 +138,7 @@ def test_a_bad_rm_id_is_refused_with_the_cause(scheduler: InProcessScheduler, rm
 def test_a_bad_configuration_registers_nothing(scheduler: InProcessScheduler) -> None:
     with pytest.raises(ConfigError, match="it is bad"):
         scheduler.register_resource_manager(registering(config="bad"), Rm())
-    assert scheduler.core.query(PartitionsQuery()).result(10) == ()
+    assert scheduler.core.query(PartitionsQuery()).result(60) == ()
 
 
 @pytest.mark.remuda_rule("RM-13")
@@ -148,7 +148,7 @@ def test_registering_again_with_a_bad_configuration_leaves_the_rm_unregistered(
     scheduler.register_resource_manager(registering(), Rm())
     with pytest.raises(ConfigError):
         scheduler.register_resource_manager(registering(config="bad"), Rm())
-    assert scheduler.core.query(PartitionsQuery()).result(10) == ()
+    assert scheduler.core.query(PartitionsQuery()).result(60) == ()
     with pytest.raises(ProtocolError, match="not registered"):
         scheduler.update_node(nodes("n1"))
 

@@ -288,7 +288,7 @@ def test_a_recorded_run_with_reservations_and_questions_about_many_nodes_repeats
         scheduler.update_allocation(asks("wide", vcore=4_000))
         assert reserving.wait(10)
         scheduler.wait_idle()
-        (partition,) = rows(PartitionView, scheduler.core.query(PartitionsQuery()).result(10))
+        (partition,) = rows(PartitionView, scheduler.core.query(PartitionsQuery()).result(60))
         assert partition.reservations == 1
     result = replay(path)
     assert result.same, result.difference

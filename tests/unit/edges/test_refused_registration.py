@@ -57,7 +57,7 @@ def test_a_bad_rule_in_the_first_configuration_fails_the_registration(
         register(scheduler, rule)
     assert not scheduler.core.registered("rm")
     for query in (PartitionsQuery(), ConfigurationsQuery()):
-        assert scheduler.core.query(query).result(10) == ()
+        assert scheduler.core.query(query).result(60) == ()
     register(scheduler, "{name: provided}")
     assert scheduler.core.registered("rm")
 

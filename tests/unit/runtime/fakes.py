@@ -223,7 +223,7 @@ class Sink:
 
     def wait(self, count: int) -> list[Effect]:
         with self._more:
-            assert self._more.wait_for(lambda: len(self.effects) >= count, timeout=10)
+            assert self._more.wait_for(lambda: len(self.effects) >= count, timeout=60)
             return list(self.effects)
 
     def keys(self) -> list[str]:

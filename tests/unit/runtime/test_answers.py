@@ -18,7 +18,7 @@ from remuda.runtime.journal import JournalWriter
 from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.replay import replay
 
-SECONDS = 10.0
+SECONDS = 60.0
 ROOT = QueueConfig(
     "root", parent=True, queues=(QueueConfig("a"),), submit_acl=AccessList(everybody=True)
 )

@@ -73,15 +73,15 @@ def test_a_manager_is_given_up_after_its_time_whatever_the_wall_shows(step: int)
     register = commands.RegisterResourceManager(
         "rm", built_in(), extra_config={"rm.pauseTimeout": "10m"}
     )
-    assert loop.register(register).result(10).reason == ""
-    assert loop.connections.lost("rm", "gone", None).result(10)
+    assert loop.register(register).result(60).reason == ""
+    assert loop.connections.lost("rm", "gone", None).result(60)
     machine.wall += step
     machine.go(600 * SECOND - 1)
-    loop.idle().result(10)
-    assert len(rows(PartitionView, loop.query(PartitionsQuery()).result(10))) == 1
+    loop.idle().result(60)
+    assert len(rows(PartitionView, loop.query(PartitionsQuery()).result(60))) == 1
     machine.go(1)
-    loop.idle().result(10)
-    assert rows(PartitionView, loop.query(PartitionsQuery()).result(10)) == []
+    loop.idle().result(60)
+    assert rows(PartitionView, loop.query(PartitionsQuery()).result(60)) == []
     (status,) = loop.roster.all()
     assert (status.state, status.since_ns) == (RmState.STOPPED, machine.wall)
     loop.stop()

@@ -82,7 +82,7 @@ class Running:
         command = c.RegisterResourceManager(rm_id, built_in())
         answer = self.loop.register(
             command, self.sink, ended=lambda: self.ended.append(rm_id)
-        ).result(10)
+        ).result(60)
         if not answer.reason:
             node = c.NodeUpdate("n1", c.CREATE, {"vcore": 100_000})
             self.loop.submit(c.UpdateNodes(rm_id, (node,)))
@@ -93,7 +93,7 @@ class Running:
     def ask(self, *keys: str, rm_id: str = "rm") -> None:
         asks = tuple([c.Ask("app", key, ONE) for key in keys])
         self.loop.submit(c.UpdateAllocations(rm_id, asks=asks))
-        self.loop.idle().result(10)
+        self.loop.idle().result(60)
 
     def placed(self) -> list[str]:
         found = [each for each in self.sink.effects if isinstance(each, e.AllocationNew)]
@@ -134,7 +134,7 @@ def test_a_fault_ends_one_registration_and_the_loop_goes_on(
     assert trace.startswith("Traceback")
     assert place == "the report about this fault is in /reports/1"
     running.ask("k2", rm_id="other")
-    running.loop.check().result(10)
+    running.loop.check().result(60)
     assert not running.loop.failed
     running.loop.stop()
 
@@ -197,7 +197,7 @@ def test_a_recording_of_it_is_replayed_with_the_same_effects(tmp_path: Path) -> 
 def test_without_containment_a_fault_ends_the_loop() -> None:
     loop = SchedulerLoop(FakeScheduler)
     loop.start()
-    loop.register(c.RegisterResourceManager("rm", built_in())).result(10)
+    loop.register(c.RegisterResourceManager("rm", built_in())).result(60)
     loop.submit(c.UpdateApplications("rm", (c.NewApplication("fault"),)))
     wait(lambda: loop.failed)
     assert loop.faults is None
@@ -250,7 +250,7 @@ def test_an_rm_that_fails_again_and_again_waits_longer_and_longer() -> None:
 def test_a_registration_too_early_is_refused_with_the_time(running: Running) -> None:
     for _ in range(3):
         assert running.register().reason == ""
-        running.loop.barrier("rm").result(10)
+        running.loop.barrier("rm").result(60)
         assert running.loop.faults is not None
         running.loop.faults.note(Scheduler(), "rm", ValueError("why"))
     answer = running.register()
@@ -291,7 +291,7 @@ def test_a_request_that_came_too_late_clears_no_suspicion(running: Running) -> N
     running.ask("k1", "poison")
     # What was under way to the registration that ended is refused as a whole.
     running.loop.submit(c.UpdateAllocations("rm", asks=(c.Ask("app", "poison", ONE),)))
-    running.loop.idle().result(10)
+    running.loop.idle().result(60)
     running.register()
     running.ask("poison")
     faults = running.loop.faults

@@ -64,10 +64,10 @@ def record(path: Path, *, predicates: bool) -> None:
     loop = SchedulerLoop(recorder=JournalWriter(path))
     loop.start()
     registration = commands.RegisterResourceManager("rm", built_in(), predicates=predicates)
-    assert loop.register(registration, None, one_by_one(odd_keys_only)).result(10).reason == ""
+    assert loop.register(registration, None, one_by_one(odd_keys_only)).result(60).reason == ""
     for request in inputs():
         loop.submit(request)
-        loop.idle().result(10)
+        loop.idle().result(60)
     loop.stop()
 
 
@@ -110,9 +110,9 @@ def test_a_recording_holds_questions_about_many_nodes_and_their_answers(tmp_path
     loop.start()
     refusals = ("too old", "too new")
     registration = commands.RegisterResourceManager("rm", built_in(), predicates=True)
-    loop.register(registration, None, lambda question: NodesAnswer(2, refusals)).result(10)
+    loop.register(registration, None, lambda question: NodesAnswer(2, refusals)).result(60)
     loop.submit(commands.UpdateAllocations("rm", asks=(Ask("a", "k", {"vcore": 1}),)))
-    loop.barrier().result(10)
+    loop.barrier().result(60)
     loop.stop()
     (line,) = [line for line in lines(path) if line.startswith(b'["answer"')]
     (_, question, answer) = msgspec.json.decode(line)
@@ -186,10 +186,10 @@ def test_refusals_by_a_limit_are_repeated(tmp_path: Path) -> None:
     path = tmp_path / "r"
     loop = SchedulerLoop(recorder=JournalWriter(path), limits={**DEFAULT_LIMITS, "nodes": 1})
     loop.start()
-    loop.register(commands.RegisterResourceManager("rm", built_in()), Sink()).result(10)
+    loop.register(commands.RegisterResourceManager("rm", built_in()), Sink()).result(60)
     nodes = tuple(commands.NodeUpdate(n, commands.CREATE, {"vcore": 4}) for n in ("n1", "n2"))
     loop.submit(commands.UpdateNodes("rm", nodes))
-    loop.idle().result(10)
+    loop.idle().result(60)
     loop.stop()
     assert replay(path).same
     path.write_bytes(path.read_bytes().replace(b'"nodes":1,', b'"nodes":2,', 1))
@@ -218,18 +218,18 @@ def test_reservations_are_repeated_and_a_replay_without_their_delay_differs(tmp_
     )
     sink = Sink()
     loop.start()
-    loop.register(commands.RegisterResourceManager("rm", built_in()), sink).result(10)
+    loop.register(commands.RegisterResourceManager("rm", built_in()), sink).result(60)
     nodes = tuple(commands.NodeUpdate(n, commands.CREATE, {"vcore": 4}) for n in ("n1", "n2"))
     loop.submit(commands.UpdateNodes("rm", nodes))
     loop.submit(inputs()[1])
     small = tuple(Ask("a0", f"k{number}", {"vcore": 2}) for number in range(2))
     for asks in (small, (Ask("a1", "big", {"vcore": 4}),)):
         loop.submit(commands.UpdateAllocations("rm", asks=asks))
-        loop.idle().result(10)
+        loop.idle().result(60)
     for seconds in (5, 1):
         assert reservations(loop) == 0
         clock.ns += seconds * 10**9
-        loop.idle().result(10)
+        loop.idle().result(60)
     assert reservations(loop) == 1
     loop.stop()
     assert replay(path).same
@@ -241,7 +241,7 @@ def test_reservations_are_repeated_and_a_replay_without_their_delay_differs(tmp_
 
 def reservations(loop: SchedulerLoop) -> int:
     """How many reservations there are, once the loop has come to rest."""
-    (view,) = rows(PartitionView, loop.query(PartitionsQuery()).result(10))
+    (view,) = rows(PartitionView, loop.query(PartitionsQuery()).result(60))
     return view.reservations
 
 
@@ -415,10 +415,10 @@ def test_an_input_without_effects_is_missed_doubled_or_moved(tmp_path: Path) -> 
     loop = SchedulerLoop(recorder=JournalWriter(path))
     loop.start()
     registration = commands.RegisterResourceManager("rm", built_in())
-    assert loop.register(registration).result(10).reason == ""
+    assert loop.register(registration).result(60).reason == ""
     for _ in range(3):
         loop.submit(commands.UpdateAllocations("rm"))
-    loop.barrier().result(10)
+    loop.barrier().result(60)
     loop.stop()
     assert replay(path).inputs == 4
 
@@ -550,15 +550,15 @@ def test_changes_of_the_configuration_are_recorded_and_repeated(tmp_path: Path) 
     loop = SchedulerLoop(recorder=JournalWriter(path))
     loop.start()
     registration = commands.RegisterResourceManager("rm", built_in())
-    assert loop.register(registration).result(10).reason == ""
+    assert loop.register(registration).result(60).reason == ""
     for request in inputs()[:3]:
         loop.submit(request)
-    loop.idle().result(10)
+    loop.idle().result(60)
     text = "partitions: [{name: gpu, queues: [{name: root, queues: [{name: a, limits: "
     text += "[{users: [ann], maxapplications: 1}]}]}]}]"
     update = commands.UpdateConfiguration("rm", load_configuration(text), {"log.level": "DEBUG"})
-    assert not loop.configurations.update(update).result(10).refused
-    loop.idle().result(10)
+    assert not loop.configurations.update(update).result(60).refused
+    loop.idle().result(60)
     loop.stop()
     result = replay(path)
     assert result.same, result.difference

@@ -38,14 +38,14 @@ def application(name: str, rm_id: str = "rm") -> UpdateApplications:
 @pytest.mark.remuda_rule("RM-2")
 def test_registration_returns_when_the_core_answered(loop: SchedulerLoop) -> None:
     assert not loop.registered("rm")
-    answer = loop.register(registration()).result(10)
+    answer = loop.register(registration()).result(60)
     assert answer.reason == ""
     assert loop.registered("rm")
 
 
 @pytest.mark.remuda_rule("RM-2", "RM-13")
 def test_a_refused_registration_leaves_the_rm_unregistered(loop: SchedulerLoop) -> None:
-    answer = loop.register(registration("[x")).result(10)
+    answer = loop.register(registration("[x")).result(60)
     assert (answer.reason, answer.rule) == ("rmID is bad", "RM-1")
     assert not loop.registered("[x")
 
@@ -55,14 +55,14 @@ def test_a_long_request_is_handled_in_parts_and_others_come_between_them(
     loop: SchedulerLoop, factory: Factory
 ) -> None:
     for rm_id in ("noisy", "calm"):
-        loop.register(registration(rm_id)).result(10)
+        loop.register(registration(rm_id)).result(60)
     busy = threading.Event()
     loop._send(Errand(lambda: busy.wait(60)))
     loop.submit(asks(*[f"k{number}" for number in range(10 * PART)], rm_id="noisy"))
     loop.submit(asks("calm", rm_id="calm"))
     loop.submit(asks("last", rm_id="noisy"))
     busy.set()
-    loop.barrier("noisy").result(10)
+    loop.barrier("noisy").result(60)
     handled = [each for each in factory.scheduler.handled if isinstance(each, UpdateAllocations)]
     assert [each.rm_id for each in handled].index("calm") < len(handled) - 2
     noisy = [each for each in handled if each.rm_id == "noisy"]
@@ -79,7 +79,7 @@ def test_a_long_request_is_handled_in_parts_and_others_come_between_them(
 def test_decisions_are_made_between_long_requests_and_each_has_its_own_moment(
     loop: SchedulerLoop, factory: Factory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loop.register(registration()).result(10)
+    loop.register(registration()).result(60)
     scheduler = factory.scheduler
     decided: list[int] = []
 
@@ -95,7 +95,7 @@ def test_decisions_are_made_between_long_requests_and_each_has_its_own_moment(
         loop.submit(asks(*[f"{request}-{number}" for number in range(4 * PART + 1)]))
     loop.submit(asks("short"))
     busy.set()
-    loop.barrier("rm").result(10)
+    loop.barrier("rm").result(60)
     ends = [
         place
         for place, each in enumerate(scheduler.handled)
@@ -111,10 +111,10 @@ def test_requests_are_handled_and_answered_in_order_on_one_thread(
     loop: SchedulerLoop, factory: Factory
 ) -> None:
     sink = Sink()
-    loop.register(registration(), sink).result(10)
+    loop.register(registration(), sink).result(60)
     for number in range(50):
         loop.submit(application(f"a{number}"))
-    loop.barrier().result(10)
+    loop.barrier().result(60)
     accepted = [e.accepted[0] for e in sink.effects if isinstance(e, ApplicationsAnswered)]
     assert accepted == [f"a{number}" for number in range(50)]
     assert factory.scheduler.threads == {CORE_THREAD}
@@ -125,10 +125,10 @@ def test_work_is_done_in_bounded_bursts_until_none_is_left(
     loop: SchedulerLoop, factory: Factory
 ) -> None:
     sink = Sink()
-    loop.register(registration(), sink).result(10)
+    loop.register(registration(), sink).result(60)
     keys = [f"k{number}" for number in range(3 * BURST + 1)]
     loop.submit(asks(*keys))
-    loop.idle().result(10)
+    loop.idle().result(60)
     assert sink.keys() == keys
     assert max(sink.batches) <= BURST
     assert set(factory.scheduler.limits) == {SLICE}
@@ -143,9 +143,9 @@ def test_a_burst_ends_after_so_many_decisions_or_so_long(reading_ns: int, burst:
     keys = [f"k{number}" for number in range(3 * BURST)]
     try:
         loop.start()
-        loop.register(registration(), sink).result(10)
+        loop.register(registration(), sink).result(60)
         loop.submit(asks(*keys))
-        loop.idle().result(10)
+        loop.idle().result(60)
     finally:
         loop.stop()
     assert sink.keys() == keys
@@ -165,22 +165,22 @@ def test_with_predicates_each_allocation_is_delivered_before_the_next_question(
     def told(effects: Sequence[Effect]) -> None:
         log.extend(f"told {e.ask.allocation_key}" for e in effects if isinstance(e, AllocationNew))
 
-    loop.register(registration(predicates=True), told, one_by_one(fits)).result(10)
+    loop.register(registration(predicates=True), told, one_by_one(fits)).result(60)
     loop.submit(asks("k0", "k1", "k2"))
-    loop.idle().result(10)
+    loop.idle().result(60)
     assert log == ["asked k0", "told k0", "asked k1", "asked k2", "told k2"]
 
 
 @pytest.mark.remuda_rule("RM-10", "SI-7")
 def test_each_rm_hears_only_of_its_own(loop: SchedulerLoop) -> None:
     one, two, everything = Sink(), Sink(), Sink()
-    loop.register(registration("one"), one).result(10)
-    loop.register(registration("two"), two).result(10)
+    loop.register(registration("one"), one).result(60)
+    loop.register(registration("two"), two).result(60)
     loop.subscribe(everything)
     loop.submit(asks("k1", rm_id="one"))
     loop.submit(asks("k2", rm_id="two"))
     loop.submit(asks("k3", rm_id="one"))
-    loop.idle().result(10)
+    loop.idle().result(60)
     assert one.keys() == ["k1", "k3"]
     assert two.keys() == ["k2"]
     assert everything.keys() == ["k1", "k2", "k3"]
@@ -189,11 +189,11 @@ def test_each_rm_hears_only_of_its_own(loop: SchedulerLoop) -> None:
 def test_a_subscription_can_be_ended(loop: SchedulerLoop) -> None:
     seen = Sink()
     forget = loop.subscribe(seen)
-    loop.register(registration(), Sink()).result(10)
+    loop.register(registration(), Sink()).result(60)
     before = len(seen.effects)
     forget()
     loop.submit(application("a"))
-    loop.barrier().result(10)
+    loop.barrier().result(60)
     assert before == 1
     assert len(seen.effects) == before
 
@@ -201,11 +201,11 @@ def test_a_subscription_can_be_ended(loop: SchedulerLoop) -> None:
 @pytest.mark.remuda_rule("RM-9")
 def test_after_registering_again_the_old_sink_hears_nothing_more(loop: SchedulerLoop) -> None:
     old, new = Sink(), Sink()
-    loop.register(registration(), old).result(10)
+    loop.register(registration(), old).result(60)
     heard = len(old.effects)
-    loop.register(registration(), new).result(10)
+    loop.register(registration(), new).result(60)
     loop.submit(application("a"))
-    loop.barrier().result(10)
+    loop.barrier().result(60)
     assert len(old.effects) == heard
     assert isinstance(new.effects[-1], ApplicationsAnswered)
 
@@ -216,10 +216,10 @@ def test_two_registrations_at_once_are_handled_one_after_the_other(
 ) -> None:
     first, second = Sink(), Sink()
     answers = [loop.register(registration(), sink) for sink in (first, second)]
-    assert [answer.result(10).reason for answer in answers] == ["", ""]
+    assert [answer.result(60).reason for answer in answers] == ["", ""]
     assert loop.registered("rm")
     loop.submit(application("a"))
-    loop.barrier().result(10)
+    loop.barrier().result(60)
     assert len(factory.scheduler.handled) == 3
     assert isinstance(second.effects[-1], ApplicationsAnswered)
     assert not any(isinstance(e, ApplicationsAnswered) for e in first.effects)
@@ -233,12 +233,12 @@ def test_an_error_of_a_receiver_is_logged_and_changes_nothing(
         raise ValueError("theirs")
 
     seen = Sink()
-    loop.register(registration(), broken).result(10)
+    loop.register(registration(), broken).result(60)
     loop.subscribe(broken)
     loop.subscribe(seen)
     with caplog.at_level(logging.ERROR, "remuda.runtime"):
         loop.submit(asks("k"))
-        loop.idle().result(10)
+        loop.idle().result(60)
     assert seen.keys() == ["k"]
     assert "theirs" in caplog.text
     assert not loop.failed
@@ -256,9 +256,9 @@ def test_a_receiver_may_send_requests_even_when_the_inbox_is_full(factory: Facto
 
     sink = Sink(chain)
     loop.start()
-    loop.register(registration(), sink).result(10)
+    loop.register(registration(), sink).result(60)
     loop.submit(asks("k0"))
-    loop.idle().result(10)
+    loop.idle().result(60)
     loop.stop()
     assert sink.keys() == ["k0", "k1", "k2"]
 
@@ -275,9 +275,9 @@ def test_unregistering_counts_what_was_removed_and_is_silent(
     loop: SchedulerLoop, factory: Factory
 ) -> None:
     sink = Sink()
-    loop.register(registration(), sink).result(10)
+    loop.register(registration(), sink).result(60)
     heard = len(sink.effects)
-    assert loop.unregister("rm").result(10) == Removed(partitions=1, applications=0, nodes=3)
+    assert loop.unregister("rm").result(60) == Removed(partitions=1, applications=0, nodes=3)
     assert not loop.registered("rm")
     assert len(sink.effects) == heard
 
@@ -285,7 +285,7 @@ def test_unregistering_counts_what_was_removed_and_is_silent(
 @pytest.mark.remuda_rule("RM-19")
 def test_unregistering_an_unknown_rm_is_an_error(loop: SchedulerLoop) -> None:
     with pytest.raises(ProtocolError, match="'nobody' is not registered"):
-        loop.unregister("nobody").result(10)
+        loop.unregister("nobody").result(60)
     assert not loop.failed
 
 
@@ -293,7 +293,7 @@ def test_a_query_is_answered_on_the_core_thread_after_earlier_requests(
     loop: SchedulerLoop, factory: Factory
 ) -> None:
     loop.submit(application("a"))
-    views = loop.query(PartitionsQuery()).result(10)
+    views = loop.query(PartitionsQuery()).result(60)
     assert isinstance(views, tuple)
     assert len(factory.scheduler.handled) == 1
     assert factory.scheduler.threads == {CORE_THREAD}
@@ -301,16 +301,16 @@ def test_a_query_is_answered_on_the_core_thread_after_earlier_requests(
 
 def test_a_query_that_fails_tells_its_sender_only(loop: SchedulerLoop) -> None:
     with pytest.raises(LookupError, match="no such view"):
-        loop.query(NodesQuery("default")).result(10)
+        loop.query(NodesQuery("default")).result(60)
     assert not loop.failed
-    assert loop.barrier().result(10) is None
+    assert loop.barrier().result(60) is None
 
 
 def test_a_deadline_wakes_the_loop_without_any_input(loop: SchedulerLoop, factory: Factory) -> None:
-    loop.barrier().result(10)
+    loop.barrier().result(60)
     due_ns = time.time_ns() + 30_000_000
     factory.scheduler.deadline_ns = due_ns
-    loop.barrier().result(10)
+    loop.barrier().result(60)
     wait(lambda: bool(factory.scheduler.expired))
     assert factory.scheduler.expired[0] >= due_ns
 
@@ -318,7 +318,7 @@ def test_a_deadline_wakes_the_loop_without_any_input(loop: SchedulerLoop, factor
 @pytest.mark.remuda_rule("SI-10")
 def test_an_idle_loop_does_not_run(loop: SchedulerLoop, factory: Factory) -> None:
     loop.submit(asks("k0"))
-    loop.idle().result(10)
+    loop.idle().result(60)
     steps = len(factory.scheduler.limits)
     (core,) = [each for each in threading.enumerate() if each.name == CORE_THREAD]
     assert core.ident is not None
@@ -340,7 +340,7 @@ def test_stop_ends_the_thread_and_everything_later_is_refused(loop: SchedulerLoo
         loop.submit(asks("k"))
     for future in (loop.barrier(), loop.idle(), loop.query(PartitionsQuery())):
         with pytest.raises(LoopStoppedError, match="was stopped"):
-            future.result(10)
+            future.result(60)
 
 
 def test_a_loop_that_never_started_can_be_stopped(factory: Factory) -> None:
@@ -355,13 +355,13 @@ def test_a_fault_of_the_core_stops_the_loop_with_one_line(
     loop: SchedulerLoop, factory: Factory, caplog: pytest.LogCaptureFixture
 ) -> None:
     sink = Sink()
-    loop.register(registration(), sink).result(10)
+    loop.register(registration(), sink).result(60)
     with caplog.at_level(logging.INFO, "remuda.runtime"):
         loop.submit(application("fault"))
         with pytest.raises(LoopStoppedError, match="ZeroDivisionError: a counter went wrong"):
-            loop.barrier().result(10)
+            loop.barrier().result(60)
         with pytest.raises(LoopStoppedError, match="a counter went wrong"):
-            loop.ended.result(10)
+            loop.ended.result(60)
     assert loop.failed
     assert loop.failure == "ZeroDivisionError: a counter went wrong"
     assert [record.levelname for record in caplog.records] == ["CRITICAL"]
@@ -378,9 +378,9 @@ def test_the_core_learns_of_a_shortage_before_the_requests_that_wait() -> None:
     loop.limit_growth("full")
     loop.limit_growth("full")
     loop.start()
-    loop.barrier().result(10)
+    loop.barrier().result(60)
     loop.limit_growth("")
-    loop.barrier().result(10)
+    loop.barrier().result(60)
     loop.stop()
     kinds = [each for each in core.handled if not isinstance(each, c.MoveWallClock)]
     assert kinds[0] == c.LimitGrowth("full")

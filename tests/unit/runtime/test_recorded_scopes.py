@@ -33,11 +33,11 @@ def test_a_recording_has_the_scopes_of_applications_and_nodes(tmp_path: Path) ->
     path = tmp_path / "r"
     loop = SchedulerLoop(recorder=JournalWriter(path))
     loop.start()
-    assert loop.register(commands.RegisterResourceManager("rm", built_in())).result(10).reason == ""
+    assert loop.register(commands.RegisterResourceManager("rm", built_in())).result(60).reason == ""
     nowhere = Scope(("other",), ("root.a",))
     for request in inputs()[:2]:
         loop.submit(limited(request, nowhere))
-    loop.idle().result(10)
+    loop.idle().result(60)
     loop.stop()
     assert path.read_bytes().count(b'"within":{"partitions":["other"],"queues":["root.a"]}') == 6
     assert replay(path).same

@@ -73,7 +73,7 @@ def test_a_time_counts_in_the_first_bucket_that_holds_it(took_ns: int, bucket: i
 
 def measured(loop: SchedulerLoop) -> TimingsView:
     """The timings once the loop has come to rest."""
-    loop.idle().result(10)
+    loop.idle().result(60)
     return loop.timings()
 
 
@@ -82,7 +82,7 @@ def test_each_step_is_measured_whatever_comes_of_it(loop: SchedulerLoop, watch: 
     def refuse_odd(question: NodesQuestion) -> NodesAnswer:
         return NodesAnswer(-1, ("odd",)) if question.allocation_key == "k1" else NodesAnswer(0)
 
-    loop.register(registration(predicates=True), None, refuse_odd).result(10)
+    loop.register(registration(predicates=True), None, refuse_odd).result(60)
     before = measured(loop)
     assert (before.steps.count, before.cycles.count, watch.readings) == (0, 0, 0)
     loop.submit(asks("k0", "k1", "k2"))
@@ -103,7 +103,7 @@ def test_each_step_is_measured_whatever_comes_of_it(loop: SchedulerLoop, watch: 
 def test_a_step_costs_two_readings_however_much_it_places(
     loop: SchedulerLoop, watch: Watch
 ) -> None:
-    loop.register(registration()).result(10)
+    loop.register(registration()).result(60)
     loop.submit(asks("k0", "k1", "k2"))
     after = measured(loop)
     assert (after.steps.count, after.cycles.count, after.allocations) == (1, 1, 3)
@@ -152,18 +152,18 @@ def test_a_question_that_is_answered_later_is_measured_until_its_answer(
     distant: SchedulerLoop, slow: Slow
 ) -> None:
     port = LaterPredicates(lambda _: None, nodes_limit=1)
-    distant.register(registration(predicates=True), None, port).result(10)
+    distant.register(registration(predicates=True), None, port).result(60)
     distant.submit(asks("k0", "k1", "k2"))
     asked = measured(distant)
     assert (asked.questions.count, asked.tries.count, asked.nodes_asked) == (0, 0, 3)
     slow.now = 5 * MS
     refused = PredicateVerdict(1, refused=(("n", "no"),))
-    assert distant.answers.give("rm", port, [refused]).result(10)
+    assert distant.answers.give("rm", port, [refused]).result(60)
     slow.now = 40 * MS
     # The second node is acceptable; the third question was given up, and one was never asked.
     verdicts = [PredicateVerdict(2, passed=("n",)), PredicateVerdict(3), PredicateVerdict(9)]
-    assert distant.answers.give("rm", port, verdicts).result(10)
-    assert distant.answers.give("rm", port, verdicts).result(10)
+    assert distant.answers.give("rm", port, verdicts).result(60)
+    assert distant.answers.give("rm", port, verdicts).result(60)
     view = measured(distant)
     assert view.questions.counts == (0, 0, 1, 2, 0, 0, 0, 0, 0)
     assert view.questions.total_ns == 85 * MS
@@ -178,22 +178,22 @@ def test_what_is_over_with_its_session_is_not_measured(
 ) -> None:
     old, new = (LaterPredicates(lambda _: None, nodes_limit=1) for _ in range(2))
     sink = Sink()
-    distant.register(registration(predicates=True), sink, old).result(10)
+    distant.register(registration(predicates=True), sink, old).result(60)
     distant.submit(asks("k0", "k1"))
     measured(distant)
     if how == "another port":
-        assert distant.answers.bind("rm", new, sink).result(10)
+        assert distant.answers.bind("rm", new, sink).result(60)
     else:
         if how == "no life":
-            distant.unregister("rm").result(10)
-        distant.register(registration(predicates=True), sink, new).result(10)
+            distant.unregister("rm").result(60)
+        distant.register(registration(predicates=True), sink, new).result(60)
     slow.now = 1_000 * MS
     distant.submit(asks("k3"))
     measured(distant)
     slow.now = 1_005 * MS
     # What was asked through the new port has the number 1 again; nothing else is open there.
     verdicts = [PredicateVerdict(number, passed=("n",)) for number in (1, 2)]
-    assert distant.answers.give("rm", new, verdicts).result(10)
+    assert distant.answers.give("rm", new, verdicts).result(60)
     view = measured(distant)
     assert (view.questions.count, view.questions.total_ns) == (1, 5 * MS)
 
@@ -226,7 +226,7 @@ class Searching(FakeScheduler):
 def test_attempts_to_preempt_are_measured_inside_their_step(watch: Watch) -> None:
     loop = SchedulerLoop(Factory(Searching), stopwatch=watch)
     loop.start()
-    loop.register(registration()).result(10)
+    loop.register(registration()).result(60)
     loop.submit(asks("k0"))
     view = measured(loop)
     loop.stop()

@@ -26,7 +26,7 @@ from remuda.runtime.loop import SchedulerLoop
 from remuda.runtime.replay import named, replay
 from tests.unit.runtime.fakes import Evicting, Factory, FakeScheduler, Sink, asks, registration
 
-SECONDS = 10.0
+SECONDS = 60.0
 YES = PreemptionVerdict(True, 0)
 
 

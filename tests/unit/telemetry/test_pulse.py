@@ -44,7 +44,7 @@ def test_a_loop_that_has_nothing_to_do_is_alive(clock: Clock) -> None:
     core.start()
     for _ in range(5):
         assert pulse.fault(UNREADY_SECONDS) == ""
-        core.barrier().result(10)
+        core.barrier().result(60)
         clock.now += 1_000
     core.stop()
     assert pulse.fault(DEAD_SECONDS) == NOT_RUNNING
@@ -54,7 +54,7 @@ def test_a_loop_that_has_nothing_to_do_is_alive(clock: Clock) -> None:
 def test_a_loop_that_failed_is_not_running(clock: Clock) -> None:
     core = SchedulerLoop(Factory())
     core.start()
-    core.register(registration()).result(10)
+    core.register(registration()).result(60)
     core.submit(UpdateApplications("rm", new=(NewApplication("fault"),)))
     wait(core.ended.done)
     assert core.failed
@@ -74,7 +74,7 @@ def test_a_loop_that_hangs_is_found_out_and_forgiven(clock: Clock) -> None:
     core = SchedulerLoop(Factory())
     pulse = Pulse(core, clock)
     core.start()
-    core.register(registration(), hang).result(10)
+    core.register(registration(), hang).result(60)
     core.submit(asks("k"))
     inside.wait()
     try:  # the loop goes on no sooner than it is told to, so nothing here waits for it
@@ -88,7 +88,7 @@ def test_a_loop_that_hangs_is_found_out_and_forgiven(clock: Clock) -> None:
         assert pulse.fault(DEAD_SECONDS) == NOT_RESPONDING
     finally:
         go_on.set()
-    core.barrier().result(10)
+    core.barrier().result(60)
     assert pulse.fault(UNREADY_SECONDS) == ""
     core.stop()
 

@@ -268,7 +268,7 @@ def test_a_running_scheduler_is_audited_without_false_alarms_and_tells_a_fault()
     churn = Churn(core)
     core.start()
     command = c.RegisterResourceManager("rm", Configuration((partition(leaf("a")),)))
-    core.register(command, churn.receive).result(10)
+    core.register(command, churn.receive).result(60)
     churn.begin()
     before = churn.placed
     for _ in range(3):

@@ -38,7 +38,7 @@ def register(core: SchedulerLoop) -> Callable[..., None]:
     def call(rm_id: str, *names: str, **build: str) -> None:
         config = Configuration(tuple(partition(name=name) for name in names))
         command = RegisterResourceManager(rm_id, config, build_info=build)
-        assert core.register(command).result(10).reason == ""
+        assert core.register(command).result(60).reason == ""
 
     return call
 
@@ -85,7 +85,7 @@ def test_a_manager_that_left_is_not_shown(
 ) -> None:
     register("rm-a", "default")
     register("rm-b", "default")
-    core.unregister("rm-a").result(10)
+    core.unregister("rm-a").result(60)
     (shown,) = client.get(CLUSTERS).json()
     assert shown["rmBuildInformation"] == [{"rmId": "rm-b"}]
 

@@ -28,7 +28,7 @@ from tests.unit.edges.rest.golden import APPLICATION
 from tests.unit.edges.rest.schema import assert_valid
 from tests.unit.edges.rest.test_large_answers import fetched, served
 
-SECONDS = 20
+SECONDS = 60.0
 CONFIG = """
 partitions:
 - name: default

@@ -200,7 +200,7 @@ def test_probes_are_plain_text(make: Make, path: str) -> None:
 @pytest.mark.remuda_rule("REST-123")
 def test_probes_fail_when_the_core_failed(make: Make, core: SchedulerLoop) -> None:
     client = make()
-    core.register(registration()).result(10)
+    core.register(registration()).result(60)
     core.submit(c.UpdateApplications("rm", new=(c.NewApplication("fault"),)))
     wait(core.ended.done)
     for path in PROBES:
@@ -220,7 +220,7 @@ def test_probes_answer_while_the_core_hangs(make: Make, core: SchedulerLoop, fou
     found.run()
     seconds = [0.0]
     client = make(pulse=Pulse(core, lambda: seconds[0]))
-    core.register(registration(), hang).result(10)
+    core.register(registration(), hang).result(60)
     core.submit(asks("k"))
     inside.wait()
     try:  # the core goes on no sooner than it is told to, so no answer waits for it
@@ -234,5 +234,5 @@ def test_probes_answer_while_the_core_hangs(make: Make, core: SchedulerLoop, fou
         assert json.loads(client.get(APPS).text)
     finally:
         go_on.set()
-    core.barrier().result(10)
+    core.barrier().result(60)
     assert [client.get(path).status_code for path in PROBES] == [200, 200, 200]

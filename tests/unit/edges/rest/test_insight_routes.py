@@ -50,7 +50,7 @@ def core() -> Iterator[SchedulerLoop]:
     running.start()
     night = leaf("night", properties={"preemption.delay": "1s"})
     home = partition(leaf("day", None, {"vcore": 2_000}), night)
-    answer = running.register(c.RegisterResourceManager("rm", Configuration((home,)))).result(10)
+    answer = running.register(c.RegisterResourceManager("rm", Configuration((home,)))).result(60)
     assert answer.reason == ""
     nodes = [c.NodeUpdate(name, c.CREATE, {"vcore": 4_000}) for name in ("n1", "n2")]
     worker = c.Ask("train", "worker", {"vcore": 2_000}, max_allocations=2)
@@ -146,7 +146,7 @@ def test_the_version_of_the_state_changes_with_an_input_only(core: SchedulerLoop
     wait(settled)
     first = explained(client)
     assert core.try_submit(c.UpdateNodes("rm", (c.NodeUpdate("n2", c.DRAIN_NODE),)))
-    core.barrier("rm").result(10)
+    core.barrier("rm").result(60)
     assert explained(client)["stateVersion"] > first["stateVersion"]
 
 
@@ -418,7 +418,7 @@ def test_rivals_beyond_the_scope_are_counted_and_not_named(core: SchedulerLoop) 
     assert own["levels"][0]["hidden"] == 1
     removal = c.ApplicationRemoval("late")
     assert core.try_submit(c.UpdateApplications("rm", remove=(removal,)))
-    core.barrier("rm").result(10)
+    core.barrier("rm").result(60)
 
 
 @pytest.mark.remuda_rule("EXT-65", "EXT-32")

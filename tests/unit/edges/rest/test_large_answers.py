@@ -27,7 +27,7 @@ from remuda.runtime.errors import LoopStoppedError
 from tests.unit.edges.rest.conftest import FakeViews
 from tests.unit.edges.rest.golden import APPLICATION, NODE
 
-SECONDS = 20
+SECONDS = 60.0
 HOME = "/ws/v1/partition/default"
 HOT = {"accept-encoding": "identity"}
 

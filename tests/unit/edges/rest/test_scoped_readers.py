@@ -112,7 +112,7 @@ def observed(core: SchedulerLoop) -> Iterator[Observation]:
     watching.start()
     queues = (leaf("ours"), leaf("ours_hidden"), leaf("hidden"))
     homes = (partition(*queues, name="p"), partition(*queues, name="secret"))
-    answer = core.register(c.RegisterResourceManager("rm", Configuration(homes))).result(10)
+    answer = core.register(c.RegisterResourceManager("rm", Configuration(homes))).result(60)
     assert answer.reason == ""
     for home, node, applications in (
         ("p", "n1", {"ours-app": "ours", "hidden-app": "hidden"}),
@@ -134,7 +134,7 @@ def observed(core: SchedulerLoop) -> Iterator[Observation]:
             c.UpdateAllocations("rm", asks=(*asks, *large)),
         ):
             assert core.try_submit(command)
-    core.barrier("rm").result(10)
+    core.barrier("rm").result(60)
     everything = reader_of(core, watching)
     placed = "/ws/v1/partition/secret/applications/active"
     wait(lambda: "secret-node" in answered(everything, placed).text)

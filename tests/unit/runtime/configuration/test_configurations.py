@@ -48,11 +48,11 @@ def enroll(
     command = RegisterResourceManager(
         rm_id, inline or built_in(), policy_group=group, extra_config={"of": rm_id}
     )
-    assert loop.register(command, stored=inline is None).result(10).reason == ""
+    assert loop.register(command, stored=inline is None).result(60).reason == ""
 
 
 def known(loop: SchedulerLoop, rm_id: str) -> Registered:
-    (found,) = [each for each in loop.configurations.registered().result(10) if each.rm_id == rm_id]
+    (found,) = [each for each in loop.configurations.registered().result(60) if each.rm_id == rm_id]
     return found
 
 
@@ -64,7 +64,7 @@ def in_force(core: FakeScheduler) -> dict[str, Configuration]:
 def test_each_policy_group_has_its_document_and_the_others_the_default(
     loop: SchedulerLoop, core: FakeScheduler
 ) -> None:
-    loop.configurations.store(NewDocument(NEW, "science")).result(10)
+    loop.configurations.store(NewDocument(NEW, "science")).result(60)
     enroll(loop, "one", "science")
     enroll(loop, "two", "arts")
     enroll(loop, "three", "science", INLINE)
@@ -87,8 +87,8 @@ def test_a_registration_gets_the_document_of_the_moment_it_is_handled(factory: F
     stored = loop.configurations.store(NewDocument(NEW))
     registered = loop.register(RegisterResourceManager("rm", FILE), stored=True)
     loop.start()
-    assert not stored.result(10).refused
-    assert registered.result(10).reason == ""
+    assert not stored.result(60).refused
+    assert registered.result(60).reason == ""
     loop.stop()
     assert in_force(factory.scheduler) == {"rm": NEW}
 
@@ -99,11 +99,11 @@ def test_an_update_of_an_rm_that_is_not_registered_is_an_error(
 ) -> None:
     update = UpdateConfiguration("nobody", NEW)
     with pytest.raises(NotRegisteredError, match="'nobody' is not registered"):
-        loop.configurations.update(update).result(10)
+        loop.configurations.update(update).result(60)
     enroll(loop, "rm")
-    loop.unregister("rm").result(10)
+    loop.unregister("rm").result(60)
     with pytest.raises(ProtocolError, match="'rm' is not registered"):
-        loop.configurations.update(UpdateConfiguration("rm", NEW)).result(10)
+        loop.configurations.update(UpdateConfiguration("rm", NEW)).result(60)
     assert not any(isinstance(command, UpdateConfiguration) for command in core.handled)
     assert not loop.failed
 
@@ -113,7 +113,7 @@ def test_an_update_is_answered_when_it_is_in_force_and_ends_the_use_of_the_docum
     loop: SchedulerLoop, core: FakeScheduler
 ) -> None:
     enroll(loop, "rm")
-    change = loop.configurations.update(UpdateConfiguration("rm", NEW, {"a": "b"})).result(10)
+    change = loop.configurations.update(UpdateConfiguration("rm", NEW, {"a": "b"})).result(60)
     assert core.configured["rm"] == (NEW, {"a": "b"})
     assert (change.before, change.after, change.changed, change.rm_ids) == (
         FILE,
@@ -122,7 +122,7 @@ def test_an_update_is_answered_when_it_is_in_force_and_ends_the_use_of_the_docum
         ("rm",),
     )
     assert not known(loop, "rm").stored
-    assert not loop.configurations.update(UpdateConfiguration("rm", NEW)).result(10).changed
+    assert not loop.configurations.update(UpdateConfiguration("rm", NEW)).result(60).changed
 
 
 def test_the_log_tells_each_change_once_and_no_trial(
@@ -130,12 +130,12 @@ def test_the_log_tells_each_change_once_and_no_trial(
 ) -> None:
     enroll(loop, "rm", "science")
     with caplog.at_level(logging.INFO, "remuda.config"):
-        loop.configurations.update(UpdateConfiguration("rm", NEW, dry_run=True)).result(10)
-        loop.configurations.update(UpdateConfiguration("rm", NEW)).result(10)
-        loop.configurations.store(NewDocument(NEW, "science", dry_run=True)).result(10)
-        loop.configurations.store(NewDocument(OTHER, "science")).result(10)
+        loop.configurations.update(UpdateConfiguration("rm", NEW, dry_run=True)).result(60)
+        loop.configurations.update(UpdateConfiguration("rm", NEW)).result(60)
+        loop.configurations.store(NewDocument(NEW, "science", dry_run=True)).result(60)
+        loop.configurations.store(NewDocument(OTHER, "science")).result(60)
         core.stubborn.add("rm")
-        loop.configurations.update(UpdateConfiguration("rm", FILE)).result(10)
+        loop.configurations.update(UpdateConfiguration("rm", FILE)).result(60)
     update, document = (message for message in caplog.messages if "checksum" in message)
     change = f"checksum {NEW.checksum} replaces {FILE.checksum}; resource managers: 1"
     assert update == f"update of resource manager 'rm': {change}; queues 1 added, 1 left out"
@@ -147,10 +147,10 @@ def test_the_log_tells_each_change_once_and_no_trial(
 def test_an_update_without_text_goes_back_to_the_document_of_the_group_at_registration(
     loop: SchedulerLoop, core: FakeScheduler
 ) -> None:
-    loop.configurations.store(NewDocument(NEW, "science")).result(10)
+    loop.configurations.store(NewDocument(NEW, "science")).result(60)
     enroll(loop, "rm", "science", INLINE)
     update = UpdateConfiguration("rm", built_in(), {})
-    loop.configurations.update(update, stored=True).result(10)
+    loop.configurations.update(update, stored=True).result(60)
     assert core.configured["rm"] == (NEW, {})
     assert known(loop, "rm").stored
 
@@ -161,7 +161,7 @@ def test_a_refused_update_changes_nothing_and_gives_all_reasons(
 ) -> None:
     enroll(loop, "rm")
     core.stubborn.add("rm")
-    change = loop.configurations.update(UpdateConfiguration("rm", NEW, {"a": "b"})).result(10)
+    change = loop.configurations.update(UpdateConfiguration("rm", NEW, {"a": "b"})).result(60)
     assert (change.refused, change.changed, change.after) == (True, False, FILE)
     assert core.configured["rm"] == (FILE, {"of": "rm"})
     assert known(loop, "rm").stored
@@ -184,7 +184,7 @@ def test_a_new_document_reaches_all_who_use_it_and_nobody_else(
         ("four", "arts", None),
     ):
         enroll(loop, rm_id, group, inline)
-    change = loop.configurations.store(NewDocument(NEW, "science")).result(10)
+    change = loop.configurations.store(NewDocument(NEW, "science")).result(60)
     assert change.rm_ids == ("one", "two")
     assert in_force(core) == {"one": NEW, "two": NEW, "three": INLINE, "four": FILE}
     assert core.configured["one"][1] == {"of": "one"}
@@ -200,13 +200,13 @@ def test_when_one_of_two_refuses_neither_is_changed(
     enroll(loop, "two", "science")
     core.stubborn.add("two")
     new = NewDocument(NEW, "science", extra_config={"a": "b"})
-    change = loop.configurations.store(new).result(10)
+    change = loop.configurations.store(new).result(60)
     assert list(change.refusals) == ["two"]
     assert in_force(core) == {"one": FILE, "two": FILE}
     assert core.configured["one"][1] == {"of": "one"}
     assert loop.documents.find("science").configuration == FILE
     core.stubborn.clear()
-    assert not loop.configurations.store(new).result(10).refused
+    assert not loop.configurations.store(new).result(60).refused
     assert core.configured == {"one": (NEW, {"a": "b"}), "two": (NEW, {"a": "b"})}
 
 
@@ -217,14 +217,14 @@ def test_a_dry_run_answers_and_changes_nothing(
 ) -> None:
     for rm_id in rms:
         enroll(loop, rm_id, "science")
-    change = loop.configurations.store(NewDocument(NEW, "science", dry_run=True)).result(10)
+    change = loop.configurations.store(NewDocument(NEW, "science", dry_run=True)).result(60)
     assert (change.refused, change.changed) == (False, True)
     assert in_force(core) == dict.fromkeys(rms, FILE)
     assert loop.documents.groups() == ()
     if rms:
         core.stubborn.add(rms[-1])
         trial = NewDocument(NEW, "science", dry_run=True)
-        assert list(loop.configurations.store(trial).result(10).refusals) == [rms[-1]]
+        assert list(loop.configurations.store(trial).result(60).refusals) == [rms[-1]]
 
 
 @pytest.mark.remuda_rule("EXT-24")
@@ -234,9 +234,9 @@ def test_a_document_that_somebody_else_changed_meanwhile_is_not_overwritten(
     enroll(loop, "rm", "science")
     seen = FILE.checksum
     first = NewDocument(NEW, "science", expected_checksum=seen.lower())
-    assert not loop.configurations.store(first).result(10).refused
+    assert not loop.configurations.store(first).result(60).refused
     second = NewDocument(OTHER, "science", expected_checksum=seen)
-    change = loop.configurations.store(second).result(10)
+    change = loop.configurations.store(second).result(60)
     assert change.reason.startswith(f"the checksum of the document in force is {NEW.checksum}, not")
     assert in_force(core) == {"rm": NEW}
     with pytest.raises(ConfigError, match="EXT-24"):
@@ -247,14 +247,14 @@ def test_a_document_that_somebody_else_changed_meanwhile_is_not_overwritten(
 def test_a_new_default_is_for_those_whose_group_has_no_document(
     loop: SchedulerLoop, core: FakeScheduler
 ) -> None:
-    loop.configurations.store(NewDocument(NEW, "science")).result(10)
+    loop.configurations.store(NewDocument(NEW, "science")).result(60)
     enroll(loop, "one", "science")
     enroll(loop, "two", "arts")
     enroll(loop, "three", "arts", INLINE)
-    change = loop.configurations.store(NewDocument(OTHER)).result(10)
+    change = loop.configurations.store(NewDocument(OTHER)).result(60)
     assert change.rm_ids == ("two",)
     assert in_force(core) == {"one": NEW, "two": OTHER, "three": INLINE}
-    back = loop.configurations.store(NewDocument(None, "science")).result(10)
+    back = loop.configurations.store(NewDocument(None, "science")).result(60)
     assert (back.before, back.after, back.rm_ids) == (NEW, OTHER, ("one",))
     assert in_force(core)["one"] == OTHER
     assert loop.documents.groups() == ()
@@ -265,15 +265,15 @@ def test_no_name_means_the_only_policy_group(loop: SchedulerLoop) -> None:
     def group(named: str) -> Future[str]:
         return loop.configurations.group(named)
 
-    assert group("").result(10) == ""
+    assert group("").result(60) == ""
     enroll(loop, "one", "science")
-    assert group("").result(10) == "science"
+    assert group("").result(60) == "science"
     enroll(loop, "two", "arts")
     with pytest.raises(ProtocolError, match="several policy groups, name one of: arts, science"):
-        group("").result(10)
-    assert group("arts").result(10) == "arts"
+        group("").result(60)
+    assert group("arts").result(60) == "arts"
     enroll(loop, "three", "")
-    assert group("").result(10) == ""
+    assert group("").result(60) == ""
     assert not loop.failed
 
 
@@ -282,10 +282,10 @@ def test_a_watcher_knows_before_whoever_asked(loop: SchedulerLoop) -> None:
     loop.configurations.watch(lambda *told: seen.append(told))
     enroll(loop, "rm")
     assert seen == [("rm", FILE, {"of": "rm"})]
-    loop.configurations.update(UpdateConfiguration("rm", NEW, {})).result(10)
+    loop.configurations.update(UpdateConfiguration("rm", NEW, {})).result(60)
     assert seen[1:] == [("rm", NEW, {})]
-    loop.configurations.update(UpdateConfiguration("rm", FILE, {}), stored=True).result(10)
-    loop.configurations.store(NewDocument(OTHER)).result(10)
+    loop.configurations.update(UpdateConfiguration("rm", FILE, {}), stored=True).result(60)
+    loop.configurations.store(NewDocument(OTHER)).result(60)
     assert seen[2:] == [("rm", FILE, {}), ("rm", OTHER, None)]
 
 
@@ -318,7 +318,7 @@ def test_a_core_that_changes_its_mind_after_the_trial_is_a_fault(
 
     monkeypatch.setattr(core, "update", fickle)
     with pytest.raises(AssertionError, match="refused after an accepted trial"):
-        loop.configurations.store(NewDocument(NEW)).result(10)
+        loop.configurations.store(NewDocument(NEW)).result(60)
     assert loop.ended.exception(10) is not None
 
 
@@ -333,7 +333,7 @@ def test_a_core_that_changes_its_mind_after_the_trial_is_a_fault(
 def test_a_document_of_a_group_that_has_no_good_name_is_not_stored(
     loop: SchedulerLoop, group: str, why: str
 ) -> None:
-    change = loop.configurations.store(NewDocument(NEW, policy_group=group)).result(10)
+    change = loop.configurations.store(NewDocument(NEW, policy_group=group)).result(60)
     assert (change.refused, change.reason) == (True, why)
     assert loop.documents.groups() == ()
 
@@ -341,7 +341,7 @@ def test_a_document_of_a_group_that_has_no_good_name_is_not_stored(
 @pytest.mark.remuda_rule("EXT-24")
 def test_so_many_groups_have_a_document_of_their_own(loop: SchedulerLoop) -> None:
     def store(group: str, new: Configuration | None = NEW) -> str:
-        return loop.configurations.store(NewDocument(new, policy_group=group)).result(10).reason
+        return loop.configurations.store(NewDocument(new, policy_group=group)).result(60).reason
 
     assert [store(f"g{number}") for number in range(64)] == [""] * 64
     full = "64 policy groups have a document already; take one away first"

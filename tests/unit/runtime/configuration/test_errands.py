@@ -78,14 +78,14 @@ def changed(loop: SchedulerLoop, text: str) -> Future[Any]:
 
 def registered(loop: SchedulerLoop, text: str) -> None:
     config = loop.configurations.loading(load_configuration)(text)
-    assert loop.register(RegisterResourceManager("rm", config)).result(10).reason == ""
+    assert loop.register(RegisterResourceManager("rm", config)).result(60).reason == ""
 
 
 def test_a_text_shares_with_what_came_into_force_last(loop: SchedulerLoop) -> None:
     registered(loop, TEXT)
     for text in (OTHER, TEXT, OTHER):
-        (known,) = loop.configurations.registered().result(10)
-        after = changed(loop, text).result(10).after
+        (known,) = loop.configurations.registered().result(60)
+        after = changed(loop, text).result(60).after
         before = {each.name: each for each in known.configuration.partitions[0].root.queues}
         same = [each.name for each in after.partitions[0].root.queues if each is before[each.name]]
         assert same == ["kept"]
@@ -110,7 +110,7 @@ def test_a_change_that_cannot_be_logged_is_answered_all_the_same(
     registered(loop, TEXT)
     monkeypatch.setattr(errands, "log_change", broken)
     with caplog.at_level(logging.ERROR, "remuda.runtime"):
-        assert changed(loop, OTHER).result(10).changed
+        assert changed(loop, OTHER).result(60).changed
     expected = "a change of a configuration could not be logged: ValueError('no such thing')"
     assert caplog.messages == [expected]
 
@@ -121,7 +121,7 @@ def test_a_change_is_answered_and_logged_where_no_thread_can_be_had(
     registered(loop, TEXT)
     loop.configurations.close()
     with caplog.at_level(logging.INFO, "remuda.config"):
-        assert changed(loop, OTHER).result(10).changed
+        assert changed(loop, OTHER).result(60).changed
     assert [message for message in caplog.messages if "replaces" in message]
 
 

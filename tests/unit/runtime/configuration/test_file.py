@@ -44,7 +44,7 @@ def loop(factory: Factory, path: Path) -> Iterator[SchedulerLoop]:
     running = SchedulerLoop(factory, documents=StoredDocuments(read_configuration(path)))
     running.start()
     running.register(RegisterResourceManager("rm", running.documents.default), stored=True)
-    running.barrier().result(10)
+    running.barrier().result(60)
     yield running
     running.stop()
 
@@ -74,11 +74,11 @@ class Followed:
         task.cancel()
 
     def tell(self) -> None:
-        self._edge.result(10).call_soon_threadsafe(self._file.tell)
+        self._edge.result(60).call_soon_threadsafe(self._file.tell)
 
     def __enter__(self) -> Self:
         self._thread.start()
-        self._edge.result(10)
+        self._edge.result(60)
         return self
 
     def __exit__(
@@ -87,7 +87,7 @@ class Followed:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._edge.result(10).call_soon_threadsafe(self._end.set)
+        self._edge.result(60).call_soon_threadsafe(self._end.set)
         self._thread.join(10)
 
 
@@ -145,7 +145,7 @@ def test_a_bad_file_changes_nothing_and_is_read_again_when_it_changes(
 def test_a_file_that_an_rm_cannot_take_is_refused_for_all(
     path: Path, loop: SchedulerLoop, factory: Factory, caplog: pytest.LogCaptureFixture
 ) -> None:
-    loop.register(RegisterResourceManager("two", loop.documents.default), stored=True).result(10)
+    loop.register(RegisterResourceManager("two", loop.documents.default), stored=True).result(60)
     factory.scheduler.stubborn.add("two")
     with caplog.at_level(logging.ERROR, "remuda.config"), Followed(path, loop) as followed:
         path.write_text(text("b"))

@@ -40,7 +40,7 @@ class Barrier:
 
     def wait_until_asked(self, count: int) -> None:
         with self._asked:
-            assert self._asked.wait_for(lambda: len(self.asked) >= count, timeout=10)
+            assert self._asked.wait_for(lambda: len(self.asked) >= count, timeout=60)
 
 
 class Barriers(Resolvers):

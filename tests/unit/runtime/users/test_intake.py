@@ -59,7 +59,7 @@ def register(
     loop: SchedulerLoop, rm_id: str = "rm", sink: Sink | None = None, **partitions: str
 ) -> None:
     config = configuration(**(partitions or {"default": "slow"}))
-    assert not loop.register(RegisterResourceManager(rm_id, config), sink).result(10).reason
+    assert not loop.register(RegisterResourceManager(rm_id, config), sink).result(60).reason
 
 
 def new(
@@ -91,7 +91,7 @@ def test_without_a_resolver_the_group_is_the_user_and_nothing_waits(
 ) -> None:
     register(loop, default="")
     assert loop.try_submit(new("bob"))
-    loop.barrier().result(10)
+    loop.barrier().result(60)
     assert arrived(factory) == [("bob", ("bob",), "")]
 
 
@@ -106,7 +106,7 @@ def test_groups_that_are_given_are_taken_as_they_are_and_teach_nobody(
     loop.submit(new("bob"))
     loop.submit(new("bob", groups=("admins",)))
     loop.submit(new("bob"))
-    loop.idle().result(10)
+    loop.idle().result(60)
     assert arrived(factory) == [
         ("bob", ("dev",), ""),
         ("bob", ("admins",), ""),
@@ -122,9 +122,9 @@ def test_a_failure_travels_with_the_application(
     register(loop)
     barriers.barriers["slow"].open()
     loop.submit(new("unknown"))
-    loop.barrier("rm").result(10)
+    loop.barrier("rm").result(60)
     loop.submit(new("unknown"))
-    loop.barrier("rm").result(10)
+    loop.barrier("rm").result(60)
     first, second = arrived(factory)
     assert first == ("unknown", (), "no unknown")
     assert second[2].startswith("user resolution failed, cached data returned: ")
@@ -137,7 +137,7 @@ def test_nobody_is_asked_about_a_user_that_the_core_refuses_anyway(
 ) -> None:
     register(loop)
     loop.submit(new(user))
-    loop.barrier().result(10)
+    loop.barrier().result(60)
     assert arrived(factory) == [(user, (), "")]
     assert barriers.barriers["slow"].asked == []
 
@@ -155,10 +155,10 @@ def test_requests_of_a_manager_keep_their_order_while_one_waits(
     loop.submit(new("cid", groups=("x",)))
     loop.submit(asks("k1"))
     barrier.wait_until_asked(2)
-    loop.barrier().result(10)
+    loop.barrier().result(60)
     assert len(factory.scheduler.handled) == 1
     barrier.open()
-    loop.idle().result(10)
+    loop.idle().result(60)
     kinds = [type(command) for command in factory.scheduler.handled[1:]]
     assert kinds == [UpdateApplications, UpdateAllocations, UpdateApplications, UpdateAllocations]
     assert arrived(factory) == [
@@ -181,10 +181,10 @@ def test_answers_that_come_in_another_order_do_not_change_that_of_the_requests(
     loop.submit(new("bob"))
     loop.submit(new("ann", partition="fast"))
     barriers.barriers["fast"].wait_until_asked(1)
-    loop.barrier().result(10)
+    loop.barrier().result(60)
     assert arrived(factory) == []
     barriers.barriers["slow"].open()
-    loop.idle().result(10)
+    loop.idle().result(60)
     assert arrived(factory) == [("bob", ("dev",), ""), ("ann", ("qa",), "")]
 
 
@@ -201,7 +201,7 @@ def test_a_manager_that_waits_does_not_hold_others_up(
     loop.submit(asks("mine"))
     loop.submit(new("ann", rm_id="other"))
     loop.submit(asks("theirs", rm_id="other"))
-    loop.barrier("other").result(10)
+    loop.barrier("other").result(60)
     other.wait(2)
     assert other.keys() == ["theirs"]
     assert arrived(factory) == [("ann", ("qa",), "")]
@@ -218,7 +218,7 @@ def test_each_partition_has_its_own_resolver_and_memory(
         barrier.open()
     for partition in ("", "default", "[rm]lab", "lab", "plain"):
         loop.submit(new("bob", partition=partition))
-    loop.idle().result(10)
+    loop.idle().result(60)
     assert [groups for _, groups, _ in arrived(factory)] == [
         ("dev",),
         ("dev",),
@@ -243,13 +243,13 @@ def test_a_new_configuration_brings_its_resolvers_and_keeps_those_that_stay(
         barrier.open()
     loop.submit(new("bob"))
     loop.submit(new("bob", partition="lab"))
-    loop.barrier("rm").result(10)
+    loop.barrier("rm").result(60)
     update = UpdateConfiguration("rm", configuration(default="one", lab=""))
-    assert not loop.configurations.update(update).result(10).refused
+    assert not loop.configurations.update(update).result(60).refused
     barriers.barriers["one"].groups = {"bob": ("new",)}
     loop.submit(new("bob"))
     loop.submit(new("bob", partition="lab"))
-    loop.barrier("rm").result(10)
+    loop.barrier("rm").result(60)
     assert [groups for _, groups, _ in arrived(factory)[2:]] == [("old",), ("bob",)]
     assert barriers.barriers["two"].closed.wait(10)
     assert not barriers.barriers["one"].closed.is_set()
@@ -275,10 +275,10 @@ def test_too_much_in_line_makes_the_sender_wait_and_nobody_else(
     assert loop.try_submit(asks("theirs", rm_id="other"))
     assert loop.intake.room("other") is None
     barrier.open()
-    room.result(10)
+    room.result(60)
     blocked.join(10)
     assert not blocked.is_alive()
-    loop.idle().result(10)
+    loop.idle().result(60)
     keys = [
         ask.allocation_key
         for command in factory.scheduler.handled
@@ -303,10 +303,10 @@ def test_a_callback_is_not_kept_waiting_by_a_full_line(
     register(loop)
     register(loop, "other", Sink(react), default="")
     loop.submit(new("ann", rm_id="other"))
-    sent.result(10)
-    loop.barrier().result(10)
+    sent.result(60)
+    loop.barrier().result(60)
     barriers.barriers["slow"].open()
-    loop.idle().result(10)
+    loop.idle().result(60)
     assert len(arrived(factory)) == 31
 
 
@@ -321,10 +321,10 @@ def test_what_waits_is_dropped_when_its_manager_starts_anew(
     barrier.wait_until_asked(1)
     waiting = loop.barrier("rm")
     register(loop)
-    waiting.result(10)
+    waiting.result(60)
     barrier.open()
     loop.submit(new("cid", groups=("x",)))
-    loop.idle().result(10)
+    loop.idle().result(60)
     assert arrived(factory) == [("cid", ("x",), "")]
     assert not any(isinstance(c, UpdateAllocations) for c in factory.scheduler.handled)
     assert barrier.closed.wait(10)
@@ -336,7 +336,7 @@ def test_a_resolver_that_breaks_is_a_failure_like_any_other(
     register(loop)
     barriers.barriers["slow"].open()
     loop.submit(new("odd"))
-    loop.barrier("rm").result(10)
+    loop.barrier("rm").result(60)
     assert arrived(factory) == [
         ("odd", (), "user resolution failed: RuntimeError: something broke")
     ]
@@ -348,10 +348,10 @@ def test_idle_includes_what_waits_for_users(
     register(loop)
     loop.submit(new("bob"))
     idle = loop.idle()
-    loop.barrier().result(10)
+    loop.barrier().result(60)
     assert not idle.done()
     barriers.barriers["slow"].open()
-    idle.result(10)
+    idle.result(60)
     assert len(arrived(factory)) == 1
 
 
@@ -410,7 +410,7 @@ def test_the_answers_come_in_the_order_of_the_requests(
     barriers.barriers["slow"].open()
     for number in range(3, 20):
         loop.submit(new(f"u{number}"))
-    loop.idle().result(10)
+    loop.idle().result(60)
     assert accepted(sink.effects) == [f"app-u{number}" for number in range(20)]
 
 

@@ -29,7 +29,7 @@ def run(*, observed: bool) -> str:
     events = EventSystem(core) if observed else None
     core.start()
     try:
-        core.register(c.RegisterResourceManager("rm", built_in())).result(10)
+        core.register(c.RegisterResourceManager("rm", built_in())).result(60)
         nodes = [c.NodeUpdate(f"n{i}", c.CREATE, {"vcore": 8_000}) for i in range(20)]
         core.submit(c.UpdateNodes("rm", tuple(nodes)))
         for number in range(10):
@@ -39,9 +39,9 @@ def run(*, observed: bool) -> str:
             core.submit(c.UpdateApplications("rm", (app,)))
             asks = tuple([c.Ask(f"a{number}", f"k{i}", {"vcore": 1_000}) for i in range(20)])
             core.submit(c.UpdateAllocations("rm", asks=asks))
-            core.idle().result(10)
+            core.idle().result(60)
         core.submit(c.UpdateApplications("rm", remove=(c.ApplicationRemoval("a3", ""),)))
-        core.idle().result(10)
+        core.idle().result(60)
     finally:
         core.stop()
         if events is not None:
@@ -67,9 +67,11 @@ def test_tracking_that_is_off_and_on_again_goes_on_with_the_next_id() -> None:
     def join(rm_id: str, **extra: str) -> int:
         """Register an RM with these settings and a node; how many records there are then."""
         settings = {f"event.{name}": value for name, value in extra.items()}
-        core.register(c.RegisterResourceManager(rm_id, built_in(), extra_config=settings)).result(9)
+        core.register(c.RegisterResourceManager(rm_id, built_in(), extra_config=settings)).result(
+            60
+        )
         core.submit(c.UpdateNodes(rm_id, (c.NodeUpdate("n", c.CREATE, {"vcore": 1_000}),)))
-        core.idle().result(9)
+        core.idle().result(60)
         events.flush()
         return events.counters().created
 

@@ -86,7 +86,7 @@ def test_no_run_finds_a_fault_while_allocations_come_and_go() -> None:
     churn = Churn(core)
     core.start()
     command = c.RegisterResourceManager("rm", Configuration((partition(leaf("a")),)))
-    core.register(command, churn.receive).result(10)
+    core.register(command, churn.receive).result(60)
     churn.begin()
     placed: list[int] = []
     bad: list[str] = []
