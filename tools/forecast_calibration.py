@@ -2,7 +2,8 @@
 
 A trace is played through the Python API, each task as an application that declares its run time.
 At moments that chance chooses one of the waiting applications gets a forecast. What happens then
-says whether its interval held. REMUDA_DATA names the directory of the traces.
+says whether its interval held. Traces have true run times only; with --noise tasks declare what
+people would: each true time is multiplied by a factor of its own (log-normal). REMUDA_DATA names the directory of the traces.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from math import exp
 from pathlib import Path
 from random import Random
 from time import perf_counter
@@ -84,8 +86,12 @@ class Result:
 class Play:
     """A trace under way."""
 
-    def __init__(self, played: Played, forecasts: int, seed: int, *, arrivals: bool) -> None:
+    def __init__(
+        self, played: Played, forecasts: int, seed: int, *, arrivals: bool, noise: float
+    ) -> None:
         self._played = played
+        self._noise = noise
+        self._errors = Random(seed + 1)  # noqa: S311 - nothing secret
         self._chance = Random(seed)  # noqa: S311 - nothing secret
         self._arrivals = arrivals
         self._left = forecasts
@@ -124,7 +130,8 @@ class Play:
         name = f"job-{task.task_id}"
         self._durations[name] = duration
         self._waiting[name] = None
-        tags = {"remuda/runTimeSeconds": f"{duration:.3f}"}
+        declared = duration * exp(self._errors.gauss(0, self._noise)) if self._noise else duration
+        tags = {"remuda/runTimeSeconds": f"{max(1e-3, declared):.3f}"}
         self._scheduler.submit(name, queue="root.jobs", user="anybody", tags=tags)
         size = {self._played.resource: task.resource[self._played.resource]}
         self._scheduler.ask(name, "task", size)
@@ -207,9 +214,12 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=500, help="tasks before the first forecast")
     parser.add_argument("--every", type=int, default=50, help="one in so many moments")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--noise", type=float, default=0.0, help="sigma of what tasks declare")
     parser.add_argument("--no-arrivals", action="store_true", help="nothing more is submitted")
     given = parser.parse_args()
-    play = Play(TRACES[given.trace], given.forecasts, given.seed, arrivals=not given.no_arrivals)
+    arrivals = not given.no_arrivals
+    played = TRACES[given.trace]
+    play = Play(played, given.forecasts, given.seed, arrivals=arrivals, noise=given.noise)
     found = play.run(given.first, given.every)
     print(
         f"{found.asked} forecasts, {found.count} intervals with a known start: {found.held} held"

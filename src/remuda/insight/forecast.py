@@ -21,11 +21,11 @@ from remuda.core.messages.application_queries import ApplicationQuery, LiveIdsQu
 from remuda.core.messages.application_views import ApplicationView
 from remuda.core.messages.queries import PartitionsQuery, PartitionView, UnknownQueue
 from remuda.core.messages.rows import Rows
+from remuda.core.messages.tags import RUN_TIME
 from remuda.core.scheduler import Scheduler
 from remuda.insight.forecast_scene import Living, Scene, scene
 from remuda.insight.future import Future
 from remuda.insight.html import lines_html
-from remuda.insight.run_times import RUN_TIME
 
 # Does each piece of work on a core of its own, which is a copy of this one.
 OnCopies: TypeAlias = Callable[[Sequence[Callable[[], bytes]]], Sequence[bytes | None]]

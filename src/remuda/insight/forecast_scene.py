@@ -16,16 +16,14 @@ from remuda.core.messages.application_queries import (
     ApplicationIndex,
     ApplicationIndexQuery,
     ApplicationPortionQuery,
-    Submissions,
-    SubmissionsQuery,
 )
 from remuda.core.messages.application_views import AllocationView, ApplicationView
 from remuda.core.messages.ask_views import RequestView
-from remuda.core.messages.commands import Ask, NewApplication
+from remuda.core.messages.commands import Ask
 from remuda.core.messages.rows import ApplicationRowsQuery, Rows
 from remuda.core.scheduler import Scheduler
 from remuda.insight.explanation import waiting_asks
-from remuda.insight.run_times import Ended, RunTimes, declared_ns
+from remuda.insight.run_times import Ended, Possible, RunTimes, declared_ns
 
 # Ended applications that are looked at: those that came last.
 HISTORY_LIMIT: Final = 5_000
@@ -52,21 +50,22 @@ class Wanted:
 
 @message
 class Held:
-    """A real allocation that runs. ``declared_ns``: its declared run time, None: none."""
+    """A real allocation that runs. ``declared_ns``: what its ask declared, None: nothing."""
 
     allocation_id: str
     since_ns: int
     declared_ns: int | None
 
-    def over(self, now_ns: int) -> bool:
-        """Whether it runs longer than it declared, or declared nothing."""
-        return (self.declared_ns or 0) <= now_ns - self.since_ns
-
 
 @message
 class Arrival:
-    """An application that came in the past. ``ran_ns``: how long it ran, None: not known."""
+    """An application that came in the past.
 
+    ``ran_ns``: how long each of its allocations ran, or will run; None: not known. ``declared_ns``:
+    what the application declared.
+    """
+
+    application_id: str
     at_ns: int
     queue: str
     user: str
@@ -74,6 +73,7 @@ class Arrival:
     tags: Mapping[str, str]
     wanted: tuple[Wanted, ...]
     ran_ns: int | None
+    declared_ns: int | None = None
 
 
 @message
@@ -119,59 +119,66 @@ class Scene:
         return enough and self.now_ns - self.since_ns >= ARRIVALS_LEARNED_IN_NS
 
     def leaves_to_chance(self) -> bool:
-        """Whether a run time of what runs or waits is not declared."""
-        for living in self.living.values():
-            if any(held.over(self.now_ns) for held in living.held):
-                return True
-            if not living.declared_ns and any(not declared_ns(ask.tags) for ask in living.waiting):
-                return True
-        return False
+        """Whether a run time of what runs or waits is not certain. Rules: EXT-122."""
+        return not all(
+            found is not None and found.certain()
+            for living in self.living.values()
+            for found, _ in self._run_times(living)
+        )
 
     def unknown_run_times(self) -> tuple[int, int]:
         """Count the real allocations, running and waiting, whose run time is not known, and all."""
         unknown = count = 0
         for living in self.living.values():
-            for held in living.held:
-                count += 1
-                unknown += not self.known_beyond(living, held)
-            for ask in living.waiting:
-                count += ask.pending_count
-                if not (declared_ns(ask.tags) or living.declared_ns or self.learned(living)):
-                    unknown += ask.pending_count
+            for found, allocations in self._run_times(living):
+                count += allocations
+                unknown += allocations if found is None else 0
         return unknown, count
 
-    def known_beyond(self, living: Living, held: Held) -> bool:
-        """Whether it is known how long an allocation goes on."""
-        age_ns = self.now_ns - held.since_ns
-        return not held.over(self.now_ns) or bool(self.learned(living, age_ns))
+    def _run_times(self, living: Living) -> Iterator[tuple[Possible | None, int]]:
+        """Yield the run times of what an application has and waits for, and of how many."""
+        for held in living.held:
+            yield self.goes_on(living, held), 1
+        for ask in living.waiting:
+            own_ns = declared_ns(ask.tags)
+            found = Possible((own_ns,)) if own_ns else self.runs(living)
+            yield found, ask.pending_count
 
-    def learned(self, living: Living, age_ns: int = -1) -> Sequence[int]:
-        """Return run times of applications of the same kind that ran longer than ``age_ns``."""
-        return self.run_times.after(living.application_id, living.queue, living.user, age_ns)
+    def goes_on(self, living: Living, held: Held) -> Possible | None:
+        """Return how long an allocation that runs will run in all; None: not known."""
+        age_ns = self.now_ns - held.since_ns
+        if held.declared_ns is not None and held.declared_ns > age_ns:
+            return Possible((held.declared_ns,))
+        return self.runs(living, age_ns)
+
+    def runs(self, living: Living, age_ns: int = -1) -> Possible | None:
+        """Return how long what declares nothing of its own runs, if longer than ``age_ns``."""
+        name, queue, user = living.application_id, living.queue, living.user
+        return self.run_times.after(
+            name, queue, user, age_ns=age_ns, declared_ns=living.declared_ns
+        )
 
 
 def scene(core: Scheduler, partition: str, rm_id: str, now_ns: int, wall_ns: int) -> Scene:
     """Read a partition. ``wall_ns``: the time on the clock that views show."""
     ahead_ns = wall_ns - now_ns
-    submitted = _submitted(core, partition, rm_id)
     living: dict[str, Living] = {}
     arrivals: list[Arrival] = []
     for view in _applications(core.view(ApplicationRowsQuery(partition, rm_id=rm_id))):
-        record = submitted.get(view.application_id)
-        tags = {} if record is None else record.tags
-        found = _living(core, view, tags, ahead_ns)
+        found = _living(core, view, ahead_ns)
         living[view.application_id] = found
-        arrivals.append(_came(view, found, tags, ahead_ns))
+        arrivals.append(_came(view, found, ahead_ns))
     ended: list[Ended] = []
     views = list(_applications(_ended(core, partition, rm_id)))
     for view in views:
         ran_ns = _ran_ns(view)
         if ran_ns is None:
             continue
-        ended.append(Ended(view.application_id, view.queue, view.user, ran_ns))
+        name, declared = view.application_id, declared_ns(view.tags)
+        ended.append(Ended(name, view.queue, view.user, ran_ns, declared))
         peak = (Wanted(view.max_used, 1, view.max_request_priority),)
         at_ns = view.submission_time_ns - ahead_ns
-        arrivals.append(Arrival(at_ns, view.queue, view.user, view.groups, {}, peak, ran_ns))
+        arrivals.append(Arrival(name, at_ns, view.queue, view.user, view.groups, {}, peak, ran_ns))
     arrivals.sort(key=lambda each: each.at_ns)
     since_ns = _complete_since(views, arrivals, ahead_ns)
     recent = tuple([each for each in arrivals if each.at_ns >= since_ns])
@@ -195,16 +202,10 @@ def _complete_since(
     return min([each.submission_time_ns for each in views]) - ahead_ns
 
 
-def _living(
-    core: Scheduler, view: ApplicationView, tags: Mapping[str, str], ahead_ns: int
-) -> Living:
-    own = declared_ns(tags)
+def _living(core: Scheduler, view: ApplicationView, ahead_ns: int) -> Living:
+    own = declared_ns(view.tags)
     held = [
-        Held(
-            each.allocation_id,
-            each.allocation_time_ns - ahead_ns,
-            declared_ns(each.tags) or own,
-        )
+        Held(each.allocation_id, each.allocation_time_ns - ahead_ns, declared_ns(each.tags))
         for each in view.allocations
         if not each.placeholder
     ]
@@ -233,17 +234,27 @@ def _members(view: ApplicationView, waiting: Sequence[RequestView]) -> Iterator[
             )
 
 
-def _came(view: ApplicationView, found: Living, tags: Mapping[str, str], ahead_ns: int) -> Arrival:
+def _came(view: ApplicationView, found: Living, ahead_ns: int) -> Arrival:
     """Return a live application as one that came; a gang as asks of the size of its members."""
     wanted = [Wanted(each.resource, 1, each.priority) for each in view.allocations]
     wanted += [Wanted(each.resource, each.pending_count, each.priority) for each in found.waiting]
     at_ns = view.submission_time_ns - ahead_ns
-    ran_ns = found.declared_ns
+    ran_ns = None
     for each in found.waiting:
         ran_ns = declared_ns(each.tags) or ran_ns
     for held in found.held:
         ran_ns = held.declared_ns or ran_ns
-    return Arrival(at_ns, view.queue, view.user, view.groups, tags, tuple(wanted), ran_ns)
+    return Arrival(
+        view.application_id,
+        at_ns,
+        view.queue,
+        view.user,
+        view.groups,
+        view.tags,
+        tuple(wanted),
+        ran_ns,
+        found.declared_ns,
+    )
 
 
 def _ran_ns(view: ApplicationView) -> int | None:
@@ -255,12 +266,6 @@ def _ran_ns(view: ApplicationView) -> int | None:
         if state == _COMPLETING:
             ended_ns = at_ns
     return ended_ns - view.start_time_ns if ended_ns > view.start_time_ns else None
-
-
-def _submitted(core: Scheduler, partition: str, rm_id: str) -> dict[str, NewApplication]:
-    found = core.view(SubmissionsQuery(partition, rm_id=rm_id))
-    assert isinstance(found, Submissions)
-    return {each.application_id: each for each in found.records}
 
 
 def _ended(core: Scheduler, partition: str, rm_id: str) -> object:

@@ -24,7 +24,7 @@ from remuda.core.messages.commands import (
 from remuda.core.messages.effects import AllocationNew
 from remuda.core.scheduler import Scheduler
 from remuda.insight.forecast_scene import PREFIX, Arrival, Held, Living, Scene
-from remuda.insight.run_times import declared_ns, drawn
+from remuda.insight.run_times import declared_ns
 from remuda.insight.throwaway import Throwaway
 
 # How long a piece of the past is that comes again, so that days stay days.
@@ -103,26 +103,25 @@ class Future:
             self._missing[name] = living.gang_pending()
             if not self._missing[name]:
                 self._members(living)
-            self._ran_ns[name] = living.declared_ns or self._learned(living)
+            self._ran_ns[name] = self._runs(living)
             for held in living.held:
                 self._ends_after(
                     name, held.allocation_id, held.since_ns, self._goes_on(living, held)
                 )
 
-    def _learned(self, living: Living) -> int | None:
+    def _runs(self, living: Living) -> int | None:
         """Choose a run time; of an application that runs, one that it has not reached yet."""
         began_ns = min([held.since_ns for held in living.held], default=self._now_ns + 1)
-        times = self._scene.learned(living, self._now_ns - began_ns)
-        return drawn(times, self._chance) if times else None
+        found = self._scene.runs(living, self._now_ns - began_ns) or self._scene.runs(living)
+        return found.drawn(self._chance) if found else None
 
     def _goes_on(self, living: Living, held: Held) -> int | None:
         """Return how long an allocation runs in all: longer than it has run; None: not known."""
-        age_ns = self._now_ns - held.since_ns
-        ran_ns = held.declared_ns or self._ran_ns[living.application_id] or 0
-        if ran_ns > age_ns:
+        ran_ns = self._ran_ns[living.application_id] or 0
+        if not held.declared_ns and ran_ns > self._now_ns - held.since_ns:
             return ran_ns
-        times = self._scene.learned(living, age_ns)
-        return drawn(times, self._chance) if times else None
+        found = self._scene.goes_on(living, held)
+        return found.drawn(self._chance) if found else None
 
     def _ends_after(
         self, application_id: str, allocation_id: str, since_ns: int, ran_ns: int | None
@@ -237,8 +236,13 @@ class Future:
         self._open[name] = sum(each.count for each in arrival.wanted)
         ran_ns = arrival.ran_ns
         if ran_ns is None:
-            times = self._scene.run_times.after(name, arrival.queue, arrival.user)
-            ran_ns = drawn(times, self._chance) if times else None
+            found = self._scene.run_times.after(
+                arrival.application_id,
+                arrival.queue,
+                arrival.user,
+                declared_ns=arrival.declared_ns,
+            )
+            ran_ns = found.drawn(self._chance) if found else None
         self._ran_ns[name] = ran_ns
         self._trial.send(UpdateApplications(self._rm_id, (new,)))
         self._trial.send(UpdateAllocations(self._rm_id, asks=tuple(asks)))

@@ -52,13 +52,13 @@ def scheduler() -> Iterator[InProcessScheduler]:
 
 
 def partition(scheduler: InProcessScheduler) -> PartitionView:
-    views = scheduler.core.query(PartitionsQuery()).result(10)
+    views = scheduler.core.query(PartitionsQuery()).result(60)
     (view,) = rows(PartitionView, views)
     return view
 
 
 def applications(scheduler: InProcessScheduler, queue: str = "") -> list[ApplicationView]:
-    views = scheduler.core.query(ApplicationsQuery("default", queue)).result(10)
+    views = scheduler.core.query(ApplicationsQuery("default", queue)).result(60)
     return rows(ApplicationView, views)
 
 

@@ -28,12 +28,14 @@ def job(
     scheduler.ask(name, "task", {"vcore": "1"})
 
 
-def ended(scheduler: Scheduler, name: str, seconds: float, **more: str) -> None:
+def ended(
+    scheduler: Scheduler, name: str, ran: float, *, user: str = "ada", declared: str = ""
+) -> None:
     """Let a job run for some seconds, and be forgotten as a live one."""
-    job(scheduler, name, **more)
+    job(scheduler, name, declared, user=user)
     scheduler.step(scheduler.now)
     (allocation,) = scheduler.allocations(name)
-    scheduler.step(scheduler.now + seconds)
+    scheduler.step(scheduler.now + ran)
     scheduler.release(allocation)
     scheduler.step(scheduler.now + 60)
 
@@ -104,6 +106,61 @@ def test_run_times_are_learned_from_jobs_of_the_same_queue_user_and_name() -> No
     # It has run for 2 s; the five ran 10 to 50 s.
     assert 8 <= low <= median <= high <= 48
     assert low < high
+
+
+def declared_and_ended(scheduler: Scheduler, count: int, ran: float) -> None:
+    """Let jobs end that had declared 100 s each, and ran for more and more of ``ran`` seconds."""
+    for number in range(count):
+        ended(scheduler, f"job-{number}", ran * (number + 1), declared="100")
+
+
+def after_one_that_declared(scheduler: Scheduler, seconds: str, *, age: float = 0) -> Forecast:
+    """Return the forecast of what waits for a job that has run for some seconds."""
+    job(scheduler, "job-99", seconds)
+    scheduler.step(scheduler.now)
+    scheduler.step(scheduler.now + age)
+    job(scheduler, "next", "1", user="bo")
+    scheduler.step(scheduler.now)
+    return scheduler.forecast("next", arrivals=False, seeds=99)
+
+
+@pytest.mark.remuda_rule("EXT-120", "EXT-122")
+def test_a_declared_run_time_is_corrected_by_what_earlier_ones_were_worth() -> None:
+    scheduler = machine()
+    declared_and_ended(scheduler, 6, 10)
+    found = after_one_that_declared(scheduler, "1000")
+    # Six that declared 100 s ran 10 to 60 s, so 1,000 s are 100 to 600 s.
+    assert interval(found)[::2] == (100, 600)
+    assert interval(found)[1] in (200, 300, 400, 500)
+
+
+@pytest.mark.remuda_rule("EXT-120")
+def test_only_corrections_that_are_longer_than_it_has_run_are_possible() -> None:
+    scheduler = machine()
+    declared_and_ended(scheduler, 9, 10)
+    found = after_one_that_declared(scheduler, "1000", age=450)
+    # Of 100 to 900 s the last five are left.
+    assert interval(found)[::2] == (50, 450)
+
+
+@pytest.mark.remuda_rule("EXT-120")
+@pytest.mark.parametrize("count, age, left", [(4, 0, 1_000), (8, 450, 550)])
+def test_with_fewer_than_five_examples_a_declared_run_time_is_taken_at_its_word(
+    count: int, age: float, left: float
+) -> None:
+    scheduler = machine()
+    declared_and_ended(scheduler, count, 10)
+    found = after_one_that_declared(scheduler, "1000", age=age)
+    assert interval(found) == (left, left, left)
+
+
+@pytest.mark.remuda_rule("EXT-120", "EXT-122")
+def test_words_that_were_exact_leave_nothing_to_chance() -> None:
+    scheduler = machine()
+    for number in range(5):
+        ended(scheduler, f"job-{number}", 10.0 * (number + 1), declared=f"{10 * (number + 1)}")
+    found = after_one_that_declared(scheduler, "33.3")
+    assert interval(found) == pytest.approx((33.3, 33.3, 33.3))
 
 
 @pytest.mark.remuda_rule("EXT-120", "EXT-122")

@@ -67,7 +67,8 @@ class ApplicationView:
     ``used``: amounts of real allocations; ``placeholder``: amounts of placeholders.
     ``placeholder_data``: by task group. ``placeholder_deadline_ns``: when the reservation times
     out, 0: no timer (GANG-20). ``backoff_deadline_ns``: until when none of its asks is tried
-    (CYC-33), 0: no back-off. ``preemptions``: numbers of the preemptions its asks caused.
+    (CYC-33), 0: no back-off. ``tags``: of one that ended only its declared run time (EXT-120).
+    ``preemptions``: numbers of the preemptions its asks caused.
     ``evictions``: numbers of those that took its allocations. Both are oldest first, as far as they
     are still kept (PRE-91). ``waiting``: its asks, if there are too many for ``requests``, which is
     empty then. ``used_seconds``, ``preempted_seconds``, ``placeholder_seconds``: usage of ended
@@ -102,3 +103,4 @@ class ApplicationView:
     preempted_seconds: Mapping[str, Resource] = field(default_factory=dict)
     placeholder_seconds: Mapping[str, Resource] = field(default_factory=dict)
     waiting: WaitingAsks[RequestView] | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)

@@ -24,6 +24,10 @@ RESOURCE_QUOTA: Final = "namespace.resourcequota"
 RESOURCE_GUARANTEED: Final = "namespace.resourceguaranteed"
 RESOURCE_MAX_APPS: Final = "namespace.resourcemaxapps"
 
+# How long an application, or an ask, says that it will run: of applications that ended it is kept,
+# so that forecasts know what such words are worth (EXT-120).
+RUN_TIME: Final = "remuda/runTimeSeconds"
+
 # Attributes of nodes.
 INSTANCE_TYPE: Final = "si/instance-type"
 NODE_PARTITION: Final = "si/node-partition"

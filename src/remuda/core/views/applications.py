@@ -221,6 +221,7 @@ class _NotedApplications:
             requests=tuple(requests) if whole else requests,
             allocations=tuple(allocations) if whole else allocations,
             waiting=self.waiting.get(place),
+            tags=record.tags,
         )
 
     def _requests(self, place: int) -> Rows[RequestView]:

@@ -68,4 +68,5 @@ def _view(
         used_seconds=used_seconds,
         preempted_seconds=preempted_seconds,
         placeholder_seconds=placeholder_seconds,
+        tags=ended.record.tags,
     )

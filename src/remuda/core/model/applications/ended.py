@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import final
 
 from remuda.core.messages.application_queries import ApplicationKey
+from remuda.core.messages.tags import RUN_TIME
 from remuda.core.model import states
 from remuda.core.model.applications.application import Application, History
 from remuda.core.model.applications.gang import Gang
@@ -45,9 +46,10 @@ class EndedApplication:
 
     def __init__(self, application: Submission | Application, state: str, finished_ns: int) -> None:
         self.number = application.number
-        # Nobody reads the tags of an application that ended.
+        # Nobody reads other tags of an application that ended (EXT-120).
         record = application.record
-        self.record = replace(record, tags={}) if record.tags else record
+        kept = {RUN_TIME: record.tags[RUN_TIME]} if RUN_TIME in record.tags else {}
+        self.record = replace(record, tags=kept) if record.tags else record
         self.queue_path: str = application.queue_path
         self.user: str = application.user
         self.user_groups: tuple[str, ...] = application.user_groups
