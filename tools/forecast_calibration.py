@@ -44,7 +44,7 @@ class Played:
 
 
 PHILLY = Played("Philly", "philly/philly_jobs_by_vc.csv.gz", "gpu", 1_024_000)
-NASA = Played("NASA", "swf/NASA-iPSC-1993-3.1-cln.swf.gz", "cpu", 128_000, 1.6)
+NASA = Played("NASA", "swf/NASA-iPSC-1993-3.1-cln.swf.gz", "processor", 128, 1.6)
 TRACES = {each.name.lower(): each for each in (PHILLY, NASA)}
 
 

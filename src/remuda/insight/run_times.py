@@ -12,11 +12,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
-from typing import Final, final
+from typing import Final, TypeVar, final
 
 from remuda.base.duration import SECOND
 from remuda.base.message import message
 from remuda.core.messages.tags import RUN_TIME
+
+K = TypeVar("K")
 
 # How many ended applications of a kind, all of which ran longer than one that runs now, say how
 # long that one will run.
@@ -93,14 +95,15 @@ class RunTimes:
 
     def __init__(self, ended: Iterable[Ended]) -> None:
         self._ran: dict[tuple[str, ...], list[int]] = {}
-        # What declared run times were worth, in thousandths.
-        self._worth: dict[tuple[str, ...], list[int]] = {}
+        # What declared run times were worth, in thousandths; also by the size of what was declared.
+        self._worth: dict[tuple[str | int, ...], list[int]] = {}
         for each in ended:
             for kind in _kinds(each.queue, each.user, each.application_id):
                 self._ran.setdefault(kind, []).append(each.ran_ns)
                 if each.declared_ns:
                     worth = (each.ran_ns * _WHOLE + each.declared_ns // 2) // each.declared_ns
                     self._worth.setdefault(kind, []).append(worth)
+                    self._worth.setdefault((*kind, _size(each.declared_ns)), []).append(worth)
         for times in (*self._ran.values(), *self._worth.values()):
             times.sort()
 
@@ -121,19 +124,38 @@ class RunTimes:
         if declared_ns:
             if self._worth:
                 age = age_ns * _WHOLE // declared_ns
-                for kind in _kinds(queue, user, application_id):
-                    worth = self._worth.get(kind, [])
-                    first = bisect_right(worth, age)
-                    if len(worth) - first >= LEARNED_FROM:
-                        return Possible(worth, first, declared_ns)
+                kinds = _sized(_kinds(queue, user, application_id), declared_ns)
+                found = _enough(self._worth, kinds, age)
+                if found is not None:
+                    return Possible(*found, declared_ns)
             if declared_ns > age_ns:
                 return Possible((declared_ns,))
-        for kind in _kinds(queue, user, application_id):
-            times = self._ran.get(kind, [])
-            first = bisect_right(times, age_ns)
-            if len(times) - first >= LEARNED_FROM:
-                return Possible(times, first)
-        return None
+        found = _enough(self._ran, _kinds(queue, user, application_id), age_ns)
+        return Possible(*found) if found is not None else None
+
+
+def _enough(
+    known: Mapping[K, Sequence[int]], kinds: Iterable[K], least: int
+) -> tuple[Sequence[int], int] | None:
+    """Return the numbers of the first kind with enough above ``least``, and the place of these."""
+    for kind in kinds:
+        numbers = known.get(kind, ())
+        first = bisect_right(numbers, least)
+        if len(numbers) - first >= LEARNED_FROM:
+            return numbers, first
+    return None
+
+
+def _size(declared_ns: int) -> int:
+    """Return the size of a declared run time: equal for those in the same power of four."""
+    return declared_ns.bit_length() // 2
+
+
+def _sized(kinds: Iterable[tuple[str, ...]], declared_ns: int) -> Iterator[tuple[str | int, ...]]:
+    """Yield each kind, first with those only that declared about as much."""
+    for kind in kinds:
+        yield (*kind, _size(declared_ns))
+        yield kind
 
 
 def _kinds(queue: str, user: str, application_id: str) -> Iterator[tuple[str, ...]]:
