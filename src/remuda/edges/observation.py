@@ -25,6 +25,7 @@ from remuda.core.messages.application_views import ApplicationView
 from remuda.core.messages.queries import PartitionView
 from remuda.edges.grpc.measured import measurements
 from remuda.edges.grpc.measurements import Measurements
+from remuda.edges.questions.questions import Questions
 from remuda.edges.rest.requests.endpoint import Routes
 from remuda.edges.rest.routes.applications import PORTION, in_order
 from remuda.edges.rest.routes.cluster import CLUSTER_NAME, Clusters
@@ -140,13 +141,14 @@ class Observation:
         self._clusters = Clusters(core.roster, time.time_ns(), settings.cluster_name)
         self.dump = StateDump(core, self._dump_parts())
         self.measurements: Measurements = measurements(self.metrics, self._checker, self._events)
+        self.questions = Questions(core, self.memory.scarce)
         self.routes: Routes = {
             **event_routes(self._events),
             **health_routes(self._checker, self._history, Pulse(core), leases.standing_by),
             **metrics_routes(self.metrics),
             **debug_routes(),
             **fair_share_routes(self._shares),
-            **InsightRoutes(core.operations).routes(),
+            **InsightRoutes(self.questions).routes(),
             **self._clusters.routes(),
             **dump_routes(self.dump),
         }

@@ -21,7 +21,7 @@ from remuda.edges.rest.requests.asking import Asked, Views
 from remuda.edges.rest.requests.endpoint import Endpoint, Routes
 from remuda.edges.rest.requests.errors import NOBODY_KNOWN, ApiError
 from remuda.edges.rest.requests.numbers import whole_number
-from remuda.edges.rest.requests.reach import Reach
+from remuda.edges.questions.reach import Reach
 from remuda.local.agent import LocalAgent
 from remuda.local.directory import StateDirectory
 from remuda.local.output import OUT, read_output

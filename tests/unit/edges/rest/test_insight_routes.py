@@ -19,7 +19,8 @@ from remuda.core.messages import gates
 from remuda.core.messages.trace_queries import DRAINING, NO_ROOM
 from remuda.core.scheduler import Scheduler
 from remuda.edges.callers import KnownCallers
-from remuda.edges.rest.requests.submission import MEMBERS_LIMIT, SUBMISSION_LIMIT
+from remuda.edges.questions.questions import Questions
+from remuda.edges.questions.submission import MEMBERS_LIMIT, SUBMISSION_LIMIT
 from remuda.edges.rest.routes.insight import InsightRoutes
 from remuda.edges.rest.transport.app import build_app
 from remuda.edges.rights import Identity
@@ -75,7 +76,7 @@ def client_of(core: SchedulerLoop, scope: Scope | None = None) -> TestClient:
     """Return a client for a reader with a scope."""
     reader = Identity("team", (), (digest(TOKEN),), (), read=True, reads=scope)
     app = build_app(
-        core, more=InsightRoutes(core.operations).routes(), callers=KnownCallers([reader])
+        core, more=InsightRoutes(Questions(core)).routes(), callers=KnownCallers([reader])
     )
     return TestClient(app, "http://remuda", headers=bearer(TOKEN))
 

@@ -7,8 +7,8 @@ from dataclasses import field
 from typing import Final, TypeAlias
 
 from remuda.base.message import message
+from remuda.edges.questions.reach import Reach
 from remuda.edges.rest.requests.asking import Asked, Views
-from remuda.edges.rest.requests.reach import Reach
 
 # Seconds for a client to take a piece of an answer.
 STALLED_SECONDS: Final = 30.0

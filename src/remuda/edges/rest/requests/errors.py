@@ -13,17 +13,18 @@ from typing import Final
 import msgspec
 
 from remuda.config.schema import QUEUE_NAME
+from remuda.edges.questions import refusals
 
-PARTITION_NOT_FOUND: Final = "Partition not found"
-QUEUE_NOT_FOUND: Final = "Queue not found"
-APPLICATION_NOT_FOUND: Final = "Application not found"
+PARTITION_NOT_FOUND: Final = refusals.PARTITION_NOT_FOUND
+QUEUE_NOT_FOUND: Final = refusals.QUEUE_NOT_FOUND
+APPLICATION_NOT_FOUND: Final = refusals.APPLICATION_NOT_FOUND
 NODE_NOT_FOUND: Final = "Node not found"
 USER_NOT_FOUND: Final = "User not found"
 GROUP_NOT_FOUND: Final = "Group not found"
 PREEMPTION_NOT_FOUND: Final = "Preemption not found"
 FILE_NOT_FOUND: Final = "There is no such file of the web interface"
 HEALTH_NOT_FOUND: Final = "Health check is not available"
-MANAGER_NOT_FOUND: Final = "Resource manager not found"
+MANAGER_NOT_FOUND: Final = refusals.MANAGER_NOT_FOUND
 BAD_USER_NAME: Final = "Invalid user name"
 BAD_GROUP_NAME: Final = "Invalid group name"
 ACTIVE_ONLY: Final = "Only following application states are allowed: active"
@@ -40,10 +41,7 @@ BODY_TOO_SLOW: Final = "Request body did not arrive in time"
 NOBODY_KNOWN: Final = "Unknown caller: a token of an identity is needed"
 ADMIN_NEEDED: Final = "The role of an administrator is needed"
 PROFILE_RUNNING: Final = "A profile is being taken; try again when it is done"
-SCARCE_MEMORY: Final = "The scheduler runs short of memory; ask for less, or try again later"
-ASK_NOT_FOUND: Final = "Ask not found"
-CALLER_BUSY: Final = "Another question of the caller is being answered; try again when it is done"
-NO_COPIES: Final = "The scheduler cannot be copied on this machine, so nothing can be tried out"
+SCARCE_MEMORY: Final = refusals.SCARCE_MEMORY
 LOOKED_JUST_NOW: Final = "All objects were looked at less than a minute ago; try again later"
 
 # What the query option ``status`` may ask for, in the order in which it is listed (REST-13).

@@ -33,6 +33,7 @@ from remuda.core.messages.application_queries import (
     PendingView,
 )
 from remuda.core.messages.application_views import ApplicationView
+from remuda.edges.questions.reach import Reach
 from remuda.edges.rest.requests.asking import Asked, Views, after_partition, ask, ask_many, ask_rows
 from remuda.edges.rest.requests.endpoint import Endpoint, Shown, Stream
 from remuda.edges.rest.requests.errors import (
@@ -44,7 +45,6 @@ from remuda.edges.rest.requests.errors import (
     check_queue_path,
 )
 from remuda.edges.rest.requests.paging import Page, counted, page_of
-from remuda.edges.rest.requests.reach import Reach
 from remuda.edges.rest.shapes import dao
 from remuda.edges.rest.text import units as unit_text
 from remuda.edges.rest.text.long_lists import ONE_LINE, Items, long_text, pieces

@@ -6,11 +6,11 @@ import asyncio
 from typing import Final
 
 from remuda.core.messages.health_queries import PartitionCountsQuery, PartitionCountsView
+from remuda.edges.questions.reach import Reach
+from remuda.edges.questions.shapes import Shape
 from remuda.edges.rest.requests.asking import Asked, Views
 from remuda.edges.rest.requests.endpoint import Endpoint, Routes
 from remuda.edges.rest.requests.paging import paged
-from remuda.edges.rest.requests.reach import Reach
-from remuda.edges.rest.shapes.objects import Shape
 from remuda.runtime.roster import RmStatus, Roster
 from remuda.runtime.rows import rows
 

@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from remuda.edges.questions.reach import Reach
 from remuda.edges.rest.requests.asking import Asked, Views
 from remuda.edges.rest.requests.endpoint import Body, Endpoint, Routes, Stream
 from remuda.edges.rest.requests.errors import (
@@ -22,7 +23,6 @@ from remuda.edges.rest.requests.errors import (
     ApiError,
 )
 from remuda.edges.rest.requests.numbers import count_option, whole_number, wrong
-from remuda.edges.rest.requests.reach import Reach
 from remuda.edges.rest.routes.applications import PENDING_PATH, application_pending
 from remuda.edges.rest.shapes import dao
 from remuda.si.pb import si_pb2 as si

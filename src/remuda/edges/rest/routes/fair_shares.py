@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
-from remuda.core.messages.share_queries import FairSharesQuery, FairShareView
-from remuda.edges.rest.requests.asking import Asked, Views, ask_rows, require_partition
+from remuda.edges.questions.fair_shares import FairShare
+from remuda.edges.questions.reach import Reach
+from remuda.edges.questions.shares import share_of, shares_after
+from remuda.edges.rest.requests.asking import Asked, Views, require_partition
 from remuda.edges.rest.requests.endpoint import Endpoint, Routes
-from remuda.edges.rest.requests.errors import QUEUE_NOT_FOUND, ApiError, check_queue_path
+from remuda.edges.rest.requests.errors import check_queue_path
 from remuda.edges.rest.requests.paging import paged
-from remuda.edges.rest.requests.reach import Reach
-from remuda.edges.rest.shapes import fair_shares as shapes
+from remuda.edges.rest.requests.unanswered import answering
 from remuda.telemetry.fair_shares import FairShares
 
 
@@ -33,11 +33,14 @@ def fair_share_routes(shares: FairShares) -> Routes:
 async def _fair_shares(shares: FairShares, views: Views, asked: Asked) -> object:
     """All queues of a partition by path, with what each is owed (EXT-60)."""
     rm_id = (await require_partition(views, asked)).rm_id
-    since = shares.below_since(rm_id, asked.partition)
-    found: list[shapes.FairShare] = []
-    while some := await _after(views, asked, found[-1].queue_name if found else ""):
-        found += [shapes.fair_share(each, since.get(each.path, 0)) for each in some]
-    return found
+    found: list[FairShare] = []
+    with answering():
+        while True:
+            last = found[-1].queue_name if found else ""
+            some = await shares_after(shares, views.query, asked.partition, rm_id, last)
+            if not some:
+                return found
+            found += some
 
 
 async def _fair_share(shares: FairShares, views: Views, asked: Asked) -> object:
@@ -45,15 +48,5 @@ async def _fair_share(shares: FairShares, views: Views, asked: Asked) -> object:
     rm_id = (await require_partition(views, asked)).rm_id
     path = asked.path["queue"]
     check_queue_path(path)
-    query = FairSharesQuery(asked.partition, queue=path.lower(), rm_id=asked.rm_id)
-    for view in await ask_rows(views, query, FairShareView):
-        since = shares.below_since(rm_id, asked.partition).get(view.path, 0)
-        samples = shares.samples(rm_id, asked.partition, view.path)
-        return shapes.with_samples(shapes.fair_share(view, since), samples)
-    raise ApiError(404, QUEUE_NOT_FOUND)
-
-
-async def _after(views: Views, asked: Asked, path: str) -> Sequence[FairShareView]:
-    return await ask_rows(
-        views, FairSharesQuery(asked.partition, path, rm_id=asked.rm_id), FairShareView
-    )
+    with answering():
+        return await share_of(shares, views.query, asked.partition, rm_id, path)

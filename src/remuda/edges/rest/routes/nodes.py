@@ -8,11 +8,11 @@ from typing import Final
 
 from remuda.core.messages.node_queries import NodeLoadsQuery, NodeLoadsView, NodeQuery
 from remuda.core.messages.queries import NodeView
+from remuda.edges.questions.reach import DEFAULT_PARTITION, Reach
 from remuda.edges.rest.requests.asking import Asked, Views, ask_partitions, ask_rows
 from remuda.edges.rest.requests.endpoint import Endpoint
 from remuda.edges.rest.requests.errors import NODE_NOT_FOUND, PARTITION_NOT_FOUND, ApiError
 from remuda.edges.rest.requests.paging import paged
-from remuda.edges.rest.requests.reach import DEFAULT_PARTITION, Reach
 from remuda.edges.rest.shapes import dao
 from remuda.edges.rest.shapes.utilisation import dominant_utilization, partition_utilization
 

@@ -37,6 +37,7 @@ from remuda.core.messages.queries import (
     UsageView,
 )
 from remuda.core.messages.rows import ApplicationRowsQuery, NodeRowsQuery
+from remuda.edges.questions.reach import Reach
 from remuda.edges.rest.requests.asking import (
     Asked,
     Views,
@@ -65,7 +66,6 @@ from remuda.edges.rest.requests.errors import (
 from remuda.edges.rest.requests.negotiation import prefers_json
 from remuda.edges.rest.requests.numbers import count_option, whole_number
 from remuda.edges.rest.requests.paging import page_of, paged
-from remuda.edges.rest.requests.reach import Reach
 from remuda.edges.rest.routes.applications import APPLICATION_ROUTES, application_items
 from remuda.edges.rest.routes.nodes import NODE_ROUTES
 from remuda.edges.rest.shapes import configuration as config_shapes

@@ -18,9 +18,10 @@ from remuda.base.scores import abs_used_capacity
 from remuda.config.queue_properties import DISABLED, FENCE
 from remuda.config.schema import TemplateConfig
 from remuda.core.messages.application_views import AllocationView, ApplicationView, PlaceholderView
-from remuda.core.messages.ask_views import LogEntryView, NodeSummaryView, RequestView
+from remuda.core.messages.ask_views import LogEntryView, RequestView
 from remuda.core.messages.preemption_queries import PreemptorView
 from remuda.core.messages.queries import ForeignAllocationView, NodeView, PartitionView, QueueView
+from remuda.edges.questions.shapes import node_summary, plain
 from remuda.edges.rest.shapes.go_duration import duration_text
 from remuda.edges.rest.shapes.objects import (
     Allocation,
@@ -31,7 +32,6 @@ from remuda.edges.rest.shapes.objects import (
     LogEntry,
     Node,
     NodeSortingPolicy,
-    NodeSummary,
     Partition,
     PlaceholderData,
     PreemptedBy,
@@ -41,7 +41,6 @@ from remuda.edges.rest.shapes.objects import (
     ResourceHistory,
     StateLogEntry,
 )
-from remuda.insight.explanation import NodeCounts
 
 # From here on not every whole number is a float of its own.
 _EXACT: Final = 2**53
@@ -298,19 +297,6 @@ def finding(view: RequestView) -> Finding | None:
     )
 
 
-def node_summary(view: NodeSummaryView | NodeCounts) -> NodeSummary:
-    """Return why how many nodes did not take an ask. Rules: REST-127."""
-    return NodeSummary(
-        total=view.total,
-        draining=view.draining,
-        reserved=view.reserved,
-        too_small=view.too_small,
-        no_room=view.no_room,
-        refused=view.refused,
-        reasons=dict(view.reasons),
-    )
-
-
 def allocation(view: AllocationView) -> Allocation:
     """Return the shape of one allocation. Implements: GANG-36, REST-80, REST-127."""
     requested = view.request_time_ns
@@ -356,11 +342,6 @@ def _placeholders(view: PlaceholderView) -> PlaceholderData:
         replaced=view.replaced,
         timedout=view.timed_out,
     )
-
-
-def plain(resource: Mapping[str, int] | None) -> dict[str, int]:
-    """Return a resource map of the core as one of the JSON; not set is empty."""
-    return dict(resource) if resource else {}
 
 
 def rfc3339(time_ns: int) -> str:

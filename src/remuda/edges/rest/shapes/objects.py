@@ -12,14 +12,7 @@ from __future__ import annotations
 
 import msgspec
 
-
-class Shape(msgspec.Struct, omit_defaults=True, rename="camel"):
-    """Base of all shapes: camel-case keys, values equal to their default left out."""
-
-
-def amounts() -> dict[str, int]:
-    """Declare a resource map that is left out while it is empty."""
-    return msgspec.field(default_factory=dict)
+from remuda.edges.questions.shapes import NodeSummary, Shape, amounts
 
 
 class Capacity(Shape, kw_only=True):
@@ -102,18 +95,6 @@ class LogEntry(Shape, kw_only=True):
     message: str = ""
     last_occurrence: int = 0
     count: int = 0
-
-
-class NodeSummary(Shape, kw_only=True):
-    """Why how many nodes did not take an ask (REST-127). ``reasons``: text of the RM -> nodes."""
-
-    total: int
-    draining: int = 0
-    reserved: int = 0
-    too_small: int = 0
-    no_room: int = 0
-    refused: int = 0
-    reasons: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 class Finding(Shape, kw_only=True):

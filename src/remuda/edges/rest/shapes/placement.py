@@ -15,7 +15,7 @@ from remuda.config.schema import (
     FilterConfig,
     PlacementRuleConfig,
 )
-from remuda.edges.rest.shapes.objects import Shape
+from remuda.edges.questions.shapes import Shape
 
 
 class PlacementFilter(Shape, kw_only=True):

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from remuda.core.messages.preemption_queries import EvictionView, PreemptionView, VictimView
-from remuda.edges.rest.shapes.dao import plain
-from remuda.edges.rest.shapes.objects import Shape, amounts
+from remuda.edges.questions.shapes import Shape, amounts, plain
 
 
 class Victim(Shape, kw_only=True):

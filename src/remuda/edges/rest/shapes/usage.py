@@ -5,8 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from remuda.core.messages.queries import QueueUsageView, UsageView
-from remuda.edges.rest.shapes.dao import plain
-from remuda.edges.rest.shapes.objects import Shape, amounts
+from remuda.edges.questions.shapes import Shape, amounts, plain
 
 
 class UsageQueue(Shape, kw_only=True):

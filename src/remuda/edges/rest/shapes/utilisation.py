@@ -9,7 +9,7 @@ import msgspec
 
 from remuda.base.scores import dominant_resource_type, percentage
 from remuda.core.messages.node_queries import NodeLoadsView
-from remuda.edges.rest.shapes.objects import Shape
+from remuda.edges.questions.shapes import Shape
 
 _BUCKETS: Final = 10
 

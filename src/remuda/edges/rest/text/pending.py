@@ -10,9 +10,10 @@ import msgspec
 from remuda.core.messages.application_queries import PendingView
 from remuda.core.messages.application_views import ApplicationView
 from remuda.core.messages.ask_views import LogEntryView, RequestView
+from remuda.edges.questions.shapes import Shape, amounts, plain
 from remuda.edges.rest.requests.asking import Views
 from remuda.edges.rest.shapes import dao
-from remuda.edges.rest.shapes.objects import Finding, LogEntry, Shape, amounts
+from remuda.edges.rest.shapes.objects import Finding, LogEntry
 from remuda.edges.rest.text.ordering import asks_in_order
 from remuda.edges.rest.text.units import Layout, array, items
 
@@ -125,7 +126,7 @@ def pending_application(view: PendingView, position: int) -> PendingApplication:
         user=view.user,
         submission_time=view.submission_time_ns,
         max_request_priority=view.max_request_priority,
-        pending_resource=dao.plain(view.pending),
+        pending_resource=plain(view.pending),
         pending_requests=view.requests,
         allocation_key=view.allocation_key,
         reason=view.gate,

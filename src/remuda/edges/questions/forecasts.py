@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from remuda.edges.rest.shapes.answers import Answer
-from remuda.edges.rest.shapes.objects import Shape
+from remuda.edges.questions.answers import Answer
+from remuda.edges.questions.shapes import Shape
 from remuda.insight.forecast import Calibration, Forecast
 
 

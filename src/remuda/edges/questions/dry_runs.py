@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
-from remuda.edges.rest.shapes.answers import Answer, Sees
-from remuda.edges.rest.shapes.objects import Shape
+from remuda.edges.questions.answers import Answer, Sees
+from remuda.edges.questions.shapes import Shape
 from remuda.insight.dry_run import DryRun, Placement, Refusal, Victim, WaitingAsk
 
 # Elements of a list that are shown; a count tells how many there are.

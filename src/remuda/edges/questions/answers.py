@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from remuda.edges.rest.shapes.objects import Shape
+from remuda.edges.questions.shapes import Shape
 from remuda.insight.impact_result import ConfigImpact
 
 # Whether the caller may read about a queue; "": about the partition.

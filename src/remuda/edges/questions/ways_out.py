@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import msgspec
 
 from remuda.base.duration import SECOND
-from remuda.edges.rest.shapes.answers import Answer
-from remuda.edges.rest.shapes.objects import Shape
+from remuda.edges.questions.answers import Answer
+from remuda.edges.questions.shapes import Shape
 from remuda.insight.ways_out import WayOut
 
 

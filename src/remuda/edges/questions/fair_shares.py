@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from remuda.core.messages.share_queries import FairShareView
-from remuda.edges.rest.shapes.dao import plain
-from remuda.edges.rest.shapes.objects import Shape, amounts
+from remuda.edges.questions.shapes import Shape, amounts, plain
 from remuda.telemetry.fair_shares import ShareSample
 
 

@@ -1,6 +1,6 @@
-"""Reads the body of a dry run: one ask, an application or a gang, as JSON (EXT-64).
+"""Reads the submission of a dry run: one ask, an application or a gang (EXT-64, EXT-158).
 
-The body is read strictly: an unknown key is refused, because a client that mistypes one would get
+It is read strictly: an unknown key is refused, because a client that mistypes one would get
 the answer to another question. Everything has a limit, those of the wire format where it has one.
 """
 
@@ -25,7 +25,7 @@ from remuda.core.messages.commands import (
     UpdateApplications,
 )
 from remuda.core.messages.tags import PREDICATE_CLASS
-from remuda.edges.rest.requests.errors import ApiError
+from remuda.edges.questions.refusals import Cause, UnansweredError
 from remuda.si.limits import (
     GROUPS_LIMIT,
     ID_LENGTH_LIMIT,
@@ -122,10 +122,10 @@ class Wanted:
         return tuple(found)
 
 
-def submission_of(content: bytes, partition: str, rm_id: str, scope: Scope | None) -> Wanted:
-    """Return the submission in a body; ``scope``: the queues that may take it (EXT-65).
+def json_submission(content: bytes, partition: str, rm_id: str, scope: Scope | None) -> Wanted:
+    """Return the submission in a JSON text; ``scope``: the queues that may take it (EXT-65).
 
-    Raises: ApiError 400, which says what is wrong and where. Implements: EXT-64.
+    Raises: UnansweredError, which says what is wrong and where. Implements: EXT-64.
     """
     try:
         body = _decoder.decode(content)
@@ -133,6 +133,24 @@ def submission_of(content: bytes, partition: str, rm_id: str, scope: Scope | Non
         raise _wrong(str(error)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _wrong(f"it is not JSON: {error}") from None
+    return _wanted(body, partition, rm_id, scope)
+
+
+def submission(
+    found: Mapping[str, object], partition: str, rm_id: str, scope: Scope | None
+) -> Wanted:
+    """Return the submission in a mapping with the keys of the JSON text.
+
+    Raises: UnansweredError. Rules: EXT-64.
+    """
+    try:
+        body = msgspec.convert(found, _Body, strict=True)
+    except msgspec.ValidationError as error:
+        raise _wrong(str(error)) from None
+    return _wanted(body, partition, rm_id, scope)
+
+
+def _wanted(body: _Body, partition: str, rm_id: str, scope: Scope | None) -> Wanted:
     placeholders = _placeholders(body, partition)
     both = {each.allocation_key for each in placeholders} & {a.allocation_key for a in body.asks}
     if both:
@@ -234,5 +252,5 @@ def _size(amounts: Mapping[str, int | str], where: str) -> dict[str, int]:
     return found
 
 
-def _wrong(text: str) -> ApiError:
-    return ApiError(400, f"The submission is wrong: {one_line(text)}")
+def _wrong(text: str) -> UnansweredError:
+    return UnansweredError(Cause.WRONG, f"The submission is wrong: {one_line(text)}")

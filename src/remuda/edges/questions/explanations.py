@@ -13,10 +13,9 @@ from remuda.core.messages.trace_queries import (
     LevelView,
     NodeVerdictView,
 )
-from remuda.edges.rest.shapes.answers import Answer, Sees
-from remuda.edges.rest.shapes.dao import node_summary, plain
-from remuda.edges.rest.shapes.fair_shares import ShareTerm
-from remuda.edges.rest.shapes.objects import NodeSummary, Shape, amounts
+from remuda.edges.questions.answers import Answer, Sees
+from remuda.edges.questions.fair_shares import ShareTerm
+from remuda.edges.questions.shapes import NodeSummary, Shape, amounts, node_summary, plain
 from remuda.insight.explanation import Explanation
 
 # The level on which queues are compared.

@@ -6,17 +6,14 @@ There are few places for copies. Without turns a single page in a browser could 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
-from remuda.edges.rest.requests.errors import CALLER_BUSY, ApiError
+from remuda.edges.questions.refusals import CALLER_BUSY, Cause, UnansweredError
 
 # Seconds that a question waits for an earlier one of the same caller.
 PATIENCE_SECONDS: Final = 10.0
-
-# When a client may ask again for what could not be answered now.
-RETRY: Final[Mapping[str, str]] = {"Retry-After": "1"}
 
 
 class Turns:
@@ -29,7 +26,7 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, caller: str) -> AsyncIterator[None]:
-        """Wait until no other question of a caller is open. Raises: ApiError 503.
+        """Wait until no other question of a caller is open. Raises: UnansweredError.
 
         Implements: EXT-66.
         """
@@ -40,7 +37,7 @@ class Turns:
                 async with asyncio.timeout(self._patience):
                     await lock.acquire()
             except TimeoutError:
-                raise ApiError(503, CALLER_BUSY, headers=RETRY) from None
+                raise UnansweredError(Cause.BUSY, CALLER_BUSY) from None
             try:
                 yield
             finally:

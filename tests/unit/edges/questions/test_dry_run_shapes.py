@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from remuda.edges.rest.shapes.dry_runs import dry_run
+from remuda.edges.questions.dry_runs import dry_run
 from remuda.insight.dry_run import WAITS, DryRun, Placement, Victim
 
 QUEUES = {"job": "root.day", "train": "root.night"}
