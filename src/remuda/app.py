@@ -314,6 +314,7 @@ async def _serve(
             callers=None if callers.everybody else callers,
             dump=observed.dump,
             measurements=observed.measurements,
+            insight=observed.insight,
             tracing=tracing,
             audit=audit.record,
             fence=None if lease is None else lease.fence,
@@ -357,8 +358,7 @@ async def _serve(
             running.push_async_callback(_hand_over, lease, core, grpc_server)
             ends.append(lease.lead(grpc_address, grpc_server.serve))
         ends += _parts(settings, core, tracing, local)
-        if beside is not None:
-            ends.append(beside(grpc_address))
+        ends += [] if beside is None else [beside(grpc_address)]
         await first(ends, settings.duration_seconds)
 
 

@@ -20,6 +20,8 @@ from remuda.edges.grpc.measurements import Measurements
 from remuda.edges.grpc.security import Security
 from remuda.edges.grpc.server import GrpcServer
 from remuda.edges.grpc.settings import GrpcSettings
+from remuda.edges.questions.insight import Insight
+from remuda.edges.questions.questions import Questions
 from remuda.runtime.configuration.documents import StoredDocuments
 from remuda.runtime.lease.fence import Fence
 from remuda.runtime.loop import SchedulerLoop
@@ -29,6 +31,7 @@ from remuda.runtime.users.line import LINE_CAPACITY
 from remuda.si.pb import si_pb2 as si
 from remuda.si.pb.si_pb2_grpc import SchedulerStub
 from remuda.telemetry.audit.records import Audit, no_audit
+from remuda.telemetry.fair_shares import FairShares
 from remuda.telemetry.tracing import Tracing
 
 T = TypeVar("T")
@@ -45,7 +48,10 @@ def load(text: str) -> Configuration:
 
 
 class Service:
-    """A core and a gRPC server, each on its thread; ``address`` is HOST:PORT."""
+    """A core and a gRPC server, each on its thread; ``address`` is HOST:PORT.
+
+    ``asked``: whether it answers questions about itself (EXT-157).
+    """
 
     def __init__(
         self,
@@ -58,6 +64,7 @@ class Service:
         security: Security | None = None,
         make_scheduler: SchedulerFactory = Scheduler,
         measurements: Measurements | None = None,
+        asked: bool = False,
         tracing: Tracing | None = None,
         audit: Audit = no_audit,
         fence: Fence | None = None,
@@ -75,6 +82,7 @@ class Service:
             resolvers=resolvers,
             line_capacity=line_capacity,
         )
+        self.insight = Insight(Questions(self.core), FairShares(self.core)) if asked else None
         self.address = ""
         self._started: Future[tuple[str, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
@@ -88,6 +96,7 @@ class Service:
             credentials=self._security.credentials,
             callers=KnownCallers(access.identities, issuers=access.issuers),
             measurements=self._measurements,
+            insight=self.insight,
             tracing=self._tracing,
             audit=self._audit,
             fence=self._fence,

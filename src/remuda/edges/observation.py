@@ -25,6 +25,7 @@ from remuda.core.messages.application_views import ApplicationView
 from remuda.core.messages.queries import PartitionView
 from remuda.edges.grpc.measured import measurements
 from remuda.edges.grpc.measurements import Measurements
+from remuda.edges.questions.insight import Insight
 from remuda.edges.questions.questions import Questions
 from remuda.edges.rest.requests.endpoint import Routes
 from remuda.edges.rest.routes.applications import PORTION, in_order
@@ -94,9 +95,9 @@ class Observation:
     Build before the core starts, ``start``, ``stop`` at the end.
 
     ``routes``: what HTTP shows of them; ``dump``: the state dump; ``measurements``: what gRPC
-    shows. ``metrics`` must get each HTTP request. ``keep`` must run meanwhile. ``memory`` knows
-    whether the process runs short of it. ``extra``: what else adds metrics. ``lease``: by which the
-    active process is chosen.
+    shows; ``insight``: what answers questions of both. ``metrics`` must get each HTTP request.
+    ``keep`` must run meanwhile. ``memory`` knows whether the process runs short of it. ``extra``:
+    what else adds metrics. ``lease``: by which the active process is chosen.
     """
 
     def __init__(
@@ -141,14 +142,14 @@ class Observation:
         self._clusters = Clusters(core.roster, time.time_ns(), settings.cluster_name)
         self.dump = StateDump(core, self._dump_parts())
         self.measurements: Measurements = measurements(self.metrics, self._checker, self._events)
-        self.questions = Questions(core, self.memory.scarce)
+        self.insight = Insight(Questions(core, self.memory.scarce), self._shares)
         self.routes: Routes = {
             **event_routes(self._events),
             **health_routes(self._checker, self._history, Pulse(core), leases.standing_by),
             **metrics_routes(self.metrics),
             **debug_routes(),
             **fair_share_routes(self._shares),
-            **InsightRoutes(self.questions).routes(),
+            **InsightRoutes(self.insight.questions).routes(),
             **self._clusters.routes(),
             **dump_routes(self.dump),
         }

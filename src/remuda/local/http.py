@@ -17,11 +17,11 @@ from typing import Final, final
 import msgspec
 
 from remuda.base.message import message
+from remuda.edges.questions.reach import Reach
 from remuda.edges.rest.requests.asking import Asked, Views
 from remuda.edges.rest.requests.endpoint import Endpoint, Routes
 from remuda.edges.rest.requests.errors import NOBODY_KNOWN, ApiError
 from remuda.edges.rest.requests.numbers import whole_number
-from remuda.edges.questions.reach import Reach
 from remuda.local.agent import LocalAgent
 from remuda.local.directory import StateDirectory
 from remuda.local.output import OUT, read_output

@@ -90,6 +90,13 @@ _TAG_LIMIT: Final = 2**32 - 1
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
 
 
+def refuse_long(data: bytes, bytes_limit: int) -> None:
+    """Refuse a request that is longer than any sensible one. Raises: MessageTooLargeError."""
+    if len(data) > bytes_limit:
+        text = f"the request has {len(data)} bytes; at most {bytes_limit} are taken"
+        raise MessageTooLargeError(text)
+
+
 def refuse_too_many(
     data: bytes,
     countable: Countable,

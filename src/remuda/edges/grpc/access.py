@@ -55,10 +55,17 @@ _FOR_OPERATORS: Final = (
     "/remuda.v1.Admin/ChangeObjectState",
 )
 
-# What a reader with a scope may call: this tells nothing about partitions or queues.
+# What a reader with a scope may call: this tells nothing about partitions or queues, or compares
+# the scope with what it is asked about (EXT-159).
 _FOR_SCOPED_READERS: Final = (
     "/remuda.v1.SchedulerExtension/GetCapabilities",
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+    "/remuda.v1.Insight/Explain",
+    "/remuda.v1.Insight/WaysOut",
+    "/remuda.v1.Insight/DryRun",
+    "/remuda.v1.Insight/Forecast",
+    "/remuda.v1.Insight/ListFairShares",
+    "/remuda.v1.Insight/GetFairShare",
 )
 
 
@@ -188,12 +195,23 @@ class Caller:
             raise RefusalError(grpc.StatusCode.PERMISSION_DENIED, text)
 
     def require_whole_view(self) -> None:
-        """Raise RefusalError if what the caller may read has a scope: calls have none. EXT-32."""
+        """Raise RefusalError if what the caller may read has a scope. Rules: EXT-32."""
         known = self.identity
         if known is not None and known.reads is not None:
             self.record(AUTHORIZE, REFUSED, reason="reads within a scope")
-            text = f"{known.name!r} may read within its scope only, and over HTTP"
+            text = (
+                f"{known.name!r} may read within its scope only: over HTTP, or by remuda.v1.Insight"
+            )
             raise RefusalError(grpc.StatusCode.PERMISSION_DENIED, text)
+
+    @property
+    def read_scope(self) -> Scope | None:
+        """The scope of what the caller may read; None: everything."""
+        return None if self.identity is None else self.identity.reads
+
+    def may_ask(self, rm_id: str) -> bool:
+        """Whether the caller may ask about what belongs to an RM. Rules: EXT-159."""
+        return (self.identity is not None and self.identity.read) or self.sees(rm_id)
 
     def require_admin(self) -> None:
         """Raise RefusalError unless the caller is an administrator. Implements: EXT-23."""

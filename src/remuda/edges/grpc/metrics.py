@@ -31,7 +31,6 @@ from remuda.edges.grpc.unary import unary
 from remuda.edges.grpc.usage import UsagePages
 from remuda.runtime.loop import SchedulerLoop
 from remuda.si import limits
-from remuda.si.limits import MessageTooLargeError
 from remuda.si.pb import extension_pb2 as ext
 
 SERVICE: Final = "remuda.v1.Metrics"
@@ -181,9 +180,7 @@ def _streaming(
     async def call(data: bytes, context: Context) -> None:
         try:
             with refusing():
-                if len(data) > bytes_limit:
-                    text = f"the request has {len(data)} bytes; at most {bytes_limit} are taken"
-                    raise MessageTooLargeError(text)
+                limits.refuse_long(data, bytes_limit)
                 await serve(kind.FromString(data), context)
         except RefusalError as refusal:
             await abort(context, refusal)

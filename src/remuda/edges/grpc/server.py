@@ -32,6 +32,8 @@ from remuda.edges.grpc.extension import SERVICE as EXTENSION_SERVICE
 from remuda.edges.grpc.extension import ExtensionService
 from remuda.edges.grpc.fenced import Fenced
 from remuda.edges.grpc.handler_search import replace_search
+from remuda.edges.grpc.insight import SERVICE as INSIGHT_SERVICE
+from remuda.edges.grpc.insight import InsightService
 from remuda.edges.grpc.intake import Intake
 from remuda.edges.grpc.long_messages import UnpackThread
 from remuda.edges.grpc.measurements import Measurements
@@ -45,6 +47,7 @@ from remuda.edges.grpc.standard import StandardServices
 from remuda.edges.grpc.streams import Stream
 from remuda.edges.grpc.tracing import Traced
 from remuda.edges.grpc.unary import unary
+from remuda.edges.questions.insight import Insight
 from remuda.edges.rest.routes.dump import StateDump
 from remuda.runtime.driver import Removed
 from remuda.runtime.errors import NotRegisteredError
@@ -72,6 +75,7 @@ class GrpcServer:
         credentials: what TLS needs; None: connections are in clear text.
         callers: who may call; None: everybody, for everything.
         measurements: what ``remuda.v1.Metrics`` shows besides amounts.
+        insight: what answers the questions of ``remuda.v1.Insight``; None: it is not offered.
         tracing: what makes spans of calls; None: there are none.
         audit: takes records of what matters for security.
         fence: says whether this process is the active scheduler; None: it is alone.
@@ -90,6 +94,7 @@ class GrpcServer:
         callers: KnownCallers | None = None,
         dump: StateDump | None = None,
         measurements: Measurements | None = None,
+        insight: Insight | None = None,
         tracing: Tracing | None = None,
         audit: Audit = no_audit,
         fence: Fence | None = None,
@@ -138,11 +143,13 @@ class GrpcServer:
         )
         services = (extension, admin, metrics, self._session_service)
         handlers = [service.handlers() for service in services]
+        names = [SERVICE, EXTENSION_SERVICE, ADMIN_SERVICE, SESSION_SERVICE, METRICS_SERVICE]
+        if insight is not None:
+            limit = self._settings.send_bytes_limit
+            handlers.append(InsightService(core, insight, limit).handlers())
+            names.append(INSIGHT_SERVICE)
         self._server.add_generic_rpc_handlers((self._handlers(), *handlers))
-        self._standard = StandardServices(
-            self._server,
-            (SERVICE, EXTENSION_SERVICE, ADMIN_SERVICE, SESSION_SERVICE, METRICS_SERVICE),
-        )
+        self._standard = StandardServices(self._server, names)
 
     async def start(self, address: str) -> str:
         """Listen on ``address`` (HOST:PORT, port 0: a free one); return it with the real port.

@@ -75,7 +75,7 @@ class UsagePages:
         if request.kind == _Kind.PARTITION:
             items = await self._of_partitions(found, request, limit)
         else:
-            items = await self._inside(_chosen(found, request.partition), request, limit)
+            items = await self._inside(chosen(found, request.partition), request, limit)
         if request.name and not items:
             raise RefusalError(grpc.StatusCode.NOT_FOUND, f"{_WORDS[request.kind]} not found")
         return _response(items, limit)
@@ -136,7 +136,7 @@ def _require_sane(request: ext.UsageRequest) -> None:
         raise ProtocolError(f"a name or page_token has at most {_NAME_LIMIT} characters")
 
 
-def _chosen(views: list[PartitionView], name: str) -> PartitionView:
+def chosen(views: list[PartitionView], name: str) -> PartitionView:
     """Return the named partition; if several RMs have one of that name, the first RM's (REST-21).
 
     Raises: RefusalError if there is none, ProtocolError if it has to be named.

@@ -97,6 +97,9 @@ class _Body(_Strict):
 
 _decoder = msgspec.json.Decoder(_Body, strict=True)
 
+# The keys that a submission may have.
+SUBMISSION_FIELDS: Final = frozenset(_Body.__struct_encode_fields__)
+
 
 @message
 class Wanted:

@@ -2171,3 +2171,1511 @@ class WatchEventsRequest(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___WatchEventsRequest: _TypeAlias = WatchEventsRequest  # noqa: Y015
+
+@_typing.final
+class ExplainRequest(_message.Message):
+    """An ask. In all requests: an empty rm_id means the first RM by ID that has the partition, an empty
+    partition means the only one (an error if there are several).
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RM_ID_FIELD_NUMBER: _builtins.int
+    PARTITION_FIELD_NUMBER: _builtins.int
+    APPLICATION_ID_FIELD_NUMBER: _builtins.int
+    ALLOCATION_KEY_FIELD_NUMBER: _builtins.int
+    rm_id: _builtins.str
+    partition: _builtins.str
+    application_id: _builtins.str
+    allocation_key: _builtins.str
+    def __init__(
+        self,
+        *,
+        rm_id: _builtins.str = ...,
+        partition: _builtins.str = ...,
+        application_id: _builtins.str = ...,
+        allocation_key: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allocation_key", b"allocation_key", "application_id", b"application_id", "partition", b"partition", "rm_id", b"rm_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExplainRequest: _TypeAlias = ExplainRequest  # noqa: Y015
+
+@_typing.final
+class AskExplanation(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class Gate(_message.Message):
+        """One check of the ask, with the numbers that are compared."""
+
+        DESCRIPTOR: _descriptor.Descriptor
+
+        GATE_FIELD_NUMBER: _builtins.int
+        SUBJECT_FIELD_NUMBER: _builtins.int
+        PASSED_FIELD_NUMBER: _builtins.int
+        REQUESTED_FIELD_NUMBER: _builtins.int
+        USED_FIELD_NUMBER: _builtins.int
+        MAXIMUM_FIELD_NUMBER: _builtins.int
+        AVAILABLE_FIELD_NUMBER: _builtins.int
+        APPLICATIONS_FIELD_NUMBER: _builtins.int
+        MAX_APPLICATIONS_FIELD_NUMBER: _builtins.int
+        gate: _builtins.str
+        subject: _builtins.str
+        """the queue, user, group or node that is checked"""
+        passed: _builtins.bool
+        applications: _builtins.int
+        max_applications: _builtins.int
+        @_builtins.property
+        def requested(self) -> _si_pb2.Resource: ...
+        @_builtins.property
+        def used(self) -> _si_pb2.Resource: ...
+        @_builtins.property
+        def maximum(self) -> _si_pb2.Resource: ...
+        @_builtins.property
+        def available(self) -> _si_pb2.Resource:
+            """not set: the gate is no question of amounts"""
+
+        def __init__(
+            self,
+            *,
+            gate: _builtins.str = ...,
+            subject: _builtins.str = ...,
+            passed: _builtins.bool = ...,
+            requested: _si_pb2.Resource | None = ...,
+            used: _si_pb2.Resource | None = ...,
+            maximum: _si_pb2.Resource | None = ...,
+            available: _si_pb2.Resource | None = ...,
+            applications: _builtins.int = ...,
+            max_applications: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _typing.Literal["available", b"available", "maximum", b"maximum", "requested", b"requested", "used", b"used"]  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["applications", b"applications", "available", b"available", "gate", b"gate", "max_applications", b"max_applications", "maximum", b"maximum", "passed", b"passed", "requested", b"requested", "subject", b"subject", "used", b"used"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class Rival(_message.Message):
+        """What is served before the ask on a level."""
+
+        DESCRIPTOR: _descriptor.Descriptor
+
+        NAME_FIELD_NUMBER: _builtins.int
+        PRIORITY_FIELD_NUMBER: _builtins.int
+        SHARE_FIELD_NUMBER: _builtins.int
+        SINCE_FIELD_NUMBER: _builtins.int
+        ASKS_FIELD_NUMBER: _builtins.int
+        name: _builtins.str
+        priority: _builtins.int
+        share: _builtins.float
+        since: _builtins.int
+        asks: _builtins.int
+        def __init__(
+            self,
+            *,
+            name: _builtins.str = ...,
+            priority: _builtins.int = ...,
+            share: _builtins.float = ...,
+            since: _builtins.int = ...,
+            asks: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["asks", b"asks", "name", b"name", "priority", b"priority", "share", b"share", "since", b"since"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class Level(_message.Message):
+        """The place of the ask among queues, applications or asks."""
+
+        DESCRIPTOR: _descriptor.Descriptor
+
+        PATH_FIELD_NUMBER: _builtins.int
+        KIND_FIELD_NUMBER: _builtins.int
+        NAME_FIELD_NUMBER: _builtins.int
+        ORDER_FIELD_NUMBER: _builtins.int
+        PLACE_FIELD_NUMBER: _builtins.int
+        COUNT_FIELD_NUMBER: _builtins.int
+        PRIORITY_FIELD_NUMBER: _builtins.int
+        SHARE_FIELD_NUMBER: _builtins.int
+        SINCE_FIELD_NUMBER: _builtins.int
+        TERMS_FIELD_NUMBER: _builtins.int
+        ASKS_AHEAD_FIELD_NUMBER: _builtins.int
+        AHEAD_FIELD_NUMBER: _builtins.int
+        HIDDEN_FIELD_NUMBER: _builtins.int
+        path: _builtins.str
+        kind: _builtins.str
+        """queues, applications, asks"""
+        name: _builtins.str
+        place: _builtins.int
+        count: _builtins.int
+        priority: _builtins.int
+        share: _builtins.float
+        since: _builtins.int
+        asks_ahead: _builtins.int
+        hidden: _builtins.int
+        """rivals beyond the scope of the caller"""
+        @_builtins.property
+        def order(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+            """what is compared, in this order"""
+
+        @_builtins.property
+        def terms(self) -> _containers.RepeatedCompositeFieldContainer[Global___ShareTerm]: ...
+        @_builtins.property
+        def ahead(self) -> _containers.RepeatedCompositeFieldContainer[Global___AskExplanation.Rival]: ...
+        def __init__(
+            self,
+            *,
+            path: _builtins.str = ...,
+            kind: _builtins.str = ...,
+            name: _builtins.str = ...,
+            order: _abc.Iterable[_builtins.str] | None = ...,
+            place: _builtins.int = ...,
+            count: _builtins.int = ...,
+            priority: _builtins.int = ...,
+            share: _builtins.float = ...,
+            since: _builtins.int = ...,
+            terms: _abc.Iterable[Global___ShareTerm] | None = ...,
+            asks_ahead: _builtins.int = ...,
+            ahead: _abc.Iterable[Global___AskExplanation.Rival] | None = ...,
+            hidden: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["ahead", b"ahead", "asks_ahead", b"asks_ahead", "count", b"count", "hidden", b"hidden", "kind", b"kind", "name", b"name", "order", b"order", "path", b"path", "place", b"place", "priority", b"priority", "share", b"share", "since", b"since", "terms", b"terms"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class NodeVerdict(_message.Message):
+        """Why one node takes the ask or does not."""
+
+        DESCRIPTOR: _descriptor.Descriptor
+
+        NODE_ID_FIELD_NUMBER: _builtins.int
+        VERDICT_FIELD_NUMBER: _builtins.int
+        LACKING_FIELD_NUMBER: _builtins.int
+        REASON_FIELD_NUMBER: _builtins.int
+        node_id: _builtins.str
+        verdict: _builtins.str
+        reason: _builtins.str
+        @_builtins.property
+        def lacking(self) -> _si_pb2.Resource: ...
+        def __init__(
+            self,
+            *,
+            node_id: _builtins.str = ...,
+            verdict: _builtins.str = ...,
+            lacking: _si_pb2.Resource | None = ...,
+            reason: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _typing.Literal["lacking", b"lacking"]  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["lacking", b"lacking", "node_id", b"node_id", "reason", b"reason", "verdict", b"verdict"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    STATE_VERSION_FIELD_NUMBER: _builtins.int
+    TIMESTAMP_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    APPLICATION_ID_FIELD_NUMBER: _builtins.int
+    ALLOCATION_KEY_FIELD_NUMBER: _builtins.int
+    QUEUE_NAME_FIELD_NUMBER: _builtins.int
+    USER_FIELD_NUMBER: _builtins.int
+    WAITS_FIELD_NUMBER: _builtins.int
+    PENDING_FIELD_NUMBER: _builtins.int
+    GATE_FIELD_NUMBER: _builtins.int
+    SUBJECT_FIELD_NUMBER: _builtins.int
+    REQUESTED_FIELD_NUMBER: _builtins.int
+    AVAILABLE_FIELD_NUMBER: _builtins.int
+    NODES_FIELD_NUMBER: _builtins.int
+    WAITING_SECONDS_FIELD_NUMBER: _builtins.int
+    PREEMPTION_FIELD_NUMBER: _builtins.int
+    LOG_FIELD_NUMBER: _builtins.int
+    PLACED_FIELD_NUMBER: _builtins.int
+    GATES_FIELD_NUMBER: _builtins.int
+    LEVELS_FIELD_NUMBER: _builtins.int
+    TAKES_FIELD_NUMBER: _builtins.int
+    NODES_NOW_FIELD_NUMBER: _builtins.int
+    NEAREST_FIELD_NUMBER: _builtins.int
+    state_version: _builtins.int
+    timestamp: _builtins.int
+    application_id: _builtins.str
+    allocation_key: _builtins.str
+    queue_name: _builtins.str
+    user: _builtins.str
+    waits: _builtins.bool
+    pending: _builtins.int
+    gate: _builtins.str
+    """what stopped the ask when it was last tried"""
+    subject: _builtins.str
+    waiting_seconds: _builtins.float
+    preemption: _builtins.str
+    takes: _builtins.int
+    """nodes that take the ask now"""
+    @_builtins.property
+    def text(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def requested(self) -> _si_pb2.Resource: ...
+    @_builtins.property
+    def available(self) -> _si_pb2.Resource:
+        """not set: the gate is no question of amounts"""
+
+    @_builtins.property
+    def nodes(self) -> Global___NodeCounts:
+        """at the last try"""
+
+    @_builtins.property
+    def log(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def placed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def gates(self) -> _containers.RepeatedCompositeFieldContainer[Global___AskExplanation.Gate]:
+        """all, in order, also those behind the first that stops the ask"""
+
+    @_builtins.property
+    def levels(self) -> _containers.RepeatedCompositeFieldContainer[Global___AskExplanation.Level]: ...
+    @_builtins.property
+    def nodes_now(self) -> Global___NodeCounts: ...
+    @_builtins.property
+    def nearest(self) -> _containers.RepeatedCompositeFieldContainer[Global___AskExplanation.NodeVerdict]: ...
+    def __init__(
+        self,
+        *,
+        state_version: _builtins.int = ...,
+        timestamp: _builtins.int = ...,
+        text: _abc.Iterable[_builtins.str] | None = ...,
+        application_id: _builtins.str = ...,
+        allocation_key: _builtins.str = ...,
+        queue_name: _builtins.str = ...,
+        user: _builtins.str = ...,
+        waits: _builtins.bool = ...,
+        pending: _builtins.int = ...,
+        gate: _builtins.str = ...,
+        subject: _builtins.str = ...,
+        requested: _si_pb2.Resource | None = ...,
+        available: _si_pb2.Resource | None = ...,
+        nodes: Global___NodeCounts | None = ...,
+        waiting_seconds: _builtins.float = ...,
+        preemption: _builtins.str = ...,
+        log: _abc.Iterable[_builtins.str] | None = ...,
+        placed: _abc.Iterable[_builtins.str] | None = ...,
+        gates: _abc.Iterable[Global___AskExplanation.Gate] | None = ...,
+        levels: _abc.Iterable[Global___AskExplanation.Level] | None = ...,
+        takes: _builtins.int = ...,
+        nodes_now: Global___NodeCounts | None = ...,
+        nearest: _abc.Iterable[Global___AskExplanation.NodeVerdict] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["available", b"available", "nodes", b"nodes", "nodes_now", b"nodes_now", "requested", b"requested"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allocation_key", b"allocation_key", "application_id", b"application_id", "available", b"available", "gate", b"gate", "gates", b"gates", "levels", b"levels", "log", b"log", "nearest", b"nearest", "nodes", b"nodes", "nodes_now", b"nodes_now", "pending", b"pending", "placed", b"placed", "preemption", b"preemption", "queue_name", b"queue_name", "requested", b"requested", "state_version", b"state_version", "subject", b"subject", "takes", b"takes", "text", b"text", "timestamp", b"timestamp", "user", b"user", "waiting_seconds", b"waiting_seconds", "waits", b"waits"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AskExplanation: _TypeAlias = AskExplanation  # noqa: Y015
+
+@_typing.final
+class NodeCounts(_message.Message):
+    """Why how many nodes do not take an ask."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class ReasonsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    TOTAL_FIELD_NUMBER: _builtins.int
+    DRAINING_FIELD_NUMBER: _builtins.int
+    RESERVED_FIELD_NUMBER: _builtins.int
+    TOO_SMALL_FIELD_NUMBER: _builtins.int
+    NO_ROOM_FIELD_NUMBER: _builtins.int
+    REFUSED_FIELD_NUMBER: _builtins.int
+    REASONS_FIELD_NUMBER: _builtins.int
+    total: _builtins.int
+    draining: _builtins.int
+    reserved: _builtins.int
+    too_small: _builtins.int
+    no_room: _builtins.int
+    refused: _builtins.int
+    @_builtins.property
+    def reasons(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """text of the RM -> nodes"""
+
+    def __init__(
+        self,
+        *,
+        total: _builtins.int = ...,
+        draining: _builtins.int = ...,
+        reserved: _builtins.int = ...,
+        too_small: _builtins.int = ...,
+        no_room: _builtins.int = ...,
+        refused: _builtins.int = ...,
+        reasons: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["draining", b"draining", "no_room", b"no_room", "reasons", b"reasons", "refused", b"refused", "reserved", b"reserved", "too_small", b"too_small", "total", b"total"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NodeCounts: _TypeAlias = NodeCounts  # noqa: Y015
+
+@_typing.final
+class WaysOutRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RM_ID_FIELD_NUMBER: _builtins.int
+    PARTITION_FIELD_NUMBER: _builtins.int
+    APPLICATION_ID_FIELD_NUMBER: _builtins.int
+    ALLOCATION_KEY_FIELD_NUMBER: _builtins.int
+    WITHIN_FIELD_NUMBER: _builtins.int
+    rm_id: _builtins.str
+    partition: _builtins.str
+    application_id: _builtins.str
+    allocation_key: _builtins.str
+    within: _builtins.float
+    """seconds to look ahead, at most 86,400"""
+    def __init__(
+        self,
+        *,
+        rm_id: _builtins.str = ...,
+        partition: _builtins.str = ...,
+        application_id: _builtins.str = ...,
+        allocation_key: _builtins.str = ...,
+        within: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allocation_key", b"allocation_key", "application_id", b"application_id", "partition", b"partition", "rm_id", b"rm_id", "within", b"within"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WaysOutRequest: _TypeAlias = WaysOutRequest  # noqa: Y015
+
+@_typing.final
+class WaysOutAnswer(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class Way(_message.Message):
+        """A change with which the ask is placed: it was tried, and placed it."""
+
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KINDS_FIELD_NUMBER: _builtins.int
+        TEXT_FIELD_NUMBER: _builtins.int
+        COST_FIELD_NUMBER: _builtins.int
+        NODE_ID_FIELD_NUMBER: _builtins.int
+        AFTER_FIELD_NUMBER: _builtins.int
+        PREEMPTED_FIELD_NUMBER: _builtins.int
+        LATER_FIELD_NUMBER: _builtins.int
+        HIDDEN_FIELD_NUMBER: _builtins.int
+        text: _builtins.str
+        cost: _builtins.int
+        node_id: _builtins.str
+        after: _builtins.float
+        """seconds until it is placed"""
+        hidden: _builtins.int
+        """of both, beyond the scope of the caller"""
+        @_builtins.property
+        def kinds(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+        @_builtins.property
+        def preempted(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+            """allocations that would be preempted because of it"""
+
+        @_builtins.property
+        def later(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+            """asks that would be placed later"""
+
+        def __init__(
+            self,
+            *,
+            kinds: _abc.Iterable[_builtins.str] | None = ...,
+            text: _builtins.str = ...,
+            cost: _builtins.int = ...,
+            node_id: _builtins.str = ...,
+            after: _builtins.float = ...,
+            preempted: _abc.Iterable[_builtins.str] | None = ...,
+            later: _abc.Iterable[_builtins.str] | None = ...,
+            hidden: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "cost", b"cost", "hidden", b"hidden", "kinds", b"kinds", "later", b"later", "node_id", b"node_id", "preempted", b"preempted", "text", b"text"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    STATE_VERSION_FIELD_NUMBER: _builtins.int
+    TIMESTAMP_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    APPLICATION_ID_FIELD_NUMBER: _builtins.int
+    ALLOCATION_KEY_FIELD_NUMBER: _builtins.int
+    WAITS_FIELD_NUMBER: _builtins.int
+    WITHIN_FIELD_NUMBER: _builtins.int
+    WAYS_FIELD_NUMBER: _builtins.int
+    state_version: _builtins.int
+    timestamp: _builtins.int
+    application_id: _builtins.str
+    allocation_key: _builtins.str
+    waits: _builtins.bool
+    within: _builtins.float
+    @_builtins.property
+    def text(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def ways(self) -> _containers.RepeatedCompositeFieldContainer[Global___WaysOutAnswer.Way]: ...
+    def __init__(
+        self,
+        *,
+        state_version: _builtins.int = ...,
+        timestamp: _builtins.int = ...,
+        text: _abc.Iterable[_builtins.str] | None = ...,
+        application_id: _builtins.str = ...,
+        allocation_key: _builtins.str = ...,
+        waits: _builtins.bool = ...,
+        within: _builtins.float = ...,
+        ways: _abc.Iterable[Global___WaysOutAnswer.Way] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allocation_key", b"allocation_key", "application_id", b"application_id", "state_version", b"state_version", "text", b"text", "timestamp", b"timestamp", "waits", b"waits", "ways", b"ways", "within", b"within"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WaysOutAnswer: _TypeAlias = WaysOutAnswer  # noqa: Y015
+
+@_typing.final
+class DryRunRequest(_message.Message):
+    """A submission. Of an application that is there only the asks count."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class Ask(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        @_typing.final
+        class TagsEntry(_message.Message):
+            DESCRIPTOR: _descriptor.Descriptor
+
+            KEY_FIELD_NUMBER: _builtins.int
+            VALUE_FIELD_NUMBER: _builtins.int
+            key: _builtins.str
+            value: _builtins.str
+            def __init__(
+                self,
+                *,
+                key: _builtins.str = ...,
+                value: _builtins.str = ...,
+            ) -> None: ...
+            _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+            def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+            _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+            def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+            def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+        ALLOCATION_KEY_FIELD_NUMBER: _builtins.int
+        RESOURCE_FIELD_NUMBER: _builtins.int
+        MAX_ALLOCATIONS_FIELD_NUMBER: _builtins.int
+        PRIORITY_FIELD_NUMBER: _builtins.int
+        TASK_GROUP_FIELD_NUMBER: _builtins.int
+        PLACEHOLDER_FIELD_NUMBER: _builtins.int
+        TAGS_FIELD_NUMBER: _builtins.int
+        allocation_key: _builtins.str
+        max_allocations: _builtins.int
+        """0: 1"""
+        priority: _builtins.int
+        task_group: _builtins.str
+        placeholder: _builtins.bool
+        @_builtins.property
+        def resource(self) -> _si_pb2.Resource: ...
+        @_builtins.property
+        def tags(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]: ...
+        def __init__(
+            self,
+            *,
+            allocation_key: _builtins.str = ...,
+            resource: _si_pb2.Resource | None = ...,
+            max_allocations: _builtins.int = ...,
+            priority: _builtins.int = ...,
+            task_group: _builtins.str = ...,
+            placeholder: _builtins.bool = ...,
+            tags: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _typing.Literal["resource", b"resource"]  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["allocation_key", b"allocation_key", "max_allocations", b"max_allocations", "placeholder", b"placeholder", "priority", b"priority", "resource", b"resource", "tags", b"tags", "task_group", b"task_group"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class TaskGroup(_message.Message):
+        """Placeholders are made of it."""
+
+        DESCRIPTOR: _descriptor.Descriptor
+
+        @_typing.final
+        class TagsEntry(_message.Message):
+            DESCRIPTOR: _descriptor.Descriptor
+
+            KEY_FIELD_NUMBER: _builtins.int
+            VALUE_FIELD_NUMBER: _builtins.int
+            key: _builtins.str
+            value: _builtins.str
+            def __init__(
+                self,
+                *,
+                key: _builtins.str = ...,
+                value: _builtins.str = ...,
+            ) -> None: ...
+            _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+            def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+            _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+            def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+            def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+        NAME_FIELD_NUMBER: _builtins.int
+        MIN_MEMBER_FIELD_NUMBER: _builtins.int
+        MIN_RESOURCE_FIELD_NUMBER: _builtins.int
+        PRIORITY_FIELD_NUMBER: _builtins.int
+        TAGS_FIELD_NUMBER: _builtins.int
+        name: _builtins.str
+        min_member: _builtins.int
+        priority: _builtins.int
+        @_builtins.property
+        def min_resource(self) -> _si_pb2.Resource: ...
+        @_builtins.property
+        def tags(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]: ...
+        def __init__(
+            self,
+            *,
+            name: _builtins.str = ...,
+            min_member: _builtins.int = ...,
+            min_resource: _si_pb2.Resource | None = ...,
+            priority: _builtins.int = ...,
+            tags: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _typing.Literal["min_resource", b"min_resource"]  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["min_member", b"min_member", "min_resource", b"min_resource", "name", b"name", "priority", b"priority", "tags", b"tags"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class TagsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    RM_ID_FIELD_NUMBER: _builtins.int
+    PARTITION_FIELD_NUMBER: _builtins.int
+    APPLICATION_ID_FIELD_NUMBER: _builtins.int
+    QUEUE_FIELD_NUMBER: _builtins.int
+    USER_FIELD_NUMBER: _builtins.int
+    GROUPS_FIELD_NUMBER: _builtins.int
+    TAGS_FIELD_NUMBER: _builtins.int
+    ASKS_FIELD_NUMBER: _builtins.int
+    TASK_GROUPS_FIELD_NUMBER: _builtins.int
+    GANG_SCHEDULING_STYLE_FIELD_NUMBER: _builtins.int
+    ALLOW_PREEMPT_OTHER_FIELD_NUMBER: _builtins.int
+    WITHIN_FIELD_NUMBER: _builtins.int
+    rm_id: _builtins.str
+    partition: _builtins.str
+    application_id: _builtins.str
+    queue: _builtins.str
+    user: _builtins.str
+    """empty: nobody"""
+    gang_scheduling_style: _builtins.str
+    """Soft (also if empty) or Hard"""
+    allow_preempt_other: _builtins.bool
+    within: _builtins.float
+    """seconds to look ahead, at most 86,400"""
+    @_builtins.property
+    def groups(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def tags(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]: ...
+    @_builtins.property
+    def asks(self) -> _containers.RepeatedCompositeFieldContainer[Global___DryRunRequest.Ask]: ...
+    @_builtins.property
+    def task_groups(self) -> _containers.RepeatedCompositeFieldContainer[Global___DryRunRequest.TaskGroup]: ...
+    def __init__(
+        self,
+        *,
+        rm_id: _builtins.str = ...,
+        partition: _builtins.str = ...,
+        application_id: _builtins.str = ...,
+        queue: _builtins.str = ...,
+        user: _builtins.str = ...,
+        groups: _abc.Iterable[_builtins.str] | None = ...,
+        tags: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        asks: _abc.Iterable[Global___DryRunRequest.Ask] | None = ...,
+        task_groups: _abc.Iterable[Global___DryRunRequest.TaskGroup] | None = ...,
+        gang_scheduling_style: _builtins.str = ...,
+        allow_preempt_other: _builtins.bool = ...,
+        within: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allow_preempt_other", b"allow_preempt_other", "application_id", b"application_id", "asks", b"asks", "gang_scheduling_style", b"gang_scheduling_style", "groups", b"groups", "partition", b"partition", "queue", b"queue", "rm_id", b"rm_id", "tags", b"tags", "task_groups", b"task_groups", "user", b"user", "within", b"within"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DryRunRequest: _TypeAlias = DryRunRequest  # noqa: Y015
+
+@_typing.final
+class DryRunAnswer(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class Refusal(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        SUBJECT_FIELD_NUMBER: _builtins.int
+        REASON_FIELD_NUMBER: _builtins.int
+        RULE_FIELD_NUMBER: _builtins.int
+        subject: _builtins.str
+        reason: _builtins.str
+        rule: _builtins.str
+        def __init__(
+            self,
+            *,
+            subject: _builtins.str = ...,
+            reason: _builtins.str = ...,
+            rule: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason", "rule", b"rule", "subject", b"subject"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class Placement(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        APPLICATION_ID_FIELD_NUMBER: _builtins.int
+        ALLOCATION_KEY_FIELD_NUMBER: _builtins.int
+        NODE_ID_FIELD_NUMBER: _builtins.int
+        AFTER_FIELD_NUMBER: _builtins.int
+        PLACEHOLDER_FIELD_NUMBER: _builtins.int
+        application_id: _builtins.str
+        allocation_key: _builtins.str
+        node_id: _builtins.str
+        after: _builtins.float
+        """seconds"""
+        placeholder: _builtins.bool
+        def __init__(
+            self,
+            *,
+            application_id: _builtins.str = ...,
+            allocation_key: _builtins.str = ...,
+            node_id: _builtins.str = ...,
+            after: _builtins.float = ...,
+            placeholder: _builtins.bool = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "allocation_key", b"allocation_key", "application_id", b"application_id", "node_id", b"node_id", "placeholder", b"placeholder"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class Waiting(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        ALLOCATION_KEY_FIELD_NUMBER: _builtins.int
+        PENDING_FIELD_NUMBER: _builtins.int
+        GATE_FIELD_NUMBER: _builtins.int
+        SUBJECT_FIELD_NUMBER: _builtins.int
+        RESERVATIONS_FIELD_NUMBER: _builtins.int
+        allocation_key: _builtins.str
+        pending: _builtins.int
+        gate: _builtins.str
+        subject: _builtins.str
+        @_builtins.property
+        def reservations(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+        def __init__(
+            self,
+            *,
+            allocation_key: _builtins.str = ...,
+            pending: _builtins.int = ...,
+            gate: _builtins.str = ...,
+            subject: _builtins.str = ...,
+            reservations: _abc.Iterable[_builtins.str] | None = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["allocation_key", b"allocation_key", "gate", b"gate", "pending", b"pending", "reservations", b"reservations", "subject", b"subject"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class Victim(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        APPLICATION_ID_FIELD_NUMBER: _builtins.int
+        ALLOCATION_KEY_FIELD_NUMBER: _builtins.int
+        ALLOCATION_ID_FIELD_NUMBER: _builtins.int
+        NODE_ID_FIELD_NUMBER: _builtins.int
+        QUEUE_NAME_FIELD_NUMBER: _builtins.int
+        PREEMPTOR_FIELD_NUMBER: _builtins.int
+        REASONS_FIELD_NUMBER: _builtins.int
+        application_id: _builtins.str
+        allocation_key: _builtins.str
+        allocation_id: _builtins.str
+        node_id: _builtins.str
+        queue_name: _builtins.str
+        preemptor: _builtins.str
+        @_builtins.property
+        def reasons(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+        def __init__(
+            self,
+            *,
+            application_id: _builtins.str = ...,
+            allocation_key: _builtins.str = ...,
+            allocation_id: _builtins.str = ...,
+            node_id: _builtins.str = ...,
+            queue_name: _builtins.str = ...,
+            preemptor: _builtins.str = ...,
+            reasons: _abc.Iterable[_builtins.str] | None = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["allocation_id", b"allocation_id", "allocation_key", b"allocation_key", "application_id", b"application_id", "node_id", b"node_id", "preemptor", b"preemptor", "queue_name", b"queue_name", "reasons", b"reasons"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    STATE_VERSION_FIELD_NUMBER: _builtins.int
+    TIMESTAMP_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    APPLICATION_ID_FIELD_NUMBER: _builtins.int
+    QUEUE_NAME_FIELD_NUMBER: _builtins.int
+    APPLICATION_STATE_FIELD_NUMBER: _builtins.int
+    WITHIN_FIELD_NUMBER: _builtins.int
+    REFUSALS_FIELD_NUMBER: _builtins.int
+    PLACED_FIELD_NUMBER: _builtins.int
+    PLACED_COUNT_FIELD_NUMBER: _builtins.int
+    WAITING_FIELD_NUMBER: _builtins.int
+    WAITING_COUNT_FIELD_NUMBER: _builtins.int
+    VICTIMS_FIELD_NUMBER: _builtins.int
+    VICTIMS_COUNT_FIELD_NUMBER: _builtins.int
+    OTHERS_FIELD_NUMBER: _builtins.int
+    OTHERS_COUNT_FIELD_NUMBER: _builtins.int
+    HIDDEN_FIELD_NUMBER: _builtins.int
+    state_version: _builtins.int
+    timestamp: _builtins.int
+    outcome: _builtins.str
+    """placed, waits, refused"""
+    application_id: _builtins.str
+    queue_name: _builtins.str
+    application_state: _builtins.str
+    within: _builtins.float
+    placed_count: _builtins.int
+    waiting_count: _builtins.int
+    victims_count: _builtins.int
+    others_count: _builtins.int
+    hidden: _builtins.int
+    """victims and others beyond the scope of the caller"""
+    @_builtins.property
+    def text(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def refusals(self) -> _containers.RepeatedCompositeFieldContainer[Global___DryRunAnswer.Refusal]:
+        """Lists have 1,000 elements at most, the counts are those of all."""
+
+    @_builtins.property
+    def placed(self) -> _containers.RepeatedCompositeFieldContainer[Global___DryRunAnswer.Placement]: ...
+    @_builtins.property
+    def waiting(self) -> _containers.RepeatedCompositeFieldContainer[Global___DryRunAnswer.Waiting]: ...
+    @_builtins.property
+    def victims(self) -> _containers.RepeatedCompositeFieldContainer[Global___DryRunAnswer.Victim]: ...
+    @_builtins.property
+    def others(self) -> _containers.RepeatedCompositeFieldContainer[Global___DryRunAnswer.Placement]:
+        """allocations of other applications"""
+
+    def __init__(
+        self,
+        *,
+        state_version: _builtins.int = ...,
+        timestamp: _builtins.int = ...,
+        text: _abc.Iterable[_builtins.str] | None = ...,
+        outcome: _builtins.str = ...,
+        application_id: _builtins.str = ...,
+        queue_name: _builtins.str = ...,
+        application_state: _builtins.str = ...,
+        within: _builtins.float = ...,
+        refusals: _abc.Iterable[Global___DryRunAnswer.Refusal] | None = ...,
+        placed: _abc.Iterable[Global___DryRunAnswer.Placement] | None = ...,
+        placed_count: _builtins.int = ...,
+        waiting: _abc.Iterable[Global___DryRunAnswer.Waiting] | None = ...,
+        waiting_count: _builtins.int = ...,
+        victims: _abc.Iterable[Global___DryRunAnswer.Victim] | None = ...,
+        victims_count: _builtins.int = ...,
+        others: _abc.Iterable[Global___DryRunAnswer.Placement] | None = ...,
+        others_count: _builtins.int = ...,
+        hidden: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["application_id", b"application_id", "application_state", b"application_state", "hidden", b"hidden", "others", b"others", "others_count", b"others_count", "outcome", b"outcome", "placed", b"placed", "placed_count", b"placed_count", "queue_name", b"queue_name", "refusals", b"refusals", "state_version", b"state_version", "text", b"text", "timestamp", b"timestamp", "victims", b"victims", "victims_count", b"victims_count", "waiting", b"waiting", "waiting_count", b"waiting_count", "within", b"within"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DryRunAnswer: _TypeAlias = DryRunAnswer  # noqa: Y015
+
+@_typing.final
+class ConfigImpactRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RM_ID_FIELD_NUMBER: _builtins.int
+    CONFIG_FIELD_NUMBER: _builtins.int
+    WITHIN_FIELD_NUMBER: _builtins.int
+    rm_id: _builtins.str
+    """empty: the first one by ID"""
+    config: _builtins.str
+    """YAML"""
+    within: _builtins.float
+    """seconds for which both are followed; not set: 60, at most 86,400"""
+    def __init__(
+        self,
+        *,
+        rm_id: _builtins.str = ...,
+        config: _builtins.str = ...,
+        within: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_within", b"_within", "within", b"within"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_within", b"_within", "config", b"config", "rm_id", b"rm_id", "within", b"within"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__within: _TypeAlias = _typing.Literal["within"]  # noqa: Y015
+    _WhichOneofArgType__within: _TypeAlias = _typing.Literal["_within", b"_within"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__within) -> _WhichOneofReturnType__within | None: ...
+
+Global___ConfigImpactRequest: _TypeAlias = ConfigImpactRequest  # noqa: Y015
+
+@_typing.final
+class ConfigImpactAnswer(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class QueueGone(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        PARTITION_FIELD_NUMBER: _builtins.int
+        QUEUE_FIELD_NUMBER: _builtins.int
+        APPLICATIONS_FIELD_NUMBER: _builtins.int
+        ALLOCATED_FIELD_NUMBER: _builtins.int
+        partition: _builtins.str
+        queue: _builtins.str
+        applications: _builtins.int
+        @_builtins.property
+        def allocated(self) -> _si_pb2.Resource: ...
+        def __init__(
+            self,
+            *,
+            partition: _builtins.str = ...,
+            queue: _builtins.str = ...,
+            applications: _builtins.int = ...,
+            allocated: _si_pb2.Resource | None = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _typing.Literal["allocated", b"allocated"]  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["allocated", b"allocated", "applications", b"applications", "partition", b"partition", "queue", b"queue"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class QueueAmount(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        PARTITION_FIELD_NUMBER: _builtins.int
+        QUEUE_FIELD_NUMBER: _builtins.int
+        RESOURCE_TYPE_FIELD_NUMBER: _builtins.int
+        BEFORE_FIELD_NUMBER: _builtins.int
+        AFTER_FIELD_NUMBER: _builtins.int
+        AGAINST_FIELD_NUMBER: _builtins.int
+        partition: _builtins.str
+        queue: _builtins.str
+        resource_type: _builtins.str
+        before: _builtins.int
+        """not set: there is no such amount"""
+        after: _builtins.int
+        against: _builtins.int
+        """what the amount is compared with"""
+        def __init__(
+            self,
+            *,
+            partition: _builtins.str = ...,
+            queue: _builtins.str = ...,
+            resource_type: _builtins.str = ...,
+            before: _builtins.int | None = ...,
+            after: _builtins.int | None = ...,
+            against: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _typing.Literal["_after", b"_after", "_before", b"_before", "after", b"after", "before", b"before"]  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["_after", b"_after", "_before", b"_before", "after", b"after", "against", b"against", "before", b"before", "partition", b"partition", "queue", b"queue", "resource_type", b"resource_type"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        _WhichOneofReturnType__after: _TypeAlias = _typing.Literal["after"]  # noqa: Y015
+        _WhichOneofArgType__after: _TypeAlias = _typing.Literal["_after", b"_after"]  # noqa: Y015
+        _WhichOneofReturnType__before: _TypeAlias = _typing.Literal["before"]  # noqa: Y015
+        _WhichOneofArgType__before: _TypeAlias = _typing.Literal["_before", b"_before"]  # noqa: Y015
+        @_typing.overload
+        def WhichOneof(self, oneof_group: _WhichOneofArgType__after) -> _WhichOneofReturnType__after | None: ...
+        @_typing.overload
+        def WhichOneof(self, oneof_group: _WhichOneofArgType__before) -> _WhichOneofReturnType__before | None: ...
+
+    @_typing.final
+    class MovedApplication(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        PARTITION_FIELD_NUMBER: _builtins.int
+        APPLICATION_ID_FIELD_NUMBER: _builtins.int
+        BEFORE_FIELD_NUMBER: _builtins.int
+        AFTER_FIELD_NUMBER: _builtins.int
+        REASON_FIELD_NUMBER: _builtins.int
+        partition: _builtins.str
+        application_id: _builtins.str
+        before: _builtins.str
+        """its queue; empty: it would be refused"""
+        after: _builtins.str
+        reason: _builtins.str
+        def __init__(
+            self,
+            *,
+            partition: _builtins.str = ...,
+            application_id: _builtins.str = ...,
+            before: _builtins.str = ...,
+            after: _builtins.str = ...,
+            reason: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "application_id", b"application_id", "before", b"before", "partition", b"partition", "reason", b"reason"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class ChangedAsk(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        PARTITION_FIELD_NUMBER: _builtins.int
+        APPLICATION_ID_FIELD_NUMBER: _builtins.int
+        ALLOCATION_KEY_FIELD_NUMBER: _builtins.int
+        BEFORE_FIELD_NUMBER: _builtins.int
+        AFTER_FIELD_NUMBER: _builtins.int
+        partition: _builtins.str
+        application_id: _builtins.str
+        allocation_key: _builtins.str
+        @_builtins.property
+        def before(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+            """nodes"""
+
+        @_builtins.property
+        def after(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+        def __init__(
+            self,
+            *,
+            partition: _builtins.str = ...,
+            application_id: _builtins.str = ...,
+            allocation_key: _builtins.str = ...,
+            before: _abc.Iterable[_builtins.str] | None = ...,
+            after: _abc.Iterable[_builtins.str] | None = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "allocation_key", b"allocation_key", "application_id", b"application_id", "before", b"before", "partition", b"partition"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class Impact(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        AT_NS_FIELD_NUMBER: _builtins.int
+        WITHIN_SECONDS_FIELD_NUMBER: _builtins.int
+        QUEUES_GONE_FIELD_NUMBER: _builtins.int
+        QUOTAS_BELOW_USAGE_FIELD_NUMBER: _builtins.int
+        GUARANTEES_UNMET_FIELD_NUMBER: _builtins.int
+        PREEMPTIBLE_FIELD_NUMBER: _builtins.int
+        MOVED_FIELD_NUMBER: _builtins.int
+        ASKS_FIELD_NUMBER: _builtins.int
+        ENDED_FIELD_NUMBER: _builtins.int
+        KEPT_FIELD_NUMBER: _builtins.int
+        at_ns: _builtins.int
+        within_seconds: _builtins.float
+        @_builtins.property
+        def queues_gone(self) -> _containers.RepeatedCompositeFieldContainer[Global___ConfigImpactAnswer.QueueGone]: ...
+        @_builtins.property
+        def quotas_below_usage(self) -> _containers.RepeatedCompositeFieldContainer[Global___ConfigImpactAnswer.QueueAmount]: ...
+        @_builtins.property
+        def guarantees_unmet(self) -> _containers.RepeatedCompositeFieldContainer[Global___ConfigImpactAnswer.QueueAmount]: ...
+        @_builtins.property
+        def preemptible(self) -> _containers.RepeatedCompositeFieldContainer[Global___ConfigImpactAnswer.QueueAmount]: ...
+        @_builtins.property
+        def moved(self) -> _containers.RepeatedCompositeFieldContainer[Global___ConfigImpactAnswer.MovedApplication]: ...
+        @_builtins.property
+        def asks(self) -> _containers.RepeatedCompositeFieldContainer[Global___ConfigImpactAnswer.ChangedAsk]: ...
+        @_builtins.property
+        def ended(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+            """APPLICATION/ALLOCATION_ID"""
+
+        @_builtins.property
+        def kept(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+        def __init__(
+            self,
+            *,
+            at_ns: _builtins.int = ...,
+            within_seconds: _builtins.float = ...,
+            queues_gone: _abc.Iterable[Global___ConfigImpactAnswer.QueueGone] | None = ...,
+            quotas_below_usage: _abc.Iterable[Global___ConfigImpactAnswer.QueueAmount] | None = ...,
+            guarantees_unmet: _abc.Iterable[Global___ConfigImpactAnswer.QueueAmount] | None = ...,
+            preemptible: _abc.Iterable[Global___ConfigImpactAnswer.QueueAmount] | None = ...,
+            moved: _abc.Iterable[Global___ConfigImpactAnswer.MovedApplication] | None = ...,
+            asks: _abc.Iterable[Global___ConfigImpactAnswer.ChangedAsk] | None = ...,
+            ended: _abc.Iterable[_builtins.str] | None = ...,
+            kept: _abc.Iterable[_builtins.str] | None = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["asks", b"asks", "at_ns", b"at_ns", "ended", b"ended", "guarantees_unmet", b"guarantees_unmet", "kept", b"kept", "moved", b"moved", "preemptible", b"preemptible", "queues_gone", b"queues_gone", "quotas_below_usage", b"quotas_below_usage", "within_seconds", b"within_seconds"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    STATE_VERSION_FIELD_NUMBER: _builtins.int
+    TIMESTAMP_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    IMPACT_FIELD_NUMBER: _builtins.int
+    state_version: _builtins.int
+    timestamp: _builtins.int
+    @_builtins.property
+    def text(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def impact(self) -> Global___ConfigImpactAnswer.Impact: ...
+    def __init__(
+        self,
+        *,
+        state_version: _builtins.int = ...,
+        timestamp: _builtins.int = ...,
+        text: _abc.Iterable[_builtins.str] | None = ...,
+        impact: Global___ConfigImpactAnswer.Impact | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["impact", b"impact"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["impact", b"impact", "state_version", b"state_version", "text", b"text", "timestamp", b"timestamp"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ConfigImpactAnswer: _TypeAlias = ConfigImpactAnswer  # noqa: Y015
+
+@_typing.final
+class ForecastRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RM_ID_FIELD_NUMBER: _builtins.int
+    PARTITION_FIELD_NUMBER: _builtins.int
+    APPLICATION_ID_FIELD_NUMBER: _builtins.int
+    QUEUE_FIELD_NUMBER: _builtins.int
+    WITHIN_FIELD_NUMBER: _builtins.int
+    WITHOUT_ARRIVALS_FIELD_NUMBER: _builtins.int
+    rm_id: _builtins.str
+    partition: _builtins.str
+    application_id: _builtins.str
+    queue: _builtins.str
+    within: _builtins.float
+    """seconds; not set: 604,800, at most 2,592,000"""
+    without_arrivals: _builtins.bool
+    """nothing new comes in the simulated futures"""
+    def __init__(
+        self,
+        *,
+        rm_id: _builtins.str = ...,
+        partition: _builtins.str = ...,
+        application_id: _builtins.str = ...,
+        queue: _builtins.str = ...,
+        within: _builtins.float | None = ...,
+        without_arrivals: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_within", b"_within", "about", b"about", "application_id", b"application_id", "queue", b"queue", "within", b"within"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_within", b"_within", "about", b"about", "application_id", b"application_id", "partition", b"partition", "queue", b"queue", "rm_id", b"rm_id", "within", b"within", "without_arrivals", b"without_arrivals"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__within: _TypeAlias = _typing.Literal["within"]  # noqa: Y015
+    _WhichOneofArgType__within: _TypeAlias = _typing.Literal["_within", b"_within"]  # noqa: Y015
+    _WhichOneofReturnType_about: _TypeAlias = _typing.Literal["application_id", "queue"]  # noqa: Y015
+    _WhichOneofArgType_about: _TypeAlias = _typing.Literal["about", b"about"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__within) -> _WhichOneofReturnType__within | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_about) -> _WhichOneofReturnType_about | None: ...
+
+Global___ForecastRequest: _TypeAlias = ForecastRequest  # noqa: Y015
+
+@_typing.final
+class ForecastAnswer(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class Forecast(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        APPLICATION_ID_FIELD_NUMBER: _builtins.int
+        QUEUE_NAME_FIELD_NUMBER: _builtins.int
+        OUTCOME_FIELD_NUMBER: _builtins.int
+        REASON_FIELD_NUMBER: _builtins.int
+        LOW_FIELD_NUMBER: _builtins.int
+        MEDIAN_FIELD_NUMBER: _builtins.int
+        HIGH_FIELD_NUMBER: _builtins.int
+        SEEDS_FIELD_NUMBER: _builtins.int
+        HORIZON_FIELD_NUMBER: _builtins.int
+        ASSUMED_FIELD_NUMBER: _builtins.int
+        application_id: _builtins.str
+        queue_name: _builtins.str
+        outcome: _builtins.str
+        """expected, later (after the horizon), started, unknown"""
+        reason: _builtins.str
+        low: _builtins.float
+        """Seconds from the time of the answer; not set: after the horizon, or not known."""
+        median: _builtins.float
+        high: _builtins.float
+        seeds: _builtins.int
+        horizon: _builtins.float
+        @_builtins.property
+        def assumed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+        def __init__(
+            self,
+            *,
+            application_id: _builtins.str = ...,
+            queue_name: _builtins.str = ...,
+            outcome: _builtins.str = ...,
+            reason: _builtins.str = ...,
+            low: _builtins.float | None = ...,
+            median: _builtins.float | None = ...,
+            high: _builtins.float | None = ...,
+            seeds: _builtins.int = ...,
+            horizon: _builtins.float = ...,
+            assumed: _abc.Iterable[_builtins.str] | None = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _typing.Literal["_high", b"_high", "_low", b"_low", "_median", b"_median", "high", b"high", "low", b"low", "median", b"median"]  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["_high", b"_high", "_low", b"_low", "_median", b"_median", "application_id", b"application_id", "assumed", b"assumed", "high", b"high", "horizon", b"horizon", "low", b"low", "median", b"median", "outcome", b"outcome", "queue_name", b"queue_name", "reason", b"reason", "seeds", b"seeds"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        _WhichOneofReturnType__high: _TypeAlias = _typing.Literal["high"]  # noqa: Y015
+        _WhichOneofArgType__high: _TypeAlias = _typing.Literal["_high", b"_high"]  # noqa: Y015
+        _WhichOneofReturnType__low: _TypeAlias = _typing.Literal["low"]  # noqa: Y015
+        _WhichOneofArgType__low: _TypeAlias = _typing.Literal["_low", b"_low"]  # noqa: Y015
+        _WhichOneofReturnType__median: _TypeAlias = _typing.Literal["median"]  # noqa: Y015
+        _WhichOneofArgType__median: _TypeAlias = _typing.Literal["_median", b"_median"]  # noqa: Y015
+        @_typing.overload
+        def WhichOneof(self, oneof_group: _WhichOneofArgType__high) -> _WhichOneofReturnType__high | None: ...
+        @_typing.overload
+        def WhichOneof(self, oneof_group: _WhichOneofArgType__low) -> _WhichOneofReturnType__low | None: ...
+        @_typing.overload
+        def WhichOneof(self, oneof_group: _WhichOneofArgType__median) -> _WhichOneofReturnType__median | None: ...
+
+    @_typing.final
+    class Calibration(_message.Message):
+        """How many earlier intervals held the start, of those whose start is known."""
+
+        DESCRIPTOR: _descriptor.Descriptor
+
+        FORECASTS_FIELD_NUMBER: _builtins.int
+        HELD_FIELD_NUMBER: _builtins.int
+        OPEN_FIELD_NUMBER: _builtins.int
+        forecasts: _builtins.int
+        held: _builtins.int
+        open: _builtins.int
+        def __init__(
+            self,
+            *,
+            forecasts: _builtins.int = ...,
+            held: _builtins.int = ...,
+            open: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["forecasts", b"forecasts", "held", b"held", "open", b"open"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    STATE_VERSION_FIELD_NUMBER: _builtins.int
+    TIMESTAMP_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    FORECASTS_FIELD_NUMBER: _builtins.int
+    CALIBRATION_FIELD_NUMBER: _builtins.int
+    state_version: _builtins.int
+    timestamp: _builtins.int
+    @_builtins.property
+    def text(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def forecasts(self) -> _containers.RepeatedCompositeFieldContainer[Global___ForecastAnswer.Forecast]: ...
+    @_builtins.property
+    def calibration(self) -> Global___ForecastAnswer.Calibration: ...
+    def __init__(
+        self,
+        *,
+        state_version: _builtins.int = ...,
+        timestamp: _builtins.int = ...,
+        text: _abc.Iterable[_builtins.str] | None = ...,
+        forecasts: _abc.Iterable[Global___ForecastAnswer.Forecast] | None = ...,
+        calibration: Global___ForecastAnswer.Calibration | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["calibration", b"calibration"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["calibration", b"calibration", "forecasts", b"forecasts", "state_version", b"state_version", "text", b"text", "timestamp", b"timestamp"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForecastAnswer: _TypeAlias = ForecastAnswer  # noqa: Y015
+
+@_typing.final
+class ListFairSharesRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RM_ID_FIELD_NUMBER: _builtins.int
+    PARTITION_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    rm_id: _builtins.str
+    partition: _builtins.str
+    page_size: _builtins.int
+    """0: as many as fit, at most 200"""
+    page_token: _builtins.str
+    def __init__(
+        self,
+        *,
+        rm_id: _builtins.str = ...,
+        partition: _builtins.str = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "partition", b"partition", "rm_id", b"rm_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListFairSharesRequest: _TypeAlias = ListFairSharesRequest  # noqa: Y015
+
+@_typing.final
+class ListFairSharesResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    QUEUES_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """empty: these are the last ones"""
+    @_builtins.property
+    def queues(self) -> _containers.RepeatedCompositeFieldContainer[Global___FairShare]:
+        """by path"""
+
+    def __init__(
+        self,
+        *,
+        queues: _abc.Iterable[Global___FairShare] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "queues", b"queues"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListFairSharesResponse: _TypeAlias = ListFairSharesResponse  # noqa: Y015
+
+@_typing.final
+class GetFairShareRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RM_ID_FIELD_NUMBER: _builtins.int
+    PARTITION_FIELD_NUMBER: _builtins.int
+    QUEUE_FIELD_NUMBER: _builtins.int
+    rm_id: _builtins.str
+    partition: _builtins.str
+    queue: _builtins.str
+    def __init__(
+        self,
+        *,
+        rm_id: _builtins.str = ...,
+        partition: _builtins.str = ...,
+        queue: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["partition", b"partition", "queue", b"queue", "rm_id", b"rm_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetFairShareRequest: _TypeAlias = GetFairShareRequest  # noqa: Y015
+
+@_typing.final
+class FairShare(_message.Message):
+    """One queue, and what it is owed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    QUEUE_NAME_FIELD_NUMBER: _builtins.int
+    IS_LEAF_FIELD_NUMBER: _builtins.int
+    ALLOCATED_FIELD_NUMBER: _builtins.int
+    PENDING_FIELD_NUMBER: _builtins.int
+    GUARANTEED_FIELD_NUMBER: _builtins.int
+    MAXIMUM_FIELD_NUMBER: _builtins.int
+    SHARE_FIELD_NUMBER: _builtins.int
+    TERMS_FIELD_NUMBER: _builtins.int
+    PRIORITY_FIELD_NUMBER: _builtins.int
+    OWED_FIELD_NUMBER: _builtins.int
+    BELOW_SINCE_FIELD_NUMBER: _builtins.int
+    queue_name: _builtins.str
+    is_leaf: _builtins.bool
+    share: _builtins.float
+    priority: _builtins.int
+    below_since: _builtins.int
+    """0: it is owed nothing"""
+    @_builtins.property
+    def allocated(self) -> _si_pb2.Resource: ...
+    @_builtins.property
+    def pending(self) -> _si_pb2.Resource: ...
+    @_builtins.property
+    def guaranteed(self) -> _si_pb2.Resource: ...
+    @_builtins.property
+    def maximum(self) -> _si_pb2.Resource: ...
+    @_builtins.property
+    def terms(self) -> _containers.RepeatedCompositeFieldContainer[Global___ShareTerm]: ...
+    @_builtins.property
+    def owed(self) -> _si_pb2.Resource: ...
+    def __init__(
+        self,
+        *,
+        queue_name: _builtins.str = ...,
+        is_leaf: _builtins.bool = ...,
+        allocated: _si_pb2.Resource | None = ...,
+        pending: _si_pb2.Resource | None = ...,
+        guaranteed: _si_pb2.Resource | None = ...,
+        maximum: _si_pb2.Resource | None = ...,
+        share: _builtins.float = ...,
+        terms: _abc.Iterable[Global___ShareTerm] | None = ...,
+        priority: _builtins.int = ...,
+        owed: _si_pb2.Resource | None = ...,
+        below_since: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["allocated", b"allocated", "guaranteed", b"guaranteed", "maximum", b"maximum", "owed", b"owed", "pending", b"pending"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allocated", b"allocated", "below_since", b"below_since", "guaranteed", b"guaranteed", "is_leaf", b"is_leaf", "maximum", b"maximum", "owed", b"owed", "pending", b"pending", "priority", b"priority", "queue_name", b"queue_name", "share", b"share", "terms", b"terms"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FairShare: _TypeAlias = FairShare  # noqa: Y015
+
+@_typing.final
+class ShareTerm(_message.Message):
+    """One type in a share."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESOURCE_FIELD_NUMBER: _builtins.int
+    USED_FIELD_NUMBER: _builtins.int
+    DIVISOR_FIELD_NUMBER: _builtins.int
+    RATIO_FIELD_NUMBER: _builtins.int
+    resource: _builtins.str
+    used: _builtins.int
+    divisor: _builtins.int
+    ratio: _builtins.float
+    def __init__(
+        self,
+        *,
+        resource: _builtins.str = ...,
+        used: _builtins.int = ...,
+        divisor: _builtins.int = ...,
+        ratio: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["divisor", b"divisor", "ratio", b"ratio", "resource", b"resource", "used", b"used"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ShareTerm: _TypeAlias = ShareTerm  # noqa: Y015
+
+@_typing.final
+class FairShareHistory(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class Sample(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        TIMESTAMP_FIELD_NUMBER: _builtins.int
+        SHARE_FIELD_NUMBER: _builtins.int
+        OWED_FIELD_NUMBER: _builtins.int
+        timestamp: _builtins.int
+        share: _builtins.float
+        owed: _builtins.float
+        """the largest part of a guarantee that was owed"""
+        def __init__(
+            self,
+            *,
+            timestamp: _builtins.int = ...,
+            share: _builtins.float = ...,
+            owed: _builtins.float = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["owed", b"owed", "share", b"share", "timestamp", b"timestamp"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    QUEUE_FIELD_NUMBER: _builtins.int
+    SAMPLES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def queue(self) -> Global___FairShare: ...
+    @_builtins.property
+    def samples(self) -> _containers.RepeatedCompositeFieldContainer[Global___FairShareHistory.Sample]:
+        """oldest first"""
+
+    def __init__(
+        self,
+        *,
+        queue: Global___FairShare | None = ...,
+        samples: _abc.Iterable[Global___FairShareHistory.Sample] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["queue", b"queue"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["queue", b"queue", "samples", b"samples"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FairShareHistory: _TypeAlias = FairShareHistory  # noqa: Y015

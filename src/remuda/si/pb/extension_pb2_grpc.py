@@ -950,3 +950,367 @@ class Metrics:
             timeout,
             metadata,
             _registered_method=True)
+
+
+class InsightStub:
+    """================================================================ insight
+
+    Why an ask waits, what would help, what would happen, and when (EXT-157 to EXT-160): the facts
+    that the HTTP API tells, under the same names. Each answer but those about shares is worked out on
+    a copy of the scheduler, so nothing changes; a caller has one question at a time.
+
+    Amounts are in base units. Times are Unix nanoseconds, spans are seconds. `text` has the answer
+    in lines for a person, the conclusion first. `state_version` is the number of inputs that the
+    scheduler had got.
+    """
+
+    def __init__(self, channel):
+        """Constructor.
+
+        Args:
+            channel: A grpc.Channel.
+        """
+        self.Explain = channel.unary_unary(
+                '/remuda.v1.Insight/Explain',
+                request_serializer=remuda_dot_si_dot_pb_dot_extension__pb2.ExplainRequest.SerializeToString,
+                response_deserializer=remuda_dot_si_dot_pb_dot_extension__pb2.AskExplanation.FromString,
+                _registered_method=True)
+        self.WaysOut = channel.unary_unary(
+                '/remuda.v1.Insight/WaysOut',
+                request_serializer=remuda_dot_si_dot_pb_dot_extension__pb2.WaysOutRequest.SerializeToString,
+                response_deserializer=remuda_dot_si_dot_pb_dot_extension__pb2.WaysOutAnswer.FromString,
+                _registered_method=True)
+        self.DryRun = channel.unary_unary(
+                '/remuda.v1.Insight/DryRun',
+                request_serializer=remuda_dot_si_dot_pb_dot_extension__pb2.DryRunRequest.SerializeToString,
+                response_deserializer=remuda_dot_si_dot_pb_dot_extension__pb2.DryRunAnswer.FromString,
+                _registered_method=True)
+        self.ConfigImpact = channel.unary_unary(
+                '/remuda.v1.Insight/ConfigImpact',
+                request_serializer=remuda_dot_si_dot_pb_dot_extension__pb2.ConfigImpactRequest.SerializeToString,
+                response_deserializer=remuda_dot_si_dot_pb_dot_extension__pb2.ConfigImpactAnswer.FromString,
+                _registered_method=True)
+        self.Forecast = channel.unary_unary(
+                '/remuda.v1.Insight/Forecast',
+                request_serializer=remuda_dot_si_dot_pb_dot_extension__pb2.ForecastRequest.SerializeToString,
+                response_deserializer=remuda_dot_si_dot_pb_dot_extension__pb2.ForecastAnswer.FromString,
+                _registered_method=True)
+        self.ListFairShares = channel.unary_unary(
+                '/remuda.v1.Insight/ListFairShares',
+                request_serializer=remuda_dot_si_dot_pb_dot_extension__pb2.ListFairSharesRequest.SerializeToString,
+                response_deserializer=remuda_dot_si_dot_pb_dot_extension__pb2.ListFairSharesResponse.FromString,
+                _registered_method=True)
+        self.GetFairShare = channel.unary_unary(
+                '/remuda.v1.Insight/GetFairShare',
+                request_serializer=remuda_dot_si_dot_pb_dot_extension__pb2.GetFairShareRequest.SerializeToString,
+                response_deserializer=remuda_dot_si_dot_pb_dot_extension__pb2.FairShareHistory.FromString,
+                _registered_method=True)
+
+
+class InsightServicer:
+    """================================================================ insight
+
+    Why an ask waits, what would help, what would happen, and when (EXT-157 to EXT-160): the facts
+    that the HTTP API tells, under the same names. Each answer but those about shares is worked out on
+    a copy of the scheduler, so nothing changes; a caller has one question at a time.
+
+    Amounts are in base units. Times are Unix nanoseconds, spans are seconds. `text` has the answer
+    in lines for a person, the conclusion first. `state_version` is the number of inputs that the
+    scheduler had got.
+    """
+
+    def Explain(self, request, context):
+        """Why an ask waits, or that it does not.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WaysOut(self, request, context):
+        """Changes that would place an ask, each tried, cheapest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DryRun(self, request, context):
+        """What would happen if a submission came now.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ConfigImpact(self, request, context):
+        """What would differ if a configuration came into force now.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Forecast(self, request, context):
+        """When an application starts, or those that wait in a queue.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListFairShares(self, request, context):
+        """What queues use, what they are owed, and since when.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetFairShare(self, request, context):
+        """One queue, with its samples of the last hour.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+
+def add_InsightServicer_to_server(servicer, server):
+    rpc_method_handlers = {
+            'Explain': grpc.unary_unary_rpc_method_handler(
+                    servicer.Explain,
+                    request_deserializer=remuda_dot_si_dot_pb_dot_extension__pb2.ExplainRequest.FromString,
+                    response_serializer=remuda_dot_si_dot_pb_dot_extension__pb2.AskExplanation.SerializeToString,
+            ),
+            'WaysOut': grpc.unary_unary_rpc_method_handler(
+                    servicer.WaysOut,
+                    request_deserializer=remuda_dot_si_dot_pb_dot_extension__pb2.WaysOutRequest.FromString,
+                    response_serializer=remuda_dot_si_dot_pb_dot_extension__pb2.WaysOutAnswer.SerializeToString,
+            ),
+            'DryRun': grpc.unary_unary_rpc_method_handler(
+                    servicer.DryRun,
+                    request_deserializer=remuda_dot_si_dot_pb_dot_extension__pb2.DryRunRequest.FromString,
+                    response_serializer=remuda_dot_si_dot_pb_dot_extension__pb2.DryRunAnswer.SerializeToString,
+            ),
+            'ConfigImpact': grpc.unary_unary_rpc_method_handler(
+                    servicer.ConfigImpact,
+                    request_deserializer=remuda_dot_si_dot_pb_dot_extension__pb2.ConfigImpactRequest.FromString,
+                    response_serializer=remuda_dot_si_dot_pb_dot_extension__pb2.ConfigImpactAnswer.SerializeToString,
+            ),
+            'Forecast': grpc.unary_unary_rpc_method_handler(
+                    servicer.Forecast,
+                    request_deserializer=remuda_dot_si_dot_pb_dot_extension__pb2.ForecastRequest.FromString,
+                    response_serializer=remuda_dot_si_dot_pb_dot_extension__pb2.ForecastAnswer.SerializeToString,
+            ),
+            'ListFairShares': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListFairShares,
+                    request_deserializer=remuda_dot_si_dot_pb_dot_extension__pb2.ListFairSharesRequest.FromString,
+                    response_serializer=remuda_dot_si_dot_pb_dot_extension__pb2.ListFairSharesResponse.SerializeToString,
+            ),
+            'GetFairShare': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetFairShare,
+                    request_deserializer=remuda_dot_si_dot_pb_dot_extension__pb2.GetFairShareRequest.FromString,
+                    response_serializer=remuda_dot_si_dot_pb_dot_extension__pb2.FairShareHistory.SerializeToString,
+            ),
+    }
+    generic_handler = grpc.method_handlers_generic_handler(
+            'remuda.v1.Insight', rpc_method_handlers)
+    server.add_generic_rpc_handlers((generic_handler,))
+    server.add_registered_method_handlers('remuda.v1.Insight', rpc_method_handlers)
+
+
+ # This class is part of an EXPERIMENTAL API.
+class Insight:
+    """================================================================ insight
+
+    Why an ask waits, what would help, what would happen, and when (EXT-157 to EXT-160): the facts
+    that the HTTP API tells, under the same names. Each answer but those about shares is worked out on
+    a copy of the scheduler, so nothing changes; a caller has one question at a time.
+
+    Amounts are in base units. Times are Unix nanoseconds, spans are seconds. `text` has the answer
+    in lines for a person, the conclusion first. `state_version` is the number of inputs that the
+    scheduler had got.
+    """
+
+    @staticmethod
+    def Explain(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/remuda.v1.Insight/Explain',
+            remuda_dot_si_dot_pb_dot_extension__pb2.ExplainRequest.SerializeToString,
+            remuda_dot_si_dot_pb_dot_extension__pb2.AskExplanation.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WaysOut(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/remuda.v1.Insight/WaysOut',
+            remuda_dot_si_dot_pb_dot_extension__pb2.WaysOutRequest.SerializeToString,
+            remuda_dot_si_dot_pb_dot_extension__pb2.WaysOutAnswer.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DryRun(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/remuda.v1.Insight/DryRun',
+            remuda_dot_si_dot_pb_dot_extension__pb2.DryRunRequest.SerializeToString,
+            remuda_dot_si_dot_pb_dot_extension__pb2.DryRunAnswer.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ConfigImpact(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/remuda.v1.Insight/ConfigImpact',
+            remuda_dot_si_dot_pb_dot_extension__pb2.ConfigImpactRequest.SerializeToString,
+            remuda_dot_si_dot_pb_dot_extension__pb2.ConfigImpactAnswer.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Forecast(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/remuda.v1.Insight/Forecast',
+            remuda_dot_si_dot_pb_dot_extension__pb2.ForecastRequest.SerializeToString,
+            remuda_dot_si_dot_pb_dot_extension__pb2.ForecastAnswer.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListFairShares(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/remuda.v1.Insight/ListFairShares',
+            remuda_dot_si_dot_pb_dot_extension__pb2.ListFairSharesRequest.SerializeToString,
+            remuda_dot_si_dot_pb_dot_extension__pb2.ListFairSharesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetFairShare(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/remuda.v1.Insight/GetFairShare',
+            remuda_dot_si_dot_pb_dot_extension__pb2.GetFairShareRequest.SerializeToString,
+            remuda_dot_si_dot_pb_dot_extension__pb2.FairShareHistory.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)

@@ -298,3 +298,133 @@ class MetricsServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_abc.Iterator[_extension_pb2.EventBatch], _abc.AsyncIterator[_extension_pb2.EventBatch]]: ...
 
 def add_MetricsServicer_to_server(servicer: MetricsServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
+
+class InsightStub:
+    """================================================================ insight
+
+    Why an ask waits, what would help, what would happen, and when (EXT-157 to EXT-160): the facts
+    that the HTTP API tells, under the same names. Each answer but those about shares is worked out on
+    a copy of the scheduler, so nothing changes; a caller has one question at a time.
+
+    Amounts are in base units. Times are Unix nanoseconds, spans are seconds. `text` has the answer
+    in lines for a person, the conclusion first. `state_version` is the number of inputs that the
+    scheduler had got.
+    """
+
+    @_typing.overload
+    def __new__(cls, channel: _grpc.Channel) -> _Self: ...
+    @_typing.overload
+    def __new__(cls, channel: _aio.Channel) -> InsightAsyncStub: ...
+    Explain: _grpc.UnaryUnaryMultiCallable[_extension_pb2.ExplainRequest, _extension_pb2.AskExplanation]
+    """Why an ask waits, or that it does not."""
+    WaysOut: _grpc.UnaryUnaryMultiCallable[_extension_pb2.WaysOutRequest, _extension_pb2.WaysOutAnswer]
+    """Changes that would place an ask, each tried, cheapest first."""
+    DryRun: _grpc.UnaryUnaryMultiCallable[_extension_pb2.DryRunRequest, _extension_pb2.DryRunAnswer]
+    """What would happen if a submission came now."""
+    ConfigImpact: _grpc.UnaryUnaryMultiCallable[_extension_pb2.ConfigImpactRequest, _extension_pb2.ConfigImpactAnswer]
+    """What would differ if a configuration came into force now."""
+    Forecast: _grpc.UnaryUnaryMultiCallable[_extension_pb2.ForecastRequest, _extension_pb2.ForecastAnswer]
+    """When an application starts, or those that wait in a queue."""
+    ListFairShares: _grpc.UnaryUnaryMultiCallable[_extension_pb2.ListFairSharesRequest, _extension_pb2.ListFairSharesResponse]
+    """What queues use, what they are owed, and since when."""
+    GetFairShare: _grpc.UnaryUnaryMultiCallable[_extension_pb2.GetFairShareRequest, _extension_pb2.FairShareHistory]
+    """One queue, with its samples of the last hour."""
+
+@_typing.type_check_only
+class InsightAsyncStub(InsightStub):
+    """================================================================ insight
+
+    Why an ask waits, what would help, what would happen, and when (EXT-157 to EXT-160): the facts
+    that the HTTP API tells, under the same names. Each answer but those about shares is worked out on
+    a copy of the scheduler, so nothing changes; a caller has one question at a time.
+
+    Amounts are in base units. Times are Unix nanoseconds, spans are seconds. `text` has the answer
+    in lines for a person, the conclusion first. `state_version` is the number of inputs that the
+    scheduler had got.
+    """
+
+    def __init__(self, channel: _aio.Channel) -> None: ...
+    Explain: _aio.UnaryUnaryMultiCallable[_extension_pb2.ExplainRequest, _extension_pb2.AskExplanation]  # type: ignore[assignment]
+    """Why an ask waits, or that it does not."""
+    WaysOut: _aio.UnaryUnaryMultiCallable[_extension_pb2.WaysOutRequest, _extension_pb2.WaysOutAnswer]  # type: ignore[assignment]
+    """Changes that would place an ask, each tried, cheapest first."""
+    DryRun: _aio.UnaryUnaryMultiCallable[_extension_pb2.DryRunRequest, _extension_pb2.DryRunAnswer]  # type: ignore[assignment]
+    """What would happen if a submission came now."""
+    ConfigImpact: _aio.UnaryUnaryMultiCallable[_extension_pb2.ConfigImpactRequest, _extension_pb2.ConfigImpactAnswer]  # type: ignore[assignment]
+    """What would differ if a configuration came into force now."""
+    Forecast: _aio.UnaryUnaryMultiCallable[_extension_pb2.ForecastRequest, _extension_pb2.ForecastAnswer]  # type: ignore[assignment]
+    """When an application starts, or those that wait in a queue."""
+    ListFairShares: _aio.UnaryUnaryMultiCallable[_extension_pb2.ListFairSharesRequest, _extension_pb2.ListFairSharesResponse]  # type: ignore[assignment]
+    """What queues use, what they are owed, and since when."""
+    GetFairShare: _aio.UnaryUnaryMultiCallable[_extension_pb2.GetFairShareRequest, _extension_pb2.FairShareHistory]  # type: ignore[assignment]
+    """One queue, with its samples of the last hour."""
+
+class InsightServicer(metaclass=_abc_1.ABCMeta):
+    """================================================================ insight
+
+    Why an ask waits, what would help, what would happen, and when (EXT-157 to EXT-160): the facts
+    that the HTTP API tells, under the same names. Each answer but those about shares is worked out on
+    a copy of the scheduler, so nothing changes; a caller has one question at a time.
+
+    Amounts are in base units. Times are Unix nanoseconds, spans are seconds. `text` has the answer
+    in lines for a person, the conclusion first. `state_version` is the number of inputs that the
+    scheduler had got.
+    """
+
+    @_abc_1.abstractmethod
+    def Explain(
+        self,
+        request: _extension_pb2.ExplainRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_extension_pb2.AskExplanation, _abc.Awaitable[_extension_pb2.AskExplanation]]:
+        """Why an ask waits, or that it does not."""
+
+    @_abc_1.abstractmethod
+    def WaysOut(
+        self,
+        request: _extension_pb2.WaysOutRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_extension_pb2.WaysOutAnswer, _abc.Awaitable[_extension_pb2.WaysOutAnswer]]:
+        """Changes that would place an ask, each tried, cheapest first."""
+
+    @_abc_1.abstractmethod
+    def DryRun(
+        self,
+        request: _extension_pb2.DryRunRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_extension_pb2.DryRunAnswer, _abc.Awaitable[_extension_pb2.DryRunAnswer]]:
+        """What would happen if a submission came now."""
+
+    @_abc_1.abstractmethod
+    def ConfigImpact(
+        self,
+        request: _extension_pb2.ConfigImpactRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_extension_pb2.ConfigImpactAnswer, _abc.Awaitable[_extension_pb2.ConfigImpactAnswer]]:
+        """What would differ if a configuration came into force now."""
+
+    @_abc_1.abstractmethod
+    def Forecast(
+        self,
+        request: _extension_pb2.ForecastRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_extension_pb2.ForecastAnswer, _abc.Awaitable[_extension_pb2.ForecastAnswer]]:
+        """When an application starts, or those that wait in a queue."""
+
+    @_abc_1.abstractmethod
+    def ListFairShares(
+        self,
+        request: _extension_pb2.ListFairSharesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_extension_pb2.ListFairSharesResponse, _abc.Awaitable[_extension_pb2.ListFairSharesResponse]]:
+        """What queues use, what they are owed, and since when."""
+
+    @_abc_1.abstractmethod
+    def GetFairShare(
+        self,
+        request: _extension_pb2.GetFairShareRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_extension_pb2.FairShareHistory, _abc.Awaitable[_extension_pb2.FairShareHistory]]:
+        """One queue, with its samples of the last hour."""
+
+def add_InsightServicer_to_server(servicer: InsightServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

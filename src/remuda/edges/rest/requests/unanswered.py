@@ -1,4 +1,4 @@
-"""The statuses of questions that are not answered (EXT-62 to EXT-66)."""
+"""The statuses of questions that are not answered (EXT-66)."""
 
 from __future__ import annotations
 
