@@ -50,7 +50,8 @@ def load(text: str) -> Configuration:
 class Service:
     """A core and a gRPC server, each on its thread; ``address`` is HOST:PORT.
 
-    ``asked``: whether it answers questions about itself (EXT-157).
+    ``asked``: whether it answers questions about itself (EXT-157). ``scarce``: whether it runs
+    short of memory then.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Service:
         make_scheduler: SchedulerFactory = Scheduler,
         measurements: Measurements | None = None,
         asked: bool = False,
+        scarce: bool = False,
         tracing: Tracing | None = None,
         audit: Audit = no_audit,
         fence: Fence | None = None,
@@ -82,7 +84,8 @@ class Service:
             resolvers=resolvers,
             line_capacity=line_capacity,
         )
-        self.insight = Insight(Questions(self.core), FairShares(self.core)) if asked else None
+        questions = Questions(self.core, lambda: scarce)
+        self.insight = Insight(questions, FairShares(self.core)) if asked else None
         self.address = ""
         self._started: Future[tuple[str, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import re
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import grpc
@@ -16,17 +13,12 @@ import pytest
 from google.protobuf.message import Message
 
 from remuda.client import Client, Security
-from remuda.core.scheduler import Scheduler
 from remuda.edges.grpc.shaped import mapping
-from remuda.edges.questions.copies import Reader
 from remuda.edges.questions.submission import SUBMISSION_LIMIT
-from remuda.runtime.driver import AskedAt
-from remuda.runtime.forks.limits import FORK_LIMITS
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb import si_pb2 as si
 from remuda.si.pb.extension_pb2_grpc import InsightStub
 from remuda.si.wire import resource
-from tests.e2e.grpc_service import Service
 from tests.e2e.open_calls import bearer, metadata
 from tests.e2e.serving import FREE_PORTS, PARTITION, Served
 from tests.e2e.test_scopes import identity
@@ -38,6 +30,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="copies take /pr
 SECONDS: Final = 60.0
 
 WHOLE, TEAM, OWN, OTHER = "correct horse", "battery staple", "own jobs", "other jobs"
+DAY_ONLY, OPERATOR, ADMIN = "jobs by day", "on call", "root of all"
 ACCESS: Final = "".join(
     [
         identity("whole", WHOLE, "read = true"),
@@ -46,6 +39,9 @@ ACCESS: Final = "".join(
         ),
         identity("cluster", OWN, "rm-ids = ['rm']"),
         identity("elsewhere", OTHER, "rm-ids = ['other']"),
+        identity("operations", OPERATOR, "role = 'operator'", "queues = ['root.night']"),
+        identity("owner", ADMIN, "role = 'administrator'"),
+        identity("day", DAY_ONLY, "role = 'rm'", "rm-ids = ['rm']", "queues = ['root.day']"),
     ]
 )
 QUEUES: Final = """\
@@ -333,6 +329,9 @@ WRONG: Final[list[tuple[str, Message, str]]] = [
     ),
     ("ConfigImpact", ext.ConfigImpactRequest(config=CONFIG, within=-0.5), "-0.5 is not a valid"),
     ("Forecast", ext.ForecastRequest(), "application_id or queue is needed"),
+    ("Forecast", ext.ForecastRequest(application_id=""), "application_id or queue is needed"),
+    ("Forecast", ext.ForecastRequest(queue=""), "application_id or queue is needed"),
+    ("GetFairShare", ext.GetFairShareRequest(), "queue is needed"),
     ("Forecast", ext.ForecastRequest(queue="root", within=1e300), "1e+300 is not a valid value"),
 ]
 
@@ -400,6 +399,27 @@ def test_a_reader_with_a_scope_asks_about_what_is_in_it(insight: InsightStub) ->
     assert asked(insight.Forecast, ext.ForecastRequest(queue="root.day"), TEAM).forecasts
 
 
+@pytest.mark.remuda_rule("EXT-159")
+@pytest.mark.parametrize("token", [OPERATOR, ADMIN])
+@pytest.mark.parametrize("method", METHODS)
+def test_operators_and_administrators_ask_about_everything(
+    insight: InsightStub, method: str, token: str
+) -> None:
+    assert asked(getattr(insight, method), METHODS[method], token).ByteSize() > 0
+
+
+@pytest.mark.remuda_rule("EXT-158", "EXT-33")
+def test_a_submission_is_tried_in_the_queues_that_the_caller_may_place_in(
+    insight: InsightStub,
+) -> None:
+    own: ext.DryRunAnswer = asked(insight.DryRun, submission(), DAY_ONLY)
+    assert own.outcome == "waits"
+    other: ext.DryRunAnswer = asked(insight.DryRun, submission(queue="root.night"), DAY_ONLY)
+    assert other.outcome == "refused"
+    assert "beyond the scope of its RM (queues root.day)" in other.refusals[0].reason
+    assert asked(insight.DryRun, submission(queue="root.night"), OWN).outcome == "waits"
+
+
 BEYOND: Final[list[tuple[str, Message, grpc.StatusCode, str]]] = [
     (
         "Explain",
@@ -451,109 +471,3 @@ BEYOND: Final[list[tuple[str, Message, grpc.StatusCode, str]]] = [
 def test_what_is_beyond_the_scope_is_refused(insight: InsightStub, number: int) -> None:
     method, request, code, text = BEYOND[number]
     assert refused(getattr(insight, method), request, TEAM) == (code, text)
-
-
-# ------------------------------------------------------------------------------ limits
-
-
-@pytest.fixture
-def service() -> Iterator[Service]:
-    """A service of this process, with an application whose ask waits."""
-    with Service(asked=True) as running, Client(running.address, "rm") as client:
-        client.register()
-        client.add_application("report", queue="root.a")
-        client.ask("report", "page", {"vcore": 2_000})
-        stub = InsightStub(running.channel)
-
-        def known() -> bool:
-            try:
-                return bool(stub.Explain(ext.ExplainRequest(**PAGE), timeout=SECONDS).waits)
-            except grpc.RpcError:
-                return False
-
-        wait(known)
-        yield running
-
-
-class Held:
-    """Work of a copy that ends when ``file`` is there."""
-
-    def __init__(self, file: Path) -> None:
-        self.file = file
-
-    def __call__(self, scheduler: Scheduler, at: AskedAt) -> bytes:
-        """Answer a question."""
-        return self.pack(scheduler)
-
-    def pack(self, _shape: object) -> bytes:
-        """Wait; the limit of a copy's time ends it otherwise."""
-        while not self.file.exists():
-            time.sleep(0.01)
-        return b"done"
-
-
-@pytest.mark.remuda_rule("EXT-160", "EXT-66", "EXT-43")
-def test_without_a_place_for_a_copy_a_client_is_told_to_come_again(
-    service: Service, tmp_path: Path
-) -> None:
-    stub = InsightStub(service.channel)
-    held = Held(tmp_path / "go on")
-    taken = [service.core.operations.answer_on_copy(held) for _ in range(FORK_LIMITS.copies)]
-    code, text = refused(stub.Explain, ext.ExplainRequest(**PAGE))
-    held.file.touch()
-    assert [each.result() for each in taken] == [b"done"] * FORK_LIMITS.copies
-    assert code is grpc.StatusCode.RESOURCE_EXHAUSTED
-    assert "2 copies of the scheduler answer questions already" in text
-    assert asked(stub.Explain, ext.ExplainRequest(**PAGE)).waits
-
-
-@pytest.mark.remuda_rule("EXT-66")
-def test_a_question_waits_for_one_of_the_same_caller_over_http(
-    service: Service, tmp_path: Path
-) -> None:
-    stub = InsightStub(service.channel)
-    held = Held(tmp_path / "go on")
-    assert service.insight is not None
-    # A reader over HTTP from the same address.
-    http = Reader("default", "rm", None, "127.0.0.1")
-    first = asyncio.run_coroutine_threadsafe(
-        service.insight.questions.explain(http, "report", "page", held.pack), service._loop
-    )
-    request = ext.ExplainRequest(**PAGE)
-    with pytest.raises(grpc.RpcError) as error:
-        stub.Explain(request, timeout=1)
-    waited: Any = error.value
-    assert waited.code() is grpc.StatusCode.DEADLINE_EXCEEDED
-    second = stub.Explain.future(request, timeout=SECONDS)
-    held.file.touch()
-    assert first.result(SECONDS) == b"done"
-    assert second.result().waits
-
-
-@pytest.mark.remuda_rule("EXT-160", "EXT-66")
-def test_without_copies_of_the_process_the_answer_says_so(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GRPC_ENABLE_FORK_SUPPORT", "1")
-    code, text = refused(InsightStub(service.channel).Explain, ext.ExplainRequest(**PAGE))
-    assert code is grpc.StatusCode.UNIMPLEMENTED
-    assert text.startswith("The scheduler cannot be copied on this machine")
-
-
-@pytest.mark.remuda_rule("EXT-160")
-def test_a_fault_in_a_copy_is_not_told_to_callers(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fault(*_: object) -> bytes:
-        raise ZeroDivisionError("where nobody looks")
-
-    monkeypatch.setattr("remuda.edges.questions.copies.explain", fault)
-    answer = refused(InsightStub(service.channel).Explain, ext.ExplainRequest(**PAGE))
-    assert answer == (grpc.StatusCode.INTERNAL, "Internal server error")
-
-
-@pytest.mark.remuda_rule("EXT-157")
-def test_a_server_without_answers_does_not_offer_the_service() -> None:
-    with Service() as running:
-        code, _ = refused(InsightStub(running.channel).Explain, ext.ExplainRequest(**PAGE))
-        assert code is grpc.StatusCode.UNIMPLEMENTED

@@ -150,13 +150,12 @@ class InsightService:
 
     async def _forecast(self, request: ext.ForecastRequest, peer: str) -> bytes:
         """When an application starts, or all that wait in a queue. Rules: EXT-124."""
-        about = request.WhichOneof("about")
-        if about is None:
-            raise ProtocolError("application_id or queue is needed, and both are missing")
+        if not (request.application_id or request.queue):
+            raise ProtocolError("application_id or queue is needed, and both are empty")
         horizon = HORIZON_NS / SECOND
         seconds = request.within if request.HasField("within") else horizon
         within_ns = _within_ns(seconds, HORIZON_LIMIT_NS // SECOND)
-        reach = Reach.QUEUE if about == "queue" else Reach.APPLICATION
+        reach = Reach.QUEUE if request.queue else Reach.APPLICATION
         reader = await self._reader(request, peer, reach, request.queue)
         wanted = ForecastQuestion(
             reader.partition,
@@ -189,6 +188,8 @@ class InsightService:
 
     async def _fair_share(self, request: ext.GetFairShareRequest, peer: str) -> bytes:
         """One queue, with its samples of the last hour. Rules: EXT-61."""
+        if not request.queue:
+            raise ProtocolError("queue is needed, and it is empty")
         reader = await self._reader(request, peer, Reach.QUEUE, request.queue)
         found = await share_of(
             self._shares, self._core.query, reader.partition, reader.rm_id, request.queue
