@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import grpc
 import pytest
@@ -17,13 +17,12 @@ import pytest
 from remuda.base.scopes import Scope
 from remuda.client import Client
 from remuda.config.load import load_configuration
-from remuda.core.scheduler import Scheduler
 from remuda.edges.grpc.security import Security
 from remuda.edges.grpc.settings import GrpcSettings
 from remuda.edges.identities import AccessRules
 from remuda.edges.questions.copies import Reader
+from remuda.edges.questions.submission import submission
 from remuda.edges.rights import Identity
-from remuda.runtime.driver import AskedAt
 from remuda.runtime.forks.limits import FORK_LIMITS
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb.extension_pb2_grpc import InsightStub
@@ -61,15 +60,18 @@ def service() -> Iterator[Service]:
         yield running
 
 
+WANTED: Final = submission({"applicationId": "x"}, "default", "rm", None)
+
+
 class Held:
     """Work of a copy that ends when ``file`` is there."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
 
-    def __call__(self, scheduler: Scheduler, at: AskedAt) -> bytes:
-        """Answer a question."""
-        return self.pack(scheduler)
+    def __call__(self, *_: object) -> bytes:
+        """Answer a question, or stand for what answers it."""
+        return self.pack(None)
 
     def pack(self, _shape: object) -> bytes:
         """Wait; the limit of a copy's time ends it otherwise."""
@@ -114,6 +116,26 @@ def test_a_question_waits_for_one_of_the_same_caller_over_http(
     held.file.touch()
     assert first.result(SECONDS) == b"done"
     assert second.result().waits
+
+
+@pytest.mark.remuda_rule("EXT-66")
+def test_a_caller_that_gives_up_takes_no_second_place(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Held(tmp_path / "go on")
+    monkeypatch.setattr("remuda.edges.questions.copies.explain", held)
+    stub = InsightStub(service.channel)
+    for _ in range(2):
+        with pytest.raises(grpc.RpcError) as error:
+            stub.Explain(ext.ExplainRequest(**PAGE), timeout=1)
+        given_up: Any = error.value
+        assert given_up.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+    assert service.insight is not None
+    other = Reader("default", "rm", None, "somebody else")
+    work = service.insight.questions.dry_run(other, WANTED, held.pack)
+    second = asyncio.run_coroutine_threadsafe(work, service._loop)
+    held.file.touch()
+    assert second.result(SECONDS) == b"done"
 
 
 @pytest.mark.remuda_rule("EXT-160", "EXT-66")

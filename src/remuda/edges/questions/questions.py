@@ -160,7 +160,7 @@ class Questions:
     async def _content(self, question: Question) -> bytes:
         """Return what a copy answers, which may be that it found nothing."""
         try:
-            return await asyncio.wrap_future(self._core.operations.answer_on_copy(question))
+            return await _ended(self._core.operations.answer_on_copy(question))
         except ForksBusyError as error:
             raise UnansweredError(Cause.BUSY, _sentence(error)) from None
         except (ForkFaultError, LoopStoppedError):
@@ -169,6 +169,20 @@ class Questions:
             raise UnansweredError(Cause.BUSY, _sentence(error)) from None
         except RemudaError as error:
             raise UnansweredError(Cause.WRONG, _sentence(error)) from None
+
+
+async def _ended(copy: Future[bytes]) -> bytes:
+    """Return the answer of a copy; whoever gives up has its turn until the copy ends, too.
+
+    Otherwise a caller with short deadlines could take all places for copies. Rules: EXT-66.
+    """
+    answer = asyncio.wrap_future(copy)
+    try:
+        return await asyncio.shield(answer)
+    except asyncio.CancelledError:
+        await asyncio.wait([answer])
+        answer.exception()  # nobody else looks at it
+        raise
 
 
 def _sentence(error: Exception) -> str:
