@@ -3,7 +3,8 @@
 A trace is played through the Python API, each task as an application that declares its run time.
 At moments that chance chooses one of the waiting applications gets a forecast. What happens then
 says whether its interval held. Traces have true run times only; with --noise tasks declare what
-people would: each true time is multiplied by a factor of its own (log-normal). REMUDA_DATA names the directory of the traces.
+people would: each true time is multiplied by a factor of its own (log-normal). REMUDA_DATA names
+the directory of the traces.
 """
 
 from __future__ import annotations
