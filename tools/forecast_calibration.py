@@ -51,13 +51,18 @@ TRACES = {each.name.lower(): each for each in (PHILLY, NASA)}
 
 @dataclass
 class Result:
-    """Forecasts and what happened. ``late``, ``early``: starts after, before the interval."""
+    """Forecasts and what happened. ``late``, ``early``: starts after, before the interval.
+
+    ``wide``, ``wide_held``: intervals that are no single moment, and those that held.
+    """
 
     held: int = 0
     late: int = 0
     early: int = 0
     asked: int = 0
     unknown: int = 0
+    wide: int = 0
+    wide_held: int = 0
     widths: list[float] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -74,12 +79,14 @@ class Result:
     def judge(self, asked_at: float, told: Forecast, began: float) -> None:
         """Compare an interval with the truth."""
         after = began - asked_at
-        if told.low_seconds is None or after < told.low_seconds - 1e-6:
-            self.early += 1
-        elif told.high_seconds is not None and after > told.high_seconds + 1e-6:
-            self.late += 1
-        else:
-            self.held += 1
+        early = told.low_seconds is None or after < told.low_seconds - 1e-6
+        late = told.high_seconds is not None and after > told.high_seconds + 1e-6
+        self.early += early
+        self.late += late and not early
+        self.held += not (early or late)
+        if told.low_seconds != told.high_seconds:
+            self.wide += 1
+            self.wide_held += not (early or late)
         if told.low_seconds is not None and told.high_seconds is not None:
             self.widths.append(told.high_seconds - told.low_seconds)
 
@@ -226,6 +233,7 @@ def main() -> int:
         f"{found.asked} forecasts, {found.count} intervals with a known start: {found.held} held"
         f" ({100 * found.share:.1f} %), {found.early} started before, {found.late} after"
     )
+    print(f"{found.wide} of them are no single moment: {found.wide_held} of these held")
     widths = sorted(found.widths) or [0.0]
     print(
         f"half of the intervals are narrower than {widths[len(widths) // 2] / 3_600:.1f} h;"
