@@ -106,6 +106,10 @@ class Commands:
         task = _task(command, key)
         if task is None or task.stage is not Stage.WAITING:
             return
+        if command.ending is not None:
+            # Other tasks of its gang are being ended; this one would go on alone.
+            self._effects.append(ReleaseTask(application, key, si.STOPPED_BY_RM))
+            return
         task.stage = Stage.PLACED
         if all(each.stage is not Stage.WAITING for each in command.tasks):
             for each in command.tasks:
@@ -205,7 +209,8 @@ class Commands:
         for command, task in self.running():
             self._effects.append(ReportTask(command, task.key))
         for command in self.live():
-            self._ask(command)
+            if command.ending is None:
+                self._ask(command)
 
     # ------------------------------------------------------------------------- inside
 

@@ -235,6 +235,24 @@ def test_a_gang_of_which_one_failed_meanwhile_is_ended(commands: Commands) -> No
     assert command.outcome == Outcome(9)
 
 
+@pytest.mark.remuda_rule("EXT-105", "EXT-107")
+def test_a_gang_that_is_being_ended_starts_nothing_more(commands: Commands) -> None:
+    """A service that was killed while it started a gang leaves tasks that wait."""
+    command = new_command(wanted(gang=2))
+    command.tasks[0].stage = Stage.RUNNING
+    commands.restore(command)
+    commands.request_all()
+    assert effect.AskFor(command, "c-1.1", gang=False) in commands.take()
+    commands.cancel(command)
+    assert commands.take() == [effect.EndTask(command, 0)]
+    commands.placed("c-1", "c-1.1")
+    assert commands.take() == [effect.ReleaseTask("c-1", "c-1.1", si.STOPPED_BY_RM)]
+    commands.request_all()
+    assert effect.AskFor not in kinds(commands)
+    commands.ended("c-1", 0, Outcome(143))
+    assert command.outcome == Outcome(143, "it was cancelled")
+
+
 @pytest.mark.remuda_rule("EXT-110")
 def test_a_command_that_ended_meanwhile_is_written_down(commands: Commands) -> None:
     command = new_command(wanted())
