@@ -14,7 +14,7 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Final, TypeAlias, TypeVar
 
@@ -41,8 +41,11 @@ _log = logging.getLogger("remuda.local")
 _LOOK_SECONDS: Final = 0.05
 _IDLE_SECONDS: Final = 1.0
 
-# Seconds until registering is tried again.
+# Seconds until registering is tried again, or writing to a disk that was full.
 _AGAIN_SECONDS: Final = 1.0
+
+# Commands that are written down in one look.
+_WRITTEN_AT_ONCE: Final = 100
 
 
 class LocalAgent:
@@ -68,6 +71,9 @@ class LocalAgent:
         self._thread = threading.Thread(target=self._run, name="remuda-local", daemon=True)
         self._keepers = Keepers()
         self._to_end: dict[tuple[str, int], None] = {}
+        # Commands that have ended, which the disk did not take, and when it is tried again.
+        self._unwritten: dict[str, Command] = {}
+        self._write_at = 0.0
         # Nothing is told before the first registration.
         self._register_at: float | None = math.inf
         self.commands = Commands(Devices(machine.cores, machine.gpus))
@@ -93,10 +99,15 @@ class LocalAgent:
             self._thread.join()
 
     def call(self, function: Callable[[], T]) -> Future[T]:
-        """Run a function on the agent's thread; its effects are carried out before the answer."""
+        """Run a function on the agent's thread; its effects are carried out before the answer.
+
+        It is not run if the answer was cancelled before, since nobody waits for it any more.
+        """
         answer: Future[T] = Future()
 
         def step() -> None:
+            if not answer.set_running_or_notify_cancel():
+                return
             try:
                 found = function()
                 self._carry_out()
@@ -178,6 +189,8 @@ class LocalAgent:
         for identity, index in list(self._to_end):
             if end_task(self._directory.task(identity, index)):
                 del self._to_end[identity, index]
+        if self._unwritten and time.monotonic() >= self._write_at:
+            self._write_down(list(self._unwritten.values())[:_WRITTEN_AT_ONCE])
         if self._register_at is None:
             if not self._scheduler.takes_requests(requests.RM_ID):
                 self._lost("the scheduler does not know it any more")
@@ -195,11 +208,26 @@ class LocalAgent:
             case effect.EndTask(command, index):
                 self._to_end[command.identity, index] = None
             case effect.WriteDown(command):
-                self._directory.write_outcome(command)
+                self._write_down([command])
             case effect.ForgetCommand(identity):
+                self._unwritten.pop(identity, None)
                 self._directory.forget(identity)
             case _:
                 self._send(each)
+
+    def _write_down(self, commands: Sequence[Command]) -> None:
+        """Write down how commands ended; what the disk does not take is tried again later."""
+        for each in commands:
+            try:
+                self._directory.write_outcome(each)
+            except OSError as error:
+                if each.identity not in self._unwritten:
+                    what = f"how {each.identity} ended cannot be written down"
+                    _log.warning("%s, it is tried again: %s", what, error.strerror)
+                self._unwritten[each.identity] = each
+                self._write_at = time.monotonic() + _AGAIN_SECONDS
+            else:
+                self._unwritten.pop(each.identity, None)
 
     def _start(self, command: Command, task: Task) -> None:
         own = self._directory.task(command.identity, task.index)

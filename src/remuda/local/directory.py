@@ -43,6 +43,10 @@ _NEW: Final = ".new"
 
 _PRIVATE: Final = 0o700
 
+_KEEPER_GONE: Final = (
+    "its keeper is gone: the machine was restarted, the disk was full, or it was killed"
+)
+
 
 class StateDirectory:
     """The state directory of one service at a time.
@@ -99,25 +103,48 @@ class StateDirectory:
         """Write down a command before anybody is told that it was taken. Raises: OSError."""
         final = self.path / _COMMANDS / wanted.identity
         made = final.with_name(final.name + _NEW)
-        made.mkdir(mode=_PRIVATE)
-        for index in range(wanted.gang):
-            (made / str(index)).mkdir(mode=_PRIVATE)
-        write_private_json(made / _WANTED, msgspec.to_builtins(wanted))
-        made.rename(final)
+        try:
+            made.mkdir(mode=_PRIVATE)
+            for index in range(wanted.gang):
+                (made / str(index)).mkdir(mode=_PRIVATE)
+            write_private_json(made / _WANTED, msgspec.to_builtins(wanted))
+            made.rename(final)
+        except OSError:
+            # The next command may have the same name and number.
+            shutil.rmtree(made, ignore_errors=True)
+            raise
         self.last = max(self.last, wanted.number)
         _flush(final.parent)
 
     def write_outcome(self, command: Command) -> None:
-        """Write down how a command ended; its environment is not kept any longer."""
+        """Write down how a command ended; its environment is not kept any longer.
+
+        Raises: OSError.
+        """
         own = self.path / _COMMANDS / command.identity
         assert command.outcome is not None
         write_json(own / _OUTCOME, msgspec.to_builtins(command.outcome))
+        self._drop_environment(command)
+
+    def _drop_environment(self, command: Command) -> None:
+        """Remove the environment of a command that has ended, last from what was submitted.
+
+        The order of a task has it too, if its keeper did not come so far as to remove it.
+        """
+        own = self.path / _COMMANDS / command.identity
+        for task in command.tasks:
+            for name in (ORDER, ORDER + _NEW):
+                (own / str(task.index) / name).unlink(missing_ok=True)
         plain = msgspec.structs.replace(command.wanted, environment={})
         write_private_json(own / _WANTED, msgspec.to_builtins(plain))
 
     def forget(self, identity: str) -> None:
-        """Remove what is kept of a command."""
-        shutil.rmtree(self.path / _COMMANDS / identity, ignore_errors=True)
+        """Remove what is kept of a command; one that is removed in part counts as half written."""
+        own = self.path / _COMMANDS / identity
+        half = own.with_name(own.name + _NEW)
+        with suppress(OSError):
+            own.rename(half)
+        shutil.rmtree(half, ignore_errors=True)
 
     def write_order(self, command: Command, task: Task, order: dict[str, object]) -> None:
         """Write down what a task was given, and what its keeper is to do. Raises: OSError."""
@@ -133,7 +160,7 @@ class StateDirectory:
         found = _read(own / ENDED, Outcome)
         if found is not None or alive:
             return found
-        return Outcome(FAILED, "its keeper is gone: the machine was restarted, or it was killed")
+        return Outcome(FAILED, _KEEPER_GONE)
 
     def load(self) -> list[Command]:
         """Return all commands, in the order of their submission."""
@@ -145,6 +172,10 @@ class StateDirectory:
                 continue
             command = new_command(wanted)
             command.outcome = _read(own / _OUTCOME, Outcome)
+            if command.outcome is not None and wanted.environment:
+                # The service was killed as it wrote the outcome down.
+                with suppress(OSError):
+                    self._drop_environment(command)
             for task in command.tasks:
                 self._load_task(command, task)
             found.append(command)
@@ -153,8 +184,9 @@ class StateDirectory:
     def _load_task(self, command: Command, task: Task) -> None:
         """Find out how far a task is. Implements: EXT-110."""
         own = self.task(command.identity, task.index)
-        begun = (own / BEGUN).exists()
         outcome = self.outcome_of(command, task)
+        # Looked at after the lock: a keeper that is dead now writes no more.
+        begun = (own / BEGUN).exists()
         if outcome is None or begun or (own / ENDED).exists():
             devices = _read(own / _DEVICES, _Devices) or _Devices()
             task.cores, task.gpus = tuple(devices.cores), tuple(devices.gpus)

@@ -40,6 +40,10 @@ BEGUN: Final = "begun.json"
 ENDED: Final = "ended.json"
 LOCK: Final = "lock"
 
+# The file in which the end is written, before it has its name, and bytes that are more than enough.
+_END: Final = f"{ENDED}.new"
+_END_BYTES: Final = 4_096
+
 _SET_DEATH_SIGNAL: Final = 1
 _SET_SUBREAPER: Final = 36
 
@@ -58,6 +62,7 @@ class Keeper:
         self._order: Mapping[str, Any] = json.loads((directory / ORDER).read_text("utf-8"))
         self._output = OutputWriter(directory, self._order["outputLimit"])
         self._told = False
+        self._number = os.getpid()
         self._kill_at: float | None = None
         self._wake, self._waker = os.pipe()
         for end in (self._wake, self._waker):
@@ -69,8 +74,10 @@ class Keeper:
         signal.signal(signal.SIGTERM, self._tell)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         _control(_SET_SUBREAPER, 1)
+        # How a task ended can be written down on a disk that has become full meanwhile.
+        _write_whole(self._directory / _END, " " * _END_BYTES)
         # Before the process is there: a task that may have run is not started a second time.
-        write_json(self._directory / BEGUN, {"keeper": os.getpid()})
+        write_json(self._directory / BEGUN, {"keeper": self._number})
         try:
             process = self._begin()
         except (OSError, subprocess.SubprocessError) as error:
@@ -102,6 +109,8 @@ class Keeper:
     def _bind(self) -> None:
         """Bind the process of the task, in which this runs, before its program begins."""
         _control(_SET_DEATH_SIGNAL, signal.SIGKILL)
+        if os.getppid() != self._number:
+            raise OSError("its keeper has died before the signal was set")
         if self._order["group"]:
             Path(self._order["group"], "cgroup.procs").write_text("0", "ascii")
         if self._order["cores"]:
@@ -182,16 +191,27 @@ class Keeper:
         self._output.close()
         (self._directory / ORDER).unlink(missing_ok=True)
         outcome = {"code": code, "reason": reason, "dropped": self._output.dropped}
-        write_json(self._directory / ENDED, outcome)
+        # Written over what is there, and as long, so it takes no room that it does not have.
+        _write_whole(self._directory / _END, json.dumps(outcome).ljust(_END_BYTES), mode="r+")
+        _name(self._directory / _END, self._directory / ENDED)
 
 
 def write_json(path: Path, content: object) -> None:
     """Write a file that is there as a whole or not at all, also after a power cut."""
     beside = path.with_name(f"{path.name}.new")
-    with beside.open("w", encoding="utf-8") as file:
-        json.dump(content, file)
+    _write_whole(beside, json.dumps(content))
+    _name(beside, path)
+
+
+def _write_whole(path: Path, content: str, mode: str = "w") -> None:
+    with path.open(mode, encoding="utf-8") as file:
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
+
+
+def _name(beside: Path, path: Path) -> None:
+    """Give a file its name, for good."""
     beside.replace(path)
     directory = os.open(path.parent, os.O_RDONLY)
     try:

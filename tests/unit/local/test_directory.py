@@ -12,7 +12,7 @@ import pytest
 
 from remuda.base.errors import UsageError
 from remuda.local.directory import StateDirectory, take_lock
-from remuda.local.keeper import BEGUN, ENDED, write_json
+from remuda.local.keeper import BEGUN, ENDED, ORDER, write_json
 from remuda.local.records import Outcome, Stage, new_command
 from tests.unit.local.test_commands import wanted
 
@@ -75,6 +75,78 @@ def test_a_task_whose_keeper_never_began_waits_again(directory: StateDirectory) 
     os.close(take_lock(directory.task(command.identity, 0)))
     (found,) = directory.load()
     assert found.tasks[0].stage is Stage.WAITING
+
+
+@pytest.mark.remuda_rule("EXT-110")
+def test_a_task_is_not_started_again_if_its_keeper_begins_and_dies_as_it_is_looked_for(
+    directory: StateDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = new_command(wanted())
+    directory.add(command.wanted)
+
+    def begins_and_dies(own: Path) -> bool:
+        write_json(own / BEGUN, {"keeper": 1})
+        return False
+
+    monkeypatch.setattr("remuda.local.directory.keeper_lives", begins_and_dies)
+    (found,) = directory.load()
+    assert found.tasks[0].stage is Stage.OVER
+
+
+@pytest.mark.remuda_rule("EXT-108")
+def test_a_command_that_could_not_be_added_does_not_stop_the_next(
+    directory: StateDirectory,
+) -> None:
+    commands = directory.path / "commands"
+    in_the_way = commands / "c-1"
+    in_the_way.mkdir()
+    (in_the_way / "file").touch()
+    with pytest.raises(OSError, match="not empty"):
+        directory.add(wanted())
+    assert list(commands.iterdir()) == [in_the_way]
+    (in_the_way / "file").unlink()
+    directory.add(wanted())
+    assert [each.identity for each in directory.load()] == ["c-1"]
+
+
+@pytest.mark.remuda_rule("EXT-108")
+@pytest.mark.parametrize("killed", [False, True])
+def test_the_environment_goes_from_the_orders_of_tasks_too(
+    directory: StateDirectory, *, killed: bool
+) -> None:
+    """Its keeper may be killed before it removes its order, and the service as it writes."""
+    command = new_command(msgspec.structs.replace(wanted(gang=2), environment={"KEY": "hush"}))
+    directory.add(command.wanted)
+    for task in command.tasks:
+        directory.write_order(command, task, {"environment": {"KEY": "hush"}})
+        own = directory.task(command.identity, task.index)
+        (own / f"{ORDER}.new").write_text("hush")
+    command.outcome = Outcome(143)
+    if killed:
+        outcome = directory.path / "commands" / command.identity / "outcome.json"
+        write_json(outcome, {"code": 143})
+    else:
+        directory.write_outcome(command)
+    (found,) = directory.load()
+    assert found.outcome == Outcome(143)
+    files = [each for each in directory.path.rglob("*") if each.is_file()]
+    assert [each for each in files if "hush" in each.read_text()] == []
+
+
+@pytest.mark.remuda_rule("EXT-108")
+def test_a_command_that_is_forgotten_in_part_is_removed_at_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = StateDirectory(tmp_path / "state")
+    directory.add(wanted())
+    with monkeypatch.context() as patched:
+        patched.setattr("shutil.rmtree", lambda *_, **__: None)
+        directory.forget("c-1")
+    assert directory.load() == []
+    directory.close()
+    directory = StateDirectory(tmp_path / "state")
+    assert list((directory.path / "commands").iterdir()) == []
+    directory.close()
 
 
 @pytest.mark.remuda_rule("EXT-108")
