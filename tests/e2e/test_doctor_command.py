@@ -88,16 +88,23 @@ def test_a_report_file_is_for_its_owner_and_never_replaced_unasked(tmp_path: Pat
 def test_what_cannot_be_used_is_one_line_and_code_two(tmp_path: Path) -> None:
     file = written(tmp_path)
     (tmp_path / "text").write_text("hello\n")
+    (tmp_path / "link").symlink_to(tmp_path / "text")
     for arguments, said in (
         ((str(tmp_path / "text"),), "neither a snapshot nor a journal nor a recording"),
         ((str(tmp_path / "none"),), "cannot read"),
         ((str(tmp_path),), "no journal of remuda"),
         ((file, str(tmp_path / "none")), "cannot read"),
         ((file, "--force"), "--force is for --out"),
+        ((str(tmp_path / ("n" * 300)),), "cannot read"),
         ((file, "--out", str(tmp_path / "none" / "r")), "cannot write"),
+        ((file, "--out", str(tmp_path / ("n" * 300))), "cannot write"),
+        ((file, "--out", str(tmp_path), "--force"), "it is no plain file"),
+        ((file, "--out", str(tmp_path / "link"), "--force"), "it is no plain file"),
+        ((file, "--for", "nan"), "nan is no number of seconds"),
         ((), "Missing argument 'FILE...'"),
     ):
         done = run_remuda("doctor", *arguments)
         assert (done.returncode, done.stdout) == (2, "")
         assert said in done.stderr
         assert done.stderr.count("\n") == 1
+    assert (tmp_path / "link").is_symlink()

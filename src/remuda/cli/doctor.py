@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import stat
 import sys
 import time
 from pathlib import Path
@@ -81,8 +83,10 @@ def doctor(
 
     if out is None and force:
         raise UsageError("--force is for --out FILE, which is not given")
-    if out is not None and not force and out.exists():
-        raise _exists(out)
+    if math.isnan(seconds):
+        raise UsageError("--for: nan is no number of seconds")
+    if out is not None:
+        _check_place(out, force=force)
     bounds = ReplayBounds(seconds, _progress())
     report = build_report(files, Pseudonyms() if pseudonymise else OwnNames(), bounds)
     text = json.dumps(report, indent=2) if output is Output.JSON else report_text(report)
@@ -96,6 +100,27 @@ def doctor(
         raise typer.Exit(1)
 
 
+def _check_place(path: Path, *, force: bool) -> None:
+    """Raise UsageError, before the work is done, if the report cannot be put there."""
+    try:
+        kind = path.lstat().st_mode
+    except FileNotFoundError as error:
+        if path.parent.is_dir():
+            return
+        raise _unwritten(path, error) from None
+    except OSError as error:
+        raise _unwritten(path, error) from None
+    if not force:
+        raise _exists(path)
+    if not stat.S_ISREG(kind):
+        # A device such as /dev/stdout would be gone.
+        raise UsageError(f"cannot write {path}: it is no plain file, and would be replaced by one")
+
+
+def _unwritten(path: Path, error: OSError) -> UsageError:
+    return UsageError(f"cannot write {path}: {error.strerror}")
+
+
 def _exists(path: Path) -> UsageError:
     return UsageError(f"{path} exists already; name another file, or replace it with --force")
 
@@ -107,7 +132,7 @@ def _write(path: Path, text: str, *, force: bool) -> None:
     except FileExistsError:
         raise _exists(path) from None
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from None
+        raise _unwritten(path, error) from None
 
 
 def _progress() -> Told:

@@ -106,10 +106,9 @@ def read_source(path: Path, bounds: ReplayBounds) -> Found:
     Raises: UsageError, one line, if the file is none of them, cannot be read, or is of a version
     that cannot be read. Implements: EXT-147.
     """
-    if path.is_dir():
-        files = segment_list(path)
-        return _read_journal(path, JOURNAL, files, bounds)
     start = _start(path)
+    if start is None:
+        return _read_journal(path, JOURNAL, segment_list(path), bounds)
     if start.startswith(_SNAPSHOT_START):
         return _read_snapshot(path)
     if start.startswith(_STATE_START):
@@ -135,9 +134,14 @@ def hidden_damage(text: str) -> str:
     return f"line {line[1]} cannot be used" if line is not None else "a file cannot be read"
 
 
-def _start(path: Path) -> bytes:
-    """Return the first bytes of a regular file: a pipe might never end. Raises: UsageError."""
+def _start(path: Path) -> bytes | None:
+    """Return the first bytes of a file, None for a directory; a pipe might never end.
+
+    Raises: UsageError.
+    """
     try:
+        if path.is_dir():
+            return None
         if path.exists() and not path.is_file():
             raise UsageError(f"{path}: neither a file nor a directory")
         with path.open("rb") as file:

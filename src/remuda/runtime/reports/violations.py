@@ -104,14 +104,20 @@ def place_of(error: BaseException) -> str:
 
 
 def _audited(scheduler: Scheduler, names: Names) -> Iterator[dict[str, Any]]:
-    for view in rows(PartitionView, scheduler.view(PartitionsQuery())):
+    try:
+        partitions = rows(PartitionView, scheduler.view(PartitionsQuery()))
+    except Exception as error:  # noqa: BLE001 - as above
+        yield _failed("the whole state", "partitions", error, names)
+        return
+    for view in partitions:
+        whole = f"partition {names.of(kinds.PARTITION, view.name)}"
         for part in PARTS:
             place: SlicePlace | None = START
             while place is not None:
                 try:
                     found = scheduler.view(SelfAuditQuery(view.name, view.rm_id, part, place))
                 except Exception as error:  # noqa: BLE001 - as above
-                    yield _failed(view, part, error, names)
+                    yield _failed(whole, part, error, names)
                     break
                 if not isinstance(found, SelfAuditView):
                     break
@@ -120,10 +126,10 @@ def _audited(scheduler: Scheduler, names: Names) -> Iterator[dict[str, Any]]:
                 place = found.next
 
 
-def _failed(view: PartitionView, part: str, error: Exception, names: Names) -> dict[str, Any]:
+def _failed(whole: str, part: str, error: Exception, names: Names) -> dict[str, Any]:
     why = type(error).__name__ if names.hidden else f"{type(error).__name__}: {error}"
     return {
-        "object": f"partition {names.of(kinds.PARTITION, view.name)}",
+        "object": whole,
         "value": part,
         "text": f"the audit of it failed: {why}",
         "at": place_of(error),

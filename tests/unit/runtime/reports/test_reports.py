@@ -22,7 +22,7 @@ from remuda.runtime.reports.names import ASK, QUEUE, USER, Names, OwnNames, Pseu
 from remuda.runtime.reports.report import build_report
 from remuda.runtime.reports.sources import ReplayBounds
 from remuda.runtime.reports.text import report_text
-from remuda.runtime.reports.violations import place_of
+from remuda.runtime.reports.violations import place_of, violations
 from tests.unit.runtime.journals.written import journal_of
 from tests.unit.runtime.reports import named
 
@@ -114,6 +114,18 @@ def test_every_violation_is_told_with_its_object_and_the_check_with_its_place(
     assert found[-1]["value"] == "invariant"
     assert found[-1]["at"].startswith("core/invariants/")
     assert "Result: something is wrong" in report_text(report)
+
+
+@pytest.mark.remuda_rule("EXT-145", "EXT-146")
+@pytest.mark.parametrize("names", [OwnNames(), Pseudonyms()])
+def test_a_state_too_wrong_to_list_its_partitions_is_told(names: Names) -> None:
+    scheduler = named.worked()
+    (partition,) = scheduler._partitions
+    partition.pool.capacity.amounts.clear()
+    first, *_ = violations(scheduler, names)
+    assert (first["object"], first["value"]) == ("the whole state", "partitions")
+    assert first["text"].startswith("the audit of it failed: IndexError")
+    assert first["at"].startswith("core/")
 
 
 @pytest.mark.remuda_rule("EXT-145")
