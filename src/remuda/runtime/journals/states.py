@@ -10,7 +10,7 @@ import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from remuda.base.errors import SnapshotError, UsageError
 from remuda.core.scheduler import Scheduler
@@ -60,19 +60,29 @@ def read_state(path: Path, scheduler: Scheduler) -> None:
     version.
     """
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            if file.read(len(_FIRST)) != _FIRST:
+                raise UsageError(f"{path}: not a state of a journal of this version of Remuda")
+            state = _unpacked(path, file)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    if not content.startswith(_FIRST):
-        raise UsageError(f"{path}: not a state of a journal of this version of Remuda")
-    unpacking = zlib.decompressobj()
-    try:
-        state = unpacking.decompress(content[len(_FIRST) :], STATE_BYTES_LIMIT)
-    except zlib.error:
-        raise UsageError(f"{path}: the state is damaged; it cannot be unpacked") from None
-    if not unpacking.eof:
-        raise UsageError(f"{path}: the state is damaged; it has no end")
     try:
         scheduler.restore(state)
     except SnapshotError as error:
         raise UsageError(f"{path}: {error}") from None
+
+
+def _unpacked(path: Path, file: BinaryIO) -> bytes:
+    """Return the rest of a file, unpacked; no more is read than that needs. Raises: UsageError."""
+    unpacking = zlib.decompressobj()
+    state = bytearray()
+    try:
+        while not unpacking.eof and (piece := file.read(_PIECE)):
+            state += unpacking.decompress(piece, STATE_BYTES_LIMIT + 1 - len(state))
+            if len(state) > STATE_BYTES_LIMIT:
+                raise UsageError(f"{path}: the state is damaged; it is too large")
+    except zlib.error:
+        raise UsageError(f"{path}: the state is damaged; it cannot be unpacked") from None
+    if not unpacking.eof:
+        raise UsageError(f"{path}: the state is damaged; it has no end")
+    return bytes(state)

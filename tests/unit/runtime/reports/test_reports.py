@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -334,6 +336,29 @@ def test_what_is_no_snapshot_and_no_journal_is_refused_in_one_line(tmp_path: Pat
         with pytest.raises(UsageError, match=why) as caught:
             report_of(tmp_path / name)
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.remuda_rule("EXT-147")
+@pytest.mark.parametrize(
+    "rest, why",
+    [
+        (b"", "it has no end"),
+        (zlib.compress(b"x" * 100)[:-5], "it has no end"),
+        (b"xx", "it cannot be unpacked"),
+        (zlib.compress(b"not a state"), "this is no snapshot of Remuda"),
+    ],
+)
+def test_a_state_that_is_no_state_is_refused_however_long_it_is(
+    tmp_path: Path, rest: bytes, why: str
+) -> None:
+    path = tmp_path / "x.state"
+    path.write_bytes(b"remuda-state 1\n" + rest)
+    with pytest.raises(UsageError, match=why):
+        report_of(path)
+    if rest == b"xx":
+        os.truncate(path, 1 << 40)  # more than any memory; the file has a hole
+        with pytest.raises(UsageError, match=why):
+            report_of(path)
 
 
 @pytest.mark.remuda_rule("EXT-146")
