@@ -8,10 +8,13 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
+import shlex
 import shutil
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -37,7 +40,12 @@ EVERY_SECONDS: Final = 600.0
 # More bytes of the journal are not copied.
 JOURNAL_BYTES: Final = 64 << 20
 
+# Bytes of all folders; the latest one stays in any case.
+TOTAL_BYTES: Final = 512 << 20
+
 _PREFIX: Final = "audit-"
+# What is named otherwise is somebody else's and is never removed.
+_FOLDER: Final = re.compile(r"audit-\d{8}T\d{6}Z-\d{6}-\d+-\d{4,}")
 _REPORT: Final = "report.json"
 _SNAPSHOT: Final = "state.snapshot"
 _JOURNAL: Final = "journal"
@@ -84,7 +92,8 @@ class AuditReports:
         """Write a folder about violations, unless the last one is recent. Not the core thread.
 
         An error, such as a full disk, is told in the log and costs the report only. One folder is
-        begun in ten minutes at most, and the latest 20 are kept. Implements: EXT-149.
+        begun in ten minutes at most, and the latest 20 are kept, fewer if they are large.
+        Implements: EXT-149.
         """
         now = self._clock()
         if self._due is not None and now < self._due:
@@ -101,8 +110,7 @@ class AuditReports:
             except BaseException:
                 shutil.rmtree(folder, ignore_errors=True)
                 raise
-            for old in sorted(self._directory.glob(f"{_PREFIX}*"))[:-KEPT]:
-                shutil.rmtree(old, ignore_errors=True)
+            _remove_oldest(self._directory)
         except OSError as error:
             _log.warning("self-audit: no report was written: %s", error.strerror)
             return
@@ -123,7 +131,7 @@ class AuditReports:
             "violations": list(violations),
             "snapshot": state or _SNAPSHOT,
             "journal": journal or _JOURNAL,
-            "next": f"remuda doctor {' '.join([str(each) for each in files])} --pseudonymise",
+            "next": shlex.join(["remuda", "doctor", *map(str, files), "--pseudonymise"]),
         }
         with open(folder / _REPORT, "x", opener=private) as file:
             json.dump(report, file, indent=2)
@@ -157,11 +165,22 @@ def _counts(scheduler: Scheduler) -> dict[str, int]:
         return {}
 
 
+def _remove_oldest(directory: Path) -> None:
+    """Remove the oldest folders, until the others are within their number and their bytes."""
+    folders = [each for each in directory.iterdir() if _FOLDER.fullmatch(each.name)]
+    total = 0
+    for number, folder in enumerate(sorted(folders, reverse=True)):
+        with suppress(OSError):  # another process may remove it, too
+            total += sum([each.lstat().st_size for each in folder.rglob("*")])
+        if number and (number >= KEPT or total > TOTAL_BYTES):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def _copied(journal: Path, folder: Path) -> str:
     """Copy the last segment of a journal, with those before it that lead to its state.
 
     Return why nothing was copied, "" if all was. The journal is written meanwhile, so the copy may
-    break off anywhere. Raises: OSError.
+    break off anywhere, and a segment may be gone. Raises: OSError if the copy cannot be written.
     """
     try:
         needed = _leading(segment_files(journal))
@@ -176,10 +195,12 @@ def _copied(journal: Path, folder: Path) -> str:
     target = folder / _JOURNAL
     target.mkdir(mode=0o700)
     for path in files:
-        with (
-            open(target / path.name, "xb", opener=private) as copy,
-            path.open("rb") as source,
-        ):
+        try:
+            source = path.open("rb")
+        except OSError as error:
+            shutil.rmtree(target)
+            return f"it cannot be read: {error.strerror}"
+        with source, open(target / path.name, "xb", opener=private) as copy:
             shutil.copyfileobj(source, copy)
     return ""
 

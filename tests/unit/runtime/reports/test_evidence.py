@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shlex
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -141,6 +142,60 @@ def test_there_is_one_report_in_ten_minutes_and_the_latest_ones_are_kept(tmp_pat
         report([f"{number}"])
     told = [read(each)["violations"] for each in sorted(tmp_path.iterdir())]
     assert told == [[f"{number}"] for number in range(2, KEPT + 2)]
+
+
+@pytest.mark.remuda_rule("EXT-149")
+def test_the_folders_are_bounded_in_bytes_and_the_latest_one_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evidence, "TOTAL_BYTES", 5_000)
+    others = [tmp_path / name for name in ("audit-notes", "audit-2026", "another")]
+    for each in others:
+        each.mkdir()
+        (each / "large").write_bytes(b"x" * 9_000)
+    now = 0.0
+    report = AuditReports(tmp_path, no_copy, clock=lambda: now)
+    for size in (10, 2_000, 1_000, 9_000):
+        now += EVERY_SECONDS
+        report(["x" * size])
+        if size == 1_000:
+            found = sorted(tmp_path.glob("audit-*Z-*"))
+            assert [len(read(each)["violations"][0]) for each in found] == [10, 2_000, 1_000]
+    (latest,) = tmp_path.glob("audit-*Z-*")
+    assert read(latest)["violations"] == ["x" * 9_000]
+    assert all((each / "large").exists() for each in others)
+
+
+@pytest.mark.remuda_rule("EXT-148")
+def test_a_segment_that_goes_meanwhile_costs_the_journal_only(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mkdir = Path.mkdir
+
+    def removed_then(path: Path, mode: int = 0o777) -> None:
+        """The journal removes its oldest segments after they were listed."""
+        mkdir(path, mode)
+        if path.name == "journal":
+            listed(served.journal)[-1].inputs.unlink()
+
+    monkeypatch.setattr(Path, "mkdir", removed_then)
+    copying = served.loop.operations.answer_on_copy
+    AuditReports(served.reports, copying, served.journal)(["x"])
+    (folder,) = served.folders()
+    assert sorted(each.name for each in folder.iterdir()) == ["report.json", "state.snapshot"]
+    assert read(folder)["journal"] == "it cannot be read: No such file or directory"
+
+
+@pytest.mark.remuda_rule("EXT-148")
+def test_the_command_in_a_report_can_be_pasted_whatever_the_folder_is_called(
+    tmp_path: Path, served: Served
+) -> None:
+    folder = tmp_path / "it's here; $(ls)"
+    folder.mkdir()
+    AuditReports(folder, served.loop.operations.answer_on_copy)(["x"])
+    (report,) = folder.iterdir()
+    words = ["remuda", "doctor", str(report / "state.snapshot"), "--pseudonymise"]
+    assert shlex.split(read(report)["next"]) == words
 
 
 @pytest.mark.remuda_rule("EXT-149")
