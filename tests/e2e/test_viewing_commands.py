@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import os
 import pty
+import select
+import signal
 import subprocess
 import sys
+import termios
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from queue import Queue
-from typing import Self
+from typing import Any, Self
 
 import pytest
 
@@ -95,20 +99,33 @@ def test_events_follow_a_scheduler_that_is_started_again() -> None:
         follower.kill()
 
 
+def _heed_signals() -> None:
+    """Let signals do what they do, though whoever runs the tests may have them ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Terminal:
     """``remuda top`` on a terminal of our own."""
 
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, *arguments: str, **variables: str) -> None:
         self._ours, its = pty.openpty()
+        self.mode_at_first = self.mode()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "remuda", "top", *arguments],
-            env=environment(TERM="xterm", COLUMNS="90", LINES="12"),
+            env=environment(**{"TERM": "xterm", "COLUMNS": "90", "LINES": "12", **variables}),
             stdin=its,
             stdout=its,
             stderr=its,
+            preexec_fn=_heed_signals,  # noqa: PLW1509 - it only sets what signals do
         )
-        os.close(its)
+        # It stays open, so the terminal can be looked at after the end of the process.
+        self._its = its
         self.shown = b""
+
+    def mode(self) -> list[Any]:
+        """How the terminal takes keys."""
+        return termios.tcgetattr(self._ours)
 
     def press(self, keys: str) -> None:
         """Forget what was shown, and press keys."""
@@ -121,6 +138,7 @@ class Terminal:
             all(text.encode() in picture for text in texts)
             for picture in self.shown.split(b"\x1b[H")
         ):
+            assert select.select([self._ours], [], [], 120)[0], self.shown[-1_000:]
             self.shown += os.read(self._ours, 10_000)
 
     def end(self) -> int:
@@ -135,6 +153,7 @@ class Terminal:
         self.process.kill()
         self.process.wait()
         os.close(self._ours)
+        os.close(self._its)
 
 
 @pytest.mark.remuda_rule("EXT-74")
@@ -151,6 +170,58 @@ def test_top_uses_the_terminal_until_a_key_ends_it(demo: Served) -> None:
         terminal.press("q")
         assert terminal.end() == 0
     assert terminal.shown.decode().endswith("\x1b[?25h\x1b[?1049l")
+
+
+@pytest.mark.remuda_rule("EXT-74")
+@pytest.mark.parametrize(
+    "number, code", [(signal.SIGTERM, -15), (signal.SIGHUP, -1), (signal.SIGINT, 130)]
+)
+def test_a_signal_that_ends_top_gives_the_terminal_back(
+    demo: Served, number: signal.Signals, code: int
+) -> None:
+    with Terminal("nodes", "--server", demo.rest) as terminal:
+        before = terminal.mode_at_first
+        terminal.until("nodes by share")
+        assert terminal.mode() != before
+        terminal.process.send_signal(number)
+        assert terminal.end() == code
+        assert terminal.mode() == before
+        assert b"\x1b[?25h\x1b[?1049l" in terminal.shown
+
+
+@pytest.mark.remuda_rule("EXT-74")
+def test_a_suspended_top_gives_the_terminal_back_and_takes_it_again(demo: Served) -> None:
+    with Terminal("nodes", "--server", demo.rest) as terminal:
+        before = terminal.mode_at_first
+        terminal.until("nodes by share")
+        terminal.press(" ")
+        terminal.until("; paused; ")
+        terminal.shown = b""
+        terminal.process.send_signal(signal.SIGTSTP)
+        terminal.until("\x1b[?1049l")
+        wait(lambda: state(terminal.process.pid) == "T")
+        assert terminal.mode() == before
+        terminal.shown = b""
+        terminal.process.send_signal(signal.SIGCONT)
+        # It is drawn again though nothing is read while it pauses.
+        terminal.until("nodes by share", "; paused; ")
+        assert b"\x1b[?1049h" in terminal.shown
+        assert terminal.mode() != before
+        terminal.press("q")
+        assert terminal.end() == 0
+        assert terminal.mode() == before
+
+
+def test_a_terminal_that_can_only_print_gets_one_table(demo: Served) -> None:
+    with Terminal("nodes", "--server", demo.rest, TERM="dumb") as terminal:
+        terminal.until("default: ", "NODE")
+        assert terminal.process.wait(60) == 0
+        assert b"\x1b" not in terminal.shown
+
+
+def state(process: int) -> str:
+    """How a process is, as proc(5) has it: T for one that was stopped."""
+    return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0]
 
 
 @pytest.mark.remuda_rule("EXT-74")

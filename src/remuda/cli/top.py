@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -23,10 +24,10 @@ from remuda.cli.server import (
     server_at,
 )
 from remuda.cli.viewing import amounts, reading
-from remuda.cli.viewing.browsing import Act, Browsing, Listing
+from remuda.cli.viewing.browsing import BLIND, Act, Browsing, Listing
 from remuda.cli.viewing.columns import Kind, Question, Row
 from remuda.cli.viewing.describing import described
-from remuda.cli.viewing.keyboard import Keyboard, whole_terminal
+from remuda.cli.viewing.keyboard import Keyboard, WholeTerminal
 from remuda.cli.viewing.kinds import kind_of
 from remuda.cli.viewing.options import EveryOption, PartitionOption, RmOption, check_every
 from remuda.cli.viewing.output import Output, fields_of
@@ -84,15 +85,20 @@ def top(
         raise UsageError(f"there is no top of {sought.name}; there is of: {', '.join(_KINDS)}")
     called = server_at(server, token_file, server_ca, context)
     check_every(every)
-    if once or not (sys.stdout.isatty() and sys.stdin.isatty()):
+    if once or not _can_draw():
         for line in _table(sought, Question(partition, rm), called, screen_of(sys.stdout)):
             print(line)
         return
     browsing = Browsing([kind_of(name) for name in _KINDS], Listing(sought))
     terminal = _Terminal(called, Question(partition, rm), every, browsing)
     terminal.read()
-    with whole_terminal():
-        terminal.serve(Keyboard(sys.stdin.fileno()))
+    with WholeTerminal() as whole:
+        terminal.serve(Keyboard(sys.stdin.fileno()), whole)
+
+
+def _can_draw() -> bool:
+    """Whether there is a terminal that has keys and can put lines over others."""
+    return sys.stdout.isatty() and sys.stdin.isatty() and os.environ.get("TERM") != "dumb"
 
 
 class _Terminal:
@@ -118,24 +124,33 @@ class _Terminal:
             browsing.take(rows, capacity_of(self._partition))
         self._trouble = ""
 
-    def serve(self, keyboard: Keyboard) -> None:
+    def serve(self, keyboard: Keyboard, whole: WholeTerminal) -> None:
         """Go on until a key ends it. Raises: RefusedError."""
         due = time.monotonic() + self._every
+        wanted = False
         while True:
-            screen = screen_of(sys.stdout)
-            self._draw(screen)
-            key = self._key(keyboard, due, screen)
+            place = whole.entered, screen_of(sys.stdout)
+            self._draw(place[1])
+            key = self._key(keyboard, due, whole, place)
+            if wanted and key not in BLIND:
+                self._read_again()
+                wanted = False
             act = self._browsing.press(key) if key else Act.DRAW
             if act is Act.LEAVE:
                 return
+            wanted = wanted or act is Act.READ
             past = time.monotonic() >= due and not self._browsing.paused
-            if past or act is Act.READ:
+            # A key that is held down must not make the server answer for each of its repetitions.
+            if past or (wanted and not keyboard.waiting()):
                 self._read_again()
+                wanted = False
                 due = time.monotonic() + self._every
 
-    def _key(self, keyboard: Keyboard, due: float, screen: Screen) -> str:
-        """Wait for a key, the time to read again, or another size of the terminal."""
-        while screen_of(sys.stdout) == screen:
+    def _key(
+        self, keyboard: Keyboard, due: float, whole: WholeTerminal, place: tuple[int, Screen]
+    ) -> str:
+        """Wait for a key, the time to read again, or an empty screen or one of another size."""
+        while (whole.entered, screen_of(sys.stdout)) == place:
             left = _GLANCE if self._browsing.paused else min(due - time.monotonic(), _GLANCE)
             key = keyboard.key(max(left, 0))
             if key or (left <= 0 and not self._browsing.paused):

@@ -32,6 +32,9 @@ _ABOVE: Final = 3
 
 _NUMBERS: Final = ("1", "2", "3", "4")
 
+# Keys that do not look at the rows, so these need not be read before the next of them.
+BLIND: Final = frozenset({*_NUMBERS, "tab", "back tab", "s", "S", "r", "q", "Q", ENDED})
+
 # More lines than there can be.
 _FAR: Final = 1_000_000
 

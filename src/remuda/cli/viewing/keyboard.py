@@ -6,16 +6,16 @@ import codecs
 import os
 import re
 import select
+import signal
 import sys
 import termios
 import tty
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Final
+from contextlib import suppress
+from typing import Any, Final, Self
 
 # A second screen of the terminal, and back to the one that was there before.
-_ENTER: Final = "\x1b[?1049h\x1b[?25l"
-_LEAVE: Final = "\x1b[?25h\x1b[?1049l"
+_ENTER: Final = b"\x1b[?1049h\x1b[?25l"
+_LEAVE: Final = b"\x1b[?25h\x1b[?1049l"
 
 ESCAPE: Final = "escape"
 
@@ -49,23 +49,70 @@ _KEYS: Final = {
 # One key that sends several letters: a control sequence, or one letter after "ESC O".
 _SEQUENCE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O[ -~])")
 
+# The beginning of one. No key sends as many letters as the limit.
+_BEGUN: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|O)?")
+_SEQUENCE_LIMIT: Final = 64
+
 # How long the rest of a sequence may take; a person's Escape has no rest.
 _REST_SECONDS: Final = 0.05
 
 
-@contextmanager
-def whole_terminal() -> Iterator[None]:
-    """Use the second screen, and get keys as they are pressed; all is as before afterwards."""
-    keyboard = sys.stdin.fileno()
-    before = termios.tcgetattr(keyboard)
-    sys.stdout.write(_ENTER)
-    try:
-        tty.setcbreak(keyboard)
-        yield
-    finally:
-        termios.tcsetattr(keyboard, termios.TCSADRAIN, before)
-        sys.stdout.write(_LEAVE)
-        sys.stdout.flush()
+class WholeTerminal:
+    """The second screen, and keys as they are pressed; all is as before afterwards.
+
+    That is so too when a signal ends the process, and while it is suspended with Ctrl-Z.
+    ``entered``: how often the screen was taken, which is empty each time.
+    """
+
+    def __init__(self) -> None:
+        self._keys, self._screen = sys.stdin.fileno(), sys.stdout.fileno()
+        self._before = termios.tcgetattr(self._keys)
+        self._handlers: dict[int, Any] = {}
+        self.entered = 0
+
+    def __enter__(self) -> Self:
+        try:
+            for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP):
+                self._handle(number)
+            self._take()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._give_back()
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+
+    def _handle(self, number: int) -> None:
+        """Handle a signal, unless whoever started the process wants it ignored."""
+        before = signal.getsignal(number)
+        if before is not signal.SIG_IGN:
+            self._handlers[number] = before
+            signal.signal(number, self._leave)
+
+    def _leave(self, number: int, _: object) -> None:
+        """Give the terminal back, and do what the signal does by itself.
+
+        A process that was suspended goes on some day, and takes the terminal again.
+        """
+        self._give_back()
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+        signal.signal(number, self._leave)
+        self._take()
+
+    # The descriptor is written to, since a signal may interrupt a writer of sys.stdout.
+    def _take(self) -> None:
+        os.write(self._screen, _ENTER)
+        tty.setcbreak(self._keys)
+        self.entered += 1
+
+    def _give_back(self) -> None:
+        with suppress(OSError, termios.error):  # the terminal may be gone
+            termios.tcsetattr(self._keys, termios.TCSADRAIN, self._before)
+            os.write(self._screen, _LEAVE)
 
 
 class Keyboard:
@@ -91,6 +138,12 @@ class Keyboard:
         letter, self._letters = self._letters[0], self._letters[1:]
         return _KEYS.get(letter, letter)
 
+    def waiting(self) -> bool:
+        """Whether more was typed already."""
+        if not self._letters:
+            self._read(0)
+        return bool(self._letters)
+
     def _read(self, seconds: float) -> None:
         """Read what was typed; wait for it at most so long."""
         if self._ended or not select.select([self._source], [], [], seconds)[0]:
@@ -104,7 +157,9 @@ class Keyboard:
 
     def _sequence(self) -> str:
         """Take the letters of one key that begin with an Escape, or the Escape."""
-        if len(self._letters) == 1:
+        size = 0
+        while size < len(self._letters) < _SEQUENCE_LIMIT and _BEGUN.fullmatch(self._letters):
+            size = len(self._letters)
             self._read(_REST_SECONDS)
         found = _SEQUENCE.match(self._letters)
         whole = found[0] if found else "\x1b"

@@ -237,6 +237,33 @@ def test_what_a_terminal_sends(
     assert keyboard.key(5) == ENDED
 
 
+@pytest.mark.remuda_rule("EXT-74")
+@pytest.mark.parametrize(
+    "first, rest, key",
+    [(b"\x1b[", b"A", "up"), (b"\x1b[5", b"~", "page up"), (b"\x1bO", b"H", "home")],
+)
+def test_a_key_that_comes_in_parts_is_one(
+    terminal: tuple[int, Keyboard], first: bytes, rest: bytes, key: str
+) -> None:
+    """As over a slow network, or where the letters of many keys fill what is read at once."""
+    its, keyboard = terminal
+    os.write(its, b"x" * (1_024 - len(first)) + first + rest)
+    os.close(its)
+    found = [keyboard.key(5) for _ in range(1_024 - len(first) + 1)]
+    assert found == ["x"] * (1_024 - len(first)) + [key]
+    assert keyboard.key(5) == ENDED
+
+
+@pytest.mark.remuda_rule("EXT-74")
+def test_a_sequence_without_an_end_is_not_waited_for_for_ever(
+    terminal: tuple[int, Keyboard],
+) -> None:
+    its, keyboard = terminal
+    os.write(its, b"\x1b[" + b"1" * 5_000)
+    os.close(its)
+    assert [keyboard.key(5) for _ in range(3)] == ["escape", "[", "1"]
+
+
 def test_a_letter_that_comes_in_parts_is_one(terminal: tuple[int, Keyboard]) -> None:
     its, keyboard = terminal
     os.write(its, b"\xc3")
