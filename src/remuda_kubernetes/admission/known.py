@@ -21,6 +21,7 @@ from remuda_kubernetes.api.reflectors import Reflectors
 from remuda_kubernetes.objects.changes import Change
 from remuda_kubernetes.objects.cluster import ConfigMap, Namespace
 from remuda_kubernetes.objects.kinds import CONFIG_MAP, NAMESPACE, PRIORITY_CLASS, Kind
+from remuda_kubernetes.objects.values import UNDECODABLE
 from remuda_kubernetes.translation.configuration import Configuration, first_configuration
 from remuda_kubernetes.translation.findings import one_line
 from remuda_kubernetes.translation.settings import Settings
@@ -83,7 +84,7 @@ class Known:
         except ApiError as error:
             if error.status == NOT_FOUND:
                 _keep(self._absent, namespace, None)
-        except msgspec.DecodeError:
+        except UNDECODABLE:
             pass
         else:
             _keep(self._looked_up, namespace, found)

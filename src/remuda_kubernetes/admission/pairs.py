@@ -45,6 +45,7 @@ _UNREADABLE: Final = (
     UnsupportedAlgorithm,
     x509.DuplicateExtension,
     x509.ExtensionNotFound,
+    x509.InvalidVersion,
     x509.UnsupportedGeneralNameType,
 )
 
@@ -74,7 +75,7 @@ def chain_of(text: bytes) -> tuple[x509.Certificate, ...]:
     """Return certificates in PEM, at least one. Raises: PairError."""
     try:
         return tuple(x509.load_pem_x509_certificates(text))
-    except ValueError as error:
+    except (ValueError, x509.InvalidVersion) as error:
         raise PairError(f"no certificates in PEM: {error}") from None
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from remuda.base.errors import RemudaError
 from remuda.base.texts import shortened
-from remuda_kubernetes.objects.values import ObjectError, Value
+from remuda_kubernetes.objects.values import UNDECODABLE, ObjectError, Value
 from remuda_kubernetes.translation import names
 
 VERSION: Final = "admission.k8s.io/v1"
@@ -112,7 +112,7 @@ def read_request(body: bytes) -> Request:
     """
     try:
         review = msgspec.json.decode(body, type=_Review)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except UNDECODABLE as error:
         raise ObjectError(str(error)) from None
     if (review.api_version, review.kind) != (VERSION, KIND):
         raise ObjectError(
@@ -129,7 +129,7 @@ def content_of(raw: msgspec.Raw) -> Json:
     """Return an object of a request as dictionaries and lists. Raises: RefusedError."""
     try:
         return msgspec.json.decode(raw, type=dict[str, Any])
-    except (msgspec.DecodeError, RecursionError) as error:
+    except UNDECODABLE as error:
         raise RefusedError(f"the object cannot be read: {error}", INVALID) from None
 
 

@@ -21,6 +21,7 @@ from remuda_kubernetes.admission.rotation import Stored, with_newer
 from remuda_kubernetes.admission.webhooks import Target
 from remuda_kubernetes.api.connection import Requests
 from remuda_kubernetes.api.errors import NOT_FOUND, ApiError
+from remuda_kubernetes.objects.values import UNDECODABLE
 
 SECRET: Final = "remuda-admission"  # noqa: S105 - the name of the object
 _SINCE: Final = "remuda/in-use-since"
@@ -110,7 +111,7 @@ def _path(plural: str) -> str:
 def _read(body: bytes, path: str) -> Json:
     try:
         return msgspec.json.decode(body, type=dict[str, Any])
-    except msgspec.DecodeError as error:
+    except UNDECODABLE as error:
         raise ApiError(f"{path}: the server answered with what is no object: {error}") from None
 
 

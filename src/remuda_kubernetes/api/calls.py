@@ -30,6 +30,7 @@ from remuda_kubernetes.objects.metadata import KubernetesObject
 from remuda_kubernetes.objects.outcomes import Outcome, Result
 from remuda_kubernetes.objects.pods import Pod, PodCondition
 from remuda_kubernetes.objects.storage import PersistentVolume, PersistentVolumeClaim
+from remuda_kubernetes.objects.values import UNDECODABLE
 
 _POD_ROOT: Final = "v1"
 _ANSWER_LIMIT: Final = 16 << 20
@@ -263,7 +264,7 @@ def _key(kind: Kind, value: KubernetesObject) -> str:
 def _pod(answer: Answer) -> Pod:
     try:
         return msgspec.json.decode(answer.body, type=Pod)
-    except msgspec.DecodeError as error:
+    except UNDECODABLE as error:
         raise ApiError(f"the server answered with what is no pod: {error}", status=500) from None
 
 

@@ -19,7 +19,7 @@ from remuda_kubernetes.api.connection import Requests
 from remuda_kubernetes.api.errors import NOT_FOUND, ApiError
 from remuda_kubernetes.api.pace import Backoff, Chance, Clock, SystemClock, system_chance
 from remuda_kubernetes.objects.kinds import LEASE, WATCHED, Kind
-from remuda_kubernetes.objects.values import Value
+from remuda_kubernetes.objects.values import UNDECODABLE, Value
 
 _LOG: Final = logging.getLogger("remuda.kubernetes")
 _EVENTS_GROUP: Final = "events.k8s.io"
@@ -183,5 +183,5 @@ async def _get(requests: Requests, path: str, kind: type[T]) -> T:
     answer = await requests.request("GET", path, paced=False)
     try:
         return msgspec.json.decode(answer.body, type=kind)
-    except msgspec.DecodeError as error:
+    except UNDECODABLE as error:
         raise ApiError(f"GET {path}: not what an API server answers: {error}") from None

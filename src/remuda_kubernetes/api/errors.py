@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from remuda.base.errors import RemudaError
-from remuda_kubernetes.objects.values import Value
+from remuda_kubernetes.objects.values import UNDECODABLE, Value
 
 # What is shown of a message; a refused pod may be quoted in it as a whole.
 _MESSAGE_LIMIT: Final = 2000
@@ -120,7 +120,7 @@ class ApiError(RemudaError):
 
 def read_status(body: bytes) -> Status | None:
     """Return the server's explanation, or None if the body holds none."""
-    with contextlib.suppress(msgspec.DecodeError):
+    with contextlib.suppress(*UNDECODABLE):
         return _DECODER.decode(body)
     return None
 

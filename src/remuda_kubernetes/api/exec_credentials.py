@@ -18,6 +18,8 @@ import httpx2
 import msgspec
 from lightkube.core.exceptions import ConfigError
 
+from remuda_kubernetes.objects.values import UNDECODABLE
+
 _GROUP: Final = "client.authentication.k8s.io"
 _VERSIONS: Final = frozenset(f"{_GROUP}/{version}" for version in ("v1", "v1beta1", "v1alpha1"))
 _TIMEOUT_SECONDS: Final = 60.0
@@ -93,7 +95,7 @@ class ExecCredentials(httpx2.Auth):
         output = await self._output()
         try:
             issued = msgspec.json.decode(output, type=_Credential).status
-        except msgspec.DecodeError:
+        except UNDECODABLE:
             # The output may hold a secret, so it is not shown.
             raise ConfigError(f"{self._named()} printed no ExecCredential") from None
         if issued is None or not issued.token:

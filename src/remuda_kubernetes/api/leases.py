@@ -12,7 +12,7 @@ from remuda_kubernetes.api.errors import NOT_FOUND, ApiError
 from remuda_kubernetes.api.pace import Wall
 from remuda_kubernetes.objects.cluster import Lease, LeaseSpec
 from remuda_kubernetes.objects.kinds import LEASE
-from remuda_kubernetes.objects.values import plain
+from remuda_kubernetes.objects.values import UNDECODABLE, plain
 
 _VERSION: Final = "v1"
 _TYPE: Final = {"apiVersion": f"{LEASE.group}/{_VERSION}", "kind": LEASE.name}
@@ -94,7 +94,7 @@ class StoredLease:
         answer = await self._requests.request(method, path, body=body, timeout=seconds, paced=False)
         try:
             return msgspec.json.decode(answer.body, type=Lease)
-        except msgspec.DecodeError as error:
+        except UNDECODABLE as error:
             raise ApiError(f"{method} {path}: answered with what is no Lease: {error}") from None
 
     def _path(self, name: str = "") -> str:

@@ -15,6 +15,7 @@ from remuda.base.errors import RemudaError
 from remuda_kubernetes.api.errors import Status
 from remuda_kubernetes.api.sharing import Sharing
 from remuda_kubernetes.objects.metadata import KubernetesObject
+from remuda_kubernetes.objects.values import UNDECODABLE
 
 T = TypeVar("T", bound=KubernetesObject)
 
@@ -97,7 +98,7 @@ class Reader(Generic[T]):
         """Return a part of a list. Raises: ReadingError."""
         try:
             found = self._page.decode(body)
-        except (msgspec.DecodeError, RecursionError):
+        except UNDECODABLE:
             return self._page_by_items(body)
         items = found.items or []
         for each in items:
@@ -107,14 +108,14 @@ class Reader(Generic[T]):
     def _page_by_items(self, body: bytes) -> Page[T]:
         try:
             raw = _RAW_PAGE.decode(body)
-        except (msgspec.DecodeError, RecursionError) as error:
+        except UNDECODABLE as error:
             raise ReadingError(f"not a list of objects: {_short(error)}") from None
         items: list[T] = []
         unreadable = []
         for each in raw.items or []:
             try:
                 items.append(self._item.decode(each))
-            except (msgspec.DecodeError, RecursionError) as error:
+            except UNDECODABLE as error:
                 unreadable.append(_unreadable(each, error))
         return Page(raw.metadata.resource_version, raw.metadata.next, items, unreadable)
 
@@ -122,7 +123,7 @@ class Reader(Generic[T]):
         """Return one event. Raises: ReadingError."""
         try:
             found = self._event.decode(line)
-        except (msgspec.DecodeError, RecursionError):
+        except UNDECODABLE:
             return self._event_by_parts(line)
         if found.type == ERROR:
             return self._event_by_parts(line)
@@ -134,11 +135,11 @@ class Reader(Generic[T]):
             raw = _RAW_EVENT.decode(line)
             if raw.type == ERROR:
                 return Event(ERROR, error=_STATUS.decode(raw.object))
-        except (msgspec.DecodeError, RecursionError) as error:
+        except UNDECODABLE as error:
             raise ReadingError(f"not an event of a watch: {_short(error)}") from None
         try:
             return Event(raw.type, self._item.decode(raw.object))
-        except (msgspec.DecodeError, RecursionError) as error:
+        except UNDECODABLE as error:
             return Event(raw.type, unreadable=_unreadable(raw.object, error))
 
 
@@ -162,7 +163,7 @@ _NAMED: Final = msgspec.json.Decoder(_Named)
 def _unreadable(raw: msgspec.Raw, error: Exception) -> Unreadable:
     try:
         found = _NAMED.decode(raw).metadata
-    except (msgspec.DecodeError, RecursionError):
+    except UNDECODABLE:
         found = _NameOnly()
     known = {name: getattr(found, name) for name in found.__struct_fields__}
     stand_in = msgspec.convert({"metadata": known}, _Bare)

@@ -15,7 +15,7 @@ from remuda_kubernetes.api.connection import Requests
 from remuda_kubernetes.api.errors import ApiError
 from remuda_kubernetes.doctor.objects import AUTHORIZATION
 from remuda_kubernetes.doctor.sight import Asked, Need
-from remuda_kubernetes.objects.values import Value
+from remuda_kubernetes.objects.values import UNDECODABLE, Value
 from remuda_kubernetes.packaging import rights
 
 _AT_ONCE: Final = 8
@@ -57,7 +57,7 @@ async def asked(requests: Requests, part: str, account: str, wanted: Iterable[Ne
             answer = await requests.request("POST", path, body=body, limit=1 << 20)
         try:
             return msgspec.json.decode(answer.body, type=_Review).status.allowed
-        except msgspec.DecodeError as error:
+        except UNDECODABLE as error:
             raise ApiError(f"POST {path}: not what an API server answers: {error}") from None
 
     every = list(wanted)

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Mapping
 from typing import Final
 
 from remuda_kubernetes.api.connection import JSON, Answer, Requests
+from remuda_kubernetes.api.errors import ApiError
 from remuda_kubernetes.doctor.objects import AUTHORIZATION
 
 REVIEWS: Final = (
@@ -19,6 +20,11 @@ REVIEWS: Final = (
 # Seconds for an answer, and its bytes.
 SECONDS: Final = 10.0
 BYTES: Final = 64 << 20
+# Bytes of all answers together.
+TOTAL_BYTES: Final = 1 << 30
+# Objects in an answer, whatever they are: a page of 500 pods has some 50,000. Small ones take many
+# times their bytes in memory, and so much time that no limit of time can end it.
+OBJECTS: Final = 2_000_000
 
 
 class ReadOnly:
@@ -27,10 +33,18 @@ class ReadOnly:
     A review is a POST, but the API server keeps nothing of it. Implements: EXT-151.
     """
 
-    def __init__(self, inner: Requests, *, seconds: float = SECONDS, limit: int = BYTES) -> None:
+    def __init__(
+        self,
+        inner: Requests,
+        *,
+        seconds: float = SECONDS,
+        limit: int = BYTES,
+        total: int = TOTAL_BYTES,
+    ) -> None:
         self._inner = inner
         self._seconds = seconds
         self._limit = limit
+        self._left = total
 
     async def request(
         self,
@@ -47,7 +61,7 @@ class ReadOnly:
         """Return the answer to a request that changes nothing. Raises: ApiError."""
         reads = method == "GET" and body is None and "watch" not in (query or {})
         assert reads or (method == "POST" and path in REVIEWS), f"{method} {path} may change things"
-        return await self._inner.request(
+        answer = await self._inner.request(
             method,
             path,
             query=query,
@@ -57,6 +71,12 @@ class ReadOnly:
             paced=paced,
             limit=min(limit, self._limit),
         )
+        self._left -= len(answer.body)
+        if self._left < 0:
+            raise ApiError(f"{method} {path}: the server has sent too much in all", status=413)
+        if answer.body.count(b"{") > OBJECTS:
+            raise ApiError(f"{method} {path}: an answer with too many objects", status=413)
+        return answer
 
     def stream(
         self, path: str, query: Mapping[str, str], *, idle: float = 300.0

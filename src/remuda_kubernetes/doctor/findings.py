@@ -62,15 +62,16 @@ def ordered(findings: Iterable[Finding]) -> list[Finding]:
     return [
         replace(
             each,
-            where=_clean(each.where),
-            problem=_clean(each.problem),
-            advice=_clean(each.advice),
+            where=clean(each.where),
+            problem=clean(each.problem),
+            advice=clean(each.advice),
         )
         for each in merged.values()
     ]
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
+    """Return a text of others as it may be shown: cut, on one line and printable."""
     return shortened(shown(" ".join(text[: 4 * _TEXT_LIMIT].split())), _TEXT_LIMIT)
 
 

@@ -218,7 +218,7 @@ def _hook(configuration: WebhookConfiguration, hook: Hook, sight: Sight) -> Iter
                 "create the Service, or delete the webhook configuration",
             )
     yield from _authorities(hook, where, sight)
-    if hook.failure_policy == _FAIL:
+    if hook.failure_policy == _FAIL and _asks_about_pods(hook):
         yield from _failing(hook, where, sight)
 
 
@@ -245,6 +245,12 @@ def _authorities(hook: Hook, where: str, sight: Sight) -> Iterator[Finding]:
         yield _finding(Severity.ERROR, where, f"caBundle expired on {day}", advice)
     elif left < _WARN_SECONDS:
         yield _finding(Severity.WARNING, where, f"caBundle expires on {day}", advice)
+
+
+def _asks_about_pods(hook: Hook) -> bool:
+    """Whether the API server asks a webhook about pods, and not only about other objects."""
+    about = {each for rule in hook.rules or () for each in rule.resources or ()}
+    return not about.isdisjoint(("pods", "*", "*/*"))
 
 
 def _failing(hook: Hook, where: str, sight: Sight) -> Iterator[Finding]:

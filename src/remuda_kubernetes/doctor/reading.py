@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from typing import Final, TypeVar
+from urllib.parse import quote
 
 import msgspec
 
@@ -29,6 +30,7 @@ from remuda_kubernetes.objects.cluster import ConfigMap, Lease, Namespace, Prior
 from remuda_kubernetes.objects.kinds import LEASE, WATCHED
 from remuda_kubernetes.objects.metadata import KubernetesObject
 from remuda_kubernetes.objects.pods import Pod
+from remuda_kubernetes.objects.values import UNDECODABLE
 from remuda_kubernetes.translation import names
 from remuda_kubernetes.translation.configuration import first_configuration
 
@@ -115,7 +117,7 @@ class _Looking:
         }
         for namespace, name in sorted(wanted)[:_SERVICES]:
             key = f"{namespace}/{name}"
-            path = f"/api/v1/namespaces/{namespace}/services/{name}"
+            path = f"/api/v1/namespaces/{quote(namespace, '')}/services/{quote(name, '')}"
             found = await self._one(path, Registration, f"Service {key}")
             if found is not None or f"Service {key}" not in sight.unread:
                 sight.services[key] = found is not None
@@ -153,7 +155,7 @@ class _Looking:
         except ApiError as error:
             if error.status != NOT_FOUND:
                 self._sight.unread[what] = _reason(error)
-        except (msgspec.DecodeError, RecursionError) as error:
+        except UNDECODABLE as error:
             self._sight.unreadable[what] = str(error)
         return None
 
@@ -182,7 +184,7 @@ class _Looking:
                 self._sight.unread[what] = _reason(error)
                 return found
             found += page.items
-            for each in page.unreadable[: _UNREADABLE - len(self._sight.unreadable)]:
+            for each in page.unreadable[: max(_UNREADABLE - len(self._sight.unreadable), 0)]:
                 where = f"{record.__name__} {_key(each.object)}"
                 self._sight.unreadable[where] = each.reason
             token = page.next

@@ -17,7 +17,7 @@ from remuda_kubernetes.api.connection import ConnectionSettings
 from remuda_kubernetes.api.errors import ApiError
 from remuda_kubernetes.doctor import configuration, installation, permissions, pods, versions
 from remuda_kubernetes.doctor.door import SECONDS, ReadOnly
-from remuda_kubernetes.doctor.findings import Finding, Severity, as_objects, as_text, ordered
+from remuda_kubernetes.doctor.findings import Finding, Severity, as_objects, as_text, clean, ordered
 from remuda_kubernetes.doctor.reading import look
 from remuda_kubernetes.doctor.sight import Sight
 from remuda_kubernetes.processes import connection_of, own_namespace
@@ -57,11 +57,12 @@ def examine(options: Options) -> tuple[str, bool]:
         sight, server = runner.run(_looked(options))
     found = judged(sight)
     worst = any(each.severity is Severity.ERROR for each in found)
-    about = {"server": server, "version": sight.served.version, "namespace": sight.namespace}
+    version = clean(sight.served.version)
+    about = {"server": server, "version": version, "namespace": sight.namespace}
     if options.json:
         text = msgspec.json.format(msgspec.json.encode(as_objects(found, **about)), indent=2)
         return text.decode() + "\n", worst
-    title = f"Kubernetes {sight.served.version} at {server}, namespace {sight.namespace}"
+    title = f"Kubernetes {version} at {server}, namespace {sight.namespace}"
     return as_text(found, title), worst
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from remuda.base.errors import RemudaError
 
 T = TypeVar("T")
+
+# What the JSON reader raises for bytes that hold no such object: also for those that are no text,
+# and for nests that are too deep.
+UNDECODABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class ObjectError(RemudaError):
@@ -28,7 +32,7 @@ def read(kind: type[T], data: bytes) -> T:
     """Return an object from JSON. Raises: ObjectError."""
     try:
         return msgspec.json.decode(data, type=kind)
-    except msgspec.DecodeError as error:
+    except UNDECODABLE as error:
         raise ObjectError(f"{kind.__name__}: {error}") from None
 
 
