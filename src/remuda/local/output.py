@@ -114,7 +114,8 @@ def read_output(
             continue
         try:
             with path.open("rb") as file:
-                file.seek(place - start)
+                # A place that nobody was told may be beyond what a file can have.
+                file.seek(min(place - start, file.seek(0, os.SEEK_END)))
                 content = file.read(limit + RECORD_LIMIT + HEAD)
         except FileNotFoundError:
             return records, place, lost

@@ -73,3 +73,12 @@ def test_a_record_that_was_cut_is_not_read(tmp_path: Path) -> None:
 
 def test_there_may_be_no_output(tmp_path: Path) -> None:
     assert read_output(tmp_path, 0, FAR) == ([], 0, 0)
+
+
+@pytest.mark.remuda_rule("EXT-112")
+@pytest.mark.parametrize("place", [7, 2**63, 2**64 - 1])
+def test_nothing_is_behind_the_end_however_far(tmp_path: Path, place: int) -> None:
+    writer = OutputWriter(tmp_path, 1 << 20)
+    writer.write(OUT, b"x")
+    writer.close()
+    assert read_output(tmp_path, place, 100) == ([], place, 0)
