@@ -85,6 +85,9 @@ class LocalAgent:
         """Read what is kept, register, and report what runs. Raises: ConfigError, ProtocolError."""
         for command in self._directory.load():
             self.commands.restore(command)
+        for command, task in self.commands.running():
+            if self._directory.is_to_end(command.identity, task.index):
+                self._to_end[command.identity, task.index] = None
         for each in self.commands.take():
             # What ended meanwhile is written down; the scheduler knows nothing of it yet.
             self._act(each)
@@ -207,6 +210,7 @@ class LocalAgent:
                 self._start(command, command.tasks[index])
             case effect.EndTask(command, index):
                 self._to_end[command.identity, index] = None
+                self._directory.order_end(command.identity, index)
             case effect.WriteDown(command):
                 self._write_down([command])
             case effect.ForgetCommand(identity):

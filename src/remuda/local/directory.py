@@ -27,7 +27,16 @@ import msgspec
 
 from remuda.base.errors import UsageError
 from remuda.local.keeper import BEGUN, ENDED, LOCK, ORDER, write_json
-from remuda.local.records import FAILED, Command, Outcome, Stage, Task, Wanted, new_command
+from remuda.local.records import (
+    FAILED,
+    TERMINATED,
+    Command,
+    Outcome,
+    Stage,
+    Task,
+    Wanted,
+    new_command,
+)
 
 T = TypeVar("T")
 
@@ -36,6 +45,7 @@ _log = logging.getLogger("remuda.local")
 _WANTED: Final = "wanted.json"
 _OUTCOME: Final = "outcome.json"
 _DEVICES: Final = "devices.json"
+_TO_END: Final = "end"
 _COMMANDS: Final = "commands"
 _ADDRESS: Final = "address"
 _SECRET: Final = "token"  # noqa: S105 - the name of its file
@@ -152,6 +162,15 @@ class StateDirectory:
         write_json(own / _DEVICES, {"cores": task.cores, "gpus": task.gpus})
         write_private_json(own / ORDER, order)
 
+    def order_end(self, identity: str, index: int) -> None:
+        """Note that a task is to be ended, in case the service ends before its keeper begins."""
+        with suppress(OSError):  # a full disk must not keep a task from ending
+            (self.task(identity, index) / _TO_END).touch()
+
+    def is_to_end(self, identity: str, index: int) -> bool:
+        """Whether a task is to be ended."""
+        return (self.task(identity, index) / _TO_END).exists()
+
     def outcome_of(self, command: Command, task: Task) -> Outcome | None:
         """Return how a task that was started has ended; None while its keeper lives."""
         own = self.task(command.identity, task.index)
@@ -192,6 +211,9 @@ class StateDirectory:
             task.cores, task.gpus = tuple(devices.cores), tuple(devices.gpus)
             task.outcome = outcome
             task.stage = Stage.RUNNING if outcome is None else Stage.OVER
+        elif self.is_to_end(command.identity, task.index):
+            task.outcome = Outcome(TERMINATED, "it was ended before it began")
+            task.stage = Stage.OVER
 
 
 class _Devices(msgspec.Struct):

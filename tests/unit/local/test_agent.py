@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +14,8 @@ import pytest
 
 from remuda.edges.inproc import InProcessScheduler
 from remuda.local.agent import LocalAgent
-from remuda.local.directory import StateDirectory
+from remuda.local.directory import StateDirectory, take_lock
+from remuda.local.keeper import BEGUN, write_json
 from remuda.local.machine import Machine
 from remuda.local.records import Outcome
 from tests.unit.local.test_commands import wanted
@@ -49,10 +53,14 @@ def scheduler() -> Scheduler:
     return Scheduler()
 
 
+def agent_of(directory: StateDirectory, scheduler: Scheduler) -> LocalAgent:
+    machine = Machine("here", (0, 1), 1 << 30)
+    return LocalAgent(cast("InProcessScheduler", scheduler), directory, machine, "")
+
+
 @pytest.fixture
 def agent(directory: StateDirectory, scheduler: Scheduler) -> Iterator[LocalAgent]:
-    machine = Machine("here", (0, 1), 1 << 30)
-    found = LocalAgent(cast("InProcessScheduler", scheduler), directory, machine, "")
+    found = agent_of(directory, scheduler)
     found.start()
     yield found
     found.stop()
@@ -89,3 +97,36 @@ def test_an_outcome_that_the_disk_does_not_take_is_written_later(
     assert not agent.failure.done()
     (found,) = directory.load()
     assert found.outcome == Outcome(143, "it was cancelled")
+
+
+@pytest.mark.remuda_rule("EXT-105", "EXT-110")
+@pytest.mark.parametrize("begins", [True, False])
+def test_a_task_that_was_to_be_ended_is_ended_by_the_next_service(
+    directory: StateDirectory, scheduler: Scheduler, *, begins: bool
+) -> None:
+    """A service is killed after it cancelled a command whose keeper has not begun yet."""
+    directory.add(wanted())
+    own = directory.task("c-1", 0)
+    lock = take_lock(own)
+    first = agent_of(directory, scheduler)
+    first.start()
+    (running,) = first.commands.running()
+    first.call(lambda: first.commands.cancel(running[0])).result(60)
+    first.stop()
+    keeper = subprocess.Popen(["sleep", "1000"])
+    if begins:
+        write_json(own / BEGUN, {"keeper": keeper.pid})
+    else:
+        os.close(lock)
+        lock = -1
+    second = agent_of(directory, scheduler)
+    second.start()
+    if begins:
+        assert keeper.wait(60) == -signal.SIGTERM
+        os.close(lock)
+    else:
+        keeper.kill()
+        keeper.wait()
+        (command,) = second.commands.all.values()
+        assert command.outcome == Outcome(143, "it was ended before it began")
+    second.stop()
