@@ -6,7 +6,7 @@ Only a server that does not answer at all is an error, since nothing can be said
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, TypeVar
 from urllib.parse import quote
 
@@ -15,7 +15,7 @@ import msgspec
 from remuda_kubernetes.api.connection import Requests
 from remuda_kubernetes.api.discovery import discover
 from remuda_kubernetes.api.errors import FORBIDDEN, NOT_FOUND, ApiError
-from remuda_kubernetes.api.reading import Reader, ReadingError
+from remuda_kubernetes.api.reading import Reader, ReadingError, Unreadable
 from remuda_kubernetes.doctor.asking import asked, needs
 from remuda_kubernetes.doctor.installed import Part, installed, of_part
 from remuda_kubernetes.doctor.objects import (
@@ -184,14 +184,21 @@ class _Looking:
                 self._sight.unread[what] = _reason(error)
                 return found
             found += page.items
-            for each in page.unreadable[: max(_UNREADABLE - len(self._sight.unreadable), 0)]:
-                where = f"{record.__name__} {_key(each.object)}"
-                self._sight.unreadable[where] = each.reason
+            self._tell_unreadable(record.__name__, page.unreadable)
             token = page.next
             if not token or len(found) >= most:
                 return found[:most]
         self._sight.unread[what] = "the server sends pages without end"
         return found
+
+    def _tell_unreadable(self, kind: str, found: Sequence[Unreadable]) -> None:
+        """Remember objects whose form is wrong, so many of them in all."""
+        known = self._sight.unreadable
+        room = max(_UNREADABLE - len(known), 0)
+        for each in found[:room]:
+            known[f"{kind} {_key(each.object)}"] = each.reason
+        if len(found) > room:
+            known["further objects"] = f"there are more than {_UNREADABLE}, which are not named"
 
 
 def _is_served(need: Need, sight: Sight) -> bool:

@@ -193,6 +193,21 @@ def test_answers_that_are_no_objects_are_told(between: Between, body: bytes) -> 
     assert rights["severity"] in ("warning", "error")
 
 
+@pytest.mark.remuda_rule("EXT-156")
+def test_objects_of_a_wrong_form_are_named_up_to_a_bound(between: Between) -> None:
+    def wrong(count: int) -> bytes:
+        return page([{"metadata": {"name": f"o{number}"}, "spec": 7} for number in range(count)])
+
+    between.wrong[f"{sound.MAPS}/yunikorn-configs"] = always(b"7")
+    between.wrong[DEPLOYMENTS] = always(wrong(60))
+    between.wrong[PODS] = always(wrong(60))
+    reading = [each for each in between.told() if each["area"] == "reading"]
+    named = sum(1 + each["more"] for each in reading if each["object"] != "further objects")
+    assert 50 <= named <= 51  # one that is read alone is always named
+    (further,) = [each for each in reading if each["object"] == "further objects"]
+    assert "there are more than 50" in further["problem"]
+
+
 @pytest.mark.remuda_rule("EXT-150", "EXT-156")
 @pytest.mark.parametrize("path", ["/version", "/apis", "/api/v1"])
 @pytest.mark.parametrize("body", [b"\xff", b'{"gitVersion": "\xff", "groups": [{"name": "\xff"}]}'])
