@@ -7,17 +7,15 @@ those who may act for it, and to administrators.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Final, TypeVar
+from typing import Final
 from urllib.parse import unquote
 
 import grpc
-from google.protobuf.message import Message
 
 from remuda.edges.grpc.access import caller
 from remuda.edges.grpc.event_watch import Watched
 from remuda.edges.grpc.measurements import Measurements
-from remuda.edges.grpc.refusals import Context, RefusalError, abort, refusing
+from remuda.edges.grpc.refusals import Context, RefusalError
 from remuda.edges.grpc.samples import (
     Changes,
     Pace,
@@ -27,6 +25,7 @@ from remuda.edges.grpc.samples import (
     interval_seconds,
     sample_set,
 )
+from remuda.edges.grpc.streaming import streaming, write
 from remuda.edges.grpc.unary import unary
 from remuda.edges.grpc.usage import UsagePages
 from remuda.runtime.loop import SchedulerLoop
@@ -34,8 +33,6 @@ from remuda.si import limits
 from remuda.si.pb import extension_pb2 as ext
 
 SERVICE: Final = "remuda.v1.Metrics"
-
-Q = TypeVar("Q", bound=Message)
 
 # Bytes of a request: the longest filter there may be, and a list of types with one identifier.
 _SAMPLES_BYTES: Final = 2 * 1024 * 1024
@@ -76,14 +73,12 @@ class MetricsService:
             SERVICE,
             {
                 "GetSamples": unary(ext.SampleFilter, self._get_samples, limits.SAMPLE_FILTER),
-                "WatchSamples": _streaming(
+                "WatchSamples": streaming(
                     ext.WatchSamplesRequest, self._watch_samples, _SAMPLES_BYTES
                 ),
                 "GetUsage": unary(ext.UsageRequest, self._get_usage, limits.FLAT),
                 "GetHealth": unary(ext.HealthRequest, self._get_health, limits.FLAT),
-                "WatchEvents": _streaming(
-                    ext.WatchEventsRequest, self._watch_events, _EVENTS_BYTES
-                ),
+                "WatchEvents": streaming(ext.WatchEventsRequest, self._watch_events, _EVENTS_BYTES),
             },
         )
 
@@ -116,7 +111,9 @@ class MetricsService:
                     found = changes.since(found)
                 if found or changes is None:
                     await self._pace.turn(client)
-                    await _write(context, sample_set(taken, found, self._bytes_limit))
+                    await write(
+                        context, sample_set(taken, found, self._bytes_limit), _WRITE_SECONDS
+                    )
                 due = max(due + seconds, clock())
         finally:
             self._slots.free(host)
@@ -154,7 +151,7 @@ class MetricsService:
         try:
             while (events := await stream.read()) is not None:
                 for batch in watched.batches(events):
-                    await _write(context, batch)
+                    await write(context, batch, _WRITE_SECONDS)
                 # Records that are not wanted must not keep the event loop from others.
                 await asyncio.sleep(0)
         finally:
@@ -170,32 +167,6 @@ class MetricsService:
 def _not_offered(what: str) -> RefusalError:
     text = f"{SERVICE}: {what} is not offered by this scheduler; GetUsage is"
     return RefusalError(grpc.StatusCode.UNIMPLEMENTED, text)
-
-
-def _streaming(
-    kind: type[Q], serve: Callable[[Q, Context], Awaitable[None]], bytes_limit: int
-) -> grpc.RpcMethodHandler[bytes, bytes]:
-    """Return a handler of one request, of bounded length, and many answers: ``serve`` writes."""
-
-    async def call(data: bytes, context: Context) -> None:
-        try:
-            with refusing():
-                limits.refuse_long(data, bytes_limit)
-                await serve(kind.FromString(data), context)
-        except RefusalError as refusal:
-            await abort(context, refusal)
-
-    return grpc.unary_stream_rpc_method_handler(call)
-
-
-async def _write(context: Context, response: Message) -> None:
-    """Send one message. Raises: RefusalError if the client does not take it in time."""
-    try:
-        async with asyncio.timeout(_WRITE_SECONDS):
-            await context.write(response.SerializeToString())
-    except TimeoutError:
-        text = f"the client took nothing for {_WRITE_SECONDS:.0f} s"
-        raise RefusalError(grpc.StatusCode.DEADLINE_EXCEEDED, text) from None
 
 
 def peer_host(context: Context) -> str:
