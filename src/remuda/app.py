@@ -33,7 +33,7 @@ from remuda.edges.addresses import Address, address_text, is_loopback
 from remuda.edges.callers import KnownCallers
 from remuda.edges.event_loop import event_loop
 from remuda.edges.grpc.server import GrpcServer
-from remuda.edges.grpc.settings import ADDRESS_CONNECTIONS, GrpcSettings
+from remuda.edges.grpc.settings import ADDRESS_CONNECTIONS, JOURNAL_FOLLOWERS, GrpcSettings
 from remuda.edges.lease.etcd import keeper
 from remuda.edges.lease.keeper import LeaseKeeper
 from remuda.edges.lease.settings import LeaseSettings
@@ -89,10 +89,11 @@ class Settings:
     by which HTTP clients may call, besides its own (REST-145). ``grpc_connections``,
     ``rest_connections``: of one address, 0: any number. ``audit``: where records of what matters
     for security are kept (EXT-26). ``journal``, ``journal_bounds``: where every input is kept, and
-    how long (EXT-50). ``fault_reports``: where reports about faults of the scheduler
-    are written (SI-15); None: nowhere, its log has them. ``lease``: the one by which the active
-    process is chosen (EXT-34); None: this one is alone. ``local``: this machine is a node, on which
-    commands run (EXT-102); None: it is not.
+    how long (EXT-50). ``journal_followers``: how many may follow it at a time (EXT-163).
+    ``fault_reports``: where reports about faults of the scheduler are written (SI-15); None:
+    nowhere, its log has them. ``lease``: the one by which the active process is chosen (EXT-34);
+    None: this one is alone. ``local``: this machine is a node, on which commands run (EXT-102);
+    None: it is not.
     """
 
     config: Path | None
@@ -104,6 +105,7 @@ class Settings:
     record: Path | None
     journal: Path | None = None
     journal_bounds: JournalBounds = field(default_factory=JournalBounds)
+    journal_followers: int = JOURNAL_FOLLOWERS
     watch: bool = True
     ldap_settings: Path | None = None
     reservation_delay_ns: int | None = RESERVATION_DELAY_NS
@@ -309,7 +311,7 @@ async def _serve(
         grpc_server = GrpcServer(
             core,
             load_configuration,
-            GrpcSettings(address_connections_limit=settings.grpc_connections),
+            _grpc_settings(settings),
             credentials=protection.grpc.credentials,
             callers=None if callers.everybody else callers,
             dump=observed.dump,
@@ -318,6 +320,7 @@ async def _serve(
             tracing=tracing,
             audit=audit.record,
             fence=None if lease is None else lease.fence,
+            journal=settings.journal,
         )
         grpc_address = await grpc_server.start(address_text(settings.grpc_address))
         running.push_async_callback(grpc_server.stop)
@@ -357,8 +360,7 @@ async def _serve(
         if lease is not None:
             running.push_async_callback(_hand_over, lease, core, grpc_server)
             ends.append(lease.lead(grpc_address, grpc_server.serve))
-        ends += _parts(settings, core, tracing, local)
-        ends += [] if beside is None else [beside(grpc_address)]
+        ends += _parts(settings, core, tracing, local, beside and beside(grpc_address))
         await first(ends, settings.duration_seconds)
 
 
@@ -430,10 +432,24 @@ def listen(purpose: str, address: Address) -> socket.socket:
         ) from None
 
 
+def _grpc_settings(settings: Settings) -> GrpcSettings:
+    """Return the limits of the gRPC listener."""
+    return GrpcSettings(
+        address_connections_limit=settings.grpc_connections,
+        journal_followers_limit=settings.journal_followers,
+    )
+
+
 def _parts(
-    settings: Settings, core: SchedulerLoop, tracing: Tracing | None, local: LocalNode | None
+    settings: Settings,
+    core: SchedulerLoop,
+    tracing: Tracing | None,
+    local: LocalNode | None,
+    beside: Awaitable[None] | None,
 ) -> Iterator[Awaitable[object]]:
-    """Yield what runs beside the service because its options say so."""
+    """Yield what runs beside the service, because its options or its caller say so."""
+    if beside is not None:
+        yield beside
     if tracing is not None:
         yield tracing.keep()
     if settings.demo:

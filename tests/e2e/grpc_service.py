@@ -7,6 +7,7 @@ import queue
 import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
@@ -70,6 +71,8 @@ class Service:
         tracing: Tracing | None = None,
         audit: Audit = no_audit,
         fence: Fence | None = None,
+        journal: Path | None = None,
+        address: str = "127.0.0.1:0",
     ) -> None:
         self._settings = settings
         self._security = security or Security()
@@ -78,6 +81,8 @@ class Service:
         self._tracing = tracing
         self._audit = audit
         self._fence = fence
+        self._journal = journal
+        self._wanted = address
         self.core = SchedulerLoop(
             make_scheduler,
             documents=StoredDocuments(stored or load("")),
@@ -103,9 +108,10 @@ class Service:
             tracing=self._tracing,
             audit=self._audit,
             fence=self._fence,
+            journal=self._journal,
         )
         stop = asyncio.Event()
-        address = await server.start("127.0.0.1:0")
+        address = await server.start(self._wanted)
         self._started.set_result((address, asyncio.get_running_loop(), stop))
         await stop.wait()
         await server.stop(0)

@@ -16,6 +16,7 @@ import pytest
 
 import remuda
 from remuda.client import Admin, Client, ClientError, Security
+from remuda.connection.journal import JournalStream
 from remuda.session.client import SessionClient
 from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb.extension_pb2_grpc import MetricsStub
@@ -95,6 +96,7 @@ EXPECTED: Final[dict[str, list[dict[str, str]]]] = {
         {**OPERATIONS, "target": "/debug/pprof/heap"},
         {**OPERATIONS, **REFUSED, "target": "/debug/pprof/profile", "reason": "HTTP status 400"},
     ],
+    "follow-journal": [{**OPERATIONS, "target": "/remuda.v1.Journal/Follow"}],
     "authenticate": [
         {**REFUSED, "target": "/remuda.v1.Admin/ListPartitions", "from": "127.0.0.1:"},
         {**REFUSED, "target": "/ws/v1/partitions", "from": "127.0.0.1:"},
@@ -173,6 +175,8 @@ def act_as_operators(served: Served) -> None:
         admin.stop_resource_manager("rm", "it misbehaves")
         with pytest.raises(ClientError):
             admin.stop_resource_manager("nobody")
+    with JournalStream(served.grpc, IN_ADMIN, None, print) as stream:
+        wait(lambda: stream.next(1.0) is not None)
     for security in (IN_RM, Security(token=GUESS)):
         with Admin(served.grpc, security=security) as admin, pytest.raises(ClientError):
             admin.partitions()
@@ -233,8 +237,11 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     readers.write_text(ACCESS)
     config.write_text(TWO)
     options = ("--config", str(config), "--no-watch", "--audit-log", str(audit))
+    journal = directory / "journal"
+    journal.mkdir()
+    more = ("--journal", str(journal))
     access_options = ("--grpc-access", str(access), "--rest-access", str(readers))
-    with Served(*FREE_PORTS, *options, *access_options) as served:
+    with Served(*FREE_PORTS, *options, *access_options, *more) as served:
         act_as_resource_managers(served)
         act_in_a_session(served)
         act_as_operators(served)

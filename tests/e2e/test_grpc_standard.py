@@ -26,6 +26,7 @@ SERVICES = [
     "grpc.health.v1.Health",
     "grpc.reflection.v1alpha.ServerReflection",
     "remuda.v1.Admin",
+    "remuda.v1.Journal",
     "remuda.v1.Metrics",
     "remuda.v1.SchedulerExtension",
     "si.v1.Scheduler",

@@ -102,7 +102,7 @@ def test_names_of_options_and_variables_are_shown_whole(command: str) -> None:
     variables = {str(each.envvar) for each in taken if each.envvar}
     assert taken or command in {"config", "context"}  # whose commands have them
     assert ({"-h", "--help"} | options | variables) - words == set()
-    assert bool(variables) is (command in {*CALLING, *OF_CLUSTERS, "serve"})
+    assert bool(variables) is (command in {*CALLING, *OF_CLUSTERS, "serve", "shadow"})
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -20,7 +20,7 @@ from remuda.cli.failures import NotThereError
 from remuda.cli.server import NotReachableError, RefusedError, read_token
 
 if TYPE_CHECKING:
-    from remuda.client import Admin
+    from remuda.client import Admin, Security
 
 DEFAULT_GRPC: Final = "127.0.0.1:9079"
 
@@ -63,13 +63,31 @@ def administrator(
     a one, NotReachableError, RefusedError, NotThereError or RemudaError, with one line each, for
     what goes wrong in a call.
     """
-    from remuda.client import Admin, ClientError, Security  # noqa: PLC0415 - keeps help fast
+    from remuda.client import Admin  # noqa: PLC0415 - keeps help fast
+
+    with failures_told(grpc, wrong=wrong), Admin(grpc, security=security(authorities, token)) as it:
+        yield it
+
+
+def security(authorities: Path | None, token: Path | None) -> Security:
+    """Return what identifies the caller. Raises: UsageError."""
+    from remuda.client import Security  # noqa: PLC0415 - keeps help fast
+
+    return Security(authorities, token="" if token is None else read_token(token))
+
+
+@contextmanager
+def failures_told(grpc: str, *, wrong: str = "") -> Iterator[None]:
+    """Tell in one line what goes wrong in calls.
+
+    ``wrong``: what a refusal begins with that is an error of the user. Raises: as
+    ``administrator``.
+    """
+    from remuda.client import ClientError  # noqa: PLC0415 - keeps help fast
     from remuda.connection.channel import NotAnsweredError  # noqa: PLC0415
 
-    security = Security(authorities, token="" if token is None else read_token(token))
     try:
-        with Admin(grpc, security=security) as admin:
-            yield admin
+        yield
     except NotAnsweredError as error:
         raise NotReachableError(shown(str(error))) from None
     except ClientError as error:

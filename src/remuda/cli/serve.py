@@ -53,6 +53,7 @@ def serve(
     journal: option.Journal = None,
     journal_size: option.JournalSize = 1024,
     journal_age: option.JournalAge = "24h",
+    journal_followers: option.JournalFollowers = 4,
     ldap_settings: option.LdapSettings = None,
     event_dir: option.EventDir = None,
     reservation_delay: option.ReservationDelay = None,
@@ -138,6 +139,7 @@ def serve(
             duration_seconds=seconds,
             record=record,
             journal=_journal(journal, record),
+            journal_followers=journal_followers,
             journal_bounds=JournalBounds(
                 journal_size << 20, parse_seconds("--journal-age", journal_age)
             ),

@@ -148,6 +148,16 @@ JournalAge = Annotated[
         help="How long a segment of the journal is kept, for example 12h.",
     ),
 ]
+JournalFollowers = Annotated[
+    int,
+    typer.Option(
+        metavar="COUNT",
+        envvar="REMUDA_JOURNAL_FOLLOWERS",
+        min=0,
+        max=100,
+        help="How many may follow the journal over gRPC at a time; see 'remuda shadow --of'.",
+    ),
+]
 LdapSettings = Annotated[
     Path | None,
     typer.Option(

@@ -17,7 +17,7 @@ Q = TypeVar("Q")
 A = TypeVar("A")
 
 # A scheduler that was started again is found within seconds, however long it was away.
-_OPTIONS: Final = (
+OPTIONS: Final = (
     ("grpc.max_receive_message_length", 64 * 1024 * 1024),
     ("grpc.max_reconnect_backoff_ms", 2_000),
 )
@@ -28,7 +28,7 @@ class Connection:
 
     def __init__(self, address: str, timeout: float, security: Security | None) -> None:
         self._timeout = timeout
-        self._routes = Routes(address, security or Security(), _OPTIONS)
+        self._routes = Routes(address, security or Security(), OPTIONS)
 
     def close(self) -> None:
         """End the connection."""

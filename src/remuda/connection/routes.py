@@ -41,6 +41,7 @@ class Routes:
         addresses: HOST:PORT, or several with commas between them.
         security: files for TLS, and a token.
         options: of the connections.
+        lively: whether a peer in silence is tried even if there is one address only.
 
     ``several``: whether there is more than one address.
 
@@ -48,11 +49,16 @@ class Routes:
     """
 
     def __init__(
-        self, addresses: str, security: Security, options: Sequence[tuple[str, int]]
+        self,
+        addresses: str,
+        security: Security,
+        options: Sequence[tuple[str, int]],
+        *,
+        lively: bool = False,
     ) -> None:
         self._addresses = [each.strip() for each in addresses.split(",")]
         self.several: Final = len(self._addresses) > 1
-        wanted = (*options, *(_LIVELY if self.several else ()))
+        wanted = (*options, *(_LIVELY if lively or self.several else ()))
         self._channels = [security.channel(each, wanted) for each in self._addresses]
         self._own = security.metadata()
         self._lock = threading.Lock()

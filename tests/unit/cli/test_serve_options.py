@@ -212,6 +212,15 @@ def test_connections_of_one_address(served: list[Settings]) -> None:
     assert (GrpcSettings().connections_limit, CONNECTIONS_LIMIT) == (512, 512)
 
 
+@pytest.mark.remuda_rule("EXT-163")
+def test_who_may_follow_the_journal_at_a_time(served: list[Settings]) -> None:
+    assert CliRunner().invoke(app, ["--journal-followers", "0"]).exit_code == 0
+    assert CliRunner().invoke(app, []).exit_code == 0
+    assert CliRunner().invoke(app, ["--journal-followers", "101"]).exit_code == 2
+    assert [each.journal_followers for each in served] == [0, 4]
+    assert GrpcSettings().journal_followers_limit == 4
+
+
 @pytest.mark.remuda_rule("HLT-21", "KV-6")
 @pytest.mark.parametrize(
     "options, environment, on",

@@ -48,7 +48,11 @@ _CERTIFICATE_NAMES: Final = ("x509_subject_alternative_name", "x509_common_name"
 
 # Probes ask without saying who they are; operators' calls need their role.
 _OPEN: Final = ("/grpc.health.v1.Health/",)
-_FOR_ADMINS: Final = ("/remuda.v1.Admin/", "/remuda.v1.SchedulerExtension/GetStateDump")
+_FOR_ADMINS: Final = (
+    "/remuda.v1.Admin/",
+    "/remuda.v1.Journal/",
+    "/remuda.v1.SchedulerExtension/GetStateDump",
+)
 _FOR_OPERATORS: Final = (
     "/remuda.v1.Admin/ListResourceManagers",
     "/remuda.v1.Admin/ListPartitions",

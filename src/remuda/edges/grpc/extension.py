@@ -19,6 +19,7 @@ from remuda.config.schema import Load
 from remuda.edges.grpc.access import caller
 from remuda.edges.grpc.audited import Deed, recorded
 from remuda.edges.grpc.refusals import Context, RefusalError, abort, one_line, refusing
+from remuda.edges.grpc.streaming import write
 from remuda.edges.grpc.unary import unary
 from remuda.edges.rest.routes.dump import StateDump
 from remuda.runtime.driver import Removed
@@ -175,12 +176,7 @@ async def _send(piece: bytes, context: Context) -> None:
     """Send a piece of a dump. Raises: RefusalError if the client does not take it."""
     for start in range(0, len(piece), _CHUNK_BYTES):
         chunk = ext.StateDumpChunk(data=piece[start : start + _CHUNK_BYTES])
-        try:
-            async with asyncio.timeout(_CHUNK_SECONDS):
-                await context.write(chunk.SerializeToString())
-        except TimeoutError:
-            text = f"the client took nothing of the dump for {_CHUNK_SECONDS} s"
-            raise RefusalError(grpc.StatusCode.DEADLINE_EXCEEDED, text) from None
+        await write(context, chunk, _CHUNK_SECONDS)
 
 
 def counted(removed: Removed) -> ext.UnregisterResponse:

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import grpc
@@ -35,6 +36,8 @@ from remuda.edges.grpc.handler_search import replace_search
 from remuda.edges.grpc.insight import SERVICE as INSIGHT_SERVICE
 from remuda.edges.grpc.insight import InsightService
 from remuda.edges.grpc.intake import Intake
+from remuda.edges.grpc.journal import SERVICE as JOURNAL_SERVICE
+from remuda.edges.grpc.journal import JournalService
 from remuda.edges.grpc.long_messages import UnpackThread
 from remuda.edges.grpc.measurements import Measurements
 from remuda.edges.grpc.metrics import SERVICE as METRICS_SERVICE
@@ -79,6 +82,7 @@ class GrpcServer:
         tracing: what makes spans of calls; None: there are none.
         audit: takes records of what matters for security.
         fence: says whether this process is the active scheduler; None: it is alone.
+        journal: the directory of the journal; None: there is none.
 
     Rules: RM-2, RM-9, RM-11, RM-13, RM-14, RM-15, RM-16, RM-17, chapter 70 section 11, EXT-23,
     EXT-26.
@@ -98,6 +102,7 @@ class GrpcServer:
         tracing: Tracing | None = None,
         audit: Audit = no_audit,
         fence: Fence | None = None,
+        journal: Path | None = None,
     ) -> None:
         self._core = core
         self._fence = fence
@@ -141,9 +146,17 @@ class GrpcServer:
         metrics = MetricsService(
             core, measurements or Measurements(), self._settings.send_bytes_limit
         )
-        services = (extension, admin, metrics, self._session_service)
+        followed = JournalService(journal, chosen.journal_followers_limit)
+        services = (extension, admin, metrics, followed, self._session_service)
         handlers = [service.handlers() for service in services]
-        names = [SERVICE, EXTENSION_SERVICE, ADMIN_SERVICE, SESSION_SERVICE, METRICS_SERVICE]
+        names = [
+            SERVICE,
+            EXTENSION_SERVICE,
+            ADMIN_SERVICE,
+            SESSION_SERVICE,
+            METRICS_SERVICE,
+            JOURNAL_SERVICE,
+        ]
         if insight is not None:
             limit = self._settings.send_bytes_limit
             handlers.append(InsightService(core, insight, limit).handlers())

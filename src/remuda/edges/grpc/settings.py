@@ -11,6 +11,9 @@ from remuda.si.protocol.terms import FEATURES, SessionLimits
 # The default number of connections of one address.
 ADDRESS_CONNECTIONS: Final = 25
 
+# The default number of those who follow the journal at a time.
+JOURNAL_FOLLOWERS: Final = 4
+
 # Calls that may wait until they are looked at.
 _UNSEEN_CALLS: Final = 1_024
 
@@ -52,6 +55,8 @@ class GrpcSettings:
         handshake_seconds: how long the first frame of a session may take (EXT-1).
         predicate_budget_ms: how long an RM may take for a predicate call (EXT-17).
         event_interval_ms: between two batches of events for a session (SI-83).
+        journal_followers_limit: calls that follow the journal at a time; more: RESOURCE_EXHAUSTED
+            (EXT-163).
     """
 
     receive_bytes_limit: int = 64 * 1024 * 1024
@@ -76,6 +81,7 @@ class GrpcSettings:
     handshake_seconds: float = 10.0
     predicate_budget_ms: int = 500
     event_interval_ms: int = 2_000
+    journal_followers_limit: int = JOURNAL_FOLLOWERS
 
 
 def transport_options(settings: GrpcSettings) -> tuple[tuple[str, int], ...]:

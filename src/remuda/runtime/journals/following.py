@@ -6,7 +6,7 @@ of the segment before goes on, if no input is missing between them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias, final
 
@@ -156,9 +156,20 @@ def _first(directory: Path, since: Until | None, wait: Wait) -> SegmentFile:
     """
     while True:
         files = segment_list(directory)
-        index = len(files) - 1 if since is None else since.segment(files)
-        for file in reversed(files[: index + 1]):
-            if file.state is not None or begins_empty(file):
-                return file
+        file = first_segment(files, since)
+        if file is not None:
+            return file
         if not wait():
             raise UsageError(f"{files[0].inputs}: {NO_STATE}")
+
+
+def first_segment(files: Sequence[SegmentFile], since: Until | None) -> SegmentFile | None:
+    """Return the segment from which a moment is reached, None if none is.
+
+    ``since`` None: the latest one whose state is known.
+    """
+    index = len(files) - 1 if since is None else since.segment(files)
+    for file in reversed(files[: index + 1]):
+        if file.state is not None or begins_empty(file):
+            return file
+    return None

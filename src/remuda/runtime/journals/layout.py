@@ -76,6 +76,14 @@ def name_of(first: int, began_ns: int) -> str:
     return f"{first:015d}-{began}"
 
 
+def ending(name: str) -> str:
+    """Return what the name of a segment or of its state ends with, "" if it is neither."""
+    for end in (INPUTS, STATE):
+        if name.endswith(end) and _NAME.fullmatch(name.removesuffix(end)):
+            return end
+    return ""
+
+
 def _seconds(text: str) -> int:
     """Return the Unix time of a name, 0 if that is none."""
     try:

@@ -1809,6 +1809,79 @@ class SetLogLevelResponse(_message.Message):
 Global___SetLogLevelResponse: _TypeAlias = SetLogLevelResponse  # noqa: Y015
 
 @_typing.final
+class FollowJournalRequest(_message.Message):
+    """Nothing set: the latest segment with a state."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEGMENT_FIELD_NUMBER: _builtins.int
+    OFFSET_FIELD_NUMBER: _builtins.int
+    SINCE_INPUT_FIELD_NUMBER: _builtins.int
+    SINCE_UNIX_NANO_FIELD_NUMBER: _builtins.int
+    segment: _builtins.str
+    """go on in this file, after a call that broke off"""
+    offset: _builtins.int
+    """bytes of it that are known"""
+    since_input: _builtins.int
+    """the segment with the input of this number"""
+    since_unix_nano: _builtins.int
+    """the segment with this moment"""
+    def __init__(
+        self,
+        *,
+        segment: _builtins.str = ...,
+        offset: _builtins.int = ...,
+        since_input: _builtins.int | None = ...,
+        since_unix_nano: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_since_input", b"_since_input", "_since_unix_nano", b"_since_unix_nano", "since_input", b"since_input", "since_unix_nano", b"since_unix_nano"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_since_input", b"_since_input", "_since_unix_nano", b"_since_unix_nano", "offset", b"offset", "segment", b"segment", "since_input", b"since_input", "since_unix_nano", b"since_unix_nano"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__since_input: _TypeAlias = _typing.Literal["since_input"]  # noqa: Y015
+    _WhichOneofArgType__since_input: _TypeAlias = _typing.Literal["_since_input", b"_since_input"]  # noqa: Y015
+    _WhichOneofReturnType__since_unix_nano: _TypeAlias = _typing.Literal["since_unix_nano"]  # noqa: Y015
+    _WhichOneofArgType__since_unix_nano: _TypeAlias = _typing.Literal["_since_unix_nano", b"_since_unix_nano"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__since_input) -> _WhichOneofReturnType__since_input | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__since_unix_nano) -> _WhichOneofReturnType__since_unix_nano | None: ...
+
+Global___FollowJournalRequest: _TypeAlias = FollowJournalRequest  # noqa: Y015
+
+@_typing.final
+class JournalPiece(_message.Message):
+    """Bytes of a file, in order and without a gap. An empty name: all that is there now was sent."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FILE_FIELD_NUMBER: _builtins.int
+    OFFSET_FIELD_NUMBER: _builtins.int
+    DATA_FIELD_NUMBER: _builtins.int
+    WHOLE_FIELD_NUMBER: _builtins.int
+    file: _builtins.str
+    offset: _builtins.int
+    """of the first byte"""
+    data: _builtins.bytes
+    whole: _builtins.bool
+    """of a state: these were the last bytes"""
+    def __init__(
+        self,
+        *,
+        file: _builtins.str = ...,
+        offset: _builtins.int = ...,
+        data: _builtins.bytes = ...,
+        whole: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["data", b"data", "file", b"file", "offset", b"offset", "whole", b"whole"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___JournalPiece: _TypeAlias = JournalPiece  # noqa: Y015
+
+@_typing.final
 class SampleFilter(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 

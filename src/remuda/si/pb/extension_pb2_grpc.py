@@ -702,6 +702,89 @@ class Admin:
             _registered_method=True)
 
 
+class JournalStub:
+    """================================================================ journal
+
+    The journal of the scheduler as it grows, for those who repeat it elsewhere; nothing changes it.
+    """
+
+    def __init__(self, channel):
+        """Constructor.
+
+        Args:
+            channel: A grpc.Channel.
+        """
+        self.Follow = channel.unary_stream(
+                '/remuda.v1.Journal/Follow',
+                request_serializer=remuda_dot_si_dot_pb_dot_extension__pb2.FollowJournalRequest.SerializeToString,
+                response_deserializer=remuda_dot_si_dot_pb_dot_extension__pb2.JournalPiece.FromString,
+                _registered_method=True)
+
+
+class JournalServicer:
+    """================================================================ journal
+
+    The journal of the scheduler as it grows, for those who repeat it elsewhere; nothing changes it.
+    """
+
+    def Follow(self, request, context):
+        """First the state with which a segment begins, if it has one, then the bytes of the segment and
+        of those after it, as they come.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+
+def add_JournalServicer_to_server(servicer, server):
+    rpc_method_handlers = {
+            'Follow': grpc.unary_stream_rpc_method_handler(
+                    servicer.Follow,
+                    request_deserializer=remuda_dot_si_dot_pb_dot_extension__pb2.FollowJournalRequest.FromString,
+                    response_serializer=remuda_dot_si_dot_pb_dot_extension__pb2.JournalPiece.SerializeToString,
+            ),
+    }
+    generic_handler = grpc.method_handlers_generic_handler(
+            'remuda.v1.Journal', rpc_method_handlers)
+    server.add_generic_rpc_handlers((generic_handler,))
+    server.add_registered_method_handlers('remuda.v1.Journal', rpc_method_handlers)
+
+
+ # This class is part of an EXPERIMENTAL API.
+class Journal:
+    """================================================================ journal
+
+    The journal of the scheduler as it grows, for those who repeat it elsewhere; nothing changes it.
+    """
+
+    @staticmethod
+    def Follow(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/remuda.v1.Journal/Follow',
+            remuda_dot_si_dot_pb_dot_extension__pb2.FollowJournalRequest.SerializeToString,
+            remuda_dot_si_dot_pb_dot_extension__pb2.JournalPiece.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+
 class MetricsStub:
     """================================================================ metrics
 

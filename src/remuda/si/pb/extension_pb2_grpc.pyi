@@ -235,6 +235,52 @@ class AdminServicer(metaclass=_abc_1.ABCMeta):
 
 def add_AdminServicer_to_server(servicer: AdminServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
 
+class JournalStub:
+    """================================================================ journal
+
+    The journal of the scheduler as it grows, for those who repeat it elsewhere; nothing changes it.
+    """
+
+    @_typing.overload
+    def __new__(cls, channel: _grpc.Channel) -> _Self: ...
+    @_typing.overload
+    def __new__(cls, channel: _aio.Channel) -> JournalAsyncStub: ...
+    Follow: _grpc.UnaryStreamMultiCallable[_extension_pb2.FollowJournalRequest, _extension_pb2.JournalPiece]
+    """First the state with which a segment begins, if it has one, then the bytes of the segment and
+    of those after it, as they come.
+    """
+
+@_typing.type_check_only
+class JournalAsyncStub(JournalStub):
+    """================================================================ journal
+
+    The journal of the scheduler as it grows, for those who repeat it elsewhere; nothing changes it.
+    """
+
+    def __init__(self, channel: _aio.Channel) -> None: ...
+    Follow: _aio.UnaryStreamMultiCallable[_extension_pb2.FollowJournalRequest, _extension_pb2.JournalPiece]  # type: ignore[assignment]
+    """First the state with which a segment begins, if it has one, then the bytes of the segment and
+    of those after it, as they come.
+    """
+
+class JournalServicer(metaclass=_abc_1.ABCMeta):
+    """================================================================ journal
+
+    The journal of the scheduler as it grows, for those who repeat it elsewhere; nothing changes it.
+    """
+
+    @_abc_1.abstractmethod
+    def Follow(
+        self,
+        request: _extension_pb2.FollowJournalRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_extension_pb2.JournalPiece], _abc.AsyncIterator[_extension_pb2.JournalPiece]]:
+        """First the state with which a segment begins, if it has one, then the bytes of the segment and
+        of those after it, as they come.
+        """
+
+def add_JournalServicer_to_server(servicer: JournalServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
+
 class MetricsStub:
     """================================================================ metrics"""
 

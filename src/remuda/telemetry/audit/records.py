@@ -33,6 +33,7 @@ CHANGE_STATE: Final = "change-state"
 SET_LOG_LEVEL: Final = "set-log-level"
 READ_STATE_DUMP: Final = "read-state-dump"
 READ_DEBUG: Final = "read-debug"
+FOLLOW_JOURNAL: Final = "follow-journal"
 AUTHENTICATE: Final = "authenticate"
 AUTHORIZE: Final = "authorize"
 LOCK_OUT: Final = "lock-out"
@@ -55,6 +56,7 @@ DEEDS: Final[Mapping[str, str]] = {
     SET_LOG_LEVEL: "the level of a logger was changed",
     READ_STATE_DUMP: "a state dump was read",
     READ_DEBUG: "stacks, a profile or memory were looked at",
+    FOLLOW_JOURNAL: "somebody began to follow the journal",
     AUTHENTICATE: "a caller could not prove its identity",
     AUTHORIZE: "a known caller asked for something that its identity may not do",
     LOCK_OUT: "an address is refused for a while, because too many wrong tokens came from it",

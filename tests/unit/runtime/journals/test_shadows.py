@@ -10,6 +10,7 @@ from remuda.base.errors import ConfigError, UsageError
 from remuda.config.load import load_configuration
 from remuda.insight.shadow.differences import Difference
 from remuda.insight.shadow.twin import Trial
+from remuda.runtime.journals.following import Follower
 from remuda.runtime.journals.past import Until
 from remuda.runtime.journals.shadows import Shadow
 from tests.unit.runtime.journals.written import QUEUES, journal_of, started, work
@@ -30,8 +31,8 @@ def shadow_of(
     """A shadow that has followed a journal to its end."""
     told: list[Difference] = []
     trial = Trial(load_configuration(text), rm)
-    shadow = Shadow(directory, trial, since=since, wait=at_once, tell=told.append)
-    shadow.run()
+    shadow = Shadow(directory, trial, told.append)
+    shadow.run(Follower(directory, since, at_once).read())
     return shadow, told
 
 
@@ -100,8 +101,8 @@ def test_it_follows_a_journal_that_grows(tmp_path: Path) -> None:
     wait(lambda: any(tmp_path.glob("*.jsonl")))
     trial = Trial(load_configuration(QUEUES))
     told: list[Difference] = []
-    shadow = Shadow(tmp_path, trial, since=OLDEST, wait=more, tell=told.append)
-    shadow.run()
+    shadow = Shadow(tmp_path, trial, told.append)
+    shadow.run(Follower(tmp_path, OLDEST, more).read())
     assert told == []
     assert shadow.result().decisions == 60
     assert shadow.result().starts == 1
