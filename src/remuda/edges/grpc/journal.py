@@ -33,7 +33,7 @@ _REQUEST_BYTES: Final = 1_024
 
 # How often the files are looked at for more. A piece is followed by a pause, so that the largest
 # journal does not keep the event loop and the core from their work.
-_POLL_SECONDS: Final = 0.25
+_POLL_SECONDS: Final = 0.5
 _PAUSE_SECONDS: Final = 0.005
 
 # How long a client may take nothing, and how long a segment is waited for that has a state.
@@ -48,13 +48,15 @@ class JournalService:
         directory: of the journal; None: there is none.
         followers_limit: calls at a time.
 
+    ``followers``: the calls at present.
+
     Implements: EXT-163.
     """
 
     def __init__(self, directory: Path | None, followers_limit: int) -> None:
         self._directory = directory
         self._followers_limit = followers_limit
-        self._followers = 0
+        self.followers = 0
 
     def handlers(self) -> grpc.GenericRpcHandler:
         """Return the handlers of the service."""
@@ -82,16 +84,14 @@ class JournalService:
     @contextmanager
     def _counted(self) -> Iterator[None]:
         """Count a follower while it follows. Raises: RefusalError for one too many."""
-        if self._followers >= self._followers_limit:
-            text = (
-                f"{self._followers} follow the journal, which is the limit; end one of them first"
-            )
+        if self.followers >= self._followers_limit:
+            text = f"{self.followers} follow the journal, which is the limit; end one of them first"
             raise RefusalError(grpc.StatusCode.RESOURCE_EXHAUSTED, text)
-        self._followers += 1
+        self.followers += 1
         try:
             yield
         finally:
-            self._followers -= 1
+            self.followers -= 1
 
 
 async def _send(feed: Feed, context: Context) -> None:
