@@ -20,7 +20,7 @@ from remuda.si.pb import extension_pb2 as ext
 from remuda.si.pb.extension_pb2_grpc import JournalStub
 from remuda.telemetry.audit.records import Record
 from tests.e2e.grpc_service import SECONDS, Service
-from tests.e2e.test_grpc_security import ADMIN_TOKEN, BY_TOKEN, TOKEN
+from tests.e2e.test_grpc_security import ADMIN_TOKEN, BY_TOKEN, FOR_CLIENT, TOKEN, tls
 from tests.unit.runtime.journals.written import journal_of
 from tests.waiting import wait
 
@@ -166,6 +166,19 @@ def test_only_an_administrator_may_follow_and_the_audit_log_has_it(tmp_path: Pat
             assert received(stream)
     done = [each for each in records if each.what == "follow-journal"]
     assert [(each.who, each.outcome) for each in done] == [("operations", "done")]
+
+
+@pytest.mark.remuda_rule("EXT-166")
+def test_a_journal_is_followed_over_tls(tmp_path: Path) -> None:
+    journal_of(tmp_path)
+    with Service(security=read_security(tls(), None), journal=tmp_path) as service:
+        with JournalStream(service.address, FOR_CLIENT, None, silent) as stream:
+            assert received(stream)
+        with (
+            JournalStream(service.address, NOBODY, None, silent) as stream,
+            pytest.raises(NotAnsweredError),
+        ):
+            received(stream)
 
 
 @pytest.mark.remuda_rule("EXT-164")

@@ -7,16 +7,16 @@ from remuda.core.messages.queries import ApplicationsQuery
 from remuda.core.scheduler import Scheduler
 
 
-def applications(scheduler: Scheduler) -> list[ApplicationView]:
-    """The live applications."""
-    found = scheduler.view(ApplicationsQuery("default", "", "rm"))
+def applications(scheduler: Scheduler, rm: str = "rm") -> list[ApplicationView]:
+    """The live applications of a resource manager."""
+    found = scheduler.view(ApplicationsQuery("default", "", rm))
     assert isinstance(found, tuple)
     return [view for view in found if isinstance(view, ApplicationView)]
 
 
-def allocations(scheduler: Scheduler) -> list[AllocationView]:
+def allocations(scheduler: Scheduler, rm: str = "rm") -> list[AllocationView]:
     """All allocations of live applications."""
-    return [allocation for view in applications(scheduler) for allocation in view.allocations]
+    return [allocation for view in applications(scheduler, rm) for allocation in view.allocations]
 
 
 def waiting(scheduler: Scheduler) -> set[tuple[str, str]]:
@@ -42,6 +42,6 @@ def reserved(scheduler: Scheduler) -> int:
     return sum(len(r.reservations) for view in applications(scheduler) for r in view.requests)
 
 
-def state_of(scheduler: Scheduler) -> list[str]:
+def state_of(scheduler: Scheduler, rm: str = "rm") -> list[str]:
     """Everything that the views show of applications, with their asks and allocations."""
-    return [repr(view) for view in applications(scheduler)]
+    return [repr(view) for view in applications(scheduler, rm)]

@@ -6,11 +6,14 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from remuda.config.process_limits import DEFAULT_LIMITS
 from remuda.config.schema import Configuration
 from remuda.core.messages import commands as c
 from remuda.core.messages import effects as e
+from remuda.core.messages.application_views import AllocationView
+from remuda.core.ports import NodesAnswer, NodesQuestion, Predicates, always_true
 from remuda.core.scheduler import Scheduler
 from remuda.insight.shadow.differences import Difference, ShadowResult
 from remuda.insight.shadow.twin import Told, Trial, Twin
@@ -20,6 +23,9 @@ from tests.unit.core.door import SECOND, START, leaf, parent, partition
 RM = "rm"
 LEAVES = ("root.p.a", "root.p.b", "root.c")
 DELAY_NS = 2 * SECOND
+# An order to end an allocation, and who got it.
+Order: TypeAlias = tuple[str, e.ReleasedAllocation]
+
 NEVER_ENDED = (c.STOPPED_BY_RM, c.UNKNOWN_TERMINATION_TYPE)
 
 
@@ -49,9 +55,13 @@ class Primary:
     now: int = START
     number: int = 0
     told: list[Difference] = field(default_factory=list)
-    orders: list[e.ReleasedAllocation] = field(default_factory=list)
+    orders: list[Order] = field(default_factory=list)
     ordered: Counter[str] = field(default_factory=Counter)
     made: dict[tuple[str, str], list[tuple[str, int]]] = field(default_factory=dict)
+    rms: tuple[str, ...] = (RM,)
+    predicates: Predicates = always_true
+    answered: list[tuple[NodesQuestion, NodesAnswer]] = field(default_factory=list)
+    refused: set[tuple[str, str]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.twin = None if self.trial is None else Twin(self.trial, self.told.append)
@@ -59,24 +69,29 @@ class Primary:
 
     def begin(self) -> None:
         """A new process."""
-        self.scheduler = Scheduler(reservation_delay_ns=DELAY_NS)
+        self.scheduler = Scheduler(self._ask, reservation_delay_ns=DELAY_NS)
         self.orders.clear()
         if self.twin is not None:
             self.twin.start(self.scheduler, DELAY_NS, DEFAULT_LIMITS, self.now)
-        self.send(c.RegisterResourceManager(RM, self.config))
+        for rm in self.rms:
+            self.send(c.RegisterResourceManager(rm, self.config))
+            if self.predicates is not always_true:
+                self.send(c.BindPredicates(rm, predicates=True))
 
     def send(self, command: c.Command) -> list[e.Effect]:
         """One command."""
         self._before()
         effects = self.scheduler.handle(command, self.now)
-        self._after(Told(self.number, self.now, command), effects)
+        told = Told(self.number, self.now, command, answered=tuple(self.answered))
+        self._after(told, effects)
         return effects
 
     def step(self, limit: int) -> list[e.Effect]:
         """One step."""
         self._before()
         effects = self.scheduler.step(self.now, limit)
-        self._after(Told(self.number, self.now, limit=limit), effects)
+        told = Told(self.number, self.now, limit=limit, answered=tuple(self.answered))
+        self._after(told, effects)
         return effects
 
     def rest(self) -> None:
@@ -102,8 +117,9 @@ class Primary:
             self.confirm(self.orders.pop(0))
             self.rest()
 
-    def confirm(self, order: e.ReleasedAllocation) -> None:
+    def confirm(self, given: Order) -> None:
         """End an allocation as ordered."""
+        rm, order = given
         release = c.AllocationRelease(
             order.application_id,
             order.allocation_id,
@@ -111,15 +127,24 @@ class Primary:
             order.partition,
             order.termination_type,
         )
-        self.send(c.UpdateAllocations(RM, releases=(release,)))
+        self.send(c.UpdateAllocations(rm, releases=(release,)))
 
     def result(self) -> ShadowResult:
         """What the shadow found."""
         assert self.twin is not None
         return self.twin.result()
 
+    def _ask(self, question: NodesQuestion) -> NodesAnswer:
+        answer = self.predicates(question)
+        self.answered.append((question, answer))
+        if question.allocate:
+            nodes = question.node_ids[: len(answer.refusals)]
+            self.refused |= {(subject_of(question), node) for node in nodes}
+        return answer
+
     def _before(self) -> None:
         self.number += 1
+        self.answered.clear()
         if self.twin is not None:
             self.twin.before(self.now)
 
@@ -127,7 +152,7 @@ class Primary:
         for effect in effects:
             if isinstance(effect, e.AllocationsReleased):
                 new = [each for each in effect.released if each.termination_type not in NEVER_ENDED]
-                self.orders += new
+                self.orders += [(effect.rm_id, each) for each in new]
                 self.ordered.update([str(each.termination_type) for each in new])
             elif isinstance(effect, e.AllocationNew):
                 key = (effect.ask.application_id, effect.ask.allocation_key)
@@ -136,12 +161,20 @@ class Primary:
             self.twin.after(told, effects)
 
 
+def subject_of(asked: NodesQuestion | c.Ask) -> str:
+    """What a verdict on a node is about: the predicate class of an ask, or the ask itself."""
+    return asked.equivalence or asked.allocation_key
+
+
 class Life:
     """What happens to a primary: nodes, applications, gangs, asks, ends, orders, restarts."""
 
-    def __init__(self, seed: int, primary: Primary) -> None:
+    def __init__(self, seed: int, primary: Primary, rm: str = RM, classes: int = 0) -> None:
         self.dice = random.Random(seed)
         self.primary = primary
+        self.rm = rm
+        self.classes = classes
+        self.subjects: dict[str, str] = {}
         self.names = 0
         self.nodes: dict[str, dict[str, int]] = {}
         self.apps: dict[str, str] = {}
@@ -175,7 +208,7 @@ class Life:
         name = self.name("app")
         self.apps[name] = self.dice.choice(LEAVES)
         new = c.NewApplication(name, self.apps[name], user="ann", groups=("staff",))
-        self.primary.send(c.UpdateApplications(RM, (new,)))
+        self.primary.send(c.UpdateApplications(self.rm, (new,)))
 
     def gang(self) -> None:
         name, count, size = self.name("gang"), self.dice.randint(2, 4), {"vcore": 2}
@@ -189,22 +222,22 @@ class Life:
             placeholder_ask={"vcore": 2 * count},
             gang_scheduling_style=self.dice.choice(("Soft", "Hard")),
         )
-        self.primary.send(c.UpdateApplications(RM, (new,)))
+        self.primary.send(c.UpdateApplications(self.rm, (new,)))
         asks = [
             c.Ask(name, f"{name}-place{n}", size, task_group="g", placeholder=True)
             for n in range(count)
         ]
-        self.primary.send(c.UpdateAllocations(RM, asks=tuple(asks)))
+        self.primary.send(c.UpdateAllocations(self.rm, asks=tuple(asks)))
 
     def ask(self) -> None:
         app = self.dice.choice([*self.apps, "nobody"])
         asks = tuple([self.some_ask(app) for _ in range(self.dice.randint(1, 8))])
-        self.primary.send(c.UpdateAllocations(RM, asks=asks))
+        self.primary.send(c.UpdateAllocations(self.rm, asks=asks))
 
     def some_ask(self, app: str) -> c.Ask:
         """An ask of an application, as a member of its gang if it has one."""
         gang = app.startswith("gang")
-        return c.Ask(
+        ask = c.Ask(
             app,
             self.name("k"),
             {"vcore": 2 if gang else self.dice.choice((1, 2, 3, 9))},
@@ -212,23 +245,26 @@ class Life:
             priority=self.dice.randint(0, 2),
             task_group="g" if gang else "",
             allow_preempt_other=self.dice.random() < 0.6,
+            equivalence=f"class {self.names % self.classes}" if self.classes else "",
         )
+        self.subjects[ask.allocation_key] = subject_of(ask)
+        return ask
 
     def end(self) -> None:
         """The work of an ask ends: what runs of it, and what waits."""
         found = [
             (each.application_id, each.allocation_key, each.allocation_id)
-            for each in allocations(self.primary.scheduler)
+            for each in allocations(self.primary.scheduler, self.rm)
         ]
         if found and self.dice.random() < 0.8:
             releases = [
                 c.AllocationRelease(app, self.dice.choice((identity, "")), key)
                 for app, key, identity in self.dice.sample(found, min(len(found), 8))
             ]
-            self.primary.send(c.UpdateAllocations(RM, releases=tuple(releases)))
+            self.primary.send(c.UpdateAllocations(self.rm, releases=tuple(releases)))
         elif self.apps:
             drop = c.AskRelease(self.dice.choice(list(self.apps)), f"k{self.dice.randint(1, 99)}")
-            self.primary.send(c.UpdateAllocations(RM, ask_releases=(drop,)))
+            self.primary.send(c.UpdateAllocations(self.rm, ask_releases=(drop,)))
 
     def confirm(self) -> None:
         orders = self.primary.orders
@@ -238,14 +274,14 @@ class Life:
     def node(self) -> None:
         name, size = self.name("n"), {"vcore": self.dice.randint(15, 30)}
         self.nodes[name] = size
-        self.primary.send(c.UpdateNodes(RM, (c.NodeUpdate(name, c.CREATE, size),)))
+        self.primary.send(c.UpdateNodes(self.rm, (c.NodeUpdate(name, c.CREATE, size),)))
 
     def change_node(self) -> None:
         actions = [c.DRAIN_NODE, c.DRAIN_TO_SCHEDULABLE]
         if len(self.nodes) >= 3:
             actions.append(c.DECOMISSION)
         name, action = self.dice.choice(list(self.nodes)), self.dice.choice(actions)
-        self.primary.send(c.UpdateNodes(RM, (c.NodeUpdate(name, action),)))
+        self.primary.send(c.UpdateNodes(self.rm, (c.NodeUpdate(name, action),)))
         if action == c.DECOMISSION:
             del self.nodes[name]
 
@@ -254,7 +290,7 @@ class Life:
             name = self.dice.choice(list(self.apps))
             del self.apps[name]
             removal = c.ApplicationRemoval(name)
-            self.primary.send(c.UpdateApplications(RM, remove=(removal,)))
+            self.primary.send(c.UpdateApplications(self.rm, remove=(removal,)))
 
     def wait(self) -> None:
         self.primary.now += self.dice.choice((1, SECOND, 3 * SECOND, 70 * SECOND))
@@ -262,13 +298,18 @@ class Life:
     def restart(self) -> None:
         """A new process: applications, then nodes with what runs on them; asks are forgotten."""
         primary = self.primary
-        held = allocations(primary.scheduler)
+        held = allocations(primary.scheduler, self.rm)
         primary.begin()
+        self.report(held)
+
+    def report(self, held: Sequence[AllocationView]) -> None:
+        """Tell a new process what there is."""
+        primary = self.primary
         new = [
             c.NewApplication(name, queue, user="ann", groups=("staff",))
             for name, queue in self.apps.items()
         ]
-        primary.send(c.UpdateApplications(RM, tuple(new)))
+        primary.send(c.UpdateApplications(self.rm, tuple(new)))
         for name, size in self.nodes.items():
             existing = tuple(
                 [
@@ -280,4 +321,4 @@ class Life:
                 ]
             )
             update = c.NodeUpdate(name, c.CREATE, size, existing=existing)
-            primary.send(c.UpdateNodes(RM, (update,)))
+            primary.send(c.UpdateNodes(self.rm, (update,)))

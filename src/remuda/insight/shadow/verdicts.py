@@ -19,7 +19,8 @@ from remuda.core.ports import (
     one_by_one,
 )
 
-Answered: TypeAlias = tuple[NodesQuestion | PreemptionQuestion, NodesAnswer | PreemptionAnswer]
+_Answer: TypeAlias = NodesAnswer | PreemptionAnswer
+Answered: TypeAlias = tuple[NodesQuestion | PreemptionQuestion, _Answer]
 
 # RM, predicate class or else application and key, whether it is to run there, node.
 _Subject: TypeAlias = tuple[str, str, str, bool, str]
@@ -56,17 +57,29 @@ class Verdicts:
 
     def __call__(self, question: NodesQuestion) -> NodesAnswer:
         """Return the answer that the primary got, or one from what is known of each node."""
-        for asked, answer in self._given:
-            if asked == question and isinstance(answer, NodesAnswer):
-                return answer
+        answer = self._given_to(question)
+        if isinstance(answer, NodesAnswer):
+            return answer
         return one_by_one(question, lambda node: self._refusals.get(_subject(question, node), ""))
 
     def about_victims(self, question: PreemptionQuestion) -> PreemptionAnswer:
         """Return the answer that the primary got, or that the first node will do."""
-        for asked, answer in self._given:
-            if asked == question and isinstance(answer, PreemptionAnswer):
-                return answer
+        answer = self._given_to(question)
+        if isinstance(answer, PreemptionAnswer):
+            return answer
         return first_will_do(question)
+
+    def _given_to(self, question: NodesQuestion | PreemptionQuestion) -> _Answer | None:
+        """Return what the primary got, None if it did not ask this.
+
+        A ticket is for one question: the primary may ask the same again during one input.
+        """
+        for index, (asked, answer) in enumerate(self._given):
+            if asked == question:
+                if answer.ticket:
+                    del self._given[index]
+                return answer
+        return None
 
     def _learn(self, question: NodesQuestion, answer: NodesAnswer) -> None:
         if answer.ticket:
