@@ -121,7 +121,7 @@ rules: setup ## per chapter of docs/spec: how many rules have a passing test
 
 long: setup ## the large random runs, of which `make test` holds a slice; other seeds each day
 	@REMUDA_ROTATION=$${REMUDA_ROTATION:-$$(( $$(date +%s) / 86400 ))} \
-	  $(BIN)/python -m pytest -m long -n auto --dist worksteal
+	  $(BIN)/python -m pytest -m long -n auto --dist worksteal -o faulthandler_timeout=0
 
 bench: setup ## measure allocations per second on the shapes of docs/benchmarks.md
 	@$(BIN)/remuda bench

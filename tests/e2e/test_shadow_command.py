@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from signal import SIGINT, SIGKILL
+from signal import SIGINT, SIGKILL, SIGTERM
 from typing import Any
 
 import grpc
@@ -189,7 +189,12 @@ def test_only_an_administrator_may_shadow(journal: Path) -> None:
         assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_one_too_many_is_refused(journal: Path) -> None:
+def test_one_too_many_is_refused_and_one_that_ends_leaves_room_and_no_files(
+    journal: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copies = journal.parent / "copies"
+    copies.mkdir()
+    monkeypatch.setenv("TMPDIR", str(copies))
     lower = str(journal.parent / "lower.yaml")
     with served(journal, "--journal-followers", "1") as scheduler:
         options = ("shadow", "--of", scheduler.grpc, "--config", lower)
@@ -200,9 +205,11 @@ def test_one_too_many_is_refused(journal: Path) -> None:
             assert (done.returncode, done.stdout) == (1, "")
             assert "1 follow the journal, which is the limit; end one of them first" in done.stderr
             assert done.stderr.count("\n") == 1
-            process.send_signal(SIGINT)
+            assert list(copies.iterdir())
+            process.send_signal(SIGTERM)
             line_with(process, '"summary"')
             assert process.wait(60) == 0
+            assert not list(copies.iterdir())
         wait(lambda: run_remuda(*options, "--once").returncode == 0)
 
 

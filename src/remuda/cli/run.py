@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final
 
 import typer
@@ -16,6 +13,7 @@ from remuda.cli import local_submitting as option
 from remuda.cli.local_answers import WAITING, CommandSeen, Printer
 from remuda.cli.local_door import FAILED, LocalDirOption, LocalNode
 from remuda.cli.server import AuthorityOption, ContextOption, ServerOption, TokenOption
+from remuda.cli.signals import sigterm_interrupts
 
 EXAMPLES: Final = """
 Examples:
@@ -61,7 +59,7 @@ def run(
     node = LocalNode(server, context, token_file, server_ca, local_dir)
     content = option.submission(program, cpus, memory, gpus, gang, queue, name, priority)
     try:
-        with _signals():
+        with sigterm_interrupts():
             ended = _followed(node, node.submit(content))
     except UsageError:
         raise
@@ -105,17 +103,3 @@ def _followed(node: LocalNode, command: CommandSeen) -> CommandSeen:
             # Nobody reads what it writes any more.
             node.cancel(command.id)
             raise
-
-
-@contextmanager
-def _signals() -> Iterator[None]:
-    """Let SIGTERM do what Ctrl-C does."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -29,6 +29,7 @@ from remuda.cli.administering import (
     security,
 )
 from remuda.cli.server import NotReachableError
+from remuda.cli.signals import sigterm_interrupts
 
 if TYPE_CHECKING:
     from remuda.client import Security
@@ -161,11 +162,12 @@ def shadow(
     found = Shadow(journal or shown(of), trial, screen.tell)
     screen.watch(found)
     try:
-        if journal is not None:
-            found.run(Follower(journal, begin, screen.wait).read())
-        else:
-            with _inputs(of, security(grpc_ca, token_file), begin, screen) as inputs:
-                found.run(inputs)
+        with sigterm_interrupts():
+            if journal is not None:
+                found.run(Follower(journal, begin, screen.wait).read())
+            else:
+                with _inputs(of, security(grpc_ca, token_file), begin, screen) as inputs:
+                    found.run(inputs)
     except KeyboardInterrupt:
         screen.close()
     found.require_applied()
