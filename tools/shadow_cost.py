@@ -25,7 +25,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from signal import SIGINT
+from signal import SIGTERM
 from statistics import median
 from typing import Final
 
@@ -95,7 +95,7 @@ def run(work: list[Command], rate: float, *, shadowed: bool) -> Cost:
                     assert process.stdout is not None
                     difference = json.loads(process.stdout.readline())
                     behind = time.monotonic() - begin
-                    process.send_signal(SIGINT)
+                    process.send_signal(SIGTERM)
                     summary = json.loads(process.stdout.readline())
                 if (difference["application_id"], summary["differences"]) != (_LAST, 1):
                     raise SystemExit(f"the shadow found differences: {summary['counts']}")

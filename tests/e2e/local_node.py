@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,14 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.serving import FREE_PORTS, PARTITION, Served, environment, run_remuda
+from tests.e2e.signals import heed_signals
 from tests.waiting import wait
 
 # A part of a core, so that several tasks run on the smallest machine.
 SMALL = ("--cpus", "100m")
-
-
-def _heed_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class Node:
@@ -46,8 +42,7 @@ class Node:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            # Shells let what they start in the background ignore it, these tests perhaps, too.
-            preexec_fn=_heed_interrupts,  # noqa: PLW1509 - it only sets what a signal does
+            preexec_fn=heed_signals,  # noqa: PLW1509 - it only sets what a signal does
         )
 
     def submit(self, *arguments: str) -> str:

@@ -17,6 +17,7 @@ import grpc
 import pytest
 
 from tests.e2e.serving import FREE_PORTS, Served, environment, run_remuda
+from tests.e2e.signals import heed_signals
 from tests.waiting import wait
 
 
@@ -175,11 +176,6 @@ def _last_line(*arguments: str) -> str:
     return ended.stderr.splitlines()[-1]
 
 
-def heed_interrupts() -> None:
-    """End on SIGINT, even if the tests run in the background of a shell, where it is ignored."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def test_an_interrupted_run_ends_at_once(served: Served) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "remuda", "conformance", "--grpc", served.grpc],
@@ -187,7 +183,7 @@ def test_an_interrupted_run_ends_at_once(served: Served) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=heed_interrupts,  # noqa: PLW1509 - it only sets a signal's handler
+        preexec_fn=heed_signals,  # noqa: PLW1509 - it only sets what signals do
     )
     with process:
         wait(lambda: bool(served.client.get("/ws/v1/partitions").json()))

@@ -21,6 +21,7 @@ from remuda.client import Client
 from remuda.client import Security as ClientSecurity
 from remuda.si.pb import si_pb2 as si
 from tests.e2e.serving import FREE_PORTS, Served, environment, run_remuda
+from tests.e2e.signals import heed_signals
 from tests.unit.runtime.journals.written import QUEUES
 from tests.waiting import wait
 
@@ -121,6 +122,7 @@ def running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        preexec_fn=heed_signals,  # noqa: PLW1509 - it only sets what signals do
     )
     assert process.stdout is not None
     with process, process.stdout:

@@ -20,6 +20,7 @@ import pytest
 
 from remuda.cli.viewing.kinds import KINDS
 from tests.e2e.serving import FREE_PORTS, PARTITION, Served, environment, run_remuda
+from tests.e2e.signals import heed_signals
 from tests.waiting import wait
 
 
@@ -99,12 +100,6 @@ def test_events_follow_a_scheduler_that_is_started_again() -> None:
         follower.kill()
 
 
-def _heed_signals() -> None:
-    """Let signals do what they do, though whoever runs the tests may have them ignored."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP):
-        signal.signal(number, signal.SIG_DFL)
-
-
 class Terminal:
     """``remuda top`` on a terminal of our own."""
 
@@ -117,7 +112,7 @@ class Terminal:
             stdin=its,
             stdout=its,
             stderr=its,
-            preexec_fn=_heed_signals,  # noqa: PLW1509 - it only sets what signals do
+            preexec_fn=heed_signals,  # noqa: PLW1509 - it only sets what signals do
         )
         # It stays open, so the terminal can be looked at after the end of the process.
         self._its = its

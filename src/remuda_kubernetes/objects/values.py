@@ -32,6 +32,8 @@ def read(kind: type[T], data: bytes) -> T:
     """Return an object from JSON. Raises: ObjectError."""
     try:
         return msgspec.json.decode(data, type=kind)
+    except RecursionError:
+        raise ObjectError(f"{kind.__name__}: it nests too many objects in each other") from None
     except UNDECODABLE as error:
         raise ObjectError(f"{kind.__name__}: {error}") from None
 
