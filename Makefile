@@ -36,7 +36,7 @@ shell: setup ## a shell where remuda and python are those of .venv
 	@PATH="$(abspath $(BIN)):$$PATH" VIRTUAL_ENV="$(abspath $(VENV))" $${SHELL:-sh}
 
 ldap: setup ## what LDAP groups and their tests need (as root on Debian: with its packages)
-	@$(BIN)/python tools/ldap_setup.py
+	@$(BIN)/python -m tools.ldap_setup
 
 etcd: setup ## what the lease of two schedulers and its tests need: a library and a server
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-etcd.lock
@@ -52,7 +52,7 @@ ui-test: setup ## the unit tests of the web interface's sources (needs node and 
 	@$(BIN)/python -m tools.interface --test
 
 browser: setup ## what the tests of the web interface need: a browser and a library that drives it
-	@$(BIN)/python tools/browser_setup.py
+	@$(BIN)/python -m tools.browser_setup
 
 notebooks: setup ## run the notebooks of the documentation and write their outputs
 	@$(BIN)/python -m tools.notebooks

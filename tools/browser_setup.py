@@ -7,13 +7,14 @@ without it: the tests that need it are skipped and say so.
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Final
 
+from tools.debian_packages import has_library, install_library, install_packages
+
+LIBRARY: Final = "playwright.sync_api"
 ROOT: Final = Path(__file__).resolve().parent.parent
 LOCK: Final = ROOT / "requirements-browser.lock"
 BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome")
@@ -27,39 +28,12 @@ def browser() -> str | None:
     return next((found for name in BROWSERS if (found := shutil.which(name))), None)
 
 
-def has_library() -> bool:
-    """Whether the virtual environment has the library, and it loads."""
-    command = [sys.executable, "-c", "import playwright.sync_api"]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
-
-
-def install_packages() -> bool:
-    """Install the Debian packages."""
-    if os.geteuid() or not shutil.which("apt-get"):
-        return False
-    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    get = ["apt-get", "-qq", "-o=Dpkg::Use-Pty=0", "-o=Acquire::Retries=1"]
-    get += ["-o=Acquire::http::Timeout=20", "-o=Acquire::https::Timeout=20"]
-    install = [*get, "install", "-y", "--no-install-recommends", *PACKAGES]
-    print(f"browser: installing {', '.join(PACKAGES)}")
-    subprocess.run([*get, "update"], env=quiet, stdout=subprocess.DEVNULL, check=False)
-    done = subprocess.run(install, env=quiet, stdout=subprocess.DEVNULL, check=False)
-    return done.returncode == 0
-
-
-def install_library() -> bool:
-    """Install the library by the lock; it is a built one."""
-    pip = [sys.executable, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
-    command = [*pip, "--require-hashes", "--only-binary=:all:", f"--requirement={LOCK}"]
-    return subprocess.run(command, check=False).returncode == 0
-
-
 def main() -> int:
     """Install what is missing; 0 also when it cannot be had."""
-    if browser() is None and not install_packages():
+    if browser() is None and not install_packages("browser", PACKAGES):
         print("browser: not installed, for want of the Debian package chromium")
         return 0
-    if not has_library() and not install_library():
+    if not has_library(LIBRARY) and not install_library(LOCK, "--only-binary=:all:"):
         print("browser: the library could not be installed; see the lines above")
         return 0
     print(f"browser: {browser()} is ready")

@@ -10,17 +10,22 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 from typing import Final
 
+from tools.debian_packages import has_library, install_library, install_packages
+
+LIBRARY: Final = "bonsai"
 ROOT: Final = Path(__file__).resolve().parent.parent
 LOCK: Final = ROOT / "requirements-ldap.lock"
 
 # Where Debian puts programs of administrators, which is not on everybody's path.
 SERVER_PATH: Final = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"))
+
+# The server is installed without configuration, so that it does not start.
+_UNCONFIGURED: Final = "slapd slapd/no_configuration boolean true\n"
 
 # Debian's name of a package, and what is there when it is installed.
 HEADERS: Final = {
@@ -33,54 +38,21 @@ HEADERS: Final = {
 def missing_packages() -> list[str]:
     """Debian packages without which the library cannot be built or the tests cannot run."""
     missing = [] if shutil.which("slapd", path=SERVER_PATH) else ["slapd"]
-    if not has_library():
+    if not has_library(LIBRARY):
         missing += [] if shutil.which("cc") else ["gcc", "libc6-dev"]
         missing += [name for name, file in HEADERS.items() if not file.exists()]
     return missing
 
 
-def has_library() -> bool:
-    """Whether the virtual environment has the library, and it loads."""
-    command = [sys.executable, "-c", "import bonsai"]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
-
-
-def install_packages(packages: list[str]) -> bool:
-    """Install Debian packages; the server without configuration, so that it does not start."""
-    if os.geteuid() or not shutil.which("apt-get"):
-        return False
-    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    get = ["apt-get", "-qq", "-o=Dpkg::Use-Pty=0", "-o=Acquire::Retries=1"]
-    get += ["-o=Acquire::http::Timeout=20", "-o=Acquire::https::Timeout=20"]
-    install = [*get, "install", "-y", "--no-install-recommends", *packages]
-    print(f"ldap: installing {', '.join(packages)}")
-    subprocess.run(
-        ["/usr/bin/debconf-set-selections"],
-        input="slapd slapd/no_configuration boolean true\n",
-        text=True,
-        check=False,
-    )
-    subprocess.run([*get, "update"], env=quiet, stdout=subprocess.DEVNULL, check=False)
-    done = subprocess.run(install, env=quiet, stdout=subprocess.DEVNULL, check=False)
-    return done.returncode == 0
-
-
-def install_library() -> bool:
-    """Build and install the library by the lock."""
-    pip = [sys.executable, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
-    command = [*pip, "--require-hashes", "--no-build-isolation", f"--requirement={LOCK}"]
-    return subprocess.run(command, check=False).returncode == 0
-
-
 def main() -> int:
     """Install what is missing; 0 also when it cannot be had."""
     missing = missing_packages()
-    if missing and install_packages(missing):
+    if missing and install_packages("ldap", missing, _UNCONFIGURED):
         missing = missing_packages()
     if missing and missing != ["slapd"]:
         print(f"ldap: not installed, for want of the Debian packages {', '.join(missing)}")
         return 0
-    if not has_library() and not install_library():
+    if not has_library(LIBRARY) and not install_library(LOCK, "--no-build-isolation"):
         print("ldap: the library could not be installed; see the lines above")
         return 0
     print("ldap: the library is ready" + ("; its tests need slapd" if missing else ""))

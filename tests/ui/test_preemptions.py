@@ -8,9 +8,8 @@ from typing import Any, Final
 import pytest
 
 from remuda.client import Client
-from remuda.si.pb import si_pb2 as si
-from remuda.si.wire import resource
 from tests.e2e.serving import FREE_PORTS, Served
+from tests.e2e.test_rest_preemption import ask
 from tests.ui.browsing import Opened
 
 TAKER: Final = "shop <img src=x onerror=window.stolen=1>"
@@ -26,16 +25,6 @@ partitions:
             properties: {preemption.delay: 1ms}
           - name: adhoc
 """
-
-
-def ask(client: Client, application: str, key: str, vcore: int) -> None:
-    """Ask for something that may take the room of others."""
-    policy = si.PreemptionPolicy(allowPreemptSelf=True, allowPreemptOther=True)
-    wanted = si.AllocationAsk(
-        applicationID=application, allocationKey=key, maxAllocations=1, preemptionPolicy=policy
-    )
-    wanted.resourceAsk.CopyFrom(resource({"vcore": vcore}))
-    client.send(si.AllocationRequest(asks=[wanted]))
 
 
 @pytest.fixture(scope="module")

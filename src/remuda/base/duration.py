@@ -40,6 +40,18 @@ _DIGITS_MAX: Final = 19
 _REMEMBERED: Final = 256
 
 
+_DECIMAL: Final = re.compile(r"([0-9]{1,9})(?:\.([0-9]{1,9}))?")
+
+
+def parse_decimal_seconds(text: str) -> int | None:
+    """Return the nanoseconds of a decimal number of seconds; None if it is none.
+
+    It has up to nine digits before the point, and up to nine after it. Rules: EXT-66, EXT-120.
+    """
+    found = _DECIMAL.fullmatch(text)
+    return None if found is None else int(found[1]) * SECOND + int((found[2] or "").ljust(9, "0"))
+
+
 @lru_cache(maxsize=_REMEMBERED)
 def parse_duration(text: str) -> int | None:
     """Return the nanoseconds a text stands for, negative ones too; None if it is no duration.

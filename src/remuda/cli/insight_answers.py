@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Annotated, TypeAlias, TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 
 from remuda.base.amount_text import amounts_text
 from remuda.cli.server import odd_answer
+from remuda.cli.viewing.shapes import Int
 
 T = TypeVar("T")
-
-# No number of a scheduler is larger.
-_Int: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class _Read(msgspec.Struct, rename="camel", kw_only=True):
@@ -30,20 +28,20 @@ class Gate(_Read):
     gate: str
     passed: bool
     subject: str = ""
-    requested: dict[str, _Int] = msgspec.field(default_factory=dict)
-    used: dict[str, _Int] = msgspec.field(default_factory=dict)
-    maximum: dict[str, _Int] = msgspec.field(default_factory=dict)
-    applications: _Int = 0
-    max_applications: _Int = 0
+    requested: dict[str, Int] = msgspec.field(default_factory=dict)
+    used: dict[str, Int] = msgspec.field(default_factory=dict)
+    maximum: dict[str, Int] = msgspec.field(default_factory=dict)
+    applications: Int = 0
+    max_applications: Int = 0
 
 
 class Rival(_Read):
     """What is served before the ask on a level."""
 
     name: str
-    priority: _Int
+    priority: Int
     share: float
-    asks: _Int
+    asks: Int
 
 
 class Level(_Read):
@@ -52,23 +50,23 @@ class Level(_Read):
     path: str
     kind: str
     name: str
-    place: _Int
-    count: _Int
-    asks_ahead: _Int
+    place: Int
+    count: Int
+    asks_ahead: Int
     order: list[str]
     ahead: list[Rival] = msgspec.field(default_factory=list)
-    hidden: _Int = 0
+    hidden: Int = 0
 
 
 class Nodes(_Read):
     """How many nodes do not take the ask, by reason."""
 
-    total: _Int
-    draining: _Int = 0
-    reserved: _Int = 0
-    too_small: _Int = 0
-    no_room: _Int = 0
-    refused: _Int = 0
+    total: Int
+    draining: Int = 0
+    reserved: Int = 0
+    too_small: Int = 0
+    no_room: Int = 0
+    refused: Int = 0
 
 
 class NodeVerdict(_Read):
@@ -76,7 +74,7 @@ class NodeVerdict(_Read):
 
     node_id: str
     verdict: str
-    lacking: dict[str, _Int] = msgspec.field(default_factory=dict)
+    lacking: dict[str, Int] = msgspec.field(default_factory=dict)
     reason: str = ""
 
 
@@ -87,7 +85,7 @@ class Explanation(_Read):
     waits: bool
     gates: list[Gate] = msgspec.field(default_factory=list)
     levels: list[Level] = msgspec.field(default_factory=list)
-    takes: _Int = 0
+    takes: Int = 0
     nodes_now: Nodes | None = None
     nearest: list[NodeVerdict] = msgspec.field(default_factory=list)
 

@@ -47,7 +47,8 @@ SEEDS_LIMIT: Final = 99
 # Instants at which something happens, in all simulations of one forecast; then its horizon ends.
 INSTANTS_LIMIT: Final = 50_000
 
-_NEVER_NS: Final = 2**63 - 1
+# After all that happens: a start that did not come, an interval without an end.
+NEVER_NS: Final = 2**63 - 1
 
 # How far ahead simulations go.
 HORIZON_NS: Final = 7 * 86_400 * SECOND
@@ -307,7 +308,7 @@ def _told(begin: _Begin, name: str, outcomes: Sequence[_Outcome]) -> Forecast:
     """
     now_ns, question = begin.known.now_ns, begin.question
     within_ns = min([each.until_ns for each in outcomes]) - now_ns
-    after = sorted([each.began.get(name, _NEVER_NS) - now_ns for each in outcomes])
+    after = sorted([each.began.get(name, NEVER_NS) - now_ns for each in outcomes])
     count = len(after) + 1
     low, middle, high = count // _TENTHS, count // 2, count - count // _TENTHS
     low_s, median_s, high_s = [

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Final, TypeVar, final
 
-from remuda.base.duration import SECOND
+from remuda.base.duration import parse_decimal_seconds
 from remuda.base.message import message
 from remuda.core.messages.tags import RUN_TIME
 
@@ -27,7 +27,6 @@ LEARNED_FROM: Final = 5
 # What a declared run time is worth is told in thousandths of it, so exact words stay exact.
 _WHOLE: Final = 1_000
 
-_SECONDS: Final = re.compile(r"([0-9]{1,9})(?:\.([0-9]{1,9}))?")
 _PIECES: Final = re.compile(r"[-_.:]")
 _HEX: Final = frozenset("0123456789abcdef")
 
@@ -70,10 +69,7 @@ def declared_ns(tags: Mapping[str, str]) -> int | None:
 
     Rules: EXT-120.
     """
-    found = _SECONDS.fullmatch(tags.get(RUN_TIME, ""))
-    if found is None:
-        return None
-    return int(found[1]) * SECOND + int((found[2] or "").ljust(9, "0")) or None
+    return parse_decimal_seconds(tags.get(RUN_TIME, "")) or None
 
 
 def name_of(application_id: str) -> str:

@@ -16,11 +16,11 @@ import msgspec
 from remuda.cli.server import NotReachableError, odd_answer
 
 # Amounts and times are no larger than this, as the scheduler's are.
-_Int: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
-_Number: TypeAlias = _Int | None
+Int: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+_Number: TypeAlias = Int | None
 _Text: TypeAlias = str | None
 _Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
-_Amounts: TypeAlias = dict[str, _Int] | None
+_Amounts: TypeAlias = dict[str, Int] | None
 _Texts: TypeAlias = dict[str, str] | None
 
 
@@ -112,8 +112,8 @@ class _Application(TypedDict, total=False):
     reservations: list[str] | None
     stateLog: list[_State] | None
     placeholderData: list[_TaskGroup] | None
-    preemptions: list[_Int] | None
-    evictions: list[_Int] | None
+    preemptions: list[Int] | None
+    evictions: list[Int] | None
 
 
 class _Node(TypedDict, total=False):
@@ -266,7 +266,7 @@ class _Record(TypedDict, total=False):
 
 
 class _Event(TypedDict, total=False):
-    id: Required[_Int]
+    id: Required[Int]
     record: Required[_Record]
     partition: _Text
     queue: _Text
@@ -281,7 +281,7 @@ class _Line(TypedDict, total=False):
     """A line of the stream of events: which process it is of, a gap, or a record."""
 
     InstanceUUID: str
-    id: _Int
+    id: Int
     record: _Record
     partition: _Text
     queue: _Text
@@ -292,12 +292,12 @@ _Count: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,18}$")]
 
 
 class _Applications(TypedDict):
-    timestamp: _Int
+    timestamp: Int
     totalApplications: _Count
 
 
 class _Containers(TypedDict):
-    timestamp: _Int
+    timestamp: Int
     totalContainers: _Count
 
 

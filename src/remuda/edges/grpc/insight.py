@@ -19,7 +19,7 @@ from google.protobuf.message import Message
 from remuda.base.duration import SECOND
 from remuda.base.errors import ProtocolError
 from remuda.core.messages.queries import PartitionsQuery, PartitionView
-from remuda.edges.grpc.access import caller
+from remuda.edges.grpc.access import Caller, caller
 from remuda.edges.grpc.metrics import peer_host
 from remuda.edges.grpc.refusals import Context, RefusalError, abort, refusing
 from remuda.edges.grpc.shaped import filled, mapping, packed
@@ -139,9 +139,7 @@ class InsightService:
         """What would differ under a configuration. Rules: EXT-70."""
         seconds = request.within if request.HasField("within") else IMPACT_SECONDS
         within_ns = _within_ns(seconds)
-        who = caller()
-        if request.rm_id and not who.may_ask(request.rm_id):
-            who.require_rm(request.rm_id)
+        who = _asker(request.rm_id)
         rm_id = await self._questions.manager(request.rm_id, who.may_ask)
         config = request.config.encode()
         pack = partial(packed, ext.ConfigImpactAnswer)
@@ -201,10 +199,8 @@ class InsightService:
 
         What is beyond the scope is refused before it is known whether it exists.
         """
-        who = caller()
+        who = _asker(request.rm_id)
         scope = who.read_scope
-        if request.rm_id and not who.may_ask(request.rm_id):
-            who.require_rm(request.rm_id)
         if request.partition:
             _require(beyond(reach, scope, request.rm_id, request.partition, queue))
         views = await asyncio.wrap_future(self._core.query(PartitionsQuery()))
@@ -255,6 +251,17 @@ def _answering() -> Iterator[None]:
     except ForkFaultError:
         _log.exception("a question failed")
         raise RefusalError(grpc.StatusCode.INTERNAL, "Internal server error") from None
+
+
+def _asker(rm_id: str) -> Caller:
+    """Return the caller, who may ask about an RM; "": about whichever there is.
+
+    Raises: RefusalError. Rules: EXT-159.
+    """
+    who = caller()
+    if rm_id and not who.may_ask(rm_id):
+        who.require_rm(rm_id)
+    return who
 
 
 def _ask(request: _OfAsk) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from remuda.base.duration import SECOND
 from remuda.core.scheduler import Scheduler
 from remuda.insight.forecast import (
     EXPECTED,
+    NEVER_NS,
     Calibration,
     Forecast,
     ForecastAnswer,
@@ -29,9 +30,6 @@ from remuda.runtime.forks.fork import on_copies
 
 # Forecasts without a known truth that are remembered; of more the oldest is forgotten.
 OPEN_LIMIT: Final = 1_000
-
-# An interval without an end ends here.
-_NEVER_NS: Final = 2**63 - 1
 
 
 @final
@@ -76,7 +74,7 @@ class Forecasts:
     def _remember(self, wanted: ForecastQuestion, each: Forecast) -> None:
         if each.outcome != EXPECTED or each.low_seconds is None:
             return
-        high_ns = _NEVER_NS
+        high_ns = NEVER_NS
         if each.high_seconds is not None:
             high_ns = each.at_ns + round(each.high_seconds * SECOND)
         low_ns = each.at_ns + round(each.low_seconds * SECOND)

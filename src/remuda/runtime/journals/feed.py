@@ -17,7 +17,7 @@ from remuda.base.message import message
 from remuda.base.texts import shortened
 from remuda.runtime.journal import HEADER_BYTES_LIMIT, EndLine
 from remuda.runtime.journals.following import first_segment
-from remuda.runtime.journals.layout import SegmentFile, begins_empty, segment_files
+from remuda.runtime.journals.layout import SegmentFile, after, begins_empty, segment_files
 from remuda.runtime.journals.past import Until
 
 # Bytes of a piece.
@@ -127,7 +127,7 @@ class Feed:
         """
         content = _bytes(file.inputs, self._offset)
         if not content:
-            newer = self._after(file)
+            newer = after(file, segment_files(self._directory))
             content = _bytes(file.inputs, self._offset)
             if not content:
                 if newer is None or not _leads_to(file, newer):
@@ -137,11 +137,6 @@ class Feed:
         piece = Piece(file.inputs.name, self._offset, content)
         self._offset += len(content)
         return piece if content else None
-
-    def _after(self, file: SegmentFile) -> SegmentFile | None:
-        """Return the segment after one, None if there is none. Raises: OSError."""
-        newer = (e for e in segment_files(self._directory) if e.inputs.name > file.inputs.name)
-        return next(newer, None)
 
 
 def _bytes(path: Path, offset: int) -> bytes:

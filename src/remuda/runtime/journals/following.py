@@ -14,7 +14,7 @@ from remuda.base.errors import RemudaError, UsageError
 from remuda.base.message import message
 from remuda.core.messages.effects import Effect
 from remuda.core.scheduler import Scheduler
-from remuda.runtime.journals.layout import SegmentFile, begins_empty, listed
+from remuda.runtime.journals.layout import SegmentFile, after, begins_empty, listed
 from remuda.runtime.journals.past import Until
 from remuda.runtime.journals.repeating import NO_STATE, begin_segment, segment_list
 from remuda.runtime.recorded import Input, Segment, growing_segment
@@ -109,11 +109,9 @@ class Follower:
     def _after(self, file: SegmentFile, *, wait: bool) -> SegmentFile | None:
         """Return the segment after one; None if there is none, or nothing more is wanted."""
         while True:
-            for each in listed(self._directory):
-                if each.inputs.name > file.inputs.name:
-                    return each
-            if not wait or not self._wait():
-                return None
+            newer = after(file, listed(self._directory))
+            if newer is not None or not wait or not self._wait():
+                return newer
 
     def _begun(
         self, file: SegmentFile, segment: Segment, before: Repeater | None

@@ -11,7 +11,7 @@ import calendar
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -74,6 +74,11 @@ def name_of(first: int, began_ns: int) -> str:
     """Return the name of a segment without what its files end with."""
     began = time.strftime(_TIME, time.gmtime(began_ns // 10**9))
     return f"{first:015d}-{began}"
+
+
+def after(file: SegmentFile, files: Iterable[SegmentFile]) -> SegmentFile | None:
+    """Return the one of some segments, in their order, that follows a segment; None: none."""
+    return next((each for each in files if each.inputs.name > file.inputs.name), None)
 
 
 def ending(name: str) -> str:

@@ -6,12 +6,11 @@ They read requests and name the statuses; the package `questions` has the answer
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable
 from functools import partial
 from typing import Final, final
 
-from remuda.base.duration import SECOND
+from remuda.base.duration import SECOND, parse_decimal_seconds
 from remuda.config.findings import one_line
 from remuda.edges.questions.copies import Reader
 from remuda.edges.questions.questions import IMPACT_SECONDS, Questions
@@ -30,9 +29,6 @@ _SUBMISSIONS: Final = 16
 
 # Configurations that are read or wait for their turn at a time.
 _CONFIGURATIONS: Final = 4
-
-# A number of seconds, with up to nine digits after the point.
-_SECONDS: Final = re.compile(r"([0-9]{1,9})(?:\.([0-9]{1,9}))?")
 
 _APPLICATION: Final = "/ws/v1/partition/{partition}/application/{application}"
 _ASK: Final = f"{_APPLICATION}/ask/{{key}}"
@@ -133,10 +129,7 @@ def _within_ns(text: str, usual_seconds: int = 0, most_seconds: int = WITHIN_LIM
     """Return a number of seconds as nanoseconds. Raises: ApiError 400."""
     if not text:
         return usual_seconds * SECOND
-    found = _SECONDS.fullmatch(text)
-    if found is None:
-        raise wrong(one_line(text), "within")
-    within_ns = int(found[1]) * SECOND + int((found[2] or "").ljust(9, "0"))
-    if within_ns > most_seconds * SECOND:
+    within_ns = parse_decimal_seconds(text)
+    if within_ns is None or within_ns > most_seconds * SECOND:
         raise wrong(one_line(text), "within")
     return within_ns
