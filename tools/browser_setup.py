@@ -8,11 +8,12 @@ without it: the tests that need it are skipped and say so.
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Final
 
-from tools.debian_packages import has_library, install_library, install_packages
+from tools.debian_packages import has_library, install_packages
 
 LIBRARY: Final = "playwright.sync_api"
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -28,12 +29,19 @@ def browser() -> str | None:
     return next((found for name in BROWSERS if (found := shutil.which(name))), None)
 
 
+def install_library() -> bool:
+    """Install the library by the lock; it is a built one."""
+    pip = [sys.executable, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
+    command = [*pip, "--require-hashes", "--only-binary=:all:", f"--requirement={LOCK}"]
+    return subprocess.run(command, check=False).returncode == 0
+
+
 def main() -> int:
     """Install what is missing; 0 also when it cannot be had."""
     if browser() is None and not install_packages("browser", PACKAGES):
         print("browser: not installed, for want of the Debian package chromium")
         return 0
-    if not has_library(LIBRARY) and not install_library(LOCK, "--only-binary=:all:"):
+    if not has_library(LIBRARY) and not install_library():
         print("browser: the library could not be installed; see the lines above")
         return 0
     print(f"browser: {browser()} is ready")

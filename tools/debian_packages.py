@@ -1,4 +1,4 @@
-"""Installs Debian's packages for tests, where that is possible, and libraries by their lock."""
+"""Installs Debian's packages for tests, where that is possible, and looks for libraries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 # A machine without a network shall say so soon.
 _GET = (
@@ -39,10 +38,3 @@ def has_library(module: str) -> bool:
     """Whether the virtual environment has a library, and it loads."""
     command = [sys.executable, "-c", f"import {module}"]
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
-
-
-def install_library(lock: Path, option: str) -> bool:
-    """Install a library by its lock; ``option``: whether it is a built one, or how it is built."""
-    pip = [sys.executable, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
-    command = [*pip, "--require-hashes", option, f"--requirement={lock}"]
-    return subprocess.run(command, check=False).returncode == 0

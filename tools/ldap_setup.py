@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 from typing import Final
 
-from tools.debian_packages import has_library, install_library, install_packages
+from tools.debian_packages import has_library, install_packages
 
 LIBRARY: Final = "bonsai"
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -44,6 +45,13 @@ def missing_packages() -> list[str]:
     return missing
 
 
+def install_library() -> bool:
+    """Build and install the library by the lock."""
+    pip = [sys.executable, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
+    command = [*pip, "--require-hashes", "--no-build-isolation", f"--requirement={LOCK}"]
+    return subprocess.run(command, check=False).returncode == 0
+
+
 def main() -> int:
     """Install what is missing; 0 also when it cannot be had."""
     missing = missing_packages()
@@ -52,7 +60,7 @@ def main() -> int:
     if missing and missing != ["slapd"]:
         print(f"ldap: not installed, for want of the Debian packages {', '.join(missing)}")
         return 0
-    if not has_library(LIBRARY) and not install_library(LOCK, "--no-build-isolation"):
+    if not has_library(LIBRARY) and not install_library():
         print("ldap: the library could not be installed; see the lines above")
         return 0
     print("ldap: the library is ready" + ("; its tests need slapd" if missing else ""))

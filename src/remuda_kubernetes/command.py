@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Final
+from typing import Annotated, BinaryIO, Final
 
 import msgspec
 import typer
@@ -27,8 +27,6 @@ from remuda.edges.addresses import address_text
 _HELP: Final = {"help_option_names": ["-h", "--help"]}
 # The name that stands for standard input.
 _STDIN: Final = "-"
-# A line holds a whole cluster at most; 5,000 nodes with 10 pods each take less.
-_LINE_BYTES: Final = 256 * 2**20
 _VALUES_BYTES: Final = 2**20
 _ACCOUNT: Final = re.compile(r"[a-z0-9][-a-z0-9.]{0,252}/[a-z0-9][-a-z0-9.]{0,252}", re.ASCII)
 
@@ -250,9 +248,11 @@ def predicates(
     Exit code 0: all lines were judged; 1: some were not; 2: the file cannot
     be read, or the command line is wrong.
     """
+    from remuda_kubernetes.predicates.lines import answers  # noqa: PLC0415 - keeps help fast
+
     failed = False
     with _opened(file) as stream:
-        for found in _answers(stream):
+        for found in answers(stream):
             failed = failed or "error" in found
             sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
     if failed:
@@ -452,25 +452,3 @@ def _opened(file: Path) -> Iterator[BinaryIO]:
         ) from error
     with stream:
         yield stream
-
-
-def _answers(stream: BinaryIO) -> Iterator[dict[str, Any]]:
-    """Answer each line, also those with nothing on them."""
-    from remuda_kubernetes.objects.values import ObjectError  # noqa: PLC0415 - keeps help fast
-    from remuda_kubernetes.predicates.lines import answer  # noqa: PLC0415 - see above
-
-    number = 0
-    while line := stream.readline(_LINE_BYTES):
-        number += 1
-        if len(line) == _LINE_BYTES and not line.endswith(b"\n"):
-            yield {
-                "line": number,
-                "error": f"longer than {_LINE_BYTES} bytes; the rest is not read",
-            }
-            return
-        try:
-            found = answer(line)
-        except ObjectError as error:
-            yield {"line": number, "error": str(error)}
-        else:
-            yield {"id": found.id, "verdict": found.verdict, "reasons": list(found.reasons)}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import msgspec
 
@@ -23,6 +23,9 @@ from remuda_kubernetes.objects.values import ObjectError, Value, convert, read
 from remuda_kubernetes.predicates.classes import FilterSettings
 from remuda_kubernetes.predicates.cluster import Cluster
 from remuda_kubernetes.predicates.refusals import NAMES, SUCCESS, Refusal
+
+# A line holds a whole cluster at most; 5,000 nodes with 10 pods each take less.
+_LINE_BYTES: Final = 256 * 2**20
 
 _BY_NAME: Final = {
     each.name: each
@@ -71,6 +74,25 @@ class Answer:
     id: str | int | None
     verdict: str
     reasons: tuple[str, ...]
+
+
+def answers(stream: BinaryIO) -> Iterator[dict[str, Any]]:
+    """Answer each line, also those with nothing on them, as objects for JSON."""
+    number = 0
+    while line := stream.readline(_LINE_BYTES):
+        number += 1
+        if len(line) == _LINE_BYTES and not line.endswith(b"\n"):
+            yield {
+                "line": number,
+                "error": f"longer than {_LINE_BYTES} bytes; the rest is not read",
+            }
+            return
+        try:
+            found = answer(line)
+        except ObjectError as error:
+            yield {"line": number, "error": str(error)}
+        else:
+            yield {"id": found.id, "verdict": found.verdict, "reasons": list(found.reasons)}
 
 
 def answer(line: bytes) -> Answer:
