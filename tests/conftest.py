@@ -102,9 +102,12 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Add up what the large random runs got through, in all processes."""
+    """Add up what the large random runs got through, in all processes; name a failed test at once."""
     if report.when == "call":
         long_runs.add(RATES, report)
+    # A run that is cut off has no summary, and the worker that ran the test prints nothing.
+    if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        print(f"\nFAILED {report.nodeid}: {report.longreprtext.strip()[-300:]}", flush=True)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

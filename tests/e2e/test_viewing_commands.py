@@ -113,6 +113,9 @@ class Terminal:
             stdout=its,
             stderr=its,
             preexec_fn=heed_signals,  # noqa: PLW1509 - it only sets what signals do
+            # The kernel does not stop a group of processes without a parent that could continue
+            # it, which is the group of tests that were begun with setsid(1).
+            process_group=0,
         )
         # It stays open, so the terminal can be looked at after the end of the process.
         self._its = its
