@@ -28,11 +28,11 @@ Rates = dict[str, Counter[str]]
 
 # What only all seeds together show is looked for where all of them are played.
 ALL_ARE_PLAYED: Final = pytest.mark.skipif(
-    core_build() != "compiled", reason="a third of the seeds is played here: make test-compiled"
+    core_build() != "compiled", reason="a sixth of the seeds is played here: make test-compiled"
 )
 
 
-# A third of such a test is too much for an interpreted core: it has few parts, or a single one.
+# A sixth of such a test is too much for an interpreted core: it has few parts, or a single one.
 COMPILED_ONLY: Final = pytest.mark.skipif(
     core_build() != "compiled", reason="it takes an interpreted core too long: make test-compiled"
 )
@@ -41,11 +41,11 @@ Seeds = TypeVar("Seeds", range, list[Any])
 
 
 def usual(seeds: Seeds) -> Seeds:
-    """The seeds of a run that is no ``long`` one: on an interpreted core the first third of them.
+    """The seeds of a run that is no ``long`` one: on an interpreted core the first sixth of them.
 
-    They take an interpreted core as long as all of them take a compiled one.
+    Both builds run the same sources, and an interpreted core takes three times as long.
     """
-    return seeds if core_build() == "compiled" else seeds[: -(-len(seeds) // 3)]
+    return seeds if core_build() == "compiled" else seeds[: -(-len(seeds) // 6)]
 
 
 def rotated(seeds: range) -> range:

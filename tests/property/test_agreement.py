@@ -13,7 +13,7 @@ from collections import Counter
 import pytest
 
 from remuda.core.pending import changes
-from tests.long_runs import rotated, usual
+from tests.long_runs import ALL_ARE_PLAYED, rotated, usual
 from tests.package import replaces_functions
 from tests.reference.driver import difference
 from tests.reference.manners import PATIENT
@@ -77,6 +77,7 @@ def test_workloads_are_decided_as_the_reference_decides_them(first: int) -> None
     assert first_difference(range(first, first + BLOCK)) == ""
 
 
+@ALL_ARE_PLAYED
 @pytest.mark.remuda_rule("RSV-2", "RSV-8", "RSV-9")
 def test_the_workloads_make_reservations_that_end_in_every_way() -> None:
     seeds = range(len(SLICE) * BLOCK)

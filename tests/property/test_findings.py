@@ -17,6 +17,7 @@ from remuda.core.messages import commands as c
 from remuda.core.messages import gates
 from remuda.core.messages.application_views import ApplicationView
 from remuda.core.messages.ask_views import RequestView
+from tests.long_runs import usual
 from tests.unit.core.door import (
     REQUIRED_NODE,
     SECOND,
@@ -338,7 +339,7 @@ def judge(story: Story, seen: Counter[str]) -> None:
 @pytest.mark.remuda_rule("CYC-12", "QUE-8", "QUE-22", "QUE-41", "CYC-33", "LIM-53", "LIM-61")
 def test_every_reason_to_wait_is_true() -> None:
     seen: Counter[str] = Counter()
-    for seed in range(60):
+    for seed in usual(range(180)):
         story = Story(seed)
         for _ in range(STEPS):
             story.act()

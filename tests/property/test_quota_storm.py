@@ -10,7 +10,7 @@ import pytest
 from remuda.base.resources import Resource
 from remuda.config.schema import Configuration, QueueConfig
 from remuda.core.messages import commands as c
-from tests.long_runs import rotated
+from tests.long_runs import rotated, usual
 from tests.unit.core.door import MINUTE, SECOND, Properties, leaf, parent, partition
 from tests.unit.core.rules.quota import Quotas, summaries
 
@@ -148,8 +148,9 @@ def weather(seed: int, steps: int) -> Counter[str]:
 
 @pytest.mark.remuda_rule("PRE-64", "PRE-65", "PRE-66", "PRE-75")
 def test_every_counter_adds_up_and_every_run_ends() -> None:
-    seen = sum([weather(seed, 60) for seed in range(30)], Counter[str]())
-    assert seen["runs"] > 30
+    seeds = usual(range(90))
+    seen = sum([weather(seed, 60) for seed in seeds], Counter[str]())
+    assert seen["runs"] > len(seeds)
 
 
 @pytest.mark.long

@@ -347,7 +347,7 @@ def test_records_name_exactly_the_differences(first: int) -> None:
 
 @pytest.mark.remuda_rule("SI-85", "SI-86", "RLD-5", "RLD-6", "D-C15", "D-C16", "D-C21", "EXT-24")
 def test_what_is_refused_or_tried_changes_nothing() -> None:
-    refusals = [check_refusals(case(seed)) for seed in usual(range(5400, 5500))]
+    refusals = [check_refusals(case(seed)) for seed in range(5400, 5434)]
     assert refusals.count(True) > 3
 
 

@@ -16,6 +16,7 @@ from remuda.core.messages.self_audit import QUEUES as QUEUE_PART
 from remuda.core.scheduler import Scheduler
 from remuda.core.views.self_audit import comparison
 from tests.audited import slices, violations
+from tests.long_runs import usual
 from tests.package import replaces_functions
 from tests.property import test_corrupted_gangs as gangs
 from tests.property import test_corrupted_quotas as quotas
@@ -206,7 +207,7 @@ def test_a_message_has_the_value_and_what_it_should_be() -> None:
 
 # ------------------------------------------------------------------------- no false alarms
 
-SEEDS = range(24)
+SEEDS = usual(range(72))
 
 
 @pytest.mark.remuda_rule("HLT-21", "HLT-18")

@@ -109,9 +109,9 @@ def test_run_times_are_learned_from_jobs_of_the_same_queue_user_and_name() -> No
 
 
 def declared_and_ended(scheduler: Scheduler, count: int, ran: float) -> None:
-    """Let jobs end that had declared 100 s each, and ran for more and more of ``ran`` seconds."""
+    """Let jobs end that had declared 10 s each, and ran for more and more of ``ran`` seconds."""
     for number in range(count):
-        ended(scheduler, f"job-{number}", ran * (number + 1), declared="100")
+        ended(scheduler, f"job-{number}", ran * (number + 1), declared="10")
 
 
 def after_one_that_declared(scheduler: Scheduler, seconds: str, *, age: float = 0) -> Forecast:
@@ -127,30 +127,30 @@ def after_one_that_declared(scheduler: Scheduler, seconds: str, *, age: float = 
 @pytest.mark.remuda_rule("EXT-120", "EXT-122")
 def test_a_declared_run_time_is_corrected_by_what_earlier_ones_were_worth() -> None:
     scheduler = machine()
-    declared_and_ended(scheduler, 6, 10)
-    found = after_one_that_declared(scheduler, "1000")
-    # Six that declared 100 s ran 10 to 60 s, so 1,000 s are 100 to 600 s.
-    assert interval(found)[::2] == (100, 600)
-    assert interval(found)[1] in (200, 300, 400, 500)
+    declared_and_ended(scheduler, 6, 1)
+    found = after_one_that_declared(scheduler, "100")
+    # Six that declared 10 s ran 1 to 6 s, so 100 s are 10 to 60 s.
+    assert interval(found)[::2] == (10, 60)
+    assert interval(found)[1] in (20, 30, 40, 50)
 
 
 @pytest.mark.remuda_rule("EXT-120")
 def test_only_corrections_that_are_longer_than_it_has_run_are_possible() -> None:
     scheduler = machine()
-    declared_and_ended(scheduler, 9, 10)
-    found = after_one_that_declared(scheduler, "1000", age=450)
-    # Of 100 to 900 s the last five are left.
-    assert interval(found)[::2] == (50, 450)
+    declared_and_ended(scheduler, 9, 1)
+    found = after_one_that_declared(scheduler, "100", age=45)
+    # Of 10 to 90 s the last five are left.
+    assert interval(found)[::2] == (5, 45)
 
 
 @pytest.mark.remuda_rule("EXT-120")
-@pytest.mark.parametrize("count, age, left", [(4, 0, 1_000), (8, 450, 550)])
+@pytest.mark.parametrize("count, age, left", [(4, 0, 100), (8, 45, 55)])
 def test_with_fewer_than_five_examples_a_declared_run_time_is_taken_at_its_word(
     count: int, age: float, left: float
 ) -> None:
     scheduler = machine()
-    declared_and_ended(scheduler, count, 10)
-    found = after_one_that_declared(scheduler, "1000", age=age)
+    declared_and_ended(scheduler, count, 1)
+    found = after_one_that_declared(scheduler, "100", age=age)
     assert interval(found) == (left, left, left)
 
 
