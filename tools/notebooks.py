@@ -11,15 +11,20 @@ site of the documentation, ``as_markdown`` returns a notebook as a page.
 from __future__ import annotations
 
 import ast
+import base64
 import contextlib
 import io
 import json
 import sys
+from html import escape
 from pathlib import Path
 from typing import Any, Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 NOTEBOOKS: Final = tuple(sorted((ROOT / "docs").rglob("*.ipynb")))
+
+# Kinds of pictures, and the method of a value that returns one, as notebooks ask for it.
+_SHOWN: Final = {"text/html": "_repr_html_", "image/svg+xml": "_repr_svg_"}
 
 
 def main() -> int:
@@ -69,8 +74,9 @@ def outputs_of(source: str, names: dict[str, Any], number: int) -> list[dict[str
         found.append({"name": "stdout", "output_type": "stream", "text": lines})
     if value is not None:
         data = {"text/plain": repr(value).splitlines(keepends=True)}
-        if hasattr(value, "_repr_html_"):
-            data["text/html"] = value._repr_html_().splitlines(keepends=True)
+        for kind, method in _SHOWN.items():
+            if hasattr(value, method):
+                data[kind] = getattr(value, method)().splitlines(keepends=True)
         found.append(
             {
                 "data": data,
@@ -96,14 +102,21 @@ def as_markdown(notebook: dict[str, Any]) -> str:
             parts.append(source)
             continue
         parts.append(f"```python\n{source}\n```")
-        for output in cell["outputs"]:
-            data = output.get("data", {})
-            if "text/html" in data:
-                parts.append("".join(data["text/html"]))
-            else:
-                text = "".join(output.get("text") or data["text/plain"])
-                parts.append(f"```text\n{text.rstrip()}\n```")
+        parts += [_shown(output) for output in cell["outputs"]]
     return "\n\n".join(parts) + "\n"
+
+
+def _shown(output: dict[str, Any]) -> str:
+    """Return one output for a page of the site."""
+    data = output.get("data", {})
+    text = "".join(output.get("text") or data["text/plain"])
+    if "text/html" in data:
+        return "".join(data["text/html"])
+    if "image/svg+xml" in data:
+        # Within an image its style sheet is about nothing else.
+        picture = base64.b64encode("".join(data["image/svg+xml"]).encode()).decode()
+        return f'<img alt="{escape(text)}" src="data:image/svg+xml;base64,{picture}">'
+    return f"```text\n{text.rstrip()}\n```"
 
 
 if __name__ == "__main__":

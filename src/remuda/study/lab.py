@@ -11,10 +11,13 @@ from pathlib import Path
 
 from remuda.base.errors import UsageError
 from remuda.base.message import message
+from remuda.sim.wording import Table
 from remuda.study import report, tables
 from remuda.study.comparison import Comparison, compare, values_of
+from remuda.study.conclusion import Conclusion, conclusions
 from remuda.study.figures import Content
 from remuda.study.folder import Folder
+from remuda.study.pictures import Pictures, pictures_of, tables_html
 from remuda.study.plan import Run, Study, runs_of
 from remuda.study.reading import read_study
 from remuda.study.scenes import scenario_of
@@ -34,6 +37,36 @@ class StudyResult:
     results: tuple[Content, ...]
     comparisons: tuple[Comparison, ...]
     played: int
+
+    def tables(self) -> list[Table]:
+        """Return a table for each trace: the alternatives by their main figures, with a sign.
+
+        The sign compares with the baseline: better (+), worse (-), equal (=), not clear (~).
+        """
+        return tables.summary(self.study, self.results, self.comparisons)
+
+    def charts(self, trace: str | None = None) -> Pictures:
+        """Return the charts of a trace, by default the first one, as pictures by their keys.
+
+        Raises: UsageError, if the study has no such trace.
+        """
+        names = [each.name for each in self.study.traces]
+        if trace is not None and trace not in names:
+            raise UsageError(f"the study has no trace {trace!r}; it has {', '.join(names)}")
+        return pictures_of(self.study, self.results, self.comparisons, trace or names[0])
+
+    def conclusions(self) -> list[Conclusion]:
+        """Return for each trace and alternative what is better and what is worse."""
+        return conclusions(self.study.alternatives()[0].label(), self.comparisons)
+
+    def __repr__(self) -> str:
+        """Return how much there is: the results would fill a terminal."""
+        runs, alternatives = len(self.results), len(self.study.alternatives())
+        return f"<study {self.study.title!r}: {runs} runs, {alternatives} alternatives>"
+
+    def _repr_html_(self) -> str:
+        """Return the tables, for notebooks."""
+        return tables_html(self.tables())
 
 
 def run_study(

@@ -43,3 +43,5 @@ MEASURES: Final = (
     Measure("gangs_failed", "gangs failed", COUNT, LESS),
 )
 BY_KEY: Final = {measure.key: measure for measure in MEASURES}
+# Those that tables, differences and conclusions are about.
+MAIN: Final = ("wait_mean", "wait_p95", "slowdown_mean", "utilisation", "makespan", "shortfall")

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from remuda.sim.results import plain_cell
-from remuda.sim.wording import Table
+from remuda.sim.wording import Table, unit_of
 from remuda.study.comparison import Comparison, Estimate, values_of
 from remuda.study.figures import Content
-from remuda.study.measures import COUNT, MEASURES, PART, Measure
+from remuda.study.measures import COUNT, MEASURES, PART, SECONDS, Measure
 from remuda.study.plan import Study
 
 RUNS: Final = "runs.csv"
@@ -20,8 +20,6 @@ COMPARISONS: Final = "comparisons.csv"
 
 _NAMES: Final = ("trace", "configuration", "variant", "seed")
 _QUEUE_COLUMNS: Final = ("tasks", "placed", "wait_mean", "share", "shortfall")
-# From here on people read no fractions.
-_WHOLE: Final = 1_000
 # What the terminal shows.
 _SHOWN: Final = ("wait_mean", "wait_p95", "slowdown_mean", "utilisation", "shortfall")
 
@@ -101,22 +99,24 @@ def summary(
     return found
 
 
-def wording(measure: Measure, value: float) -> str:
-    """Return a value of a measure for people."""
+def wording(measure: Measure, value: float, *, like: float | None = None) -> str:
+    """Return a value of a measure for people; seconds in the unit that ``like`` has, if given."""
     if measure.unit == PART:
         return f"{value * 100:.1f} %"
     if measure.unit == COUNT:
         return f"{value:,.1f}"
-    if abs(value) >= _WHOLE:
-        return f"{value:,.0f} {measure.unit}"
+    if measure.unit == SECONDS:
+        unit = unit_of(abs(value if like is None else like))
+        return f"{value / unit.seconds:,.1f} {unit.symbol}"
     return f"{value:,.1f} {measure.unit}"
 
 
 def interval(measure: Measure, estimate: Estimate) -> str:
     """Return a value with its interval for people."""
-    if estimate.half is None:
-        return wording(measure, estimate.mean)
-    return f"{wording(measure, estimate.mean)} \u00b1 {wording(measure, estimate.half)}"
+    mean, half = estimate.mean, estimate.half
+    if half is None:
+        return wording(measure, mean)
+    return f"{wording(measure, mean)} \u00b1 {wording(measure, half, like=mean)}"
 
 
 def _text(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

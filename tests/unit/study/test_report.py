@@ -21,7 +21,7 @@ variants: [{{name: spread}}, {{name: packed, node-sort: binpacking}}]
 seeds: 2
 variation: {{arrival-jitter: 600, node-failures: {{every: 40000, repair: 3600}}}}
 """
-STYLE = (files("remuda.study") / "report.css").read_text()
+STYLE = (files("remuda.study") / "chart.css").read_text()
 
 
 class Outline(HTMLParser):
@@ -56,7 +56,11 @@ def test_the_page_is_well_formed_and_has_at_least_eight_charts(page: str) -> Non
     outline = Outline()
     outline.feed(page)
     assert not outline.open
-    charts = [each for tag, each in outline.found if tag == "svg" and each.get("class") == "chart"]
+    charts = [
+        each
+        for tag, each in outline.found
+        if tag == "svg" and "chart" in (each.get("class") or "").split()
+    ]
     titles = {each["aria-label"] for each in charts}
     assert len(titles) == len(charts) >= 8
     assert {"Mean wait", "Utilisation", "Mean wait by queue"} <= titles
