@@ -34,3 +34,13 @@ def test_the_site_has_text_code_and_outputs() -> None:
     ]
     page = as_markdown(executed({"cells": cells}))
     assert page == "# Title\n\n```python\nprint(1)\n2\n```\n\n```text\n1\n```\n\n```text\n2\n```\n"
+
+
+def test_the_site_has_a_drawing_as_an_image_whose_colours_are_its_own() -> None:
+    source = (
+        "class Drawing:\n    def _repr_svg_(self): return '<svg/>'\n"
+        "    __repr__ = lambda s: '<x>'\n"
+        "Drawing()"
+    )
+    page = as_markdown(executed({"cells": [{"cell_type": "code", "source": [source]}]}))
+    assert page.endswith('<img alt="&lt;x&gt;" src="data:image/svg+xml;base64,PHN2Zy8+">\n')

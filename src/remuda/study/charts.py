@@ -1,4 +1,8 @@
-"""The charts of a study, for the report and for notebooks: which there are, and what they show."""
+"""The charts of a study: which there are, and what they show.
+
+The report has them with captions of the page, and notebooks as pictures that stand alone; both
+come from here, so they cannot differ.
+"""
 
 from __future__ import annotations
 
@@ -44,6 +48,7 @@ _WAITS: Final = {
     60: "1 min",
     600: "10 min",
     3_600: "1 h",
+    21_600: "6 h",
     86_400: "1 d",
     864_000: "10 d",
     8_640_000: "100 d",
@@ -145,8 +150,8 @@ def _bar_charts(trace: TraceResults) -> list[Chart]:
 
 
 def _bars(title: str, rows: Sequence[Bar], key: str) -> str:
-    """Return bars with their values, all in the unit of the largest one."""
-    like = max((row.value for row in rows), default=0.0)
+    """Return bars with their values, all in the unit of their mean."""
+    like = math.fsum(row.value for row in rows) / (len(rows) or 1)
     return drawing.bars(title, rows, partial(wording, BY_KEY[key], like=like))
 
 
