@@ -12,7 +12,7 @@ COMPILED := build/compiled
 MAKEFLAGS += --no-print-directory
 # The tests start hundreds of processes, each of which would compile every module anew.
 export PYTHONDONTWRITEBYTECODE :=
-.PHONY: help setup shell ldap etcd kube ui ui-test browser docs notebooks run test test-compiled test-kubernetes check fix rules long bench compile wheel reproducible proto schema openapi python-api man packages diagrams lock simtest fuzz mutants takeovers chaos clean
+.PHONY: help setup shell ldap etcd study kube ui ui-test browser docs notebooks run test test-compiled test-kubernetes check fix rules long bench compile wheel reproducible proto schema openapi python-api man packages diagrams lock simtest fuzz mutants takeovers chaos clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,10 @@ ldap: setup ## what LDAP groups and their tests need (as root on Debian: with it
 etcd: setup ## what the lease of two schedulers and its tests need: a library and a server
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-etcd.lock
 	@echo "etcd: the tests of the lease run now"
+
+study: setup ## what studies on a Dask cluster and their tests need: a library
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-study.lock
+	@echo "study: the tests of studies on a cluster run now"
 
 kube: setup ## build a real API server to test against (once, 5 to 10 minutes on Debian; cached)
 	@$(BIN)/python -m tools.kube

@@ -6,9 +6,9 @@ built files of a version are listed, so one file holds for every Python the proj
 There is a lock of its own for each of these: the libraries of a plain installation; those of one
 for Kubernetes, which the container image has; the libraries
 that need packages of the operating system to be built, so that `make setup` works without those
-packages; the lease in etcd with a server for its tests; the fuzzer, and what drives a browser,
-which are not built for every processor; what builds the site of the documentation; and what
-`make kube` fetches, which is never installed.
+packages; studies on a cluster; the lease in etcd with a server for its tests; the fuzzer, and what
+drives a browser, which are not built for every processor; what builds the site of the
+documentation; and what `make kube` fetches, which is never installed.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ MAIN: Final = ROOT / "requirements.lock"
 SERVE: Final = ROOT / "requirements-serve.lock"
 KUBERNETES: Final = ROOT / "requirements-kubernetes.lock"
 LDAP: Final = ROOT / "requirements-ldap.lock"
+STUDY: Final = ROOT / "requirements-study.lock"
 ETCD: Final = ROOT / "requirements-etcd.lock"
 KUBE: Final = ROOT / "requirements-kube.lock"
 DOCS: Final = ROOT / "requirements-docs.lock"
@@ -35,6 +36,7 @@ HEADERS: Final = {
     SERVE: "# Of requirements.lock, what a plain installation needs.\n",
     KUBERNETES: "# Of requirements.lock, what an installation for Kubernetes needs.\n",
     LDAP: "# What the LDAP resolver needs beyond requirements.lock, by exact version and hash.\n",
+    STUDY: "# What studies on a Dask cluster need beyond requirements.lock.\n",
     ETCD: "# What the lease in etcd and its tests need beyond requirements.lock.\n",
     KUBE: "# What `make kube` fetches: programs that were published as Python packages.\n",
     BROWSER: "# What `make browser` installs: the library that drives a browser.\n",
@@ -105,6 +107,7 @@ def main() -> int:
             *project["optional-dependencies"]["kubernetes"],
         ],
         LDAP: project["optional-dependencies"]["ldap"],
+        STUDY: project["optional-dependencies"]["dask"],
         ETCD: [
             *project["optional-dependencies"]["etcd"],
             *described["dependency-groups"]["etcd"],

@@ -8,12 +8,17 @@ from typing import Annotated, Final
 
 import typer
 
+from remuda.base.errors import UsageError
+from remuda.cli.extras import require
+
 EXAMPLES: Final = """
 Examples:
 
   remuda study study.yaml --output result
 
   remuda study study.yaml --output result --workers 2
+
+  remuda study study.yaml --output result --dask tcp://10.0.0.1:8786
 
   remuda study study.yaml --output result --list
 """
@@ -40,6 +45,15 @@ def study(
             "may be used.",
         ),
     ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Play the runs on the Dask cluster whose scheduler is there, such as "
+            "tcp://10.0.0.1:8786. Its workers read the files of the study at the same paths, and "
+            "have the same version of remuda with its extra 'dask'. Results do not depend on it.",
+        ),
+    ] = None,
     list_: Annotated[
         bool, typer.Option("--list", help="Check the study, list its runs, and play none.")
     ] = False,
@@ -57,8 +71,12 @@ def study(
         for run_id, finished in list_runs(file, output):
             print(f"{'finished' if finished else 'to play '}  {run_id}")
         return 0
+    if dask is not None:
+        require("dask", "--dask", "distributed")
+        if workers is not None:
+            raise UsageError("--workers: with --dask the cluster decides; leave one of both out")
     with runs_bar(sys.stderr) as progress:
-        found = run_study(file, output, workers=workers, progress=progress)
+        found = run_study(file, output, workers=workers, dask=dask, progress=progress)
     for table in summary(found.study, found.results, found.comparisons):
         show_table(table, sys.stdout)
     done = len(found.results) - found.played

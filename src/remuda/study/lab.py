@@ -15,6 +15,7 @@ from remuda.sim.wording import Table
 from remuda.study import report, tables
 from remuda.study.comparison import Comparison, compare, values_of
 from remuda.study.conclusion import Conclusion, conclusions
+from remuda.study.dask_cluster import play_on_cluster
 from remuda.study.figures import Content
 from remuda.study.folder import Folder
 from remuda.study.pictures import Pictures, pictures_of, tables_html
@@ -74,15 +75,17 @@ def run_study(
     output: Path | str,
     *,
     workers: int | None = None,
+    dask: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> StudyResult:
     """Play the runs of a study that are not finished, compare all and write the files.
 
-    ``workers``: processes, None for as many as this process may use cores. ``progress`` is told
-    how many of the runs to be played now are finished, first that none is.
+    ``workers``: processes, None for as many as this process may use cores. ``dask``: the address
+    of a Dask scheduler whose cluster plays the runs instead. ``progress`` is told how many of the
+    runs to be played now are finished, first that none is.
 
     Raises: UsageError, ConfigError, before anything is played if a file is wrong; RemudaError, if
-    a process dies.
+    a process or the cluster dies.
     """
     study = read_study(Path(file))
     runs = runs_of(study)
@@ -92,7 +95,10 @@ def run_study(
     folder.claim()
     if progress is not None:
         progress(0, len(missing))
-    finished = play_all(missing, folder, core_count() if workers is None else workers)
+    if dask is not None:
+        finished = play_on_cluster(missing, folder, dask)
+    else:
+        finished = play_all(missing, folder, core_count() if workers is None else workers)
     for number, _ in enumerate(finished, 1):
         if progress is not None:
             progress(number, len(missing))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -151,32 +152,55 @@ def _run(
     *,
     digest: Digest,
 ) -> Run:
-    variation = study.variation
+    run = Run("", trace, configuration, variant, study.variation, seed)
+    return replace(run, run_id=content_id(run, digest))
+
+
+def content_id(run: Run, digest: Digest | None = None) -> str:
+    """Return the ID of a run by the content that its files have now. Raises: UsageError."""
+    names = f"{run.trace.name}.{run.configuration.name}.{run.variant.name}.{run.seed}"
+    variation = run.variation
     failures = variation.failures
+    content = {
+        **_scene(run, digest or _file_digest),
+        "variation": [variation.jitter_ns, variation.noise],
+        "failures": failures and [failures.every_seconds, failures.repair_seconds],
+        "seed": run.seed,
+    }
+    return f"{names}.{_digest_of(content)[:_DIGEST_CHARACTERS]}"
+
+
+def scene_id(run: Run) -> str:
+    """Return what runs have in common that differ in seed and variation alone.
+
+    Raises: UsageError.
+    """
+    return _digest_of(_scene(run, _file_digest))
+
+
+def _scene(run: Run, digest: Digest) -> dict[str, object]:
+    trace, variant = run.trace, run.variant
     nodes = trace.nodes
     if nodes is not None and Path(nodes).is_file():
         nodes = digest(Path(nodes))
-    content = {
+    return {
         "form": _FORM,
         "version": remuda.__version__,
         "workload": digest(trace.workload),
         "nodes": nodes,
         "trace": [trace.format, trace.queue_by, trace.from_seconds, trace.to_seconds],
-        "configuration": configuration.file and digest(configuration.file),
+        "configuration": run.configuration.file and digest(run.configuration.file),
         "variant": [
             variant.node_sort,
             variant.reservation_delay,
             variant.preemption,
             variant.gangs,
         ],
-        "variation": [variation.jitter_ns, variation.noise],
-        "failures": failures and [failures.every_seconds, failures.repair_seconds],
-        "seed": seed,
     }
-    found = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-    names = f"{trace.name}.{configuration.name}.{variant.name}.{seed}"
-    run_id = f"{names}.{found[:_DIGEST_CHARACTERS]}"
-    return Run(run_id, trace, configuration, variant, variation, seed)
+
+
+def _digest_of(content: Mapping[str, object]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _file_digest(path: Path) -> str:
