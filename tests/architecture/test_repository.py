@@ -21,6 +21,7 @@ SERVE_LOCK = (ROOT / "requirements-serve.lock").read_text()
 KUBERNETES_LOCK = (ROOT / "requirements-kubernetes.lock").read_text()
 LDAP_LOCK = (ROOT / "requirements-ldap.lock").read_text()
 ETCD_LOCK = (ROOT / "requirements-etcd.lock").read_text()
+STUDY_LOCK = (ROOT / "requirements-study.lock").read_text()
 KUBE_LOCK = (ROOT / "requirements-kube.lock").read_text()
 FUZZ_LOCK = (ROOT / "requirements-fuzz.lock").read_text()
 BROWSER_LOCK = (ROOT / "requirements-browser.lock").read_text()
@@ -31,6 +32,7 @@ LOCKS = {
     "kubernetes": KUBERNETES_LOCK,
     "ldap": LDAP_LOCK,
     "etcd": ETCD_LOCK,
+    "study": STUDY_LOCK,
     "kube": KUBE_LOCK,
     "fuzz": FUZZ_LOCK,
     "browser": BROWSER_LOCK,
@@ -144,6 +146,16 @@ def test_the_lease_in_etcd_has_a_lock_of_its_own_that_agrees_with_the_others() -
     assert wanted & locked().keys() == set()
     shared = locked(ETCD_LOCK).keys() & locked().keys()
     assert {name: locked(ETCD_LOCK)[name] for name in shared} == {
+        name: locked()[name] for name in shared
+    }
+
+
+def test_studies_on_a_cluster_have_a_lock_of_their_own_that_agrees_with_the_others() -> None:
+    wanted = {canonical(item) for item in PROJECT["project"]["optional-dependencies"]["dask"]}
+    assert wanted - locked(STUDY_LOCK).keys() == set()
+    assert wanted & locked().keys() == set()
+    shared = locked(STUDY_LOCK).keys() & locked().keys()
+    assert {name: locked(STUDY_LOCK)[name] for name in shared} == {
         name: locked()[name] for name in shared
     }
 

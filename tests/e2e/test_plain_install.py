@@ -134,6 +134,7 @@ def test_it_simulates_without_the_report(plain: PlainInstall) -> None:
         (["bench", "--plot", "x.svg"], "plot"),
         (["serve", *FREE_PORTS, "--tracing", "otel"], "otel"),
         (["kubernetes"], "kubernetes"),
+        (["study", "x.yaml", "--output", "result", "--dask", "tcp://127.0.0.1:1"], "dask"),
     ],
 )
 def test_what_an_extra_is_missing_for_is_told_in_one_line(

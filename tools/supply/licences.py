@@ -51,24 +51,43 @@ _CLASSIFIERS: Final = {
 _READ: Final = {
     "cycler": "BSD-3-Clause",
     "google-re2": "BSD-3-Clause",
+    "jinja2": "BSD-3-Clause",
     "kiwisolver": "BSD-3-Clause",
+    "partd": "BSD-3-Clause",
+    "zict": "BSD-3-Clause",
 }
 
-# Libraries of the extras `etcd`, `ldap` and `otel`, which `make setup` does not install; a person
-# read their metadata.
+# Libraries of the extras `dask`, `etcd`, `ldap` and `otel`, which `make setup` does not install; a
+# person read their metadata.
 NOT_INSTALLED: Final = {
     "bonsai": "MIT",
+    "cloudpickle": "BSD-3-Clause",
+    "dask": "BSD-3-Clause",
     "debtcollector": "Apache-2.0",
+    "distributed": "BSD-3-Clause",
     "etcd3gw": "Apache-2.0",
+    "fsspec": "BSD-3-Clause",
     "futurist": "Apache-2.0",
     "googleapis-common-protos": "Apache-2.0",
+    "importlib-metadata": "Apache-2.0",
+    "jinja2": "BSD-3-Clause",
+    "lazy-importer": "Apache-2.0",
+    "locket": "BSD-2-Clause",
+    "msgpack": "Apache-2.0",
     "opentelemetry-exporter-http-transport": "Apache-2.0",
     "opentelemetry-exporter-otlp-common": "Apache-2.0",
     "opentelemetry-exporter-otlp-proto-common": "Apache-2.0",
     "opentelemetry-exporter-otlp-proto-http": "Apache-2.0",
     "opentelemetry-proto": "Apache-2.0",
+    "partd": "BSD-3-Clause",
     "pbr": "Apache-2.0",
+    "psutil": "BSD-3-Clause",
+    "tblib": "BSD-2-Clause",
+    "toolz": "BSD-3-Clause",
+    "tornado": "Apache-2.0",
     "wrapt": "BSD-2-Clause",
+    "zict": "BSD-3-Clause",
+    "zipp": "MIT",
 }
 
 

@@ -72,9 +72,9 @@ def study(
             print(f"{'finished' if finished else 'to play '}  {run_id}")
         return 0
     if dask is not None:
-        require("dask", "--dask", "distributed")
         if workers is not None:
             raise UsageError("--workers: with --dask the cluster decides; leave one of both out")
+        require("dask", "--dask", "distributed")
     with runs_bar(sys.stderr) as progress:
         found = run_study(file, output, workers=workers, dask=dask, progress=progress)
     for table in summary(found.study, found.results, found.comparisons):

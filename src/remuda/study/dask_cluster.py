@@ -30,6 +30,7 @@ CONNECT_SECONDS: Final = 10
 # How long a study waits for workers when there are none.
 WORKERS_SECONDS: Final = 60
 _LOOK_SECONDS: Final = 1
+_LEAVE_SECONDS: Final = 1
 # Runs that are handed over for each thread of the cluster: one that it plays, one that waits there.
 _AHEAD: Final = 2
 _KEPT: Final = "finished runs are kept, start the study again"
@@ -116,7 +117,7 @@ def _connected(address: str) -> Iterator[Client]:
                 yield client
         finally:
             with suppress(OSError, TimeoutError):
-                client.close(timeout=CONNECT_SECONDS)
+                client.close(timeout=_LEAVE_SECONDS)
     finally:
         log.setLevel(level)
 

@@ -178,6 +178,17 @@ def test_the_command_lists_runs_and_shows_the_alternatives(study: Path, finished
     assert "own / packed" in shown.stdout
 
 
+def test_a_cluster_and_a_number_of_workers_are_refused_together(
+    study: Path, tmp_path: Path
+) -> None:
+    done = command(study, "--output", tmp_path / "out", "--workers", "2", "--dask", "tcp://h:1")
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "remuda: --workers: with --dask the cluster decides; leave one of both out"
+    ]
+    assert not (tmp_path / "out").exists()
+
+
 def test_an_output_that_is_a_file_is_refused(study: Path) -> None:
     with pytest.raises(UsageError, match="--output"):
         run_study(study, study)
