@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
@@ -94,10 +97,11 @@ def play_on_cluster(runs: Sequence[Run], folder: Folder, address: str) -> Iterat
         waiting = list(reversed(runs))
         handed: dict[Future, Run] = {}
         while waiting or handed:
-            threads = _threads(client, address)
-            while waiting and len(handed) < threads * _AHEAD:
+            room = _threads(client, address) * _AHEAD
+            while waiting and len(handed) < room:
                 run = waiting.pop()
-                handed[_hand_over(client, run)] = run
+                with _answering(address):
+                    handed[_hand_over(client, run)] = run
             for future in _ended(handed, address):
                 run = handed.pop(future)
                 folder.keep(run, _result(future, run, address))
@@ -106,83 +110,110 @@ def play_on_cluster(runs: Sequence[Run], folder: Folder, address: str) -> Iterat
 
 @contextmanager
 def _connected(address: str) -> Iterator[Client]:
-    """Connect to a scheduler, and leave it whatever happens; Dask itself logs nothing meanwhile."""
-    log = logging.getLogger("distributed")
-    level = log.level
-    log.setLevel(logging.CRITICAL + 1)
-    try:
-        client = _client(address)
+    """Connect to a scheduler, and leave it whatever happens."""
+    # It sets the levels of its loggers when it is imported.
+    from distributed import Client  # noqa: PLC0415 - an extra
+
+    with _silent():
+        try:
+            client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, RuntimeError, TypeError, ValueError) as error:
+            what = str(error).partition("\n")[0] or f"no answer within {CONNECT_SECONDS} s"
+            raise UsageError(f"--dask: {address}: {what}") from None
         try:
             with client.as_current():
                 yield client
         finally:
-            with suppress(OSError, TimeoutError):
+            with suppress(OSError):
                 client.close(timeout=_LEAVE_SECONDS)
-    finally:
-        log.setLevel(level)
 
 
-def _client(address: str) -> Client:
-    from distributed import Client  # noqa: PLC0415 - an extra
-
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Have Dask log nothing: what it would log is told in one line, or does not matter."""
+    known = logging.getLogger().manager.loggerDict
+    logs = [logging.getLogger(name) for name in known if name.split(".")[0] == "distributed"]
+    levels = [log.level for log in logs]
     try:
-        return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
-    except (OSError, RuntimeError, TypeError, ValueError) as error:
-        what = str(error).partition("\n")[0] or f"no answer within {CONNECT_SECONDS} s"
-        raise UsageError(f"--dask: {address}: {what}") from None
+        for log in logs:
+            log.setLevel(logging.CRITICAL + 1)
+        yield
+    finally:
+        for log, level in zip(logs, levels, strict=True):
+            log.setLevel(level)
+
+
+@contextmanager
+def _answering(address: str) -> Iterator[None]:
+    """Say in one line that the scheduler does not answer, however Dask says so."""
+    try:
+        yield
+    except (CancelledError, OSError, RuntimeError, ValueError):
+        what = "the connection to the scheduler is lost"
+        raise RemudaError(f"--dask: {address}: {what}; {_KEPT}") from None
 
 
 def _threads(client: Client, address: str) -> int:
     """Return how many threads the workers have; if there are no workers, wait for one."""
-    try:
-        if client.status == "running":
-            threads: int = sum(client.nthreads().values())
-            if not threads:
-                client.wait_for_workers(1, timeout=WORKERS_SECONDS)
-                threads = sum(client.nthreads().values())
+    with _answering(address):
+        if client.status != "running":
+            raise CancelledError
+        threads: int = sum(client.nthreads().values())
+        if threads:
             return threads
-    except TimeoutError:
+        with suppress(TimeoutError):
+            client.wait_for_workers(1, timeout=WORKERS_SECONDS)
+        threads = sum(client.nthreads().values())
+    if not threads:
         what = f"the cluster has had no workers for {WORKERS_SECONDS} s"
-        raise RemudaError(f"--dask: {address}: {what}; {_KEPT}") from None
-    except (OSError, RuntimeError, ValueError):
-        pass
-    raise _gone(address)
-
-
-def _gone(address: str) -> RemudaError:
-    return RemudaError(f"--dask: {address}: the connection to the scheduler is lost; {_KEPT}")
+        raise RemudaError(f"--dask: {address}: {what}; {_KEPT}")
+    return threads
 
 
 def _hand_over(client: Client, run: Run) -> Future:
     # A key of its own: the cluster may have results of another study in memory.
     key = f"{run.run_id}-{uuid4().hex}"
-    return client.submit(play_in_worker, run, key=key, pure=False)
+    return client.submit(play_in_worker, _from_anywhere(run), key=key, pure=False)
+
+
+def _from_anywhere(run: Run) -> Run:
+    """Return a run whose files are named by whole paths: a worker has another directory."""
+    trace, configuration = run.trace, run.configuration
+    nodes = trace.nodes
+    if nodes is not None and Path(nodes).is_file():
+        nodes = str(Path(nodes).absolute())
+    file = configuration.file
+    return replace(
+        run,
+        trace=replace(trace, workload=trace.workload.absolute(), nodes=nodes),
+        configuration=replace(configuration, file=None if file is None else file.absolute()),
+    )
 
 
 def _ended(handed: dict[Future, Run], address: str) -> list[Future]:
     """Return the runs that came to an end, after at most a second."""
     from distributed import wait  # noqa: PLC0415 - an extra
 
-    if not handed:
-        return []
-    with suppress(TimeoutError):
-        wait(list(handed), timeout=_LOOK_SECONDS, return_when="FIRST_COMPLETED")
-    if any(future.status in ("cancelled", "lost") for future in handed):
-        raise _gone(address)
+    with _answering(address):
+        with suppress(TimeoutError):
+            wait(list(handed), timeout=_LOOK_SECONDS, return_when="FIRST_COMPLETED")
+        if any(future.status in ("cancelled", "lost") for future in handed):
+            raise CancelledError
     return [future for future in handed if future.done()]
 
 
 def _result(future: Future, run: Run, address: str) -> Content:
     """Return the result of a run that ended."""
-    from distributed import CancelledError, KilledWorker  # noqa: PLC0415 - an extra
+    from distributed import KilledWorker  # noqa: PLC0415 - an extra
 
     try:
-        played: _Played = future.result(timeout=CONNECT_SECONDS)
+        with _answering(address):
+            played: _Played = future.result(timeout=CONNECT_SECONDS)
     except KilledWorker:
         what = "workers ended without a result (killed, or out of memory)"
         raise RemudaError(f"run {run.run_id}: {what}; {_KEPT}") from None
-    except (CancelledError, OSError, TimeoutError):
-        raise _gone(address) from None
+    except RemudaError:
+        raise
     except Exception as error:  # noqa: BLE001 - whatever a worker without remuda raises
         what = str(error).partition("\n")[0]
         raise UsageError(f"run {run.run_id}: a worker cannot play it: {what}") from None

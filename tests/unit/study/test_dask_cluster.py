@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -27,18 +30,24 @@ distributed = pytest.importorskip(
 )
 
 TRACE = Path(trace.__file__).parent
-STUDY = f"""
-traces: [{{name: early, workload: {TRACE}/workload.csv, nodes: {TRACE}/nodes.csv, to: 9000}}]
-variants: [{{name: spread}}, {{name: packed, node-sort: binpacking}}]
+STUDY = """
+traces: [{name: early, workload: workload.csv, nodes: nodes.csv, to: 9000, queue-by: none}]
+configurations: [{name: today}, {name: wide, file: queues.yaml}]
 seeds: 3
-variation: {{arrival-jitter: 600, node-failures: {{every: 40000, repair: 3600}}}}
+variation: {arrival-jitter: 600, node-failures: {every: 40000, repair: 3600}}
 """
+QUEUES = (
+    "partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [{name: a}]}]}]"
+)
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("study") / "study.yaml"
     path.write_text(STUDY)
+    path.with_name("queues.yaml").write_text(QUEUES)
+    for name in ("workload.csv", "nodes.csv"):
+        shutil.copy(TRACE / name, path.with_name(name))
     return path
 
 
@@ -97,10 +106,12 @@ def parts(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]
 
 @pytest.mark.remuda_rule("EXT-97")
 def test_results_are_those_of_this_machine(
-    study: Path, local: dict[str, bytes], tmp_path: Path
+    study: Path, local: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with local_cluster(n_workers=2, threads_per_worker=1) as cluster:
-        found = run_study(study, tmp_path, dask=cluster.scheduler_address)
+        # The workers stay where they were.
+        monkeypatch.chdir(study.parent)
+        found = run_study(study.name, tmp_path, dask=cluster.scheduler_address)
         assert found.played == 6
         assert content(tmp_path) == local
 
@@ -111,15 +122,18 @@ def test_a_worker_that_dies_costs_nothing_and_a_scheduler_that_dies_one_line(
     local: dict[str, bytes],
     parts: tuple[str, list[subprocess.Popen[bytes]]],
     tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    address, (scheduler, first, _) = parts
+    address, (scheduler, first, second) = parts
+    # It dies while runs are played.
+    later = threading.Timer(0.3, scheduler.kill)
 
     def kill(done: int, total: int) -> None:
         if done == 1:
             first.kill()
         elif done == 4:
-            scheduler.kill()
-            scheduler.wait()
+            second.send_signal(signal.SIGSTOP)
+            later.start()
 
     output = tmp_path / "out"
     with pytest.raises(RemudaError) as caught:
@@ -128,6 +142,8 @@ def test_a_worker_that_dies_costs_nothing_and_a_scheduler_that_dies_one_line(
         f"--dask: {address}: the connection to the scheduler is lost; "
         "finished runs are kept, start the study again"
     )
+    later.join()
+    assert caplog.records == []
     done = sum(is_done for _, is_done in list_runs(study, output))
     assert 4 <= done < 6
     assert run_study(study, output, workers=1).played == 6 - done
