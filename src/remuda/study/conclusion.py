@@ -45,9 +45,11 @@ class Conclusion:
         return [(verdict, _WORDS[verdict], texts) for verdict, texts in found.items() if texts]
 
     def __str__(self) -> str:
-        """Return it as lines of text."""
-        lines = [f"  {word}: {'; '.join(texts)}" for _, word, texts in self.parts()]
-        return "\n".join([self.title(), *lines])
+        """Return it as lines of text, one for each figure."""
+        lines = [self.title()]
+        for _, word, texts in self.parts():
+            lines += [f"  {word}", *(f"    {text}" for text in texts)]
+        return "\n".join(lines)
 
 
 def conclusions(baseline: str, comparisons: Sequence[Comparison]) -> list[Conclusion]:

@@ -75,5 +75,5 @@ def pictures_of(
 
 def tables_html(tables: Sequence[Table]) -> str:
     """Return tables as HTML, each with its title."""
-    parts = [f"<p>{table((each.title, *each.header[1:]), each.rows)}</p>" for each in tables]
+    parts = [f"<div>{table((each.title, *each.header[1:]), each.rows)}</div>" for each in tables]
     return f"<div>{''.join(parts)}</div>"

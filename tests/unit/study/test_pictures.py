@@ -112,10 +112,15 @@ def test_the_conclusion_says_what_is_better_and_what_is_worse() -> None:
     (told,) = conclusions("old / plain", rows)
     assert str(told).splitlines() == [
         "week: new / plain, compared with old / plain",
-        "  better: mean wait 1.0 h instead of 2.0 h",
-        "  worse: mean utilisation 40.0 % instead of 50.0 %; work lost 40.0 % instead of 20.0 %",
-        "  not clear beyond chance: 95th percentile of wait about 2.0 h in both",
-        "  equal: time to the last end",
+        "  better",
+        "    mean wait 1.0 h instead of 2.0 h",
+        "  worse",
+        "    mean utilisation 40.0 % instead of 50.0 %",
+        "    work lost 40.0 % instead of 20.0 %",
+        "  not clear beyond chance",
+        "    95th percentile of wait about 2.0 h in both",
+        "  equal",
+        "    time to the last end",
     ]
 
 
