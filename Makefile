@@ -77,20 +77,16 @@ test: setup ## run the tests (a quarter of an hour)
 	@$(BIN)/python -m pytest -m "timed and not long and not kubernetes"
 	@$(BIN)/python -m pytest -m "not long and not timed and not kubernetes" $(IN_PARALLEL)
 
-# What runs without the compiled modules (core, codecs), or is about what stands around them: the same
-# Python code was tested by `make test`.
-PLAIN := architecture docs consumer ui unit/bench unit/cli unit/config unit/conformance unit/demo unit/session unit/telemetry \
-  kubernetes/admission kubernetes/api kubernetes/doctor kubernetes/end_to_end kubernetes/objects kubernetes/packaging kubernetes/predicates \
-  kubernetes/run kubernetes/shim \
-  kubernetes/testing kubernetes/translation \
-  $(patsubst %,e2e/test_%.py,audit cli config_apply_command conformance_falsified doctor_command event_example exhausted_descriptors \
-  get_command grpc_security half_open help ldap lease local_node local_restart plain_install rest_access rest_configuration \
-  rest_health rest_openapi rest_schemathesis stop_command systemd tracing viewing_commands) \
-  unit/edges/rest/test_scoped_readers.py
+# What uses the compiled modules (core, codecs) most: their own tests, the long random runs, of which an
+# interpreted core plays a sixth, and whole processes. All others are tests of the same Python code in both builds.
+OF_THE_CORE := compiled museum property simulation unit/base unit/core unit/library unit/runtime unit/si unit/sim \
+  $(patsubst %,e2e/test_%.py,chaos conformance grpc_allocations grpc_attacks insight_commands journal neutrality recording \
+  recovery recovery_by_key reload replay_command scarce_memory serve session session_preemption shadow_command \
+  snapshot_command)
 
 test-compiled: compile ## compile the core and run the tests that use it
 	@PYTHONPATH=$(CURDIR)/$(COMPILED) $(BIN)/python -m pytest --build compiled -m "timed and not long and not kubernetes"
-	@PYTHONPATH=$(CURDIR)/$(COMPILED) $(BIN)/python -m pytest --build compiled $(PLAIN:%=--ignore=tests/%) -m "not long and not timed and not kubernetes" $(IN_PARALLEL)
+	@PYTHONPATH=$(CURDIR)/$(COMPILED) $(BIN)/python -m pytest --build compiled $(OF_THE_CORE:%=tests/%) -m "not long and not timed and not kubernetes" $(IN_PARALLEL)
 
 # SERVERS=kubernetes leaves out the fake server, on which `make test` runs the same tests.
 SERVERS ?= kubernetes or not kubernetes
