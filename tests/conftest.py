@@ -102,7 +102,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Add up what the large random runs got through, in all processes; name a failed test at once."""
+    """Add up what the large random runs got through; name a failed test at once."""
     if report.when == "call":
         long_runs.add(RATES, report)
     # A run that is cut off has no summary, and the worker that ran the test prints nothing.
