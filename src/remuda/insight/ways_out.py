@@ -7,7 +7,7 @@ no change, so that it shows whom the change costs something. Rules: EXT-47.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, TypeAlias, TypeVar
 
@@ -15,62 +15,23 @@ import msgspec
 
 from remuda.base.errors import UsageError
 from remuda.base.message import message
-from remuda.base.resources import Resource
-from remuda.base.scopes import Scope
 from remuda.base.texts import shown
-from remuda.config.schema import Configuration
-from remuda.core.messages.application_views import ApplicationView
 from remuda.core.messages.effects import AllocationNew
 from remuda.core.messages.preemption_queries import PreemptionsQuery, PreemptionView
-from remuda.core.messages.queries import (
-    AccessQuery,
-    AccessView,
-    NodesQuery,
-    NodeView,
-    PartitionsQuery,
-    PartitionView,
-    QueuesQuery,
-    QueueView,
-    View,
-)
-from remuda.core.messages.rows import ApplicationRowsQuery, Rows
-from remuda.core.messages.trace_queries import (
-    AskTraceQuery,
-    AskTraceView,
-    ConfigurationInForceQuery,
-)
+from remuda.core.messages.queries import View
+from remuda.core.messages.rows import Rows
+from remuda.core.messages.trace_queries import AskTraceQuery, AskTraceView
 from remuda.core.scheduler import Scheduler
+from remuda.insight.changes import Edit
 from remuda.insight.dry_run import refused
-from remuda.insight.edits import Edit, Surroundings, edits
+from remuda.insight.edits import edits, last_edits
+from remuda.insight.surroundings import WaysOutQuestion, applications, surroundings
 from remuda.insight.throwaway import Throwaway
 
 # Does each piece of work on a core of its own, which is a copy of this one.
 OnCopies: TypeAlias = Callable[[Sequence[Callable[[], bytes]]], Sequence[bytes | None]]
 
 V = TypeVar("V")
-
-_NAME: Final = "what-if"
-
-
-@message
-class WaysOutQuestion:
-    """The ask that should be placed. ``within_ns``: how soon, in the scheduler's time.
-
-    ``rm_id``: whose partition it is; "": that of the first RM by ID. ``scope``: what the caller may
-    read; other queues, their applications and single nodes are not named. None: everything.
-    """
-
-    partition: str
-    application_id: str
-    allocation_key: str
-    within_ns: int = 0
-    rm_id: str = ""
-    scope: Scope | None = None
-
-    def sees(self, queue: str) -> bool:
-        """Whether the caller may read about a queue; "": about the partition. Rules: EXT-32."""
-        scope = self.scope
-        return scope is None or scope.includes(self.rm_id, self.partition, queue)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +82,9 @@ class Tried:
     victims: tuple[tuple[str, str], ...]
 
 
+_NOTHING: Final = Tried("", 0, (), ())
+
+
 def ways_out(
     scheduler: Scheduler, now_ns: int, question: WaysOutQuestion, on_copies: OnCopies
 ) -> tuple[WayOut, ...]:
@@ -129,23 +93,28 @@ def ways_out(
     The core is not changed, but copies of it are. Raises: UsageError if the ask does not wait.
     Implements: EXT-47.
     """
-    chosen = proposals(scheduler, question)
-    queues = {view.application_id: view.queue for view in _applications(scheduler, question)}
-    nothing = Edit((), (), (), question.application_id)
-    works = [partial(_tried, scheduler, now_ns, question, edit) for edit in (nothing, *chosen)]
-    answers = on_copies(works)
-    first = answers[0]
-    usual = Tried("", 0, (), ()) if first is None else msgspec.json.decode(first, type=Tried)
+    first, last = proposals(scheduler, question)
+    queues = {view.application_id: view.queue for view in applications(scheduler, question)}
 
     def seen(application_id: str) -> bool:
         return question.sees(queues.get(application_id, ""))
 
-    return tuple(_ways(chosen, answers[1:], usual, seen))
+    def tried(chosen: Sequence[Edit]) -> list[Tried]:
+        works = [partial(_tried, scheduler, now_ns, question, edit) for edit in chosen]
+        return [_NOTHING if each is None else _read(each) for each in on_copies(works)]
+
+    nothing = Edit((), (), (), question.application_id)
+    usual, *answers = tried((nothing, *first))
+    found = tuple(_ways(first, answers, usual, seen))
+    if found or not last:
+        return found
+    further = tuple(_ways(last, tried(last), usual, seen))
+    return tuple([replace(way, number=len(first) + way.number) for way in further])
 
 
 def _ways(
     chosen: Sequence[Edit],
-    answers: Sequence[bytes | None],
+    answers: Sequence[Tried],
     usual: Tried,
     seen: Callable[[str], bool],
 ) -> Iterator[WayOut]:
@@ -154,10 +123,9 @@ def _ways(
     ``seen``: whether the caller may read about an application.
     """
     enough: list[set[str]] = []
-    for number, (edit, answer) in enumerate(zip(chosen, answers, strict=True)):
-        if answer is None or any(parts <= set(edit.parts) for parts in enough):
+    for number, (edit, tried) in enumerate(zip(chosen, answers, strict=True)):
+        if any(parts <= set(edit.parts) for parts in enough):
             continue
-        tried = msgspec.json.decode(answer, type=Tried)
         if tried.node_id:
             enough.append(set(edit.parts))
             preempted = set(tried.victims) - set(usual.victims)
@@ -175,8 +143,11 @@ def _ways(
             )
 
 
-def proposals(scheduler: Scheduler, question: WaysOutQuestion) -> list[Edit]:
-    """Return the edits that are tried for an ask, in their order. Raises: UsageError."""
+def proposals(scheduler: Scheduler, question: WaysOutQuestion) -> tuple[list[Edit], list[Edit]]:
+    """Return the edits that are tried for an ask, and those that are tried if none of them does.
+
+    Raises: UsageError.
+    """
     query = AskTraceQuery(
         question.partition, question.application_id, question.allocation_key, question.rm_id
     )
@@ -186,7 +157,10 @@ def proposals(scheduler: Scheduler, question: WaysOutQuestion) -> list[Edit]:
             f"ask '{question.allocation_key}' of application '{question.application_id}' does not"
             " wait; check both IDs"
         )
-    return edits(trace, _surroundings(scheduler, question, trace))
+    around = surroundings(scheduler, question, trace)
+    first = edits(trace, around)
+    known = {edit.parts for edit in first}
+    return first, [edit for edit in last_edits(trace, around) if edit.parts not in known]
 
 
 def _tried(scheduler: Scheduler, now_ns: int, question: WaysOutQuestion, edit: Edit) -> bytes:
@@ -194,15 +168,19 @@ def _tried(scheduler: Scheduler, now_ns: int, question: WaysOutQuestion, edit: E
     trial = Throwaway(scheduler, now_ns)
     for command in edit.commands:
         trial.send(command)
-    found = Tried("", 0, (), ())
+    found = _NOTHING
     if not refused(effect for _, effect in trial.effects):
         trial.run(question.within_ns)
         found = _outcome(trial, question, edit)
     return msgspec.json.encode(found)
 
 
+def _read(answer: bytes) -> Tried:
+    return msgspec.json.decode(answer, type=Tried)
+
+
 def _outcome(trial: Throwaway, question: WaysOutQuestion, edit: Edit) -> Tried:
-    wanted = (edit.application_id or question.application_id, question.allocation_key)
+    wanted = (edit.application_id, question.allocation_key)
     node_id, after_ns = "", 0
     placed: list[tuple[str, str]] = []
     for at_ns, effect in trial.effects:
@@ -222,83 +200,6 @@ def _outcome(trial: Throwaway, question: WaysOutQuestion, edit: Edit) -> Tried:
 
 def _since(question: WaysOutQuestion) -> PreemptionsQuery:
     return PreemptionsQuery(question.partition, rm_id=question.rm_id)
-
-
-# ----------------------------------------------------------------------------- surroundings
-
-
-def _surroundings(
-    scheduler: Scheduler, question: WaysOutQuestion, trace: AskTraceView
-) -> Surroundings:
-    partition = question.partition
-    (home,) = [
-        view
-        for view in _views(PartitionView, scheduler.view(PartitionsQuery()))
-        if view.name == partition and question.rm_id in ("", view.rm_id)
-    ][:1]
-    config = scheduler.view(ConfigurationInForceQuery(home.rm_id))
-    assert isinstance(config, Configuration)
-    nodes = _views(NodeView, scheduler.view(NodesQuery(partition, question.rm_id)))
-    largest = max([node.capacity for node in nodes], key=_size, default={})
-    applications = _applications(scheduler, question)
-    running = [
-        (view.application_id, view.used)
-        for view in applications
-        if view.application_id != question.application_id
-        and any(view.used.values())
-        and question.sees(view.queue)
-    ]
-    taken = {view.application_id for view in applications} | {node.node_id for node in nodes}
-    return Surroundings(
-        home.rm_id,
-        partition,
-        config,
-        _leaves(scheduler, question, trace),
-        sorted(running, key=lambda each: (_size(each[1]), each[0])),
-        largest,
-        next(name for name in _names() if name not in taken),
-        may_name_nodes=question.sees(""),
-    )
-
-
-def _applications(scheduler: Scheduler, question: WaysOutQuestion) -> list[ApplicationView]:
-    query = ApplicationRowsQuery(question.partition, rm_id=question.rm_id)
-    return _views(ApplicationView, scheduler.view(query))
-
-
-def _names() -> Iterator[str]:
-    number = 0
-    while True:
-        number += 1
-        yield f"{_NAME}-{number}"
-
-
-def _size(resource: Resource) -> tuple[int, ...]:
-    return tuple([resource[name] for name in sorted(resource, reverse=True)])
-
-
-def _leaves(scheduler: Scheduler, question: WaysOutQuestion, trace: AskTraceView) -> list[str]:
-    """Return other leaves that let the user in and have room for the ask, by path."""
-    root = scheduler.view(QueuesQuery(question.partition, question.rm_id))
-    assert isinstance(root, QueueView)
-    found: list[str] = []
-    ahead = [root]
-    while ahead:
-        queue = ahead.pop()
-        ahead += queue.children
-        if queue.leaf and queue.managed and queue.path != trace.queue and _has_room(queue, trace):
-            access = AccessQuery(
-                question.partition, queue.path, trace.user, trace.groups, rm_id=question.rm_id
-            )
-            answer = scheduler.view(access)
-            if isinstance(answer, AccessView) and answer.allowed and question.sees(queue.path):
-                found.append(queue.path)
-    return sorted(found)
-
-
-def _has_room(queue: QueueView, trace: AskTraceView) -> bool:
-    room = queue.headroom or {}
-    return all(room.get(name, amount) >= amount for name, amount in trace.ask.resource.items())
 
 
 def _views(kind: type[V], found: View) -> list[V]:

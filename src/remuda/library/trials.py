@@ -25,7 +25,8 @@ from remuda.insight.forecast import (
 )
 from remuda.insight.impact import ImpactAnswer, ImpactQuestion
 from remuda.insight.impact_result import ConfigImpact
-from remuda.insight.ways_out import WayOut, WaysOutQuestion, ways_out
+from remuda.insight.surroundings import WaysOutQuestion
+from remuda.insight.ways_out import WayOut, ways_out
 from remuda.library import inputs, requests
 from remuda.library.engine import RM_ID
 from remuda.library.errors import RequestError

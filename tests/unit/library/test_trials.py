@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 import pytest
 
@@ -18,6 +19,7 @@ from remuda import (
     RemudaError,
     RequestError,
     Scheduler,
+    WayOut,
 )
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="copies take /proc")
@@ -93,6 +95,67 @@ def test_a_way_says_whom_it_costs_something() -> None:
     (end,) = [way for way in scheduler.ways_out(waits) if way.kinds == ("an application ends",)]
     assert end.text == "application job ends"
     assert end.preempted == ()
+
+
+def texts(ways: Sequence[WayOut], kind: str) -> list[str]:
+    """The words of the ways that change only one kind of thing."""
+    return [way.text for way in ways if way.kinds == (kind,)]
+
+
+@pytest.mark.remuda_rule("EXT-47")
+def test_a_guarantee_lets_an_ask_preempt() -> None:
+    scheduler = Scheduler(
+        [Queue("p", guaranteed={"vcore": "1"}, queues=[Queue("a"), Queue("b")]), Queue("c")]
+    )
+    scheduler.add_node("n1", {"vcore": "4"})
+    scheduler.submit("old", queue="root.c")
+    scheduler.submit("new", queue="root.p.a")
+    scheduler.ask("old", "t", {"vcore": "1"}, max_allocations=4)
+    scheduler.step()
+    kind = "guarantee"
+    modest = scheduler.ask("new", "modest", {"vcore": "2"})
+    waits = scheduler.ask("new", "t", {"vcore": "2"}, allow_preempt_other=True)
+    scheduler.step()
+    assert texts(scheduler.ways_out(modest, within_seconds=60), kind) == []
+    ways = scheduler.ways_out(waits, within_seconds=60)
+    (way,) = [each for each in ways if each.kinds == (kind,)]
+    assert way.text == "guarantee root.p.a vcore 2000"
+    assert len(way.preempted) == 2
+    assert way.node_id == "n1"
+
+
+@pytest.mark.remuda_rule("EXT-47")
+def test_an_ask_that_requires_a_node_may_go_elsewhere_or_have_that_node_enlarged() -> None:
+    scheduler = Scheduler([Queue("a")])
+    scheduler.add_nodes({"n1": {"vcore": "4"}, "n2": {"vcore": "8"}})
+    scheduler.submit("job", queue="root.a")
+    pinned = {node: {"yunikorn.apache.org/requiredNode": node} for node in ("n1", "n3")}
+    small = scheduler.ask("job", "small", {"vcore": "6"}, tags=pinned["n1"])
+    gone = scheduler.ask("job", "gone", {"vcore": "6"}, tags=pinned["n3"])
+    scheduler.step()
+    ways = scheduler.ways_out(small)
+    assert texts(ways, "required node") == ["do not require node n1"]
+    assert texts(ways, "larger node") == ["enlarge node n1 to vcore 6000"]
+    ways = scheduler.ways_out(gone)
+    assert texts(ways, "required node") == ["do not require node n3"]
+    assert texts(ways, "another node") == ["add node n3 with vcore 6000"]
+    assert ways[-1].node_id == "n3"
+
+
+@pytest.mark.remuda_rule("EXT-119")
+def test_edits_that_change_more_are_tried_only_when_no_smaller_one_places_the_ask() -> None:
+    scheduler = Scheduler([Queue("a", properties={"application.sort.policy": "stateaware"})])
+    scheduler.add_node("n1", {"vcore": "4"})
+    asks = {}
+    for number, (name, size) in enumerate({"x": "9", "y": "9", "job": "1"}.items()):
+        scheduler.submit(name, queue="root.a")
+        asks[name] = scheduler.ask(name, "t", {"vcore": size})
+        scheduler.step(number)
+    (way,) = scheduler.ways_out(asks["job"])
+    assert way.text == "application x ends, and application y ends"
+    assert (way.cost, way.node_id) == (14, "n1")
+    (way,) = scheduler.ways_out(asks["y"])
+    assert way.text == "application x ends, and one more node with vcore 9000"
 
 
 def test_wrong_input_is_refused_in_one_line_and_changes_nothing() -> None:

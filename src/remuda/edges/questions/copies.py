@@ -25,7 +25,8 @@ from remuda.edges.questions.ways_out import ways_out as ways_out_shape
 from remuda.insight.dry_run import Submission, dry_run
 from remuda.insight.explanation import AskName, explain
 from remuda.insight.impact import ImpactQuestion, config_impact
-from remuda.insight.ways_out import WaysOutQuestion, ways_out
+from remuda.insight.surroundings import WaysOutQuestion
+from remuda.insight.ways_out import ways_out
 from remuda.runtime.driver import AskedAt, Question
 from remuda.runtime.forks.fork import on_copies
 

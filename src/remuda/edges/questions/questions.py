@@ -39,7 +39,7 @@ from remuda.edges.questions.turns import Turns
 from remuda.insight.explanation import AskName
 from remuda.insight.forecast import ForecastQuestion
 from remuda.insight.impact import ImpactQuestion
-from remuda.insight.ways_out import WaysOutQuestion
+from remuda.insight.surroundings import WaysOutQuestion
 from remuda.runtime.configuration.text import judge
 from remuda.runtime.driver import Question
 from remuda.runtime.errors import LoopStoppedError
