@@ -164,7 +164,7 @@ def shadow(
     try:
         with sigterm_interrupts():
             if journal is not None:
-                found.run(Follower(journal, begin, screen.wait).read())
+                found.run(Follower(journal, begin, screen.wait, screen.note).read())
             else:
                 with _inputs(of, security(grpc_ca, token_file), begin, screen) as inputs:
                     found.run(inputs)

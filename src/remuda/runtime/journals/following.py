@@ -23,6 +23,12 @@ from remuda.runtime.replay import Repeater
 # Waits a moment for more; False: nothing more is wanted.
 Wait: TypeAlias = Callable[[], bool]
 
+# Gets one line about what is missing.
+Tell: TypeAlias = Callable[[str], None]
+
+# After so many waits it is told that a state is missing. Writing one takes less.
+_WAITS: Final = 50
+
 
 @message
 class Followed:
@@ -59,12 +65,15 @@ class Followed:
 class Follower:
     """Follows a journal from a moment on; None: from its latest state on.
 
-    ``wait`` is called whenever nothing new is there. Implements: EXT-134.
-    Raises: UsageError if there is no journal, or nothing leads to the moment.
+    ``wait`` is called whenever nothing new is there, ``tell`` if a state is missing. Implements:
+    EXT-134. Raises: UsageError if there is no journal, or nothing leads to the moment.
     """
 
-    def __init__(self, directory: Path, since: Until | None, wait: Wait) -> None:
+    def __init__(
+        self, directory: Path, since: Until | None, wait: Wait, tell: Tell = lambda line: None
+    ) -> None:
         self._directory: Final = directory
+        self._tell: Final = tell
         self._since: Final = since or Until(0)
         self._wait: Final = wait
         self._file: SegmentFile | None = _first(directory, since, wait)
@@ -83,8 +92,9 @@ class Follower:
                 follows = before is not None and number == segment.first - 1
                 begins = begins or not (follows and segment.goes_on)
                 repeater = self._begun(file, segment, before if follows else None)
-                if repeater is None:
-                    return
+                if not isinstance(repeater, Repeater):
+                    self._file, before = repeater, None
+                    continue
                 for entry in segment.inputs():
                     if entry.outcome is None:
                         break
@@ -115,19 +125,33 @@ class Follower:
 
     def _begun(
         self, file: SegmentFile, segment: Segment, before: Repeater | None
-    ) -> Repeater | None:
+    ) -> Repeater | SegmentFile | None:
         """Return the scheduler of a segment; None if nothing more is wanted.
 
-        A state is written while the segment grows already, so it may have to be waited for.
+        A state is written while the segment grows already, so it may have to be waited for. If it
+        is not there, a newer segment with a state is returned once there is one. Implements:
+        EXT-125.
         """
         if before is not None and segment.goes_on:
             before.begin_digest()
             return before
+        waits = 0
         while True:
-            same = [each for each in listed(self._directory) if each.inputs == file.inputs]
+            files = listed(self._directory)
+            same = [each for each in files if each.inputs == file.inputs]
             found = begin_segment((same or [file])[0], segment, None)
-            if found is not None or not self._wait():
+            if found is not None:
                 return found
+            newer = _with_state(file, files)
+            if newer is not None:
+                self._tell(f"{file.inputs}: {NO_STATE}; going on with {newer.inputs.name}")
+                return newer
+            ends = not self._wait()
+            waits += 1
+            if ends or waits == _WAITS:
+                self._tell(f"{file.inputs}: {NO_STATE}")
+            if ends:
+                return None
 
 
 @final
@@ -170,4 +194,13 @@ def first_segment(files: Sequence[SegmentFile], since: Until | None) -> SegmentF
     for file in reversed(files[: index + 1]):
         if file.state is not None or begins_empty(file):
             return file
+    return None
+
+
+def _with_state(file: SegmentFile, files: Sequence[SegmentFile]) -> SegmentFile | None:
+    """Return the first segment after one that begins with a known state, None if there is none."""
+    while (newer := after(file, files)) is not None:
+        if newer.state is not None or begins_empty(newer):
+            return newer
+        file = newer
     return None

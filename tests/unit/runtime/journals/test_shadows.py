@@ -11,6 +11,7 @@ from remuda.config.load import load_configuration
 from remuda.insight.shadow.differences import Difference
 from remuda.insight.shadow.twin import Trial
 from remuda.runtime.journals.following import Follower
+from remuda.runtime.journals.layout import SegmentFile, last_number, listed
 from remuda.runtime.journals.past import Until
 from remuda.runtime.journals.shadows import Shadow
 from tests.unit.runtime.journals.written import QUEUES, journal_of, started, work
@@ -140,3 +141,59 @@ def test_a_torn_segment_is_followed_to_its_last_whole_input(tmp_path: Path) -> N
     shadow, told = shadow_of(tmp_path, QUEUES)
     assert told == []
     assert shadow.result().last_input > file.first
+
+
+def gap_in(directory: Path) -> list[SegmentFile]:
+    """A journal of which a segment in the middle is gone, and the state of the one after it."""
+    files = journal_of(directory, rounds=80)
+    gone, after = files[1:3]
+    assert after.state is not None
+    for path in (gone.inputs, gone.state, after.state):
+        assert path is not None
+        path.unlink()
+    return listed(directory)
+
+
+@pytest.mark.remuda_rule("EXT-125")
+def test_a_segment_whose_state_is_missing_after_a_gap_is_skipped(tmp_path: Path) -> None:
+    first, without, goes_on, *_ = gap_in(tmp_path)
+    told: list[str] = []
+    shadow = Shadow(tmp_path, Trial(load_configuration(QUEUES), ""), lambda _: None)
+    shadow.run(Follower(tmp_path, OLDEST, at_once, told.append).read())
+    (line,) = told
+    assert line.startswith(f"{without.inputs}: its first state is missing")
+    assert line.endswith(f"; going on with {goes_on.inputs.name}")
+    result = shadow.result()
+    skipped = goes_on.first - 1 - last_number(first)
+    assert result.inputs == result.last_input - skipped
+    assert result.starts == 2
+
+
+@pytest.mark.remuda_rule("EXT-125")
+def test_a_state_that_does_not_come_is_told_and_one_that_comes_ends_the_wait(
+    tmp_path: Path,
+) -> None:
+    _, without, goes_on, *later = gap_in(tmp_path)
+    assert goes_on.state is not None
+    hidden = tmp_path / "hidden"
+    kept = [
+        (path, path.read_bytes()) for each in later for path in (each.inputs, each.state) if path
+    ]
+    for path, _ in kept:
+        path.unlink()
+    goes_on.state.rename(hidden)
+    told: list[str] = []
+    waits = 0
+
+    def wait_for_it() -> bool:
+        """Let the state come after it was told that one is missing."""
+        nonlocal waits
+        waits += 1
+        if told and hidden.exists():
+            hidden.rename(goes_on.state or "")
+        return len(told) < 2
+
+    found = list(Follower(tmp_path, OLDEST, wait_for_it, told.append).read())
+    assert [line.partition(": ")[0] for line in told] == [str(without.inputs)] * 2
+    assert found
+    assert waits >= 50
