@@ -13,7 +13,8 @@ rejected (SI-104). Everything the scheduler sends is available in the order of i
 ``responses``. After a break of the connection every call fails until ``register`` is called again,
 because what was sent last may be lost; ``on_disconnect`` is told at once. The messages are those of
 ``remuda.si.pb.si_pb2``; ``send`` takes any of them.
-``Admin`` is for operators; ``Security`` is for schedulers that want to know who calls.
+``Admin`` is for operators, ``Insight`` asks why something waits and what would happen, and
+``Security`` is for schedulers that want to know who calls.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from typing import Final, TypeAlias, TypeVar
 from remuda.connection.admin import Admin
 from remuda.connection.calls import Connection
 from remuda.connection.channel import ClientError, Security
+from remuda.connection.insight import Insight
 from remuda.connection.streams import Streams, Verdicts
 from remuda.si.pb import si_pb2 as si
 from remuda.si.pb.extension_pb2_grpc import SchedulerExtensionStub
@@ -36,7 +38,7 @@ from remuda.si.wire import RM_ID_METADATA, Request, Response, resource
 
 _log = logging.getLogger("remuda.client")
 
-__all__ = ["Admin", "Amounts", "Client", "ClientError", "Security"]
+__all__ = ["Admin", "Amounts", "Client", "ClientError", "Insight", "Security"]
 
 Amounts: TypeAlias = Mapping[str, int]
 
