@@ -159,15 +159,26 @@ def test_top_uses_the_terminal_until_a_key_ends_it(demo: Served) -> None:
     with Terminal("nodes", "--server", demo.rest) as terminal:
         terminal.until("default: ", "nodes by share, highest first; 1 to 9 of 100")
         text = terminal.shown.decode()
-        assert text.startswith("\x1b[?1049h\x1b[?25l\x1b[Hdefault: ")
+        assert text.startswith("\x1b[?1049h\x1b[?2004h\x1b[?25l\x1b[H\x1b[Kdefault: ")
         assert "NODE" in text
-        terminal.press("/small-1\r")
+        terminal.press("\x1b[200~q\x1b[201~/small-1\r")
         terminal.until("with 'small-1'", "> small-1")
         terminal.press("\x1b[B\r")
         terminal.until("escape leads back to the list", "Node: ", "small-1")
         terminal.press("q")
         assert terminal.end() == 0
-    assert terminal.shown.decode().endswith("\x1b[?25h\x1b[?1049l")
+    assert terminal.shown.decode().endswith("\x1b[?25h\x1b[?2004l\x1b[?1049l")
+
+
+@pytest.mark.remuda_rule("EXT-127")
+def test_a_terminal_of_one_column_shows_one_letter_a_line(demo: Served) -> None:
+    with Terminal("nodes", "--server", demo.rest, COLUMNS="1") as terminal:
+        terminal.until("\x1b[J")
+        lines = terminal.shown.decode().split("\x1b[K")[1:]
+        assert len(lines) == 11
+        assert all(len(line.rstrip("\r\n")) <= 1 for line in lines[:2])
+        terminal.press("q")
+        assert terminal.end() == 0
 
 
 @pytest.mark.remuda_rule("EXT-74")
@@ -184,7 +195,7 @@ def test_a_signal_that_ends_top_gives_the_terminal_back(
         terminal.process.send_signal(number)
         assert terminal.end() == code
         assert terminal.mode() == before
-        assert b"\x1b[?25h\x1b[?1049l" in terminal.shown
+        assert b"\x1b[?25h\x1b[?2004l\x1b[?1049l" in terminal.shown
 
 
 @pytest.mark.remuda_rule("EXT-74")

@@ -184,9 +184,11 @@ class _Terminal:
 
     def _draw(self, screen: Screen) -> None:
         above = cut(shown(self._trouble), screen.room) or _head(self._partition, screen)
-        lines = (above, *self._browsing.lines(screen, time.time_ns()))
-        body = "\n".join(f"{line}{_REST_OF_LINE}" for line in lines[: max(screen.lines, 1)])
-        sys.stdout.write(_HOME + body + _REST)
+        lines = (above, *self._browsing.lines(screen, time.time_ns()))[: max(screen.lines, 1)]
+        # What is there is removed before a line, for the cursor stays on the last letter of a line
+        # that is as wide as the terminal.
+        upper = "".join([f"{_REST_OF_LINE}{line}\n" for line in lines[:-1]])
+        sys.stdout.write(f"{_HOME}{upper}{_REST}{lines[-1]}")
         sys.stdout.flush()
 
 

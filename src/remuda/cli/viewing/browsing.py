@@ -181,14 +181,20 @@ class Browsing:
             return [cut(line, screen.room) for line in (about, *part)]
         self._top = min(max(self._top, self._at - self._room + 1), self._at)
         part_of = self.rows[self._top : self._top + self._room]
-        narrower = Screen(max(screen.room - len(_MARK), 1), screen.lines, screen.colours)
-        table = Table(self.listing.kind.shown_columns(wide=False), narrower, now_ns)
-        titles, *found = table.lines([table.cells(row) for row in part_of])
-        lines = [
-            (_MARK if number == self._at else _NO_MARK) + line
-            for number, line in enumerate(found, self._top)
-        ]
-        return [cut(self._about(), screen.room), _NO_MARK + titles, *lines]
+        # In one or two columns the mark stands for the row.
+        narrow = screen.room <= len(_MARK)
+        room = screen.room - (0 if narrow else len(_MARK))
+        table = Table(
+            self.listing.kind.shown_columns(wide=False),
+            Screen(room, screen.lines, screen.colours),
+            now_ns,
+        )
+        found = table.lines([table.cells(row) for row in part_of])
+        titles, *lines = found if narrow else [_NO_MARK + line for line in found]
+        if lines:
+            at = self._at - self._top
+            lines[at] = _MARK.rstrip() if narrow else _MARK + found[at + 1]
+        return [cut(self._about(), screen.room), titles, *lines]
 
     def _about(self) -> str:
         if self.typed is not None:

@@ -13,9 +13,10 @@ import tty
 from contextlib import suppress
 from typing import Any, Final, Self
 
-# A second screen of the terminal, and back to the one that was there before.
-_ENTER: Final = b"\x1b[?1049h\x1b[?25l"
-_LEAVE: Final = b"\x1b[?25h\x1b[?1049l"
+# A second screen of the terminal, on which pasted text comes between marks, and back to the one
+# that was there before.
+_ENTER: Final = b"\x1b[?1049h\x1b[?2004h\x1b[?25l"
+_LEAVE: Final = b"\x1b[?25h\x1b[?2004l\x1b[?1049l"
 
 ESCAPE: Final = "escape"
 
@@ -55,6 +56,14 @@ _SEQUENCE_LIMIT: Final = 64
 
 # How long the rest of a sequence may take; a person's Escape has no rest.
 _REST_SECONDS: Final = 0.05
+
+# What a terminal sends before and after pasted text.
+_PASTE, _PASTED = "\x1b[200~", "\x1b[201~"
+
+# A terminal without these marks sends pasted text at once: more letters, and more different ones,
+# than a person types while a server answers. A key that is held down is one letter.
+_TYPED_AT_ONCE: Final = 20
+_TYPED_LETTERS: Final = 5
 
 
 class WholeTerminal:
@@ -116,19 +125,27 @@ class WholeTerminal:
 
 
 class Keyboard:
-    """The keys of a terminal. ``source``: the descriptor that they are read from."""
+    """The keys of a terminal. ``source``: the descriptor that they are read from.
+
+    Pasted text is no key and is dropped. Implements: EXT-127.
+    """
 
     def __init__(self, source: int) -> None:
         self._source = source
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._letters = ""
         self._ended = False
+        self._pasting = False
 
     def key(self, seconds: float) -> str:
         """Return the next key: a letter or a name, "" if none was pressed in that time.
 
         A sequence that is not known is dropped as a whole, and returned as "".
         """
+        if self._pasting:
+            self._read(seconds)
+            self._skip_paste()
+            return ENDED if self._ended else ""
         if not self._letters:
             self._read(seconds)
         if not self._letters:
@@ -142,18 +159,42 @@ class Keyboard:
         """Whether more was typed already."""
         if not self._letters:
             self._read(0)
-        return bool(self._letters)
+        return bool(self._letters) and not self._pasting
 
     def _read(self, seconds: float) -> None:
         """Read what was typed; wait for it at most so long."""
+        found = self._found(seconds)
+        marked = self._pasting or _PASTE in self._letters + found
+        if not marked and _at_once(found):
+            self._skip_burst()
+        else:
+            self._letters += found
+
+    def _found(self, seconds: float) -> str:
+        """Return what came; wait for it at most so long."""
         if self._ended or not select.select([self._source], [], [], seconds)[0]:
-            return
+            return ""
         try:
             found = os.read(self._source, 1_024)
         except OSError:  # the other side of the terminal is gone
             found = b""
         self._ended = not found
-        self._letters += self._decoder.decode(found)
+        return self._decoder.decode(found)
+
+    def _skip_burst(self) -> None:
+        """Drop all that comes without a pause."""
+        self._letters = ""
+        while self._found(_REST_SECONDS):
+            pass
+
+    def _skip_paste(self) -> None:
+        """Drop pasted text as far as it came, and what follows it at once."""
+        _, end, rest = self._letters.partition(_PASTED)
+        self._pasting = not end
+        # The beginning of the mark may be there already.
+        self._letters = rest if end else self._letters[1 - len(_PASTED) :]
+        if end and _at_once(rest):
+            self._skip_burst()
 
     def _sequence(self) -> str:
         """Take the letters of one key that begin with an Escape, or the Escape."""
@@ -161,7 +202,18 @@ class Keyboard:
         while size < len(self._letters) < _SEQUENCE_LIMIT and _BEGUN.fullmatch(self._letters):
             size = len(self._letters)
             self._read(_REST_SECONDS)
+        if not self._letters:
+            return ""
         found = _SEQUENCE.match(self._letters)
         whole = found[0] if found else "\x1b"
         self._letters = self._letters[len(whole) :]
+        if whole == _PASTE:
+            self._pasting = True
+            self._skip_paste()
         return ESCAPE if whole == "\x1b" else _KEYS.get(whole, "")
+
+
+def _at_once(letters: str) -> bool:
+    """Whether so much came at once that nobody typed it."""
+    typed = _SEQUENCE.sub("", letters)
+    return len(typed) > _TYPED_AT_ONCE and len(set(typed)) > _TYPED_LETTERS

@@ -271,3 +271,55 @@ def test_a_letter_that_comes_in_parts_is_one(terminal: tuple[int, Keyboard]) -> 
     os.write(its, b"\xa9")
     os.close(its)
     assert keyboard.key(5) == "\u00e9"
+
+
+@pytest.mark.remuda_rule("EXT-127")
+@pytest.mark.parametrize(
+    "typed, keys",
+    [
+        (b"a\x1b[200~qS1 and more\x1b[A\x1b[201~b", ["a", "b"]),
+        (b"\x1b[200~\x1b[201~\x1b[A", ["up"]),
+        # A mark within pasted text is not taken as one by most terminals; what follows is a burst.
+        (b"\x1b[200~a\x1b[201~q" + bytes(range(97, 123)), []),
+        # The end of a paste did not come.
+        (b"\x1b[200~q" * 9, []),
+        # A terminal without marks.
+        (b"kubectl delete pod queue-1\r", []),
+        (b"\x1b[B" * 30, ["down"] * 30),
+        (b"jjjjjjjjjjjjjjjjjjjjjjkkkkkkr", [*"jjjjjjjjjjjjjjjjjjjjjjkkkkkkr"]),
+    ],
+)
+def test_pasted_text_is_no_key(
+    terminal: tuple[int, Keyboard], typed: bytes, keys: list[str]
+) -> None:
+    its, keyboard = terminal
+    os.write(its, typed)
+    os.close(its)
+    found = []
+    while (key := keyboard.key(5)) != ENDED:
+        found.append(key)
+    assert [key for key in found if key] == keys
+
+
+@pytest.mark.remuda_rule("EXT-127")
+def test_a_paste_that_comes_in_parts_is_one(terminal: tuple[int, Keyboard]) -> None:
+    its, keyboard = terminal
+    found = []
+    for part in (b"\x1b[200~q" + b"x" * 5_000, b"q\x1b[20", b"1~j"):
+        os.write(its, part)
+        found += [keyboard.key(0) for _ in range(10)]
+    assert "".join(found) == "j"
+
+
+@pytest.mark.remuda_rule("EXT-127")
+@pytest.mark.parametrize("room", range(1, 8))
+@pytest.mark.parametrize("colours", [False, True])
+def test_no_line_is_wider_than_a_narrow_terminal(
+    browsing: Browsing, room: int, colours: bool
+) -> None:
+    for keys in ((), ("?",), ("/", "a")):
+        for key in keys:
+            browsing.press(key)
+        lines = browsing.lines(Screen(room, 8, colours), 0)
+        assert len(lines) > 2
+        assert all(width(line) <= room for line in lines)
